@@ -1,0 +1,57 @@
+"""Devices by name and index, as ``cpu`` or ``npu:1``."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .errors import ArgumentError
+
+__all__ = ["Device"]
+
+_SPELLING = re.compile(r"(?P<type>[A-Za-z_][A-Za-z0-9_]*)(?::(?P<index>0|[1-9][0-9]*))?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device type and, where there are several of one type, its index (source: ``torch.device``).
+
+    >>> Device.parse("npu:1")
+    device(type='npu', index=1)
+    >>> str(Device("cpu"))
+    'cpu'
+    """
+
+    type: str
+    index: int | None = None
+
+    @classmethod
+    def parse(cls, spelling: str | Device) -> Device:
+        """Read ``"type"`` or ``"type:index"``.
+
+        Raises ``ArgumentError`` for anything else.
+
+        >>> Device.parse("meta").type
+        'meta'
+        """
+        return spelling if isinstance(spelling, Device) else _parse(spelling)
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{index})"
+
+
+@lru_cache(maxsize=256)
+def _parse(spelling: str) -> Device:
+    found = _SPELLING.match(spelling) if isinstance(spelling, str) else None
+    if found is None:
+        raise ArgumentError(
+            f"Invalid device: {spelling!r} is not a device",
+            hint="write 'type' or 'type:index', for example 'cpu' or 'npu:1'",
+        )
+    index = found["index"]
+    return Device(found["type"], None if index is None else int(index))

@@ -1,0 +1,104 @@
+"""Every error of the dispatcher, under one root, each mixing in the builtin that a caller would expect."""
+
+from __future__ import annotations
+
+__all__ = [
+    "AmbiguousOverloadError",
+    "ArgumentError",
+    "BackendError",
+    "BackendNotFoundError",
+    "BackendUnavailableError",
+    "ClosedOperatorError",
+    "DeviceMismatchError",
+    "DispatchError",
+    "DispatchKeyError",
+    "EmptyKeysetError",
+    "FrontendMismatchError",
+    "KernelResultError",
+    "NoKernelError",
+    "OperatorNotFoundError",
+    "OverwriteWarning",
+    "RegistrationError",
+    "SchemaError",
+]
+
+
+class DispatchError(Exception):
+    """The root of every error that the dispatcher raises.
+
+    A message says what was asked, what there is and where it came from; its last line is a hint.
+
+    >>> print(DispatchError("nothing there", hint="look elsewhere"))
+    nothing there
+    Hint: look elsewhere
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message if hint is None else f"{message}\nHint: {hint}")
+        self.hint = hint
+
+
+class SchemaError(DispatchError, ValueError):
+    """A schema's text is malformed, or contradicts the operator that it is registered for."""
+
+
+class ArgumentError(DispatchError, TypeError):
+    """A call's arguments do not fit the operator's schema."""
+
+
+class AmbiguousOverloadError(ArgumentError):
+    """No overload of an operator, or more than one where none is preferred, fits the arguments."""
+
+
+class FrontendMismatchError(ArgumentError):
+    """Tensors of two frontends, or tensors and raw arrays, stand in one call."""
+
+
+class DeviceMismatchError(DispatchError, RuntimeError):
+    """Arrays of two devices stand in one call that does not copy between devices."""
+
+
+class KernelResultError(DispatchError, TypeError):
+    """A kernel returned something that its operator's schema does not allow."""
+
+
+class DispatchKeyError(DispatchError, LookupError):
+    """A dispatch key is unknown: a name that no key has, or a bit that no key owns."""
+
+    # LookupError's own str() is inherited by KeyError only, so the message prints as written.
+
+
+class OperatorNotFoundError(DispatchError, LookupError, AttributeError):
+    """No operator, overload or namespace of that name is registered."""
+
+
+class NoKernelError(DispatchError, NotImplementedError):
+    """The operator has no kernel for the keys that the call arrived at."""
+
+
+class EmptyKeysetError(NoKernelError):
+    """A call without tensors, or with every key masked off, met an operator without a composite kernel."""
+
+
+class ClosedOperatorError(DispatchError, RuntimeError):
+    """A handle was called whose operator went away when its library was closed."""
+
+
+class RegistrationError(DispatchError, ValueError):
+    """A registration contradicts an earlier one, or cannot be carried out."""
+
+
+class BackendError(DispatchError, RuntimeError):
+    """A backend plugin is missing, failed to load, was refused, or cannot open its device."""
+
+
+class BackendNotFoundError(BackendError):
+    """No installed plugin provides the device."""
+
+
+class BackendUnavailableError(BackendError):
+    """The plugin is loaded, but its device cannot be opened on this machine."""
+
+
+class OverwriteWarning(UserWarning):
+    """A kernel took the place of another one for the same operator and dispatch key."""
