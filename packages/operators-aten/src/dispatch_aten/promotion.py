@@ -1,0 +1,317 @@
+"""Type promotion: which dtype an operator computes in and which it returns.
+
+Torch ranks operands in three categories (source: ``at::native::result_type``): tensors with dimensions, tensors without,
+and Python numbers ("wrapped numbers"). A lower category decides only when its *kind* is higher: an ``int64`` tensor plus
+``2.5`` is the default float type, a ``float16`` tensor plus a ``float64`` tensor without dimensions is ``float16``.
+
+>>> from dispatch_aten.dtypes import float16, float64, int64
+>>> promote_types(float16, int64)
+float16
+>>> result_type(Operand.dimensioned(int64), 2.5)
+float32
+>>> result_type(Operand.dimensioned(float16), Operand.zero_dim(float64))
+float16
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from functools import lru_cache
+from typing import Final, NamedTuple, Protocol, TypeAlias
+
+from .dtypes import ScalarType, bfloat16, bool_, float32, get_default_dtype, int64, uint8
+from .errors import ArgumentTypeError, DtypeError
+
+__all__ = [
+    "Category",
+    "Operand",
+    "Promotion",
+    "RULES",
+    "can_cast",
+    "check_output_dtype",
+    "computation_type",
+    "operand",
+    "promote_types",
+    "result_of",
+    "result_type",
+    "rule_for",
+    "scalar_dtype",
+]
+
+Number: TypeAlias = bool | int | float | complex
+
+
+class _TensorLike(Protocol):
+    """What promotion reads of a tensor, array description or ``TensorMeta``."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    @property
+    def dtype(self) -> ScalarType: ...
+
+
+class Category(IntEnum):
+    """An operand's rank in promotion; the higher one decides."""
+
+    WRAPPED = 0
+    ZERO_DIM = 1
+    DIMENSIONED = 2
+
+
+class Operand(NamedTuple):
+    """A dtype and the category in which it takes part in promotion."""
+
+    dtype: ScalarType
+    category: Category
+
+    @classmethod
+    def dimensioned(cls, dtype: ScalarType) -> Operand:
+        """Describe a tensor with at least one dimension."""
+        return cls(dtype, Category.DIMENSIONED)
+
+    @classmethod
+    def zero_dim(cls, dtype: ScalarType) -> Operand:
+        """Describe a tensor without dimensions."""
+        return cls(dtype, Category.ZERO_DIM)
+
+    @classmethod
+    def wrapped(cls, dtype: ScalarType) -> Operand:
+        """Describe a Python number, or a tensor that stands for one."""
+        return cls(dtype, Category.WRAPPED)
+
+
+def operand(value: Operand | _TensorLike | Number) -> Operand:
+    """Classify a tensor (anything with ``shape`` and ``dtype``) or a Python number for promotion."""
+    if isinstance(value, Operand):
+        return value
+    if isinstance(value, (bool, int, float, complex)):
+        return Operand(scalar_dtype(value), Category.WRAPPED)
+    return Operand(value.dtype, Category.DIMENSIONED if value.shape else Category.ZERO_DIM)
+
+
+def scalar_dtype(value: object) -> ScalarType:
+    """Give the dtype that a tensor made from the Python number ``value`` has (source: ``torch.tensor``).
+
+    >>> scalar_dtype(True), scalar_dtype(3), scalar_dtype(2.5), scalar_dtype(1j)
+    (bool, int64, float32, complex64)
+    """
+    if isinstance(value, bool):
+        return bool_
+    if isinstance(value, int):
+        return int64
+    if isinstance(value, float):
+        return get_default_dtype()
+    if isinstance(value, complex):
+        return get_default_dtype().to_complex()
+    raise ArgumentTypeError(f"expected a number, but got {type(value).__name__}")
+
+
+_BAREBONES_UNSIGNED: Final = frozenset({ScalarType.UInt16, ScalarType.UInt32, ScalarType.UInt64})
+_INTEGERS: Final = (ScalarType.Char, ScalarType.Short, ScalarType.Int, ScalarType.Long)
+_FLOATS: Final = (ScalarType.Half, ScalarType.Float, ScalarType.Double)
+
+
+@lru_cache(maxsize=None)
+def promote_types(a: ScalarType, b: ScalarType) -> ScalarType:
+    """Give the smallest type that holds both, by torch's table (source: ``torch.promote_types``).
+
+    Raises ``DtypeError`` for ``uint16``, ``uint32`` and ``uint64`` with another integer, ``bool`` or complex type.
+    """
+    if a == b:
+        return a
+    if a in _BAREBONES_UNSIGNED or b in _BAREBONES_UNSIGNED:
+        if a.is_floating_point:
+            return a
+        if b.is_floating_point:
+            return b
+        raise DtypeError(
+            "Promotion for uint16, uint32, uint64 types is not supported, "
+            f"attempted to promote {a.name} and {b.name}"
+        )
+    if a.is_complex or b.is_complex:
+        real = _promote_floats(a.to_real(), b.to_real())
+        return real.to_complex()
+    if a.is_floating_point or b.is_floating_point:
+        return _promote_floats(a, b)
+    return _promote_integers(a, b)
+
+
+def _promote_floats(a: ScalarType, b: ScalarType) -> ScalarType:
+    """Promote where at least one type is floating point; the other may be an integer type, which then has no say."""
+    if not a.is_floating_point:
+        return b
+    if not b.is_floating_point:
+        return a
+    if a == b:
+        return a
+    if bfloat16 in (a, b):
+        other = b if a == bfloat16 else a
+        return max(other, float32, key=_FLOATS.index)
+    return max(a, b, key=_FLOATS.index)
+
+
+def _promote_integers(a: ScalarType, b: ScalarType) -> ScalarType:
+    if a == bool_:
+        return b
+    if b == bool_:
+        return a
+    if uint8 in (a, b):
+        signed = b if a == uint8 else a
+        return max(signed, ScalarType.Short, key=_INTEGERS.index)
+    return max(a, b, key=_INTEGERS.index)
+
+
+def can_cast(from_: ScalarType, to: ScalarType) -> bool:
+    """Say whether a result of type ``from_`` may be stored in a tensor of type ``to`` (source: ``torch.can_cast``).
+
+    The kind may not be lost: complex → real, float → integer, anything → bool. Precision may.
+
+    >>> from dispatch_aten.dtypes import float16, float32, float64, int64
+    >>> can_cast(float64, float16), can_cast(float32, int64)
+    (True, False)
+    """
+    if from_.is_complex and not to.is_complex:
+        return False
+    if from_.is_floating_point and not (to.is_floating_point or to.is_complex):
+        return False
+    return from_ == bool_ or to != bool_
+
+
+def _combine(higher: ScalarType | None, lower: ScalarType | None) -> ScalarType | None:
+    """Let a lower category change the type of a higher one only where its kind is higher."""
+    if higher is None or lower is None:
+        return lower if higher is None else higher
+    if higher.is_complex:
+        return higher
+    if higher.is_floating_point:
+        return higher.to_complex() if lower.is_complex else higher
+    if higher == bool_ or lower.is_floating_point or lower.is_complex:
+        return promote_types(higher, lower)
+    return higher
+
+
+def result_type(*operands: Operand | _TensorLike | Number) -> ScalarType:
+    """Give the dtype in which an element-wise operator computes on ``operands`` (source: ``torch.result_type``)."""
+    by_category: list[ScalarType | None] = [None, None, None]
+    for value in operands:
+        dtype, category = operand(value)
+        known = by_category[category]
+        by_category[category] = dtype if known is None else promote_types(known, dtype)
+    wrapped, zero_dim, dimensioned = by_category
+    # A wrapped number's own precision never counts: a float takes the default dtype (see scalar_dtype), and so does
+    # a 0-d tensor that a frontend marks as standing for a number.
+    if wrapped is not None and wrapped.is_floating_point:
+        wrapped = get_default_dtype()
+    elif wrapped is not None and wrapped.is_complex:
+        wrapped = get_default_dtype().to_complex()
+    found = _combine(dimensioned, _combine(zero_dim, wrapped))
+    if found is None:
+        raise ArgumentTypeError("result_type(): at least one operand is needed")
+    return found
+
+
+class Promotion(IntEnum):
+    """How an operator gets from its operands' common dtype to the dtype it computes in and the one it returns."""
+
+    SAME = 0
+    """Computes and returns the common dtype: ``add``, ``mul``, ``maximum``."""
+    INT_TO_FLOAT = 1
+    """Integers and ``bool`` are computed and returned in the default float type: ``exp``, ``div``, ``sigmoid``."""
+    TO_BOOL = 2
+    """Computes in the common dtype, returns ``bool``: ``eq``, ``logical_and``, ``isnan``."""
+    INT_TO_LONG = 3
+    """Integers and ``bool`` are accumulated in ``int64``: ``sum``, ``prod``, ``cumsum``."""
+    BOOL_TO_LONG = 4
+    """``bool`` is computed as ``int64``: ``pow``."""
+    COMPLEX_TO_REAL = 5
+    """A complex input gives its real type: ``abs``, ``norm``."""
+    ALWAYS_LONG = 6
+    """Returns ``int64`` whatever comes in: ``argmax``, ``count_nonzero``."""
+    KEEP = 7
+    """Returns the first operand's dtype: ``masked_fill``, ``clone``, in-place operators."""
+
+
+def computation_type(rule: Promotion, common: ScalarType) -> ScalarType:
+    """Give the dtype that an operator under ``rule`` computes in.
+
+    >>> from dispatch_aten.dtypes import bool_, int64
+    >>> computation_type(Promotion.INT_TO_FLOAT, int64), computation_type(Promotion.INT_TO_LONG, bool_)
+    (float32, int64)
+    """
+    real_or_complex = common.is_floating_point or common.is_complex
+    if rule is Promotion.INT_TO_FLOAT and not real_or_complex:
+        return get_default_dtype()
+    if rule is Promotion.INT_TO_LONG and not real_or_complex:
+        return int64
+    if rule is Promotion.BOOL_TO_LONG and common == bool_:
+        return int64
+    return common
+
+
+def result_of(rule: Promotion, common: ScalarType) -> ScalarType:
+    """Give the dtype that an operator under ``rule`` returns, from its operands' common dtype.
+
+    >>> from dispatch_aten.dtypes import complex64, int64
+    >>> result_of(Promotion.TO_BOOL, int64), result_of(Promotion.COMPLEX_TO_REAL, complex64)
+    (bool, float32)
+    """
+    if rule is Promotion.TO_BOOL:
+        return bool_
+    if rule is Promotion.ALWAYS_LONG:
+        return int64
+    if rule is Promotion.COMPLEX_TO_REAL:
+        return common.to_real()
+    return computation_type(rule, common)
+
+
+_Rows: TypeAlias = dict[Promotion, str]
+
+_RULES: Final[_Rows] = {
+    Promotion.SAME: (
+        "add sub rsub mul remainder fmod floor_divide neg sign square relu floor ceil round trunc frac clamp clamp_min "
+        "clamp_max maximum minimum fmin fmax where lerp addcmul addcdiv bitwise_and bitwise_or bitwise_xor bitwise_not "
+        "silu gelu leaky_relu softplus threshold elu mse_loss softmax log_softmax _softmax _log_softmax mean var std "
+        "amax amin max min mm bmm mv dot matmul addmm baddbmm linear outer cat stack positive hardtanh"
+    ),
+    Promotion.INT_TO_FLOAT: (
+        "div true_divide exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan atan2 "
+        "sinh cosh tanh asinh acosh atanh sigmoid erf erfc logsumexp logit xlogy"
+    ),
+    Promotion.TO_BOOL: (
+        "eq ne lt le gt ge logical_and logical_or logical_xor logical_not isnan isinf isfinite isclose any all signbit"
+    ),
+    Promotion.INT_TO_LONG: "sum prod cumsum cumprod nansum",
+    Promotion.BOOL_TO_LONG: "pow",
+    Promotion.COMPLEX_TO_REAL: "abs norm linalg_vector_norm real imag angle",
+    Promotion.ALWAYS_LONG: "argmax argmin argsort count_nonzero nonzero",
+    Promotion.KEEP: (
+        "masked_fill masked_scatter fill clone contiguous copy index_put index_select gather scatter scatter_add "
+        "index take masked_select tril triu flip roll"
+    ),
+}
+
+RULES: Final[dict[str, Promotion]] = {name: rule for rule, names in _RULES.items() for name in names.split()}
+"""The promotion rule of each operator, by its name without namespace and overload."""
+
+
+def rule_for(operator: str) -> Promotion:
+    """Give the promotion rule of an operator, by any of its spellings; unknown ones compute in their common dtype.
+
+    >>> rule_for("aten::sum.dim_IntList").name, rule_for("div_.Tensor").name
+    ('INT_TO_LONG', 'INT_TO_FLOAT')
+    """
+    name = operator.rpartition("::")[2].partition(".")[0]
+    found = RULES.get(name)
+    if found is None and name.endswith("_"):
+        found = RULES.get(name[:-1])
+    return Promotion.SAME if found is None else found
+
+
+def check_output_dtype(result: ScalarType, output: ScalarType) -> None:
+    """Check that a result may be stored in a tensor of dtype ``output``, given by an in-place or ``out=`` call.
+
+    Raises ``DtypeError`` in torch's words.
+    """
+    if not can_cast(result, output):
+        raise DtypeError(f"result type {result.name} can't be cast to the desired output type {output.name}")
