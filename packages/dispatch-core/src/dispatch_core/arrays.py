@@ -1,0 +1,230 @@
+"""Which backend owns an array, and what its shape, dtype and device are; raw arrays and frontend tensors alike.
+
+Note [Types are looked up once]
+    `TYPE_MASKS` maps a type to its backend's key. A type that is not in it is looked up among what installed plugins
+    declare, which loads the one backend that claims it; a type that nobody claims is remembered by the plugin loader.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final
+
+from .backend import ArrayType, BackendInfo
+from .device import Device
+from .errors import ArgumentError, BackendError, RegistrationError
+from .journal import record
+from .keys import ARRAYS, DispatchKey, keys_of
+
+__all__ = ["device", "dtype", "shape", "storage_offset", "strides", "to_data"]
+
+#: type of a raw array → mask of its backend's key. Read on every call with raw arrays.
+TYPE_MASKS: Final[dict[type, int]] = {}
+#: type of a raw array → how to read it.
+ARRAY_TYPES: Final[dict[type, ArrayType]] = {}
+#: dispatch key → the array types that kernels under it return.
+KEY_TYPES: Final[dict[DispatchKey, tuple[ArrayType, ...]]] = {}
+#: device name → dispatch key, and back.
+DEVICE_KEYS: Final[dict[str, DispatchKey]] = {}
+KEY_DEVICES: Final[dict[str, str]] = {}
+_lock: Final = threading.RLock()
+
+
+def add_backend(info: BackendInfo) -> DispatchKey:
+    """Make a backend's device name, key and array types known.
+
+    Raises ``RegistrationError`` when the name, the key or a type is another backend's.
+    """
+    key = _claim(info)
+    with _lock:
+        if info.name in DEVICE_KEYS:
+            raise RegistrationError(
+                f"device {info.name!r} is registered already, with key {DEVICE_KEYS[info.name].name}",
+                hint="a device name belongs to one backend",
+            )
+        owner = KEY_DEVICES.get(key.backend)
+        if owner is not None:
+            raise RegistrationError(
+                f"device {info.name!r} asks for key {key.name}, which device {owner!r} has",
+                hint="leave dispatch_key empty to get a key of its own",
+            )
+        for array_type in info.array_types:
+            taken = TYPE_MASKS.get(array_type.type)
+            if taken is not None:
+                raise RegistrationError(
+                    f"device {info.name!r} claims the array type {array_type.type.__qualname__}, which belongs to"
+                    f" {keys_of(taken)[0].name}",
+                    hint="one type has one owner",
+                )
+        DEVICE_KEYS[info.name] = key
+        KEY_DEVICES[key.backend] = info.name
+        KEY_TYPES[key] = info.array_types
+        for array_type in info.array_types:
+            ARRAY_TYPES[array_type.type] = array_type
+            TYPE_MASKS[array_type.type] = key.value
+    record(lambda: _remove_backend(info, key))
+    return key
+
+
+def _claim(info: BackendInfo) -> DispatchKey:
+    """Return the backend's key, made new where no key has that name."""
+    name = info.dispatch_key or info.name[:1].upper() + info.name[1:]
+    key = DispatchKey[name] if name in DispatchKey else DispatchKey.register_backend(name)
+    if key.kind != "device" or not key.backend:
+        raise RegistrationError(
+            f"device {info.name!r} asks for key {name}, which is no backend's", hint="name a backend key such as PrivateUse1"
+        )
+    return key
+
+
+def _remove_backend(info: BackendInfo, key: DispatchKey) -> None:
+    with _lock:
+        DEVICE_KEYS.pop(info.name, None)
+        KEY_DEVICES.pop(key.backend, None)
+        KEY_TYPES.pop(key, None)
+        for array_type in info.array_types:
+            ARRAY_TYPES.pop(array_type.type, None)
+            TYPE_MASKS.pop(array_type.type, None)
+        # Subclasses that were looked up meanwhile point at the removed key.
+        for cls in [cls for cls, mask in TYPE_MASKS.items() if mask == key.value]:
+            TYPE_MASKS.pop(cls, None)
+            ARRAY_TYPES.pop(cls, None)
+
+
+def find_type(cls: type) -> int:
+    """Return the mask for arrays of type ``cls``, loading the backend that declares it; 0 when there is none.
+
+    Raises ``BackendError`` when that backend fails to load.
+    """
+    mask = TYPE_MASKS.get(cls)
+    if mask is not None:
+        return mask
+    if _inherit(cls):
+        return TYPE_MASKS[cls]
+    from .plugins.loader import array_type_owner, ensure_backend  # plugins stand above arrays; needed on a miss only
+
+    owner = array_type_owner(cls)
+    if owner is None:
+        return 0
+    ensure_backend(owner)
+    if not _inherit(cls):
+        raise BackendError(
+            f"backend {owner!r} is declared as the owner of {cls.__module__}.{cls.__qualname__}, but does not register it",
+            hint="its BackendInfo.array_types must list what its entry points declare",
+        )
+    return TYPE_MASKS[cls]
+
+
+def _inherit(cls: type) -> bool:
+    """Take over what is known of the first base class that has an owner."""
+    with _lock:
+        for base in cls.__mro__:
+            known = ARRAY_TYPES.get(base)
+            if known is not None:
+                ARRAY_TYPES[cls] = known
+                TYPE_MASKS[cls] = TYPE_MASKS[base]
+                return True
+    return False
+
+
+def is_tensor(value: object) -> bool:
+    """Tell whether ``value`` is a frontend's tensor or an array that a backend owns."""
+    if hasattr(type(value), "_dispatch_mask") or type(value) in TYPE_MASKS:
+        return True
+    return not isinstance(value, _NEVER_ARRAYS) and find_type(type(value)) != 0
+
+
+#: Types that are asked about often and are never arrays; the look-up need not scan plugins for them.
+_NEVER_ARRAYS: Final = (int, float, complex, str, bytes, list, tuple, dict, type(None), Device)
+
+
+def mask_of(value: object) -> int:
+    """Return the dispatch mask of one tensor or array, its frontend's marker included.
+
+    Raises ``ArgumentError`` for anything else.
+    """
+    mask = getattr(value, "_dispatch_mask", None)
+    if isinstance(mask, int):
+        return mask
+    mask = 0 if isinstance(value, _NEVER_ARRAYS) else find_type(type(value))
+    if not mask:
+        raise ArgumentError(
+            f"expected a tensor or an array that a backend owns, not {type(value).__module__}.{type(value).__qualname__}",
+            hint="python -m dispatch_core list shows the installed backends",
+        )
+    return mask
+
+
+def device_mask_of(value: object) -> int:
+    """Return the mask of the device and layout keys of a tensor, an array, or any object with a ``device``."""
+    if not is_tensor(value) and (named := getattr(value, "device", None)) is not None:
+        return device_key(getattr(named, "type", named)).value
+    return mask_of(value) & ARRAYS
+
+
+def device_key(name: str) -> DispatchKey:
+    """Return the dispatch key of the device ``name``, loading its backend if need be.
+
+    Raises ``BackendNotFoundError`` when no plugin provides it, ``BackendError`` when that plugin fails.
+    """
+    key = DEVICE_KEYS.get(name)
+    if key is None:
+        from .plugins.loader import ensure_backend  # plugins stand above arrays; needed on a miss only
+
+        ensure_backend(name)
+        key = DEVICE_KEYS[name]
+    return key
+
+
+def to_data(value: Any) -> Any:
+    """Return the backend's array of a frontend tensor; a raw array is returned as it is."""
+    return getattr(value, "_dispatch_data", value)
+
+
+def _reader(value: Any) -> tuple[ArrayType, Any]:
+    data = getattr(value, "_dispatch_data", value)
+    known = ARRAY_TYPES.get(type(data))
+    if known is None:
+        mask_of(data)
+        known = ARRAY_TYPES[type(data)]
+    return known, data
+
+
+def shape(value: Any) -> tuple[int, ...]:
+    """Return the shape of a tensor or array. Raises ``ArgumentError`` for anything else."""
+    reader, data = _reader(value)
+    return reader.shape(data)
+
+
+def strides(value: Any) -> tuple[int, ...]:
+    """Return the strides of a tensor or array, in elements; row-major where the array type has none."""
+    reader, data = _reader(value)
+    if reader.strides is not None:
+        return reader.strides(data)
+    step, found = 1, []
+    for size in reversed(reader.shape(data)):
+        found.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(found))
+
+
+def storage_offset(value: Any) -> int:
+    """Return where a tensor's or array's first element lies in its storage, in elements."""
+    reader, data = _reader(value)
+    return 0 if reader.storage_offset is None else reader.storage_offset(data)
+
+
+def dtype(value: Any) -> Any:
+    """Return the scalar type of a tensor or array, as its backend names it."""
+    reader, data = _reader(value)
+    return reader.dtype(data)
+
+
+def device(value: Any) -> Device:
+    """Return the device that a tensor or array lies on."""
+    reader, data = _reader(value)
+    for key in keys_of(mask_of(data)):
+        if key.owns_arrays:
+            index = None if reader.device_index is None else reader.device_index(data)
+            return Device(KEY_DEVICES[key.backend], index)
+    raise ArgumentError(f"{type(value).__qualname__} lies on no device")

@@ -1,0 +1,56 @@
+"""What a backend says of itself: its name, its key, its array types. Part of the vendor API."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["ArrayType", "Availability", "BackendInfo"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """A type of array that a backend owns, and how to read what the dispatcher and its composites need to know of one.
+
+    ``shape`` gives a tuple of ints, ``strides`` and ``storage_offset`` count elements, ``dtype`` gives the operator
+    library's scalar type. ``coerce`` turns what a kernel returned instead of an array (a NumPy scalar) into one.
+    Where arrays are not ``mutable``, an in-place call runs the functional overload and rebinds the tensor's data.
+    """
+
+    type: type
+    shape: Callable[[Any], tuple[int, ...]]
+    dtype: Callable[[Any], Any]
+    strides: Callable[[Any], tuple[int, ...]] | None = None
+    storage_offset: Callable[[Any], int] | None = None
+    mutable: bool = True
+    coerce: Callable[[Any], Any] | None = None
+    device_index: Callable[[Any], int | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BackendInfo:
+    """A backend: the device's name, its dispatch key, and the array types that are its own.
+
+    ``dispatch_key`` may be a key that exists ("CPU", "PrivateUse1") or a new name, which becomes a backend key with its
+    derived keys; left empty it is made from the device's name ("acme" gives "Acme").
+    """
+
+    name: str
+    dispatch_key: str = ""
+    array_types: tuple[ArrayType, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Whether a device can be opened on this machine and, if not, why.
+
+    >>> bool(Availability(False, "libascendcl.so was not found"))
+    False
+    """
+
+    ok: bool
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return self.ok

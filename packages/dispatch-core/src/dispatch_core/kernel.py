@@ -1,0 +1,113 @@
+"""Kernels as they are registered: the function, how it wants to be called, and where it came from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any, Final
+
+from .journal import current as current_journal
+from .keys import DispatchKey
+
+__all__ = ["KernelFactory", "Origin", "Registration", "fallthrough_kernel", "kernel_factory"]
+
+
+def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
+    """Stand for "pass this key over" when registered as a kernel; recognised by identity, never run.
+
+    Source: ``torch.library.fallthrough_kernel``.
+    """
+    raise NotImplementedError("fallthrough_kernel is a marker for registration; it cannot be called")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFactory:
+    """A kernel that is made when a table slot first needs it: ``make(op, keyset)`` returns the function to call."""
+
+    make: Callable[[Any, Any], Callable[..., Any]]
+
+
+def kernel_factory(make: Callable[[Any, Any], Callable[..., Any]]) -> KernelFactory:
+    """Register what ``make(op, keyset)`` returns, made on first use for each effective keyset.
+
+    The keyset is a constant of the kernel that is made, so that a layer can work out once what lies below it.
+
+    >>> kernel_factory(lambda op, keyset: print)  # doctest: +ELLIPSIS
+    KernelFactory(make=<function ...>)
+    """
+    return KernelFactory(make)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a registration was made: file and line, and the distribution that the file belongs to."""
+
+    file: str
+    line: int
+    _distribution: tuple[str, str] | None = None
+
+    @property
+    def distribution(self) -> str:
+        """Return the distribution's name, or "" where the file belongs to none."""
+        return self._found()[0]
+
+    @property
+    def version(self) -> str:
+        """Return the distribution's version, or ""."""
+        return self._found()[1]
+
+    def _found(self) -> tuple[str, str]:
+        return self._distribution or _distribution_of(self.file)
+
+    def __str__(self) -> str:
+        name, version = self._found()
+        place = f"{self.file}:{self.line}"
+        return f"{name} {version} ({place})" if name else place
+
+
+@lru_cache(maxsize=1024)
+def _distribution_of(file: str) -> tuple[str, str]:
+    """Find the distribution that installed ``file``; asked only when an error or a report is printed."""
+    from .plugins._metadata import distribution_of_module  # kept off the import path of the core
+
+    path = PurePath(file)
+    for entry in sorted(filter(None, sys.path), key=len, reverse=True):
+        if path.is_relative_to(entry):
+            return distribution_of_module(path.relative_to(entry).parts[0].removesuffix(".py"))
+    return "", ""
+
+
+_OWN_FOLDER: Final = str(PurePath(__file__).parent)
+
+
+def caller_origin() -> Origin:
+    """Return where the code outside the core stands that is registering something now."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
+        frame = frame.f_back
+    journal = current_journal()
+    return Origin(frame.f_code.co_filename, frame.f_lineno, None if journal is None else journal.distribution)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Registration:
+    """One kernel of one operator under one key, or one fallback under a key.
+
+    ``when`` names an argument and the only value of it that the kernel serves (a covered kernel); the kernel is then
+    called without that argument. ``boxed`` kernels are fallbacks and take the operator before its arguments.
+    """
+
+    key: DispatchKey
+    fn: Callable[..., Any] | KernelFactory
+    origin: Origin
+    with_keyset: bool = False
+    boxed: bool = False
+    when: tuple[str, Any] | None = None
+
+    @property
+    def is_fallthrough(self) -> bool:
+        """Tell whether the registration passes its key over."""
+        return self.fn is fallthrough_kernel

@@ -1,0 +1,321 @@
+"""Dispatch keys: one bit each, ordered by rank, in a table that vendors can add to while the process runs.
+
+Note [A bit is an identity, a rank is a priority]
+    A key's bit never changes and says nothing about its priority; the rank does, and is data (`_ORDERS`). So keys can be
+    added at run time anywhere in the order, and one process can hold any number of vendors.
+
+Note [Where the bits lie]
+    Bits 0 to 29 belong to the keys of everyday calls, because small integers are the fastest. Bits 30 to 63 belong to the
+    remaining functionality and alias keys. From bit 64 on every backend owns a row of eight bits (`_ROW`), so that a whole
+    class of keys (all Autograd keys, say) is one mask that also covers backends which register later.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, overload
+
+from .errors import DispatchKeyError, RegistrationError
+
+__all__ = ["DISPATCH_KEY_PRIORITY", "DispatchKey", "PROFILES"]
+
+#: Backends in torch's order, lowest priority first; vendors that register at run time rank between these and Meta.
+_BACKENDS: Final = (
+    "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA NPU PrivateUse1 PrivateUse2 PrivateUse3".split()
+)
+#: The keys that every backend brings: the name's prefix and the bit's place in the backend's row.
+_ROW: Final = {
+    "": 0, "Quantized": 1, "Sparse": 2, "SparseCsr": 3, "NestedTensor": 4, "Autograd": 5, "Autocast": 6,
+}  # fmt: skip
+_MARKER_SLOT: Final = 7
+_ROW_BITS: Final = 8
+_FIRST_ROW: Final = 64
+_MAX_BACKENDS: Final = 512
+
+_HOT: Final = (
+    "CPU Meta NPU PrivateUse1 CUDA AutogradCPU AutogradMeta AutogradNPU AutogradPrivateUse1 AutogradCUDA"
+    " BackendSelect Pipeline ADInplaceOrView Python Functionalize Tracer Profiler AutocastCPU AutocastNPU"
+    " FuncTorchBatched Batched AutogradOther Autograd CompositeImplicitAutograd CompositeExplicitAutograd"
+).split()
+_HOT_MARKERS: Final = (25, 26, 27, 28, 29)
+
+ALIASES: Final = (
+    "CompositeImplicitAutograd", "CompositeImplicitAutogradNestedTensor", "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional", "FuncTorchBatchedDecomposition", "Autograd",
+)  # fmt: skip
+
+# The order of functionalities, lowest priority first; a star stands for one key per backend.
+_LOW = (
+    "CompositeImplicitAutograd CompositeImplicitAutogradNestedTensor CompositeExplicitAutograd"
+    " CompositeExplicitAutogradNonFunctional * FPGA Vulkan Metal Quantized* CustomRNGKeyId MkldnnCPU Sparse* SparseCsr*"
+    " NestedTensor* Pipeline BackendSelect"
+)
+_HIGH = (
+    " Conjugate Negative ZeroTensor ADInplaceOrView AutogradOther Autograd* AutogradNestedTensor Autograd Tracer Autocast*"
+    " FuncTorchBatchedDecomposition FuncTorchBatched BatchedNestedTensor FuncTorchVmapMode Batched VmapMode Profiler"
+    " FuncTorchGradWrapper DeferredInit PythonTLSSnapshot FuncTorchDynamicLayerFrontMode TESTING_ONLY_GenericWrapper"
+    " TESTING_ONLY_GenericMode PreDispatch PythonDispatcher"
+)
+_ORDERS: Final = {
+    "torch-2.4": (f"{_LOW} Python Fake FuncTorchDynamicLayerBackMode Functionalize Named{_HIGH}").split(),
+    "torch-2.13": (f"{_LOW} Fake Python FuncTorchDynamicLayerBackMode Functionalize Named{_HIGH}").split(),
+}
+#: The orders of keys that a registry can follow; the first is the default.
+PROFILES: Final = tuple(_ORDERS)
+_RANKS: Final = {profile: {name: rank for rank, name in enumerate(order)} for profile, order in _ORDERS.items()}
+
+
+class _KeyTable(type):
+    """Give ``DispatchKey`` an enum's manners while staying open for new keys."""
+
+    _by_name: dict[str, DispatchKey]
+    _by_bit: dict[int, DispatchKey]
+    _ordered: tuple[DispatchKey, ...]
+
+    def __getitem__(cls, name: str) -> DispatchKey:
+        try:
+            return cls._by_name[name]
+        except (KeyError, TypeError):
+            raise _unknown_name(name) from None
+
+    def __getattr__(cls, name: str) -> DispatchKey:
+        if not name.startswith("_") and (key := cls._by_name.get(name)) is not None:
+            return key
+        raise AttributeError(f"no dispatch key is named {name!r}")
+
+    def __iter__(cls) -> Iterator[DispatchKey]:
+        return iter(cls._ordered)
+
+    def __len__(cls) -> int:
+        return len(cls._ordered)
+
+    def __contains__(cls, key: object) -> bool:
+        return isinstance(key, DispatchKey) or (isinstance(key, str) and key in cls._by_name)
+
+    def __dir__(cls) -> list[str]:
+        return sorted({*super().__dir__(), *cls._by_name})
+
+    @property
+    def __members__(cls) -> dict[str, DispatchKey]:
+        return {key.name: key for key in cls._ordered}
+
+
+class DispatchKey(int, metaclass=_KeyTable):
+    """A dispatch key: an integer with one bit set, found by name, value or attribute.
+
+    The names are torch's (source: ``c10::DispatchKey``), with ``NPU``, ``Pipeline`` and ``Profiler`` added. Or-ing keys
+    gives a plain mask. Raises ``DispatchKeyError`` for an unknown name or value.
+
+    >>> DispatchKey.CPU is DispatchKey["CPU"] is DispatchKey(DispatchKey.CPU.value)
+    True
+    >>> bin(DispatchKey.CPU | DispatchKey.Meta)
+    '0b11'
+    """
+
+    name: str
+    value: int
+    bit: int
+    #: One of "device" (dense), "layout" (quantized, sparse, nested), "autograd", "autocast", "functionality", "alias".
+    kind: str
+    #: The backend that a per-backend key belongs to ("CPU" for AutogradCPU), or "".
+    backend: str
+    _ranks: dict[str, int]
+
+    def __new__(cls, value: int | str) -> DispatchKey:
+        if isinstance(value, str):
+            return cls[value]
+        if isinstance(value, int) and value > 0 and value & (value - 1) == 0:
+            found = cls._by_bit.get(value.bit_length() - 1)
+            if found is not None:
+                return found
+        raise DispatchKeyError(
+            f"{value!r} is not the value of a dispatch key",
+            hint="a key's value has one bit set; DispatchKeySet.from_mask takes any mask",
+        )
+
+    @property
+    def rank(self) -> int:
+        """Return the place in the default order; higher runs first."""
+        return self._ranks[PROFILES[0]]
+
+    def rank_in(self, profile: str) -> int:
+        """Return the place in the order of ``profile`` (one of ``PROFILES``).
+
+        >>> DispatchKey.Python.rank_in("torch-2.13") > DispatchKey.Fake.rank_in("torch-2.13")
+        True
+        """
+        return self._ranks[profile]
+
+    @property
+    def is_alias(self) -> bool:
+        """Tell whether the key stands for several runtime keys."""
+        return self.kind == "alias"
+
+    @property
+    def owns_arrays(self) -> bool:
+        """Tell whether kernels under this key take a backend's own arrays (device and layout keys)."""
+        return self.kind in ("device", "layout")
+
+    @classmethod
+    def register_backend(cls, name: str) -> DispatchKey:
+        """Add the backend key ``name`` and the Autograd, Sparse, Quantized, Nested and Autocast keys that go with it.
+
+        Asking again for a name gives the same key. Raises ``RegistrationError`` for a name that is no identifier or
+        that a key of another sort has.
+
+        >>> key = DispatchKey.register_backend("Acme")
+        >>> DispatchKey["AutogradAcme"].backend
+        'Acme'
+        """
+        with _lock:
+            known = cls._by_name.get(name)
+            if known is not None and known.kind == "device" and known.backend == name:
+                return known
+            if known is not None or not name.isidentifier() or any(prefix + name in cls._by_name for prefix in _ROW):
+                raise RegistrationError(
+                    f"{name!r} cannot become a backend's dispatch key",
+                    hint="a backend's key is a Python identifier that no other key uses",
+                )
+            _add_backend(name)
+            _sort()
+            return cls._by_name[name]
+
+    def __repr__(self) -> str:
+        return f"<DispatchKey.{self.name}: 1 << {self.bit}>"
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, spec: str) -> str:
+        return format(self.name, spec)
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return DispatchKey, (self.name,)
+
+
+class _Priority(Sequence[DispatchKey]):
+    """Every key, highest priority first, as the key table stands now."""
+
+    @overload
+    def __getitem__(self, index: int) -> DispatchKey: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[DispatchKey]: ...
+    def __getitem__(self, index: int | slice) -> DispatchKey | Sequence[DispatchKey]:
+        return DispatchKey._ordered[index]
+
+    def __len__(self) -> int:
+        return len(DispatchKey._ordered)
+
+    def __repr__(self) -> str:
+        return f"DISPATCH_KEY_PRIORITY({', '.join(key.name for key in self)})"
+
+
+DISPATCH_KEY_PRIORITY: Final[Sequence[DispatchKey]] = _Priority()
+
+_lock = threading.RLock()
+_backend_count = 0
+DispatchKey._by_name = {}
+DispatchKey._by_bit = {}
+DispatchKey._ordered = ()
+
+
+def _unknown_name(name: object) -> DispatchKeyError:
+    import difflib
+
+    near = difflib.get_close_matches(str(name), DispatchKey._by_name, n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "DISPATCH_KEY_PRIORITY lists the keys"
+    return DispatchKeyError(f"no dispatch key is named {name!r}", hint=hint)
+
+
+def _add(name: str, bit: int, kind: str, backend: str, ranks: dict[str, int]) -> None:
+    key = int.__new__(DispatchKey, 1 << bit)
+    key.name, key.value, key.bit, key.kind, key.backend, key._ranks = name, 1 << bit, bit, kind, backend, ranks
+    DispatchKey._by_name[name] = DispatchKey._by_bit[bit] = key
+
+
+def _add_backend(name: str) -> None:
+    """Add a backend's row of keys; Meta outranks every other backend, as in torch."""
+    global _backend_count
+    index = _backend_count
+    if index == _MAX_BACKENDS:
+        raise RegistrationError(f"no room for backend {name!r}: {_MAX_BACKENDS} backends are registered")
+    _backend_count += 1
+    place = _MAX_BACKENDS if name == "Meta" else index
+    kinds = {"": "device", "Autograd": "autograd", "Autocast": "autocast"}
+    for prefix, slot in _ROW.items():
+        full = prefix + name
+        bit = _HOT.index(full) if full in _HOT else _FIRST_ROW + index * _ROW_BITS + slot
+        ranks = {profile: rank[f"{prefix}*"] * 1024 + place for profile, rank in _RANKS.items()}
+        _add(full, bit, kinds.get(prefix, "layout"), name, ranks)
+
+
+def _sort() -> None:
+    DispatchKey._ordered = tuple(sorted(DispatchKey._by_name.values(), key=lambda key: -key.rank))
+
+
+def _fill() -> None:
+    cold = iter(range(30, _FIRST_ROW))
+    #: torch's own backends that are single keys rather than a row.
+    lone_devices = ("FPGA", "Vulkan", "Metal", "CustomRNGKeyId", "MkldnnCPU")
+    for name in dict.fromkeys(name for order in _ORDERS.values() for name in order):
+        if name.endswith("*"):
+            continue
+        bit = _HOT.index(name) if name in _HOT else next(cold)
+        kind = (
+            "alias" if name in ALIASES
+            else "device" if name in lone_devices
+            else "autograd" if name.startswith("Autograd")
+            else "functionality"
+        )  # fmt: skip
+        _add(name, bit, kind, "", {profile: rank[name] * 1024 for profile, rank in _RANKS.items()})
+    for name in [*_BACKENDS, "Meta"]:
+        _add_backend(name)
+    _sort()
+
+
+_fill()
+
+
+def _class_mask(prefix: str, names: Iterable[str] = ()) -> int:
+    """Return the mask of one sort of per-backend keys, those of backends yet to come included."""
+    mask = sum(1 << (_FIRST_ROW + row * _ROW_BITS + _ROW[prefix]) for row in range(_MAX_BACKENDS))
+    for name in [*(prefix + backend for backend in [*_BACKENDS, "Meta"]), *names]:
+        mask |= DispatchKey._by_name[name].value
+    return mask
+
+
+#: Classes of keys as masks, with room for backends that register later.
+DENSE: Final = _class_mask("", ("FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId"))
+LAYOUTS: Final = _class_mask("Quantized") | _class_mask("Sparse") | _class_mask("SparseCsr") | _class_mask("NestedTensor")
+ARRAYS: Final = DENSE | LAYOUTS
+AUTOGRAD: Final = _class_mask("Autograd", ("AutogradOther", "AutogradNestedTensor", "Autograd"))
+AUTOCAST: Final = _class_mask("Autocast")
+
+#: The bits that frontends own; they are no keys, and never show in a keyset.
+MARKER_BITS: Final = (*_HOT_MARKERS, *(_FIRST_ROW + row * _ROW_BITS + _MARKER_SLOT for row in range(_MAX_BACKENDS)))
+MARKERS: Final = sum(1 << bit for bit in MARKER_BITS)
+
+
+def keys_of(mask: int, profile: str = PROFILES[0]) -> list[DispatchKey]:
+    """Return the keys in ``mask``, highest priority first, frontends' marker bits left out.
+
+    Raises ``DispatchKeyError`` naming the first bit that no key owns.
+
+    >>> [key.name for key in keys_of(DispatchKey.CPU | DispatchKey.AutogradCPU)]
+    ['AutogradCPU', 'CPU']
+    """
+    mask &= ~MARKERS if mask >= 0 else mask
+    by_bit = DispatchKey._by_bit
+    found = []
+    while mask:
+        bit = (mask & -mask).bit_length() - 1
+        key = by_bit.get(bit)
+        if key is None:
+            raise DispatchKeyError(
+                f"bit {bit} belongs to no dispatch key", hint="build keysets from DispatchKey members or from keysets"
+            )
+        found.append(key)
+        mask ^= key.value
+    found.sort(key=lambda key: -key._ranks[profile])
+    return found

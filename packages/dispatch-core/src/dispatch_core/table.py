@@ -1,0 +1,134 @@
+"""The computed dispatch table: for one operator and one key, which kernel wins and by which rule.
+
+Note [The rules are torch's]
+    The order of the rules is that of ``c10::OperatorEntry::computeDispatchTableEntry``. A slot is always computed from
+    what is registered now, so the outcome never depends on the order of registration, as torch's stored tables do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from .kernel import Origin, Registration
+from .keys import DispatchKey
+
+__all__ = ["Slot", "compute_slot"]
+
+#: Backend keys that share AutogradOther: the lone ones, and the layouts of every backend.
+_OTHER_BACKENDS: Final = frozenset({"FPGA", "Vulkan", "Metal", "CustomRNGKeyId", "MkldnnCPU"})
+#: torch's switch from Autograd keys to backends leaves these out, so a kernel there does not disable a composite.
+_WITHOUT_BACKEND: Final = frozenset({"AutogradHIP", "AutogradVE", "AutogradMTIA"})
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a key of an operator leads to: the winning registration, if any, and the rule that chose it."""
+
+    rule: str
+    registration: Registration | None = None
+
+    @property
+    def kernel(self) -> Any:
+        """Return the winning function, or None."""
+        return None if self.registration is None else self.registration.fn
+
+    @property
+    def origin(self) -> Origin | None:
+        """Return where the winner was registered, or None."""
+        return None if self.registration is None else self.registration.origin
+
+
+class Registered(Protocol):
+    """What the rules ask of an operator."""
+
+    def newest(self, key: DispatchKey) -> Registration | None:
+        """Return the active registration under exactly ``key``."""
+
+    def fallback(self, key: DispatchKey) -> Registration | None:
+        """Return the registry's fallback for ``key``."""
+
+    def direct_keys(self) -> Mapping[DispatchKey, object]:
+        """Return the keys with a registration of their own."""
+
+
+def _is_nested(key: DispatchKey) -> bool:
+    return key.kind == "layout" and key.name.startswith("NestedTensor")
+
+
+def _is_other_backend(key: DispatchKey) -> bool:
+    return key.name in _OTHER_BACKENDS or (key.kind == "layout" and not _is_nested(key))
+
+
+def _is_backend(key: DispatchKey) -> bool:
+    return (key.kind == "device" and bool(key.backend)) or _is_other_backend(key)
+
+
+def _is_functional_backend(key: DispatchKey) -> bool:
+    sparse = key.name == f"Sparse{key.backend}"
+    return _is_backend(key) and not sparse and key.backend not in ("XLA", "Lazy")
+
+
+def _is_autograd(key: DispatchKey) -> bool:
+    return key.kind == "autograd"
+
+
+#: Which runtime keys each alias covers.
+MEMBERS: Final = {
+    "CompositeExplicitAutogradNonFunctional": _is_functional_backend,
+    "CompositeExplicitAutograd": _is_backend,
+    "CompositeImplicitAutogradNestedTensor": lambda key: _is_nested(key) or key.name == "AutogradNestedTensor",
+    "CompositeImplicitAutograd": lambda key: _is_backend(key) or _is_autograd(key) or _is_nested(key),
+    "Autograd": _is_autograd,
+    "FuncTorchBatchedDecomposition": lambda key: key.name == "FuncTorchBatched",
+}
+_NONFUNCTIONAL, _EXPLICIT, _NESTED, _IMPLICIT, _AUTOGRAD, _BATCHED = (DispatchKey[name] for name in MEMBERS)
+#: The keys whose kernels are composites: they see what the caller passed, and call other operators.
+COMPOSITES: Final = frozenset({_NONFUNCTIONAL, _EXPLICIT, _NESTED, _IMPLICIT})
+
+MISSING: Final = Slot("missing")
+_AMBIGUOUS: Final = Slot("ambiguous autogradother")
+
+
+def _belongs_to(backend: DispatchKey, autograd: DispatchKey) -> bool:
+    """Tell whether a kernel under ``backend`` speaks for the key ``autograd``."""
+    if autograd.name == "AutogradOther":
+        return _is_other_backend(backend)
+    if autograd.name == "AutogradNestedTensor":
+        return _is_nested(backend)
+    if autograd.kind != "autograd" or autograd.name in _WITHOUT_BACKEND:
+        return False
+    return backend.kind == "device" and backend.backend == autograd.backend
+
+
+def compute_slot(op: Registered, key: DispatchKey | None) -> Slot:
+    """Return what ``key`` of an operator leads to; None stands for the empty keyset (torch's Undefined)."""
+
+    def alias(name: DispatchKey) -> Registration | None:
+        found = op.newest(name)
+        return found if found is not None and (key is None or key is name or MEMBERS[name.name](key)) else None
+
+    if key is not None and (own := op.newest(key)) is not None:
+        return Slot("kernel", own)
+    for default in (_NONFUNCTIONAL, _EXPLICIT):
+        if (found := alias(default)) is not None:
+            return Slot("default backend kernel", found)
+    if key is not None and (found := alias(_NESTED)) is not None:
+        return Slot("nested kernel", found)
+    if (found := alias(_IMPLICIT)) is not None:
+        has_backend = key is not None and (
+            op.newest(_EXPLICIT) is not None or any(_belongs_to(direct, key) for direct in op.direct_keys())
+        )
+        if key is not None and key.name == "AutogradOther" and any(map(_is_other_backend, op.direct_keys())):
+            return _AMBIGUOUS
+        if not has_backend:
+            return Slot("math kernel", found)
+    if key is not None:
+        if (found := alias(_AUTOGRAD)) is not None:
+            return Slot("autograd kernel", found)
+        if (found := alias(_BATCHED)) is not None:
+            return Slot("batched kernel", found)
+        if (fallback := op.fallback(key)) is not None:
+            return Slot("backend fallback", fallback)
+    return MISSING
