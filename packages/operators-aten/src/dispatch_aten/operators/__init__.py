@@ -1,0 +1,57 @@
+"""Torch's operators as tables: schemas with torch's names, overloads, argument names and defaults, and tags.
+
+One module per kind; each holds ``BLOCKS``, pairs of tags and schemas. The tags are torch's (``pointwise``, ``reduction``,
+``inplace``, ``out``, ``inplace_view``, ``nondeterministic_seeded``, ``data_dependent_output``, ``dynamic_output_shape``) and
+two of ours: ``view`` for results that share their input's memory, ``factory`` for operators that need no tensor.
+
+>>> [operator.schema for operator in ATEN if operator.name == "relu"]
+['relu(Tensor self) -> Tensor']
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from . import (
+    activation,
+    comparison,
+    copy,
+    factory,
+    indexing,
+    lists,
+    matmul,
+    pointwise,
+    prims,
+    random,
+    reduction,
+    softmax,
+    sorting,
+    view,
+)
+from ._table import OperatorDef, read
+
+__all__ = ["ATEN", "PRIMS", "OperatorDef"]
+
+ATEN: Final[tuple[OperatorDef, ...]] = tuple(
+    operator
+    for kind in (
+        factory,
+        random,
+        pointwise,
+        activation,
+        comparison,
+        reduction,
+        matmul,
+        softmax,
+        view,
+        copy,
+        indexing,
+        lists,
+        sorting,
+    )
+    for operator in read(kind.BLOCKS)
+)
+"""Every operator of the ``aten`` namespace."""
+
+PRIMS: Final[tuple[OperatorDef, ...]] = tuple(read(prims.BLOCKS))
+"""Every operator of the ``prims`` namespace."""

@@ -1,0 +1,91 @@
+"""Schemas of operators that draw random numbers (source: torch's operator library, names and defaults unchanged)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ._table import Blocks
+
+__all__ = ["BLOCKS"]
+
+BLOCKS: Final[Blocks] = (
+    (
+        ("nondeterministic_seeded", "factory"),
+        """
+rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) ->
+    Tensor
+rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+rand.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+rand.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
+randn(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) ->
+    Tensor
+randn.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+randn.out(SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+randn.generator_out(SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
+randint(SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool?
+    pin_memory=None) -> Tensor
+randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None,
+    Device? device=None, bool? pin_memory=None) -> Tensor
+randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=4, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=4, Layout?
+    layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+randint.out(SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+randint.generator_out(SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
+randint.low_out(SymInt low, SymInt high, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+randint.low_generator_out(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, Tensor(a!) out) ->
+    Tensor(a!)
+randperm(SymInt n, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? pin_memory=None) ->
+    Tensor
+randperm.generator(SymInt n, *, Generator? generator, ScalarType? dtype=4, Layout? layout=None, Device? device=None,
+    bool? pin_memory=None) -> Tensor
+randperm.out(SymInt n, *, Tensor(a!) out) -> Tensor(a!)
+randperm.generator_out(SymInt n, *, Generator? generator, Tensor(a!) out) -> Tensor(a!)
+rand_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None,
+    MemoryFormat? memory_format=None) -> Tensor
+rand_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+randn_like(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None,
+    MemoryFormat? memory_format=None) -> Tensor
+randn_like.generator(Tensor self, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+randint_like(Tensor self, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+    pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+randint_like.generator(Tensor self, SymInt high, *, Generator? generator, ScalarType? dtype=None, Layout?
+    layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
+randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType?
+    dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None)
+    -> Tensor
+""",
+    ),
+    (
+        ("nondeterministic_seeded",),
+        """
+uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)
+normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)
+random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
+random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
+random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
+bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
+bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
+exponential_(Tensor(a!) self, float lambd=1., *, Generator? generator=None) -> Tensor(a!)
+bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
+bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
+dropout(Tensor input, float p, bool train) -> Tensor
+dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
+native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
+""",
+    ),
+    (
+        ("pointwise",),
+        """
+native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor
+""",
+    ),
+)

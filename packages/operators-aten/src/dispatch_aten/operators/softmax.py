@@ -1,0 +1,54 @@
+"""Schemas of softmax and loss functions with their backward operators (source: torch's operator library, names and defaults unchanged)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from ._table import Blocks
+
+__all__ = ["BLOCKS"]
+
+BLOCKS: Final[Blocks] = (
+    (
+        (),
+        """
+softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
+softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
+_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
+_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor
+_softmax_backward_data.out(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype, *, Tensor(a!)
+    grad_input) -> Tensor(a!)
+log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
+log_softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
+_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
+_log_softmax.out(Tensor self, int dim, bool half_to_float, *, Tensor(a!) out) -> Tensor(a!)
+_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor
+_log_softmax_backward_data.out(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype, *, Tensor(a!)
+    out) -> Tensor(a!)
+nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor
+nll_loss.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, *,
+    Tensor(a!) out) -> Tensor(a!)
+nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor
+nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output,
+    Tensor total_weight)
+nll_loss_forward.output(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, *,
+    Tensor(a!) output, Tensor(b!) total_weight) -> (Tensor(a!), Tensor(b!))
+nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt
+    ignore_index, Tensor total_weight) -> Tensor
+nll_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt
+    ignore_index, Tensor total_weight, *, Tensor(a!) grad_input) -> Tensor(a!)
+cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float
+    label_smoothing=0.) -> Tensor
+mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor
+mse_loss.out(Tensor self, Tensor target, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)
+mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor
+mse_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, int reduction, *, Tensor(a!)
+    grad_input) -> Tensor(a!)
+l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor
+binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
+    reduction=1) -> Tensor
+""",
+    ),
+)

@@ -1,0 +1,121 @@
+"""The names of an operator's variants: functional, in-place and ``out=``.
+
+>>> functional_of("add_.Tensor"), functional_of("add.out"), functional_of("max.dim_max")
+('add.Tensor', 'add.Tensor', 'max.dim')
+>>> inplace_of("add.Tensor"), out_of("add.Tensor"), out_of("relu_")
+('add_.Tensor', 'add.out', None)
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from .operators import ATEN
+
+__all__ = ["base_name", "functional_of", "inplace_of", "is_inplace", "is_out", "out_of"]
+
+_ARGUMENT: Final = re.compile(r"Tensor\([a-z]!\)\??(?:\[\])? \w+")
+
+
+def base_name(name: str) -> str:
+    """Give the operator's name without namespace and overload.
+
+    >>> base_name("aten::add_.Tensor")
+    'add_'
+    """
+    return name.rpartition("::")[2].partition(".")[0]
+
+
+def is_inplace(name: str) -> bool:
+    """Say whether the name is that of an in-place operator; ``__and__`` and its kind are not."""
+    base = base_name(name)
+    return base.endswith("_") and not base.endswith("__")
+
+
+def is_out(name: str) -> bool:
+    """Say whether the overload writes into tensors given by keyword."""
+    return _bare(name) in _tables().functional_of_out
+
+
+def functional_of(name: str) -> str | None:
+    """Give the functional overload that an in-place or ``out=`` overload computes; None where there is none.
+
+    A functional overload's own name is not given back: the answer is None for it as well.
+    """
+    name = _bare(name)
+    if is_inplace(name):
+        base, dot, overload = name.partition(".")
+        found = base[:-1] + dot + overload
+        found = _RENAMED_INPLACE.get(name, found)
+        return found if found in _tables().schemas else None
+    return _tables().functional_of_out.get(name)
+
+
+def inplace_of(name: str) -> str | None:
+    """Give the in-place overload of a functional one, or None."""
+    name = _bare(name)
+    base, dot, overload = name.partition(".")
+    found = _RENAMED_FUNCTIONAL.get(name, f"{base}_{dot}{overload}")
+    return found if found in _tables().schemas else None
+
+
+def out_of(name: str) -> str | None:
+    """Give the ``out=`` overload of a functional one, or None."""
+    return _tables().out_of_functional.get(_bare(name))
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("::")[2]
+
+
+_RENAMED_INPLACE: Final[dict[str, str]] = {
+    "pow_.Tensor": "pow.Tensor_Tensor",
+    "floor_divide_.Tensor": "floor_divide",
+}
+"""In-place overloads whose functional overload has another overload name."""
+
+_RENAMED_FUNCTIONAL: Final = {functional: inplace for inplace, functional in _RENAMED_INPLACE.items()}
+
+
+class _Tables:
+    """The schemas by name, and the two directions between functional and ``out=`` overloads.
+
+    Torch's overload names of ``out=`` variants follow no rule (``add.out``, ``sum.IntList_out``, ``max.dim_max``), so they
+    are paired by their arguments: an ``out=`` overload is its functional one plus the written tensors.
+    """
+
+    def __init__(self) -> None:
+        self.schemas = {operator.name: operator.schema for operator in ATEN}
+        functional = {
+            (base_name(operator.name), _inputs(operator.schema)): operator.name
+            for operator in ATEN
+            if "!" not in operator.schema
+        }
+        self.functional_of_out: dict[str, str] = {}
+        for operator in ATEN:
+            if "out" not in operator.tags:
+                continue
+            found = functional.get((base_name(operator.name), _inputs(operator.schema)))
+            if found is not None:
+                self.functional_of_out[operator.name] = found
+        self.out_of_functional = {functional: out for out, functional in self.functional_of_out.items()}
+
+
+_FACTORY_ONLY: Final = re.compile(
+    r", (?:\*, )?ScalarType\? dtype=\w+, Layout\? layout=None, Device\? device=None, bool\? pin_memory=None"
+)
+
+
+def _inputs(schema: str) -> str:
+    """Spell a schema's arguments without those it writes to, for comparing overloads."""
+    arguments = schema[schema.index("(") + 1 : schema.rindex(") ->")]
+    arguments = _FACTORY_ONLY.sub("", arguments)
+    kept = [part for part in arguments.split(", ") if not _ARGUMENT.fullmatch(part) and part != "*"]
+    return ", ".join(kept)
+
+
+@cache
+def _tables() -> _Tables:
+    return _Tables()
