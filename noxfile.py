@@ -1,0 +1,156 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["nox>=2025.11.12"]
+# ///
+"""Every way to run the project: ``nox -s SESSION``; ``nox -l`` lists the sessions.
+
+Whatever runs the code runs it from wheels, built once per invocation and installed into a clean environment.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
+SOURCES = sorted(path.parent for path in ROOT.glob("packages/*/src/*/py.typed"))
+WHEELS = ROOT / ".nox" / ".wheels"
+INTERPRETERS = ROOT / ".nox" / ".pythons"
+
+nox.needs_version = ">=2025.11.12"
+nox.options.default_venv_backend = "virtualenv"
+nox.options.download_python = "never"
+nox.options.sessions = ["tests", "lint", "typing"]
+
+
+def _starts(python: Path, version: str) -> bool:
+    """Say whether an interpreter runs and is of that version; a version manager's stand-in may do neither."""
+    try:
+        answer = subprocess.run(
+            [python, "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"],
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=30,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return answer.returncode == 0 and answer.stdout.strip() == version
+
+
+def _pythons() -> list[str]:
+    """Return the versions to test on: the running one, then each other supported one that starts."""
+    running = "{}.{}".format(*sys.version_info[:2])
+    versions = [running]
+    managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for version in ("3.11", "3.12", "3.13"):
+        if version == running:
+            continue
+        on_path = [Path(folder, f"python{version}") for folder in os.get_exec_path() if folder != str(INTERPRETERS)]
+        installed = [path / "bin" / f"python{version}" for path in sorted(managed.glob(f"{version}.*"), reverse=True)]
+        for python in [*on_path, *installed]:
+            if python.exists() and _starts(python, version):
+                versions.append(version)
+                # Nox looks interpreters up by name: let it meet this one, and no other program beside it, first.
+                INTERPRETERS.mkdir(parents=True, exist_ok=True)
+                link = INTERPRETERS / f"python{version}"
+                link.unlink(missing_ok=True)
+                link.symlink_to(python)
+                break
+    os.environ["PATH"] = os.pathsep.join([str(INTERPRETERS), os.environ["PATH"]])
+    return versions
+
+
+PYTHONS = _pythons()
+
+
+def _group(name: str) -> tuple[str, ...]:
+    """Return the requirements of a dependency group of the root's settings."""
+    return nox.project.dependency_groups(nox.project.load_toml(ROOT / "pyproject.toml"), name)
+
+
+def _install_wheels(session: nox.Session, *groups: str) -> None:
+    """Install every wheel of ``WHEELS`` and what the groups name; no path of the caller's hides them."""
+    wheels = sorted(WHEELS.glob("*.whl"))
+    if len(wheels) != len(PACKAGES):
+        session.error(f"{WHEELS} has {len(wheels)} wheels for {len(PACKAGES)} packages")
+    session.env["PYTHONPATH"] = None
+    session.env["DISPATCH_TEST_WHEELS"] = str(WHEELS)
+    session.install(*map(str, wheels), *(line for group in groups for line in _group(group)))
+
+
+@nox.session(default=False)
+def wheels(session: nox.Session) -> None:
+    """Build the wheels that the other sessions install."""
+    session.install(*_group("build"))
+    shutil.rmtree(WHEELS, ignore_errors=True)
+    # fmt: off
+    session.run(
+        "python", "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(WHEELS),
+        *map(str, PACKAGES),
+    )
+    # fmt: on
+
+
+@nox.session(requires=["wheels"])
+def demo(session: nox.Session) -> None:
+    """Run the main job; what follows ``--`` goes to it."""
+    _install_wheels(session, "demo")
+    session.run("python", "examples/train_digits.py", *session.posargs)
+
+
+@nox.session(python=PYTHONS, requires=["wheels"])
+def tests(session: nox.Session) -> None:
+    """Run the whole suite on the installed wheels; what follows ``--`` goes to pytest, paths in place of the suite."""
+    _install_wheels(session, "test")
+    suite = [str(path.relative_to(ROOT)) for path in [*sorted(ROOT.glob("packages/*/tests")), ROOT / "tests"]]
+    modules = [path.name for path in SOURCES]
+    chosen = any(Path(arg.partition("::")[0]).exists() for arg in session.posargs)
+    selection = [] if chosen else ["--ignore=tests/parity", "--numprocesses=2", "--pyargs", *suite, *modules]
+    session.run("pytest", *selection, *session.posargs)
+
+
+@nox.session(requires=["wheels"])
+def parity(session: nox.Session) -> None:
+    """Compare with torch, operator by operator."""
+    _install_wheels(session, "parity")
+    session.run("pytest", "tests/parity", *session.posargs)
+
+
+@nox.session(requires=["wheels"])
+def bench(session: nox.Session) -> None:
+    """Run the benchmarks, each a script."""
+    _install_wheels(session)
+    for script in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
+        session.run("python", str(script.relative_to(ROOT)), *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check the style."""
+    session.install(*_group("lint"))
+    session.run("ruff", "check", *session.posargs)
+    session.run("ruff", "format", "--check")
+
+
+@nox.session
+def typing(session: nox.Session) -> None:
+    """Check the types of the packages' sources and of this file."""
+    session.install(*_group("typing"))
+    session.run("mypy", *(str(path.relative_to(ROOT)) for path in SOURCES), "noxfile.py", *session.posargs)
+
+
+@nox.session
+def build(session: nox.Session) -> None:
+    """Build the source distributions and the wheels into ``dist/``."""
+    session.install(*_group("build"))
+    shutil.rmtree(ROOT / "dist", ignore_errors=True)
+    for package in PACKAGES:
+        session.run("python", "-m", "build", "--no-isolation", "--outdir", "dist", str(package))
