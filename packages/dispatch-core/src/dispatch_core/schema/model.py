@@ -1,0 +1,351 @@
+"""What an operator promises, as data: its name, its arguments and returns, and the schema that joins them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, Literal
+
+from ..device import Device
+from ..errors import SchemaError
+from .types import (
+    AliasInfo,
+    BaseType,
+    ClassType,
+    DictType,
+    ListType,
+    OptionalType,
+    TupleType,
+    Type,
+    TypeVariable,
+    UnionType,
+    WrapperType,
+    is_written,
+    outermost_alias,
+    walk,
+)
+
+__all__ = [
+    "MISSING",
+    "AliasInfo",
+    "Argument",
+    "BaseType",
+    "ClassType",
+    "DictType",
+    "FunctionSchema",
+    "ListType",
+    "Missing",
+    "OperatorName",
+    "OptionalType",
+    "Return",
+    "TensorArgument",
+    "TensorKind",
+    "TupleType",
+    "Type",
+    "TypeVariable",
+    "UnionType",
+    "WrapperType",
+    "order_fault",
+    "walk",
+]
+
+
+class Missing(Enum):
+    """The type of ``MISSING``, which stands where an argument has no default (None is a default)."""
+
+    # An enum member survives pickling and copying as the same object, so ``is`` keeps working.
+    MISSING = "MISSING"
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = Missing.MISSING
+
+_NAME = re.compile(r"(?:([A-Za-z_]\w*)::)?([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorName:
+    """The name of one overload of one operator.
+
+    >>> name = OperatorName("aten", "add", "Tensor")
+    >>> str(name), name.packet, str(OperatorName(None, "add"))
+    ('aten::add.Tensor', 'aten::add', 'add')
+    """
+
+    namespace: str | None
+    name: str
+    overload: str = ""  # The overload without a name is the empty string; users see it as ``default``.
+
+    @classmethod
+    def parse(cls, text: str) -> OperatorName:
+        """Read ``[namespace::]name[.overload]``.
+
+        Raises ``SchemaError`` for anything else.
+
+        >>> OperatorName.parse("aten::add")
+        OperatorName(namespace='aten', name='add', overload='')
+        """
+        found = _NAME.fullmatch(text) if isinstance(text, str) else None
+        if found is None:
+            raise SchemaError(f"{text!r} is not an operator's name", hint="write 'namespace::name.overload'")
+        return cls(found[1], found[2], found[3] or "")
+
+    @property
+    def packet(self) -> str:
+        """The name that all overloads share."""
+        return self.name if self.namespace is None else f"{self.namespace}::{self.name}"
+
+    def __str__(self) -> str:
+        return f"{self.packet}.{self.overload}" if self.overload else self.packet
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument: its name, type, default and whether it can be given by keyword only.
+
+    ``default`` is what a kernel receives: a tuple for a list, expanded for one element of a sized list, a number for a
+    dtype's name. ``default_text`` is how the schema spelled it, and does not count when arguments are compared.
+
+    >>> str(Argument("dim", ListType(BaseType("int"), 2), (1, 1), default_text="1"))
+    'int[2] dim=1'
+    """
+
+    name: str
+    type: Type
+    default: object = MISSING
+    kwarg_only: bool = False
+    default_text: str | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def has_default(self) -> bool:
+        """Whether a call may leave the argument out."""
+        return self.default is not MISSING
+
+    @property
+    def alias(self) -> AliasInfo | None:
+        """The outermost alias annotation: a list's own, else that of its elements."""
+        return outermost_alias(self.type)
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the call writes to the argument or to something in it."""
+        return is_written(self.type)
+
+    def __str__(self) -> str:
+        if self.default is MISSING:
+            return f"{self.type} {self.name}"
+        text = self.default_text
+        return f"{self.type} {self.name}={_default_text(self.default, self.type) if text is None else text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """One returned value; its name is None where the schema gives none.
+
+    >>> str(Return("values", BaseType("Tensor")))
+    'Tensor values'
+    """
+
+    name: str | None
+    type: Type
+
+    @property
+    def alias(self) -> AliasInfo | None:
+        """The outermost alias annotation: a list's own, else that of its elements."""
+        return outermost_alias(self.type)
+
+    @property
+    def is_write(self) -> bool:
+        """Whether the value is one that the call has written to."""
+        return is_written(self.type)
+
+    def __str__(self) -> str:
+        return str(self.type) if self.name is None else f"{self.type} {self.name}"
+
+
+TensorKind = Literal["tensor", "optional", "list", "optional_list"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorArgument:
+    """An argument whose dispatch keys count: its position in the schema, and how tensors stand in it.
+
+    Kinds: ``tensor`` (``Tensor``), ``optional`` (``Tensor?``), ``list`` (``Tensor[]``) and ``optional_list``
+    (``Tensor?[]``). torch's dispatcher looks at no others, however many tensors they hold.
+    """
+
+    index: int
+    argument: Argument
+    kind: TensorKind
+
+
+def _tensor_kind(type: Type) -> TensorKind | None:
+    match type:
+        case BaseType("Tensor"):
+            return "tensor"
+        case OptionalType(BaseType("Tensor")):
+            return "optional"
+        case ListType(BaseType("Tensor")):
+            return "list"
+        case ListType(OptionalType(BaseType("Tensor"))):
+            return "optional_list"
+    return None
+
+
+def order_fault(arguments: tuple[Argument, ...], is_vararg: bool) -> tuple[int, str] | None:
+    """Find the first argument that may not stand where it does: its position and what is wrong, or None."""
+    defaulted = keyword = False
+    for index, argument in enumerate(arguments):
+        if argument.kwarg_only:
+            keyword = True
+        elif keyword:
+            return index, f"positional argument {argument.name!r} follows a keyword-only one"
+        if argument.default is not MISSING:
+            defaulted = True
+            if is_vararg:
+                return index, f"argument {argument.name!r} has a default in a schema that ends in '...'"
+        elif defaulted and not argument.kwarg_only:
+            return index, f"argument {argument.name!r} needs a default, because one before it has one"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSchema:
+    """An operator's whole promise (source: torch's ``FunctionSchema``).
+
+    ``parse`` and ``str`` are each other's inverse. Raises ``SchemaError`` if an argument without a default follows one
+    with a default, or a positional one follows a keyword-only one.
+
+    >>> schema = FunctionSchema.parse("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor")
+    >>> print(schema)
+    aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
+    >>> [argument.name for argument in schema.keyword_only]
+    ['alpha']
+    """
+
+    name: OperatorName
+    arguments: tuple[Argument, ...]
+    returns: tuple[Return, ...]
+    is_vararg: bool = False
+    is_varret: bool = False
+    # What is computed from the fields above, on first use. It takes no part in comparing, copying or pickling.
+    _cache: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        fault = order_fault(self.arguments, self.is_vararg)
+        if fault is not None:
+            raise SchemaError(f"{self.name}: {fault[1]}")
+
+    @classmethod
+    def parse(cls, text: str) -> FunctionSchema:
+        """Read a schema in torch's schema language.
+
+        Raises ``SchemaError``, with line, column and a caret under the place, for malformed text.
+        """
+        from .parser import parse_schema  # The parser builds these classes, so it cannot be imported above them.
+
+        return parse_schema(text)
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether the operator writes to an argument."""
+        return any(argument.is_write for argument in self.arguments)
+
+    @property
+    def positional(self) -> tuple[Argument, ...]:
+        """The arguments that may be given by position."""
+        return tuple(argument for argument in self.arguments if not argument.kwarg_only)
+
+    @property
+    def keyword_only(self) -> tuple[Argument, ...]:
+        """The arguments that may be given by keyword only."""
+        return tuple(argument for argument in self.arguments if argument.kwarg_only)
+
+    @property
+    def tensor_arguments(self) -> tuple[TensorArgument, ...]:
+        """The arguments whose dispatch keys count, in schema order.
+
+        >>> schema = FunctionSchema.parse("index(Tensor self, Tensor?[] indices, int[] no) -> Tensor")
+        >>> [(tensor.index, tensor.kind) for tensor in schema.tensor_arguments]
+        [(0, 'tensor'), (1, 'optional_list')]
+        """
+        found: tuple[TensorArgument, ...] | None = self._cache.get("tensor_arguments")
+        if found is None:
+            kinds = ((index, each, _tensor_kind(each.type)) for index, each in enumerate(self.arguments))
+            found = tuple(TensorArgument(index, each, kind) for index, each, kind in kinds if kind is not None)
+            self._cache["tensor_arguments"] = found
+        return found
+
+    def with_namespace(self, namespace: str) -> FunctionSchema:
+        """Return the same schema in a namespace.
+
+        Raises ``SchemaError`` if the schema already names another one.
+
+        >>> str(FunctionSchema.parse("relu(Tensor self) -> Tensor").with_namespace("aten").name)
+        'aten::relu'
+        """
+        if self.name.namespace == namespace:
+            return self
+        if self.name.namespace is not None:
+            raise SchemaError(f"{self.name} is in namespace {self.name.namespace!r}, not in {namespace!r}")
+        name = OperatorName(namespace, self.name.name, self.name.overload)
+        return FunctionSchema(name, self.arguments, self.returns, self.is_vararg, self.is_varret)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return FunctionSchema, (self.name, self.arguments, self.returns, self.is_vararg, self.is_varret)
+
+    def __str__(self) -> str:
+        text: str | None = self._cache.get("text")
+        if text is None:
+            text = self._cache["text"] = f"{self.name}({self._arguments_text()}) -> {self._returns_text()}"
+        return text
+
+    def _arguments_text(self) -> str:
+        items = [str(argument) for argument in self.positional]
+        keyword_only = self.keyword_only
+        if keyword_only:
+            items += ["*", *map(str, keyword_only)]
+        if self.is_vararg:
+            items.append("...")
+        return ", ".join(items)
+
+    def _returns_text(self) -> str:
+        items = [str(each) for each in self.returns]
+        if self.is_varret:
+            items.append("...")
+        # A tuple alone needs parentheses around it, else its elements would read as several returns.
+        if len(items) == 1 and not items[0].startswith("("):
+            return items[0]
+        return f"({', '.join(items)})"
+
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "'": "\\'", "\n": "\\n", "\t": "\\t", "\f": "\\f", "\v": "\\v"}
+
+
+def _quoted(text: str) -> str:
+    spelled = (_ESCAPES.get(c) or (f"\\{ord(c):03o}" if ord(c) < 32 or ord(c) == 127 else c) for c in text)
+    return f'"{"".join(spelled)}"'
+
+
+def _default_text(value: object, type: Type) -> str:
+    """Spell a default that was not read from text, so that the parser reads the same value."""
+    match value:
+        case None | bool():
+            return str(value)
+        case str() | Device():
+            return _quoted(str(value))
+        case complex():
+            imaginary = f"{value.imag!r}j"
+            return imaginary if value.real == 0 else f"{value.real!r}{'' if imaginary[0] == '-' else '+'}{imaginary}"
+        case int():
+            return str(int(value))
+        case tuple() | list():
+            element = type.parts[0] if isinstance(type, ListType | OptionalType) else type
+            # The grammar allows an optional list no list as default, only one element for all.
+            if isinstance(type, OptionalType) and value and len(set(value)) == 1:
+                return _default_text(value[0], element)
+            return f"[{', '.join(_default_text(item, element) for item in value)}]"
+    return repr(value)
