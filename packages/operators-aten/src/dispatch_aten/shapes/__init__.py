@@ -1,0 +1,32 @@
+"""Shape rules: the shape, strides and dtype of every operator's results, without any data.
+
+``RULES`` maps an operator (``"add.Tensor"``) to a function of its arguments, in schema order and with ``TensorMeta`` in
+place of tensors, that gives a ``TensorMeta``, or a tuple or list of them. A rule makes every check that does not depend
+on values and raises torch's own exception, with the operator's name and the argument's. ``infer`` looks one up by any
+spelling; in-place and ``out=`` overloads follow from the functional ones.
+
+>>> from dispatch_aten.dtypes import float32, int64
+>>> infer("aten::mul.Tensor", contiguous((2, 1), float32), contiguous((1, 3), int64)).shape
+(2, 3)
+"""
+
+from __future__ import annotations
+
+from .layout import broadcast_shapes, iterator_strides, preserved, preserved_strides
+from .meta import TensorMeta, contiguous, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, numel
+from .rules import RULES, infer
+
+__all__ = [
+    "RULES",
+    "TensorMeta",
+    "broadcast_shapes",
+    "contiguous",
+    "contiguous_strides",
+    "infer",
+    "is_contiguous",
+    "is_non_overlapping_and_dense",
+    "iterator_strides",
+    "numel",
+    "preserved",
+    "preserved_strides",
+]

@@ -1,0 +1,66 @@
+"""Checking and wrapping of dimensions and indices, with torch's errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dispatch_aten.errors import DimensionError, ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["reduced_shape", "wrap_dim", "wrap_dims"]
+
+
+def wrap_dim(dim: int, ndim: int, *, argument: str = "dim", scalar: bool = True) -> int:
+    """Turn a negative dimension into its positive number.
+
+    A tensor without dimensions counts as having one where ``scalar`` is true. Raises ``DimensionError``.
+
+    >>> wrap_dim(-1, 3)
+    2
+    """
+    size = ndim
+    if ndim == 0:
+        if not scalar:
+            raise DimensionError(
+                f"Dimension specified as {dim} but tensor has no dimensions", argument=argument
+            )
+        size = 1
+    if -size <= dim < size:
+        return dim + size if dim < 0 else dim
+    raise DimensionError(
+        f"Dimension out of range (expected to be in range of [{-size}, {size - 1}], but got {dim})", argument=argument
+    )
+
+
+def wrap_dims(dims: int | Sequence[int] | None, ndim: int, *, argument: str = "dim", all_if_empty: bool = True) -> tuple[int, ...]:
+    """Wrap a list of dimensions; None, and an empty list where ``all_if_empty``, mean every dimension.
+
+    Raises ``DimensionError``, and ``ShapeError`` where one appears twice.
+
+    >>> wrap_dims([-1, 0], 3), wrap_dims(None, 2)
+    ((2, 0), (0, 1))
+    """
+    if dims is None:
+        return tuple(range(ndim))
+    if isinstance(dims, int):
+        dims = (dims,)
+    if not dims:
+        return tuple(range(ndim)) if all_if_empty else ()
+    wrapped = tuple(wrap_dim(dim, ndim, argument=argument) for dim in dims)
+    for place, dim in enumerate(wrapped):
+        if dim in wrapped[:place]:
+            raise ShapeError(f"dim {dim} appears multiple times in the list of dims", argument=argument)
+    return wrapped
+
+
+def reduced_shape(shape: tuple[int, ...], dims: Sequence[int], keepdim: bool) -> tuple[int, ...]:
+    """Give the shape that is left when wrapped ``dims`` are reduced.
+
+    >>> reduced_shape((2, 3, 4), (1,), keepdim=False), reduced_shape((2, 3, 4), (1,), keepdim=True)
+    ((2, 4), (2, 1, 4))
+    """
+    if keepdim:
+        return tuple(1 if dim in dims else size for dim, size in enumerate(shape))
+    return tuple(size for dim, size in enumerate(shape) if dim not in dims)

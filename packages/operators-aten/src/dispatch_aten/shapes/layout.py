@@ -1,0 +1,137 @@
+"""Broadcasting, and the strides of fresh results (source: torch's ``TensorIterator``).
+
+An element-wise result keeps the order in which its inputs' dimensions lie in memory: the sum of two transposed matrices
+is transposed. The order is found by sorting the dimensions by the inputs' strides, the first input having the first say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dispatch_aten.errors import ShapeError
+
+from .meta import (
+    TensorMeta,
+    channels_last_strides,
+    contiguous_strides,
+    is_channels_last,
+    is_contiguous,
+    is_non_overlapping_and_dense,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dispatch_aten.dtypes import ScalarType
+
+__all__ = ["broadcast_shapes", "broadcast_strides", "iterator_strides", "preserved", "preserved_strides"]
+
+
+def broadcast_shapes(*shapes: tuple[int, ...], argument: str = "") -> tuple[int, ...]:
+    """Give the shape that ``shapes`` broadcast to.
+
+    Raises ``ShapeError`` in torch's words.
+
+    >>> broadcast_shapes((2, 1), (3,))
+    (2, 3)
+    """
+    found = shapes[0] if shapes else ()
+    for shape in shapes[1:]:
+        if shape != found:
+            found = _broadcast_two(found, shape, argument)
+    return found
+
+
+def _broadcast_two(a: tuple[int, ...], b: tuple[int, ...], argument: str) -> tuple[int, ...]:
+    ndim = max(len(a), len(b))
+    result = list(a if len(a) == ndim else b)
+    for back in range(1, min(len(a), len(b)) + 1):
+        x, y = a[-back], b[-back]
+        if x != y and x != 1 and y != 1:
+            raise ShapeError(
+                f"The size of tensor a ({x}) must match the size of tensor b ({y}) "
+                f"at non-singleton dimension {ndim - back}",
+                argument=argument,
+            )
+        result[-back] = y if x == 1 else x
+    return tuple(result)
+
+
+def broadcast_strides(meta: TensorMeta, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Give the strides of ``meta`` expanded to ``shape``: 0 where a dimension is repeated or new."""
+    ndim = len(shape) - len(meta.shape)
+    return (0,) * ndim + tuple(
+        0 if size == 1 and wanted != 1 else stride
+        for size, stride, wanted in zip(meta.shape, meta.strides, shape[ndim:], strict=True)
+    )
+
+
+def _memory_order(shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]) -> list[int]:
+    """Sort dimensions from the innermost to the outermost by the inputs' strides.
+
+    It is an insertion sort by a comparison that is no order (a stride of 0 abstains), so the steps matter: they are the
+    ones that decide torch's layouts.
+    """
+
+    def later(dim0: int, dim1: int) -> int:
+        for of_input in strides:
+            stride0, stride1 = of_input[dim0], of_input[dim1]
+            if stride0 == 0 or stride1 == 0:
+                continue
+            if stride0 != stride1:
+                return 1 if stride0 > stride1 else -1
+            if shape[dim0] > shape[dim1]:
+                return 1
+        return 0
+
+    order = list(range(len(shape) - 1, -1, -1))
+    for start in range(1, len(order)):
+        place = start
+        for before in range(start - 1, -1, -1):
+            verdict = later(order[before], order[place])
+            if verdict > 0:
+                order[before], order[place] = order[place], order[before]
+                place = before
+            elif verdict < 0:
+                break
+    return order
+
+
+def iterator_strides(shape: tuple[int, ...], inputs: Sequence[TensorMeta]) -> tuple[int, ...]:
+    """Give the strides of a fresh element-wise result of ``shape`` computed from ``inputs``."""
+    if all(each.shape == shape for each in inputs):
+        if all(is_contiguous(shape, each.strides) for each in inputs):
+            return contiguous_strides(shape)
+        if all(is_channels_last(shape, each.strides) for each in inputs):
+            return channels_last_strides(shape)
+        first = inputs[0].strides
+        if all(each.strides == first for each in inputs[1:]) and is_non_overlapping_and_dense(shape, first):
+            return first
+    order = _memory_order(shape, [broadcast_strides(each, shape) for each in inputs])
+    if order == list(range(len(shape) - 1, -1, -1)):
+        return contiguous_strides(shape)
+    strides = [0] * len(shape)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= shape[dim]
+    return tuple(strides)
+
+
+def preserved_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
+    """Give the strides of a copy that preserves the format (``torch.preserve_format``): dense, dimensions in order."""
+    if is_non_overlapping_and_dense(shape, strides):
+        return strides
+    if len(shape) <= 1:
+        return (1,) * len(shape)
+    result = [0] * len(shape)
+    step = 1
+    for dim in _memory_order(shape, [strides]):
+        result[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(result)
+
+
+def preserved(meta: TensorMeta, dtype: ScalarType | None = None) -> TensorMeta:
+    """Describe a fresh copy of ``meta`` that preserves its format, with another dtype if one is given."""
+    return TensorMeta(meta.shape, preserved_strides(meta.shape, meta.strides), meta.dtype if dtype is None else dtype)

@@ -1,0 +1,143 @@
+"""The device-free description of a tensor that shape rules take and give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import TYPE_CHECKING
+
+from dispatch_aten.dtypes import ScalarType, get_default_dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["TensorMeta", "contiguous", "contiguous_strides", "is_contiguous", "is_non_overlapping_and_dense", "numel"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMeta:
+    """A tensor's shape, strides (in elements), dtype and storage offset (in elements), without its data.
+
+    >>> from dispatch_aten.dtypes import float32
+    >>> TensorMeta((2, 3), (3, 1), float32).numel
+    6
+    """
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: ScalarType
+    storage_offset: int = 0
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def numel(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether the elements lie in memory in row-major order without gaps."""
+        return is_contiguous(self.shape, self.strides)
+
+    def with_dtype(self, dtype: ScalarType) -> TensorMeta:
+        """Give the same layout with another dtype."""
+        return TensorMeta(self.shape, self.strides, dtype, self.storage_offset)
+
+
+def contiguous(shape: Sequence[int], dtype: ScalarType | None = None) -> TensorMeta:
+    """Describe a fresh row-major tensor; without a dtype it has the default one.
+
+    >>> contiguous([2, 3])
+    TensorMeta(shape=(2, 3), strides=(3, 1), dtype=float32, storage_offset=0)
+    """
+    shape = tuple(shape)
+    return TensorMeta(shape, contiguous_strides(shape), get_default_dtype() if dtype is None else dtype)
+
+
+def numel(shape: Sequence[int]) -> int:
+    """Give the number of elements of a tensor of this shape.
+
+    >>> numel(()), numel((2, 0))
+    (1, 0)
+    """
+    return prod(shape)
+
+
+@lru_cache(maxsize=4096)
+def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Give row-major strides; a dimension of size 0 counts as 1, as in torch.
+
+    >>> contiguous_strides((2, 3, 4)), contiguous_strides((2, 0, 4))
+    ((12, 4, 1), (4, 4, 1))
+    """
+    strides: list[int] = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Say whether the layout is row-major; strides of dimensions of size 1 do not matter.
+
+    >>> is_contiguous((2, 1, 3), (3, 77, 1)), is_contiguous((2, 3), (1, 2))
+    (True, False)
+    """
+    if strides == contiguous_strides(shape) or 0 in shape:
+        return True
+    step = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1:
+            if stride != step:
+                return False
+            step *= size
+    return True
+
+
+def is_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Say whether a 4-d or 5-d layout is dense with the second dimension innermost (``torch.channels_last``)."""
+    if len(shape) not in (4, 5) or 0 in shape:
+        return False
+    step = 1
+    for dim in _channels_last_order(len(shape)):
+        if shape[dim] != 1:
+            if strides[dim] != step:
+                return False
+            step *= shape[dim]
+    return True
+
+
+def channels_last_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Give dense strides with the second dimension innermost."""
+    strides = [0] * len(shape)
+    step = 1
+    for dim in _channels_last_order(len(shape)):
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(strides)
+
+
+def _channels_last_order(ndim: int) -> tuple[int, ...]:
+    return (1, *range(ndim - 1, 1, -1), 0)
+
+
+def is_non_overlapping_and_dense(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Say whether the elements fill a block of memory, each place once, in whatever order of dimensions.
+
+    >>> is_non_overlapping_and_dense((2, 3), (1, 2)), is_non_overlapping_and_dense((2, 3), (0, 1))
+    (True, False)
+    """
+    if is_contiguous(shape, strides):
+        return True
+    step = 1
+    for stride, size in sorted((stride, size) for size, stride in zip(shape, strides, strict=True) if size > 1):
+        if stride != step:
+            return False
+        step *= size
+    return True

@@ -1,0 +1,356 @@
+"""Shape rules of element-wise operators: broadcasting, promotion and ``TensorIterator``'s layout.
+
+An operator is a row: how many of its leading arguments are operands, and which dtypes its kernel does not have.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_aten.dtypes import ScalarType, bool_, uint8
+from dispatch_aten.errors import DtypeError, OperatorError, UnsupportedError
+from dispatch_aten.promotion import Number, Promotion, computation_type, result_of, result_type, rule_for
+
+from .layout import broadcast_shapes, iterator_strides, preserved
+from .meta import TensorMeta, contiguous
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["RULES", "elementwise"]
+
+
+def elementwise(
+    *operands: TensorMeta | Number, promotion: Promotion = Promotion.SAME, unpromoted: tuple[TensorMeta, ...] = ()
+) -> TensorMeta:
+    """Describe the result of an element-wise operator on tensors and numbers.
+
+    ``unpromoted`` tensors come first and take part in broadcasting and layout, but not in promotion (``where``'s condition).
+
+    >>> from dispatch_aten.dtypes import float32, int64
+    >>> elementwise(contiguous((2, 1), int64), contiguous((3,), float32))
+    TensorMeta(shape=(2, 3), strides=(3, 1), dtype=float32, storage_offset=0)
+    """
+    common = result_type(*operands)
+    computed = computation_type(promotion, common)
+    # Operands of another dtype are converted first, which makes them dense, and that decides the result's layout.
+    tensors = list(unpromoted)
+    for value in operands:
+        if isinstance(value, TensorMeta):
+            tensors.append(value if value.dtype == computed else preserved(value, computed))
+    shape = broadcast_shapes(*[tensor.shape for tensor in tensors], argument="other" if len(tensors) == 2 else "")
+    return TensorMeta(shape, iterator_strides(shape, tensors), result_of(promotion, common))
+
+
+_KINDS: Final = {"b": "bool", "i": "integer", "f": "floating point", "c": "complex"}
+
+
+def _kind(dtype: ScalarType) -> str:
+    if dtype == bool_:
+        return "b"
+    if dtype.is_complex:
+        return "c"
+    return "f" if dtype.is_floating_point else "i"
+
+
+_OPERANDS: Final = {
+    1: (
+        "neg abs sign exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh tanh "
+        "asinh acosh atanh sigmoid erf erfc floor ceil round round.decimals trunc frac logical_not bitwise_not isnan isinf "
+        "isfinite nan_to_num relu silu gelu leaky_relu softplus elu threshold"
+    ),
+    2: (
+        "mul.Tensor mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode true_divide.Tensor true_divide.Scalar "
+        "remainder.Tensor remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar floor_divide floor_divide.Scalar "
+        "pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar atan2 maximum minimum max.other min.other clamp_min "
+        "clamp_min.Tensor clamp_max clamp_max.Tensor logical_and logical_or logical_xor bitwise_and.Tensor "
+        "bitwise_and.Scalar bitwise_and.Scalar_Tensor bitwise_or.Tensor bitwise_or.Scalar bitwise_or.Scalar_Tensor "
+        "bitwise_xor.Tensor bitwise_xor.Scalar bitwise_xor.Scalar_Tensor __and__.Tensor __and__.Scalar __or__.Tensor "
+        "__or__.Scalar __xor__.Tensor __xor__.Scalar add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar "
+        "eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor "
+        "ge.Scalar sigmoid_backward tanh_backward silu_backward gelu_backward leaky_relu_backward softplus_backward "
+        "threshold_backward"
+    ),
+    3: "addcmul addcdiv",
+}
+"""How many leading arguments are operands of each operator; what follows them are options."""
+
+_KERNELS_LACK: Final = """
+abs              b     abs_cpu
+ceil             b     ceil_vml_cpu
+floor            b     floor_vml_cpu
+trunc            b     trunc_vml_cpu
+round            bc    round_vml_cpu
+round.decimals   bic   round_cpu
+frac             bic   frac_cpu
+erf              c     erf_vml_cpu
+erfc             c     erfc_vml_cpu
+bitwise_not      fc    bitwise_not_cpu
+bitwise_and      fc    bitwise_and_cpu
+bitwise_or       fc    bitwise_or_cpu
+bitwise_xor      fc    bitwise_xor_cpu
+__and__          fc    bitwise_and_cpu
+__or__           fc    bitwise_or_cpu
+__xor__          fc    bitwise_xor_cpu
+silu             bi    silu_cpu
+gelu             bic   GeluKernelImpl
+leaky_relu       bic   leaky_relu_cpu
+softplus         bic   softplus_cpu
+elu              bic   elu_cpu
+threshold        bc    threshold_cpu
+remainder        bc    remainder_cpu
+fmod             bc    fmod_cpu
+floor_divide     bc    div_floor_cpu
+pow              b     pow
+atan2            c     atan2_cpu
+lt               c     lt_cpu
+le               c     le_cpu
+gt               c     gt_cpu
+ge               c     ge_cpu
+addcmul          b     addcmul_cpu_out
+clamp_min        c     maximum_cpu
+clamp_max        c     minimum_cpu
+"""
+
+_REFUSALS: Final[dict[str, tuple[str, type[Exception], str]]] = {
+    "neg": (
+        "b",
+        OperatorError,
+        "Negation, the `-` operator, on a bool tensor is not supported. "
+        "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+    ),
+    "sign": (
+        "c",
+        UnsupportedError,
+        "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
+    ),
+    "floor": ("c", UnsupportedError, "floor is not supported for complex inputs"),
+    "ceil": ("c", UnsupportedError, "ceil is not supported for complex inputs"),
+    "trunc": ("c", UnsupportedError, "trunc is not supported for complex inputs"),
+    "maximum": ("c", OperatorError, "maximum not implemented for complex tensors."),
+    "minimum": ("c", OperatorError, "minimum not implemented for complex tensors."),
+    "clamp": ("c", UnsupportedError, "clamp is not supported for complex types"),
+    "addcdiv": (
+        "bi",
+        OperatorError,
+        "Integer division with addcdiv is no longer supported; use torch.div with rounding_mode='trunc' on integers, "
+        "or convert the inputs to a floating point type",
+    ),
+}
+"""Dtypes that an operator refuses in words of its own."""
+
+_RELU_REFUSALS: Final = {
+    "b": (OperatorError, "Boolean inputs not supported for relu"),
+    "c": (UnsupportedError, "clamp is not supported for complex types"),
+}
+
+
+def _read_lacks() -> dict[str, tuple[str, str]]:
+    rows = (line.split() for line in _KERNELS_LACK.strip().splitlines())
+    return {name: (kinds, label) for name, kinds, label in rows}
+
+
+_LACKS: Final = _read_lacks()
+
+
+def _check_dtype(base: str, dtype: ScalarType) -> None:
+    """Refuse a computation dtype that torch's kernel for ``base`` does not have."""
+    kind = _kind(dtype)
+    refusal = _REFUSALS.get(base)
+    if refusal is not None and kind in refusal[0]:
+        raise refusal[1](refusal[2])
+    if base == "relu" and kind in _RELU_REFUSALS:
+        error, text = _RELU_REFUSALS[kind]
+        raise error(text)
+    lack = _LACKS.get(base)
+    if lack is not None and kind in lack[0]:
+        raise UnsupportedError(f"\"{lack[1]}\" not implemented for '{dtype.name}'")
+
+
+def _rule(name: str, arity: int) -> Callable[..., TensorMeta]:
+    """Make the rule of an operator whose leading ``arity`` arguments are its operands."""
+    base = name.partition(".")[0]
+    promotion = rule_for(name)
+    check = _CHECKS.get(base)
+    checked = base if base in _LACKS or base in _REFUSALS or base == "relu" else ""
+    if name == "round.decimals":
+        checked = name
+
+    def rule(*args: Any, **options: Any) -> TensorMeta:
+        operands = args[:arity]
+        if check is not None:
+            check(*args, **options)
+        if checked:
+            _check_dtype(checked, result_type(*operands))
+        return elementwise(*operands, promotion=promotion)
+
+    return rule
+
+
+def _is_bool(value: TensorMeta | Number) -> bool:
+    return value.dtype == bool_ if isinstance(value, TensorMeta) else isinstance(value, bool)
+
+
+def _check_alpha(self: TensorMeta | Number, other: TensorMeta | Number, alpha: Number = 1) -> None:
+    common = result_type(self, other)
+    if isinstance(alpha, bool) and common != bool_:
+        raise OperatorError("Boolean alpha only supported for Boolean results.", argument="alpha")
+    if isinstance(alpha, float) and not (common.is_floating_point or common.is_complex):
+        raise OperatorError(
+            "For integral input tensors, argument alpha must not be a floating point number.", argument="alpha"
+        )
+    if isinstance(alpha, complex) and not common.is_complex:
+        raise OperatorError(
+            "For non-complex input tensors, argument alpha must not be a complex number.", argument="alpha"
+        )
+
+
+def _check_subtraction(self: TensorMeta | Number, other: TensorMeta | Number, alpha: Number = 1) -> None:
+    both = _is_bool(self) and _is_bool(other)
+    if both:
+        raise OperatorError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. "
+            "Use the `^` or `logical_xor()` operator instead.",
+            argument="other",
+        )
+    if _is_bool(self) or _is_bool(other):
+        raise OperatorError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+            argument="self" if _is_bool(self) else "other",
+        )
+    _check_alpha(self, other, alpha)
+
+
+def _check_pow(self: TensorMeta | Number, exponent: TensorMeta | Number) -> None:
+    if (
+        isinstance(exponent, int)
+        and not isinstance(exponent, bool)
+        and exponent < 0
+        and isinstance(self, TensorMeta)
+        and self.dtype.is_integral
+    ):
+        raise OperatorError("Integers to negative integer powers are not allowed.", argument="exponent")
+
+
+def _check_rounding(self: Any, other: Any, *, rounding_mode: str | None = None) -> None:
+    if rounding_mode not in (None, "trunc", "floor"):
+        raise OperatorError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
+            argument="rounding_mode",
+        )
+    if rounding_mode is not None and result_type(self, other).is_complex:
+        raise UnsupportedError(f"\"div_{rounding_mode}_cpu\" not implemented for '{result_type(self, other).name}'")
+
+
+def _check_approximate(*_: Any, approximate: str = "none") -> None:
+    if approximate not in ("none", "tanh"):
+        raise OperatorError("approximate argument must be either none or tanh.", argument="approximate")
+
+
+_CHECKS: Final[dict[str, Callable[..., None]]] = {
+    "add": _check_alpha,
+    "sub": _check_subtraction,
+    "rsub": _check_subtraction,
+    "pow": _check_pow,
+    "div": _check_rounding,
+    "gelu": _check_approximate,
+    "gelu_backward": _check_approximate,
+}
+
+
+def _div_mode(self: TensorMeta | Number, other: TensorMeta | Number, *, rounding_mode: str | None) -> TensorMeta:
+    _check_rounding(self, other, rounding_mode=rounding_mode)
+    promotion = Promotion.INT_TO_FLOAT if rounding_mode is None else Promotion.SAME
+    if rounding_mode is not None and result_type(self, other) == bool_:
+        raise UnsupportedError(f"\"div_{rounding_mode}_cpu\" not implemented for 'Bool'")
+    return elementwise(self, other, promotion=promotion)
+
+
+def _square(self: TensorMeta) -> TensorMeta:
+    return elementwise(self, 2)
+
+
+def _clamp(
+    self: TensorMeta, min: TensorMeta | Number | None = None, max: TensorMeta | Number | None = None  # noqa: A002
+) -> TensorMeta:
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if not bounds:
+        raise OperatorError("torch.clamp: At least one of 'min' or 'max' must not be None", argument="min")
+    _check_dtype("clamp", result_type(self, *bounds))
+    return elementwise(self, *bounds)
+
+
+def _where(condition: TensorMeta, self: TensorMeta | Number, other: TensorMeta | Number) -> TensorMeta:
+    if condition.dtype not in (bool_, uint8):
+        raise DtypeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.name}",
+            argument="condition",
+        )
+    return elementwise(self, other, unpromoted=(condition,))
+
+
+def _lerp(self: TensorMeta, end: TensorMeta, weight: TensorMeta | Number) -> TensorMeta:
+    for name, value in (("end", end), ("weight", weight)):
+        if isinstance(value, TensorMeta) and value.dtype != self.dtype and (name == "end" or value.shape):
+            raise DtypeError(
+                f"expected dtype {_c_name(self.dtype)} for `{name}` but got dtype {_c_name(value.dtype)}", argument=name
+            )
+    if _kind(self.dtype) in "bi":
+        label = "lerp_kernel_tensor" if isinstance(weight, TensorMeta) else "lerp_kernel_scalar"
+        raise UnsupportedError(f"\"{label}\" not implemented for '{self.dtype.name}'")
+    tensors = [value for value in (self, end, weight) if isinstance(value, TensorMeta)]
+    return elementwise(*tensors)
+
+
+def _c_name(dtype: ScalarType) -> str:
+    """Give the name that torch's messages have for a dtype in a few places: ``float`` and ``long int``'s ``long``."""
+    return {"Float": "float", "Double": "double", "Long": "long int", "Int": "int", "Half": "c10::Half"}.get(
+        dtype.name, dtype.name.lower()
+    )
+
+
+def _masked_fill(self: TensorMeta, mask: TensorMeta, value: TensorMeta | Number) -> TensorMeta:
+    if mask.dtype != bool_:
+        raise DtypeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {_c_name(mask.dtype)}", argument="mask"
+        )
+    if isinstance(value, TensorMeta) and value.shape:
+        raise OperatorError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
+            f"with {len(value.shape)} dimension(s).",
+            argument="value",
+        )
+    shape = broadcast_shapes(self.shape, mask.shape, argument="mask")
+    return contiguous(shape, self.dtype)
+
+
+def _elu_backward(
+    grad_output: TensorMeta,
+    alpha: Number,
+    scale: Number,
+    input_scale: Number,
+    is_result: bool,
+    self_or_result: TensorMeta,
+) -> TensorMeta:
+    return elementwise(grad_output, self_or_result)
+
+
+RULES: Final[dict[str, Callable[..., Any]]] = {
+    name: _rule(name, arity) for arity, names in _OPERANDS.items() for name in names.split()
+} | {
+    "div.Tensor_mode": _div_mode,
+    "div.Scalar_mode": _div_mode,
+    "square": _square,
+    "clamp": _clamp,
+    "clamp.Tensor": _clamp,
+    "where.self": _where,
+    "where.ScalarSelf": _where,
+    "where.ScalarOther": _where,
+    "where.Scalar": _where,
+    "lerp.Tensor": _lerp,
+    "lerp.Scalar": _lerp,
+    "masked_fill.Scalar": _masked_fill,
+    "masked_fill.Tensor": _masked_fill,
+    "elu_backward": _elu_backward,
+}

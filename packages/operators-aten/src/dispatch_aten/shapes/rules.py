@@ -1,0 +1,99 @@
+"""The one table of shape rules, and the rules that follow from others."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_aten.errors import AtenError, ShapeError, UnsupportedError
+from dispatch_aten.operators import ATEN
+from dispatch_aten.promotion import check_output_dtype
+from dispatch_aten.variants import functional_of, is_inplace
+
+from . import pointwise
+from .meta import TensorMeta
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["RULES", "infer"]
+
+
+def _named(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Let the rule's errors name the operator; the rules themselves are shared and do not know it."""
+    qualified = f"aten::{name}"
+
+    @wraps(rule)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return rule(*args, **kwargs)
+        except AtenError as error:
+            raise error.at(qualified) from None
+
+    return named
+
+
+def _inplace(functional: Callable[..., Any]) -> Callable[..., Any]:
+    def rule(self: TensorMeta, *args: Any, **kwargs: Any) -> TensorMeta:
+        result: TensorMeta = functional(self, *args, **kwargs)
+        if result.shape != self.shape:
+            raise ShapeError(
+                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}",
+                argument="self",
+            )
+        check_output_dtype(result.dtype, self.dtype)
+        return self
+
+    return rule
+
+
+def _out(functional: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
+    def rule(*args: Any, **kwargs: Any) -> Any:
+        outputs = [kwargs.pop(name) for name in names]
+        results = functional(*args, **kwargs)
+        if isinstance(results, TensorMeta):
+            return _written(results, outputs[0])
+        return tuple(_written(result, output) for result, output in zip(results, outputs, strict=True))
+
+    return rule
+
+
+def _written(result: TensorMeta, output: TensorMeta) -> TensorMeta:
+    """Describe ``output`` after ``result`` was written to it; of another shape, it takes the result's layout."""
+    check_output_dtype(result.dtype, output.dtype)
+    return output if output.shape == result.shape else result.with_dtype(output.dtype)
+
+
+def _written_names(schema: str) -> tuple[str, ...]:
+    arguments = schema[: schema.rindex(" -> ")].rstrip(")").split("(", 1)[1].split(", ")
+    return tuple(part.split()[-1] for part in arguments if "!" in part)
+
+
+def _collect() -> dict[str, Callable[..., Any]]:
+    rules: dict[str, Callable[..., Any]] = {}
+    for kind in (pointwise,):
+        rules.update(kind.RULES)
+    for operator in ATEN:
+        functional = functional_of(operator.name)
+        if functional is None or operator.name in rules or functional not in rules:
+            continue
+        if is_inplace(operator.name):
+            rules[operator.name] = _inplace(rules[functional])
+        else:
+            rules[operator.name] = _out(rules[functional], _written_names(operator.schema))
+    return {name: _named(name, rule) for name, rule in rules.items()}
+
+
+RULES: Final[dict[str, Callable[..., Any]]] = _collect()
+"""The shape rule of each operator overload, by its name without namespace."""
+
+
+def infer(operator: str, *args: Any, **kwargs: Any) -> Any:
+    """Describe the results of ``operator`` on ``args``; raise what the operator would raise.
+
+    Raises ``UnsupportedError`` where no rule is known: the result's shape depends on values, or nobody wrote it down.
+    """
+    rule = RULES.get(operator.rpartition("::")[2])
+    if rule is None:
+        raise UnsupportedError("no shape rule is known, because the shape depends on values or is not written down", operator=operator)
+    return rule(*args, **kwargs)
