@@ -1,0 +1,172 @@
+"""The packages as a user has them: wheels of this very checkout, installed into an environment of their own."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+PACKAGES = Path(__file__).parents[1] / "packages"
+#: Distribution → folder.
+DISTRIBUTIONS = {
+    tomllib.loads(path.read_text(encoding="utf-8"))["project"]["name"]: path.parent
+    for path in sorted(PACKAGES.glob("*/pyproject.toml"))
+}
+each_distribution = pytest.mark.parametrize("name", DISTRIBUTIONS)
+installed_from_wheels = pytest.mark.skipif(
+    "DISPATCH_TEST_WHEELS" not in os.environ, reason="asks about installed wheels: run nox -s tests"
+)
+
+
+def import_name(name: str) -> str:
+    (source,) = DISTRIBUTIONS[name].glob("src/*/py.typed")
+    return source.parent.name
+
+
+def project(name: str) -> dict:
+    return tomllib.loads((DISTRIBUTIONS[name] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_there_are_six_distributions():
+    assert sorted(DISTRIBUTIONS) == [
+        "dispatch-backend-cpu",
+        "dispatch-backend-meta",
+        "dispatch-backend-npu",
+        "dispatch-core",
+        "dispatch-frontend-torchlike",
+        "dispatch-operators-aten",
+    ]
+
+
+@installed_from_wheels
+@each_distribution
+def test_a_distribution_is_installed_from_a_wheel_of_this_session(name):
+    direct = json.loads(importlib.metadata.distribution(name).read_text("direct_url.json"))
+    assert "archive_info" in direct
+    assert Path(direct["url"].removeprefix("file://")).parent == Path(os.environ["DISPATCH_TEST_WHEELS"])
+
+
+@installed_from_wheels
+@each_distribution
+def test_what_is_imported_is_what_the_checkout_has(name):
+    inside = Path(importlib.util.find_spec(import_name(name)).origin).parent
+    source = DISTRIBUTIONS[name] / "src" / import_name(name)
+    assert Path(sys.prefix) in inside.parents
+    assert PACKAGES not in inside.parents
+    expected = {path.relative_to(source): path.read_bytes() for path in source.rglob("*.py")}
+    actual = {path.relative_to(inside): path.read_bytes() for path in inside.rglob("*.py")}
+    assert expected == actual
+
+
+@installed_from_wheels
+def test_no_path_of_the_caller_leads_to_the_sources():
+    assert "PYTHONPATH" not in os.environ
+    assert [path for path in sys.path if PACKAGES in Path(path).resolve().parents] == []
+
+
+@installed_from_wheels
+@each_distribution
+def test_a_wheel_has_the_package_its_types_and_its_license_and_nothing_else(name):
+    (wheel,) = Path(os.environ["DISPATCH_TEST_WHEELS"]).glob(f"{name.replace('-', '_')}-*.whl")
+    files = zipfile.ZipFile(wheel).namelist()
+    tops = {file.partition("/")[0] for file in files}
+    assert tops == {import_name(name), f"{name.replace('-', '_')}-{project(name)['version']}.dist-info"}
+    assert f"{import_name(name)}/py.typed" in files
+    assert [file for file in files if file.endswith("licenses/LICENSE")] != []
+
+
+@each_distribution
+def test_a_package_has_one_version_and_every_package_the_same(name):
+    assert project(name)["version"] == project("dispatch-core")["version"]
+    source = DISTRIBUTIONS[name] / "src"
+    repeated = [path for path in source.rglob("*.py") if re.search(r"^__version__ *=", path.read_text(), re.MULTILINE)]
+    assert repeated == []
+    assert f"## {project(name)['version']}" in (DISTRIBUTIONS[name] / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+@each_distribution
+def test_the_metadata_names_license_python_and_bounded_siblings(name):
+    metadata = importlib.metadata.metadata(name)
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Requires-Python"] == ">=3.11"
+    assert metadata["Author"] == "The dispatch authors"
+    assert len(metadata.get_payload(decode=False) or metadata["Description"]) > 200
+    siblings = [line for line in metadata.get_all("Requires-Dist", []) if line.startswith("dispatch-")]
+    assert all(re.fullmatch(r"[\w-]+(<0\.2,>=0\.1|>=0\.1,<0\.2)", line.replace(" ", "")) for line in siblings)
+    assert (name == "dispatch-core") == (siblings == [])
+
+
+@each_distribution
+def test_the_license_is_the_projects(name, root):
+    assert (DISTRIBUTIONS[name] / "LICENSE").read_text() == (root / "LICENSE").read_text()
+
+
+def entry_points(group: str) -> dict[str, tuple[str, str]]:
+    """Return name → (value, distribution) of this project's entries of a group."""
+    return {
+        entry.name: (entry.value, entry.dist.name)
+        for entry in importlib.metadata.entry_points(group=group)
+        if entry.dist.name in DISTRIBUTIONS
+    }
+
+
+def test_each_device_is_announced_by_its_backend():
+    assert entry_points("dispatch_core.backends") == {
+        "cpu": ("dispatch_backend_cpu.plugin", "dispatch-backend-cpu"),
+        "meta": ("dispatch_backend_meta.plugin", "dispatch-backend-meta"),
+        "npu": ("dispatch_backend_npu.plugin", "dispatch-backend-npu"),
+    }
+
+
+@pytest.mark.parametrize("group", ["dispatch_core.backends", "dispatch_core.operators"])
+def test_an_entry_point_leads_to_a_module(group):
+    for value, name in entry_points(group).values():
+        assert importlib.import_module(value).__name__.startswith(import_name(name))
+
+
+def test_an_array_type_is_announced_for_a_device_and_exists():
+    announced = entry_points("dispatch_core.array_types")
+    assert {"numpy.ndarray", "dispatch_backend_meta.arrays.MetaArray"} <= set(announced)
+    for qualified, (device, _) in announced.items():
+        module, _, kind = qualified.rpartition(".")
+        assert isinstance(getattr(importlib.import_module(module), kind), type)
+        assert device in entry_points("dispatch_core.backends")
+
+
+def test_the_operator_namespaces_are_announced():
+    assert {name: value for name, (value, _) in entry_points("dispatch_core.operators").items()} == {
+        "aten": "dispatch_aten",
+        "prims": "dispatch_aten",
+    }
+
+
+def sh_blocks(text: str) -> list[str]:
+    return re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_readme_opens_with_the_two_commands(root):
+    demo, tests, *_ = sh_blocks((root / "README.md").read_text(encoding="utf-8"))
+    assert demo.rstrip().endswith("-s demo")
+    assert tests.rstrip().endswith("-s tests")
+    assert demo.count("\n") == tests.count("\n") == 1
+
+
+def test_ci_runs_the_test_command_of_the_readme(root):
+    script = (root / ".ci" / "run").read_text(encoding="utf-8")
+    (program,) = re.findall(r"awk -v wanted=\"\$1\" '(.*?)' README.md", script)
+    printed = subprocess.run(
+        ["awk", "-v", "wanted=2", program, "README.md"], capture_output=True, check=True, cwd=root, text=True
+    ).stdout
+    assert printed == sh_blocks((root / "README.md").read_text(encoding="utf-8"))[1]
+    assert "tests=$(readme_block 2)" in script
+    assert os.access(root / ".ci" / "run", os.X_OK)

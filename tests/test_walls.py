@@ -1,0 +1,149 @@
+"""Who may import whom."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PACKAGES = Path(__file__).parents[1] / "packages"
+#: Import name → folder of the sources.
+SOURCES = {path.parent.name: path.parent for path in sorted(PACKAGES.glob("*/src/*/py.typed"))}
+#: Import name → the other packages of this project that it may import.
+WALLS = {
+    "dispatch_core": set(),
+    "dispatch_aten": {"dispatch_core"},
+    "dispatch_backend_cpu": {"dispatch_core", "dispatch_aten"},
+    "dispatch_backend_meta": {"dispatch_core", "dispatch_aten"},
+    "dispatch_backend_npu": {"dispatch_core", "dispatch_aten"},
+    "torchlike": {"dispatch_core", "dispatch_aten"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One imported name: ``module`` is absolute, ``name`` is what ``from`` takes out of it."""
+
+    where: str
+    module: str
+    name: str | None
+    late: bool
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(next(p for p in path.parents if p.name == "src")).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _nodes(tree: ast.AST, *, late: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """Walk a tree; the flag is true inside functions and where only a type checker looks."""
+    for node in ast.iter_child_nodes(tree):
+        yield node, late
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            yield from _nodes(node, late=True)
+        else:
+            yield from _nodes(node, late=late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
+
+
+def imports(path: Path) -> Iterator[Import]:
+    """Yield every import of a file, calls of ``import_module`` with a plain string included."""
+    package = module_name(path) if path.name == "__init__.py" else module_name(path).rpartition(".")[0]
+    for node, late in _nodes(ast.parse(path.read_text(encoding="utf-8"))):
+        where = f"{path.relative_to(PACKAGES)}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(where, alias.name, None, late)
+        elif isinstance(node, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            for alias in node.names:
+                yield Import(where, module, alias.name, late)
+        elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func).rpartition(".")[2]:
+            for argument in node.args[:1]:
+                if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+                    yield Import(where, argument.value, None, late=True)
+
+
+def imports_of(package: str) -> list[Import]:
+    return [found for path in sorted(SOURCES[package].rglob("*.py")) for found in imports(path)]
+
+
+def test_every_package_stands_behind_a_wall():
+    assert set(SOURCES) == set(WALLS)
+
+
+@pytest.mark.parametrize("package", WALLS)
+def test_a_package_imports_only_what_stands_below_it(package):
+    beyond = set(WALLS) - WALLS[package] - {package}
+    assert [f for f in imports_of(package) if f.module.partition(".")[0] in beyond] == []
+
+
+@pytest.mark.parametrize("package", WALLS)
+def test_a_package_declares_what_it_imports(package):
+    project = tomllib.loads((SOURCES[package].parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    distributions = {
+        tomllib.loads((path.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]: name
+        for name, path in SOURCES.items()
+    }
+    declared = [re.match(r"[\w.-]+", line)[0] for line in project["dependencies"]]
+    allowed = {distributions.get(name, name.replace("-", "_")) for name in declared} | {package}
+    foreign = {f.module.partition(".")[0]: f for f in imports_of(package)}
+    assert {name: f for name, f in foreign.items() if name not in allowed | sys.stdlib_module_names} == {}
+
+
+@pytest.mark.parametrize("package", WALLS)
+def test_a_package_leaves_the_private_parts_of_others_alone(package):
+    private = [
+        found
+        for found in imports_of(package)
+        if (top := found.module.partition(".")[0]) in WALLS
+        and top != package
+        and any(part.startswith("_") for part in [*found.module.split("."), found.name or ""])
+    ]
+    assert private == []
+
+
+def _import_order(package: str) -> list[str]:
+    """Return a package's modules in an order in which they can be imported, or raise ``CycleError``."""
+    modules = {module_name(path): path for path in SOURCES[package].rglob("*.py")}
+    graph: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        graph[module] = set()
+        for found in imports(path):
+            if found.late or found.module.partition(".")[0] != package:
+                continue
+            inner = f"{found.module}.{found.name}"
+            graph[module].add(inner if inner in modules else found.module)
+    return list(graphlib.TopologicalSorter(graph).static_order())
+
+
+@pytest.mark.parametrize("package", WALLS)
+def test_modules_import_each_other_without_a_cycle(package):
+    assert len(_import_order(package)) > 0
+
+
+IMPORT = """
+import sys
+before = set(sys.modules)
+import {package}
+print(*sorted(set(sys.modules) - before), sep="\\n")
+"""
+
+
+def test_importing_the_core_imports_neither_numpy_nor_metadata_nor_plugins(run_isolated):
+    imported = run_isolated(IMPORT.format(package="dispatch_core"))
+    heavy = ("numpy", "importlib.metadata", "importlib_metadata", "packaging", "pluggy", *WALLS)
+    below = [name for name in imported if any(name == top or name.startswith(f"{top}.") for top in heavy)]
+    assert [name for name in below if name.partition(".")[0] != "dispatch_core"] == []
+
+
+@pytest.mark.parametrize("package", ["dispatch_aten", "torchlike"])
+def test_importing_a_library_or_a_frontend_imports_no_backend(package, run_isolated):
+    assert [name for name in run_isolated(IMPORT.format(package=package)) if "dispatch_backend" in name] == []
