@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from .model import (
-    MISSING,
+from .model import MISSING, Argument, FunctionSchema, OperatorName, Return, TensorArgument
+from .parser import parse_schema
+from .tokens import SchemaSyntaxError
+from .types import (
     AliasInfo,
-    Argument,
     BaseType,
     ClassType,
     DictType,
-    FunctionSchema,
     ListType,
-    OperatorName,
     OptionalType,
-    Return,
-    TensorArgument,
     TupleType,
     Type,
     TypeVariable,
@@ -22,7 +19,6 @@ from .model import (
     WrapperType,
     walk,
 )
-from .parser import SchemaSyntaxError, parse_schema
 
 __all__ = [
     "MISSING",

@@ -7,47 +7,21 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Literal
 
-from ..device import Device
-from ..errors import SchemaError
-from .types import (
-    AliasInfo,
-    BaseType,
-    ClassType,
-    DictType,
-    ListType,
-    OptionalType,
-    TupleType,
-    Type,
-    TypeVariable,
-    UnionType,
-    WrapperType,
-    is_written,
-    outermost_alias,
-    walk,
-)
+from dispatch_core.device import Device
+from dispatch_core.errors import SchemaError
+
+from .types import AliasInfo, BaseType, ListType, OptionalType, Type, is_written, outermost_alias
 
 __all__ = [
     "MISSING",
-    "AliasInfo",
     "Argument",
-    "BaseType",
-    "ClassType",
-    "DictType",
     "FunctionSchema",
-    "ListType",
     "Missing",
     "OperatorName",
-    "OptionalType",
     "Return",
     "TensorArgument",
     "TensorKind",
-    "TupleType",
-    "Type",
-    "TypeVariable",
-    "UnionType",
-    "WrapperType",
     "order_fault",
-    "walk",
 ]
 
 
@@ -88,7 +62,7 @@ class OperatorName:
         >>> OperatorName.parse("aten::add")
         OperatorName(namespace='aten', name='add', overload='')
         """
-        found = _NAME.fullmatch(text) if isinstance(text, str) else None
+        found = _NAME.fullmatch(text)
         if found is None:
             raise SchemaError(f"{text!r} is not an operator's name", hint="write 'namespace::name.overload'")
         return cls(found[1], found[2], found[3] or "")
