@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES", "elementwise"]
 
+_NUMBER: Final = TensorMeta((), (), bool_)
+
 
 def elementwise(
     *operands: TensorMeta | Number, promotion: Promotion = Promotion.SAME, unpromoted: tuple[TensorMeta, ...] = ()
@@ -36,13 +38,14 @@ def elementwise(
     # Operands of another dtype are converted first, which makes them dense, and that decides the result's layout.
     tensors = list(unpromoted)
     for value in operands:
-        if isinstance(value, TensorMeta):
+        if not isinstance(value, TensorMeta):
+            # A number is a tensor without dimensions to TensorIterator; its presence alone rules out the short cut
+            # that keeps the strides of dimensions of size 1.
+            tensors.append(_NUMBER)
+        else:
             tensors.append(value if value.dtype == computed else preserved(value, computed))
     shape = broadcast_shapes(*[tensor.shape for tensor in tensors], argument="other" if len(tensors) == 2 else "")
     return TensorMeta(shape, iterator_strides(shape, tensors), result_of(promotion, common))
-
-
-_KINDS: Final = {"b": "bool", "i": "integer", "f": "floating point", "c": "complex"}
 
 
 def _kind(dtype: ScalarType) -> str:
@@ -56,17 +59,17 @@ def _kind(dtype: ScalarType) -> str:
 _OPERANDS: Final = {
     1: (
         "neg abs sign exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh tanh "
-        "asinh acosh atanh sigmoid erf erfc floor ceil round round.decimals trunc frac logical_not bitwise_not isnan isinf "
-        "isfinite nan_to_num relu silu gelu leaky_relu softplus elu threshold"
+        "asinh acosh atanh sigmoid erf erfc floor ceil round round.decimals trunc frac logical_not bitwise_not isnan "
+        "relu silu gelu leaky_relu softplus elu threshold"
     ),
     2: (
         "mul.Tensor mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode true_divide.Tensor true_divide.Scalar "
         "remainder.Tensor remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar floor_divide floor_divide.Scalar "
-        "pow.Tensor_Tensor pow.Tensor_Scalar pow.Scalar atan2 maximum minimum max.other min.other clamp_min "
-        "clamp_min.Tensor clamp_max clamp_max.Tensor logical_and logical_or logical_xor bitwise_and.Tensor "
+        "pow.Tensor_Tensor atan2 maximum minimum max.other min.other "
+        "clamp_min.Tensor clamp_max.Tensor logical_and logical_or logical_xor bitwise_and.Tensor "
         "bitwise_and.Scalar bitwise_and.Scalar_Tensor bitwise_or.Tensor bitwise_or.Scalar bitwise_or.Scalar_Tensor "
         "bitwise_xor.Tensor bitwise_xor.Scalar bitwise_xor.Scalar_Tensor __and__.Tensor __and__.Scalar __or__.Tensor "
-        "__or__.Scalar __xor__.Tensor __xor__.Scalar add.Tensor add.Scalar sub.Tensor sub.Scalar rsub.Tensor rsub.Scalar "
+        "__or__.Scalar __xor__.Tensor __xor__.Scalar add.Tensor add.Scalar "
         "eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor "
         "ge.Scalar sigmoid_backward tanh_backward silu_backward gelu_backward leaky_relu_backward softplus_backward "
         "threshold_backward"
@@ -153,8 +156,8 @@ def _read_lacks() -> dict[str, tuple[str, str]]:
 _LACKS: Final = _read_lacks()
 
 
-def _check_dtype(base: str, dtype: ScalarType) -> None:
-    """Refuse a computation dtype that torch's kernel for ``base`` does not have."""
+def _refuse(base: str, dtype: ScalarType) -> None:
+    """Refuse a computation dtype that ``base`` has words of its own against."""
     kind = _kind(dtype)
     refusal = _REFUSALS.get(base)
     if refusal is not None and kind in refusal[0]:
@@ -162,8 +165,12 @@ def _check_dtype(base: str, dtype: ScalarType) -> None:
     if base == "relu" and kind in _RELU_REFUSALS:
         error, text = _RELU_REFUSALS[kind]
         raise error(text)
+
+
+def _check_kernel(base: str, dtype: ScalarType) -> None:
+    """Refuse a computation dtype that torch's kernel for ``base`` does not have."""
     lack = _LACKS.get(base)
-    if lack is not None and kind in lack[0]:
+    if lack is not None and _kind(dtype) in lack[0]:
         raise UnsupportedError(f"\"{lack[1]}\" not implemented for '{dtype.name}'")
 
 
@@ -178,11 +185,14 @@ def _rule(name: str, arity: int) -> Callable[..., TensorMeta]:
 
     def rule(*args: Any, **options: Any) -> TensorMeta:
         operands = args[:arity]
+        if checked:
+            _refuse(checked, result_type(*operands))
+        result = elementwise(*operands, promotion=promotion)
         if check is not None:
             check(*args, **options)
         if checked:
-            _check_dtype(checked, result_type(*operands))
-        return elementwise(*operands, promotion=promotion)
+            _check_kernel(checked, result_type(*operands))
+        return result
 
     return rule
 
@@ -205,7 +215,7 @@ def _check_alpha(self: TensorMeta | Number, other: TensorMeta | Number, alpha: N
         )
 
 
-def _check_subtraction(self: TensorMeta | Number, other: TensorMeta | Number, alpha: Number = 1) -> None:
+def _check_subtraction(self: TensorMeta | Number, other: TensorMeta | Number) -> None:
     both = _is_bool(self) and _is_bool(other)
     if both:
         raise OperatorError(
@@ -219,7 +229,6 @@ def _check_subtraction(self: TensorMeta | Number, other: TensorMeta | Number, al
             "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
             argument="self" if _is_bool(self) else "other",
         )
-    _check_alpha(self, other, alpha)
 
 
 def _check_pow(self: TensorMeta | Number, exponent: TensorMeta | Number) -> None:
@@ -250,8 +259,6 @@ def _check_approximate(*_: Any, approximate: str = "none") -> None:
 
 _CHECKS: Final[dict[str, Callable[..., None]]] = {
     "add": _check_alpha,
-    "sub": _check_subtraction,
-    "rsub": _check_subtraction,
     "pow": _check_pow,
     "div": _check_rounding,
     "gelu": _check_approximate,
@@ -268,7 +275,7 @@ def _div_mode(self: TensorMeta | Number, other: TensorMeta | Number, *, rounding
 
 
 def _square(self: TensorMeta) -> TensorMeta:
-    return elementwise(self, 2)
+    return _like_unary(self, 2)
 
 
 def _clamp(
@@ -277,8 +284,63 @@ def _clamp(
     bounds = [bound for bound in (min, max) if bound is not None]
     if not bounds:
         raise OperatorError("torch.clamp: At least one of 'min' or 'max' must not be None", argument="min")
-    _check_dtype("clamp", result_type(self, *bounds))
-    return elementwise(self, *bounds)
+    _refuse("clamp", result_type(self, *bounds))
+    if any(isinstance(bound, TensorMeta) for bound in bounds):
+        return elementwise(self, *bounds)
+    return _like_unary(self, *bounds)
+
+
+def _like_unary(self: TensorMeta, *numbers: Number) -> TensorMeta:
+    """Describe a result to whose dtype ``numbers`` contribute, but not to its layout."""
+    return elementwise(_converted(self, result_type(self, *numbers)))
+
+
+def _converted(meta: TensorMeta, dtype: ScalarType) -> TensorMeta:
+    return meta if meta.dtype == dtype else preserved(meta, dtype)
+
+
+def _clamp_one(self: TensorMeta, bound: Number) -> TensorMeta:
+    _refuse("clamp", result_type(self, bound))
+    return _like_unary(self, bound)
+
+
+def _pow_scalar(self: TensorMeta, exponent: Number) -> TensorMeta:
+    _check_pow(self, exponent)
+    if exponent not in (0, 1):
+        _check_kernel("pow", result_type(self, exponent))
+    return _like_unary(self, exponent)
+
+
+def _scalar_pow(self: Number, exponent: TensorMeta) -> TensorMeta:
+    if self != 1:
+        _check_kernel("pow", result_type(self, exponent))
+    return contiguous(exponent.shape, result_type(self, exponent))
+
+
+def _rsub(self: TensorMeta, other: TensorMeta | Number, alpha: Number = 1) -> TensorMeta:
+    _check_subtraction(self, other)
+    result = elementwise(other, self)
+    _check_alpha(self, other, alpha)
+    return result
+
+
+def _sub(self: TensorMeta, other: TensorMeta | Number, alpha: Number = 1) -> TensorMeta:
+    _check_subtraction(self, other)
+    result = elementwise(self, other)
+    _check_alpha(self, other, alpha)
+    return result
+
+
+def _isinf(self: TensorMeta) -> TensorMeta:
+    if _kind(self.dtype) in "bi":
+        return preserved(self, bool_)
+    return elementwise(elementwise(self), 1, promotion=Promotion.TO_BOOL)
+
+
+def _isfinite(self: TensorMeta) -> TensorMeta:
+    if _kind(self.dtype) in "bi":
+        return preserved(self, bool_)
+    return elementwise(elementwise(self, self, promotion=Promotion.TO_BOOL), _isinf(self))
 
 
 def _where(condition: TensorMeta, self: TensorMeta | Number, other: TensorMeta | Number) -> TensorMeta:
@@ -305,9 +367,18 @@ def _lerp(self: TensorMeta, end: TensorMeta, weight: TensorMeta | Number) -> Ten
 
 def _c_name(dtype: ScalarType) -> str:
     """Give the name that torch's messages have for a dtype in a few places: ``float`` and ``long int``'s ``long``."""
-    return {"Float": "float", "Double": "double", "Long": "long int", "Int": "int", "Half": "c10::Half"}.get(
-        dtype.name, dtype.name.lower()
-    )
+    return _C_NAMES.get(dtype.name, dtype.name.lower())
+
+
+_C_NAMES: Final = {
+    "Byte": "unsigned char",
+    "Char": "signed char",
+    "Long": "long int",
+    "Half": "c10::Half",
+    "BFloat16": "c10::BFloat16",
+    "ComplexFloat": "c10::complex<float>",
+    "ComplexDouble": "c10::complex<double>",
+}
 
 
 def _masked_fill(self: TensorMeta, mask: TensorMeta, value: TensorMeta | Number) -> TensorMeta:
@@ -342,6 +413,17 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "div.Tensor_mode": _div_mode,
     "div.Scalar_mode": _div_mode,
     "square": _square,
+    "sub.Tensor": _sub,
+    "sub.Scalar": _sub,
+    "rsub.Tensor": _rsub,
+    "rsub.Scalar": _rsub,
+    "pow.Tensor_Scalar": _pow_scalar,
+    "pow.Scalar": _scalar_pow,
+    "clamp_min": _clamp_one,
+    "clamp_max": _clamp_one,
+    "isinf": _isinf,
+    "isfinite": _isfinite,
+    "nan_to_num": lambda self, *_: preserved(self),
     "clamp": _clamp,
     "clamp.Tensor": _clamp,
     "where.self": _where,

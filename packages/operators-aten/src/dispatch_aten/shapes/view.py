@@ -1,0 +1,480 @@
+"""Shape rules of views: shape, strides and storage offset of results that share their input's memory."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_aten.errors import DimensionError, OperatorError, ShapeError
+
+from .dims import wrap_dim, wrap_dims
+from .meta import TensorMeta, contiguous, contiguous_strides
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["RULES", "infer_size", "view_strides"]
+
+
+def infer_size(size: Sequence[int], numel: int) -> tuple[int, ...]:
+    """Fill in the one ``-1`` of a wanted shape.
+
+    Raises ``ShapeError`` in torch's words.
+
+    >>> infer_size([2, -1], 6)
+    (2, 3)
+    """
+    size = tuple(size)
+    unknown: int | None = None
+    known = 1
+    for dim, length in enumerate(size):
+        if length == -1:
+            if unknown is not None:
+                raise ShapeError("only one dimension can be inferred", argument="size")
+            unknown = dim
+        elif length < 0:
+            raise ShapeError(f"invalid shape dimension {length}", argument="size")
+        else:
+            known *= length
+    if unknown is None:
+        if known != numel:
+            raise ShapeError(f"shape '{list(size)}' is invalid for input of size {numel}", argument="size")
+        return size
+    if known == 0 and numel == 0:
+        raise ShapeError(
+            f"cannot reshape tensor of 0 elements into shape {list(size)} because the unspecified dimension size -1 "
+            "can be any value and is ambiguous",
+            argument="size",
+        )
+    if known == 0 or numel % known:
+        raise ShapeError(f"shape '{list(size)}' is invalid for input of size {numel}", argument="size")
+    return (*size[:unknown], numel // known, *size[unknown + 1 :])
+
+
+def view_strides(shape: tuple[int, ...], strides: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Give the strides with which memory laid out by ``shape`` and ``strides`` can be seen as ``size``, or None.
+
+    The old dimensions fall into runs that lie in memory as one; each run must be filled by whole new dimensions.
+
+    >>> view_strides((2, 3), (3, 1), (6,)), view_strides((3, 2), (1, 3), (6,))
+    ((1,), None)
+    """
+    if prod(shape) == 0:
+        return strides if shape == size else contiguous_strides(size)
+    if not shape:
+        return (1,) * len(size)
+    result = [0] * len(size)
+    new = len(size) - 1
+    run = 1
+    filled = 1
+    base = strides[-1]
+    for old in range(len(shape) - 1, -1, -1):
+        run *= shape[old]
+        ends = old == 0 or (shape[old - 1] != 1 and strides[old - 1] != run * base)
+        if not ends:
+            continue
+        while new >= 0 and (filled < run or size[new] == 1):
+            result[new] = filled * base
+            filled *= size[new]
+            new -= 1
+        if filled != run:
+            return None
+        if old > 0:
+            base = strides[old - 1]
+            run = filled = 1
+    return tuple(result) if new == -1 else None
+
+
+def _as(meta: TensorMeta, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> TensorMeta:
+    return TensorMeta(
+        tuple(shape), tuple(strides), meta.dtype, meta.storage_offset if offset is None else offset
+    )
+
+
+def _view(self: TensorMeta, size: Sequence[int]) -> TensorMeta:
+    shape = infer_size(size, self.numel)
+    strides = view_strides(self.shape, self.strides, shape)
+    if strides is None:
+        raise ShapeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            "contiguous subspaces). Use .reshape(...) instead.",
+            argument="size",
+        )
+    return _as(self, shape, strides)
+
+
+def _reshape(self: TensorMeta, shape: Sequence[int]) -> TensorMeta:
+    size = infer_size(shape, self.numel)
+    strides = view_strides(self.shape, self.strides, size)
+    return contiguous(size, self.dtype) if strides is None else _as(self, size, strides)
+
+
+def _unsafe_view(self: TensorMeta, size: Sequence[int]) -> TensorMeta:
+    return _view(self, size)
+
+
+def _as_strided(
+    self: TensorMeta, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> TensorMeta:
+    if len(size) != len(stride):
+        raise ShapeError("mismatch in length of strides and shape", argument="stride")
+    if any(step < 0 for step in stride):
+        raise OperatorError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}",
+            argument="stride",
+        )
+    if any(length < 0 for length in size):
+        raise ShapeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}", argument="size")
+    if storage_offset is not None and storage_offset < 0:
+        raise OperatorError(f"Tensor: invalid storage offset {storage_offset}", argument="storage_offset")
+    return _as(self, size, stride, storage_offset)
+
+
+def _select(self: TensorMeta, dim: int, index: int) -> TensorMeta:
+    if not self.shape:
+        raise DimensionError("select() cannot be applied to a 0-dim tensor.", argument="self")
+    dim = wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if not -size <= index < size:
+        raise DimensionError(
+            f"select(): index {index} out of range for tensor of size {list(self.shape)} at dimension {dim}",
+            argument="index",
+        )
+    offset = self.storage_offset + (index + size if index < 0 else index) * self.strides[dim]
+    return _as(self, _without(self.shape, dim), _without(self.strides, dim), offset)
+
+
+def _without(values: tuple[int, ...], dim: int) -> tuple[int, ...]:
+    return values[:dim] + values[dim + 1 :]
+
+
+def _replaced(values: tuple[int, ...], dim: int, value: int) -> tuple[int, ...]:
+    return (*values[:dim], value, *values[dim + 1 :])
+
+
+def _slice(
+    self: TensorMeta, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> TensorMeta:
+    if not self.shape:
+        raise DimensionError("slice() cannot be applied to a 0-dim tensor.", argument="self")
+    dim = wrap_dim(dim, self.ndim)
+    if step <= 0:
+        raise OperatorError("slice step must be positive", argument="step")
+    start, end = _clip(self.shape[dim], start, end)
+    length = (end - start + step - 1) // step
+    offset = self.storage_offset + start * self.strides[dim]
+    return _as(self, _replaced(self.shape, dim, length), _replaced(self.strides, dim, self.strides[dim] * step), offset)
+
+
+def _clip(size: int, start: int | None, end: int | None) -> tuple[int, int]:
+    start = 0 if start is None else start
+    end = size if end is None else end
+    start = min(max(start + size if start < 0 else start, 0), size)
+    end = min(max(end + size if end < 0 else end, start), size)
+    return start, end
+
+
+def _expand(self: TensorMeta, size: Sequence[int], *, implicit: bool = False) -> TensorMeta:
+    size = tuple(size)
+    if len(size) < self.ndim:
+        raise ShapeError(
+            f"expand({self.dtype.name}Tensor{{{list(self.shape)}}}, size={list(size)}): the number of sizes provided "
+            f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})",
+            argument="size",
+        )
+    shape = list(size)
+    strides = [0] * len(size)
+    new = len(size) - self.ndim
+    for dim in range(len(size) - 1, -1, -1):
+        old = dim - new
+        length, stride = (self.shape[old], self.strides[old]) if old >= 0 else (1, 0)
+        if old < 0 and dim + 1 < len(size):
+            stride = shape[dim + 1] * strides[dim + 1]
+        wanted = size[dim]
+        if wanted == -1:
+            if old < 0:
+                raise ShapeError(
+                    f"The expanded size of the tensor ({wanted}) isn't allowed in a leading, non-existing dimension {dim}",
+                    argument="size",
+                )
+            wanted = length
+        if wanted != length:
+            if length != 1:
+                raise ShapeError(
+                    f"The expanded size of the tensor ({wanted}) must match the existing size ({length}) at "
+                    f"non-singleton dimension {dim}.  Target sizes: {list(size)}.  Tensor sizes: {list(self.shape)}",
+                    argument="size",
+                )
+            if wanted < 0:
+                raise ShapeError(
+                    f"Trying to create tensor with negative dimension {wanted}: {list(size)}", argument="size"
+                )
+            length, stride = wanted, 0
+        shape[dim], strides[dim] = length, stride
+    return _as(self, shape, strides)
+
+
+def _permute(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
+    if len(dims) != self.ndim:
+        raise ShapeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
+            f"of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}",
+            argument="dims",
+        )
+    order = [wrap_dim(dim, self.ndim, argument="dims") for dim in dims]
+    if len(set(order)) != len(order):
+        raise ShapeError("permute(): duplicate dims are not allowed.", argument="dims")
+    return _as(self, [self.shape[dim] for dim in order], [self.strides[dim] for dim in order])
+
+
+def _transpose(self: TensorMeta, dim0: int, dim1: int) -> TensorMeta:
+    dim0 = wrap_dim(dim0, self.ndim, argument="dim0")
+    dim1 = wrap_dim(dim1, self.ndim, argument="dim1")
+    if dim0 == dim1:
+        return self
+    order = list(range(self.ndim))
+    order[dim0], order[dim1] = dim1, dim0
+    return _permute(self, order)
+
+
+def _t(self: TensorMeta) -> TensorMeta:
+    if self.ndim > 2:
+        raise ShapeError(f"t() expects a tensor with <= 2 dimensions, but self is {self.ndim}D", argument="self")
+    return self if self.ndim < 2 else _transpose(self, 0, 1)
+
+
+def _squeeze(self: TensorMeta, dim: int | Sequence[int] | None = None) -> TensorMeta:
+    dims = wrap_dims(dim, self.ndim, all_if_empty=False)
+    kept = [place for place, size in enumerate(self.shape) if size != 1 or place not in dims]
+    return _as(self, [self.shape[place] for place in kept], [self.strides[place] for place in kept])
+
+
+def _unsqueeze(self: TensorMeta, dim: int) -> TensorMeta:
+    dim = wrap_dim(dim, self.ndim + 1)
+    stride = self.shape[dim] * self.strides[dim] if dim < self.ndim else 1
+    return _as(
+        self, (*self.shape[:dim], 1, *self.shape[dim:]), (*self.strides[:dim], stride, *self.strides[dim:])
+    )
+
+
+def _narrow(self: TensorMeta, dim: int, start: int, length: int) -> TensorMeta:
+    if not self.shape:
+        raise ShapeError("narrow() cannot be applied to a 0-dim tensor.", argument="self")
+    if length < 0:
+        raise OperatorError("narrow(): length must be non-negative.", argument="length")
+    dim = wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if not -size <= start <= size:
+        raise DimensionError(
+            f"start out of range (expected to be in range of [{-size}, {size}], but got {start})", argument="start"
+        )
+    start = start + size if start < 0 else start
+    if start + length > size:
+        raise OperatorError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).", argument="length")
+    return _slice(self, dim, start, start + length, 1)
+
+
+def _split(self: TensorMeta, split_size: int, dim: int = 0) -> list[TensorMeta]:
+    if not self.shape:
+        raise ShapeError("split expects at least a 1-dimensional tensor", argument="self")
+    if split_size < 0:
+        raise OperatorError(
+            f"split expects split_size be non-negative, but got split_size={split_size}", argument="split_size"
+        )
+    dim = wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if split_size == 0:
+        if size != 0:
+            raise OperatorError(
+                f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}",
+                argument="split_size",
+            )
+        return [self]
+    starts = range(0, max(size, 1), split_size)
+    return [_slice(self, dim, start, min(start + split_size, size)) for start in starts]
+
+
+def _split_with_sizes(self: TensorMeta, split_sizes: Sequence[int], dim: int = 0) -> list[TensorMeta]:
+    if not self.shape:
+        raise ShapeError("split expects at least a 1-dimensional tensor", argument="self")
+    size = self.shape[wrap_dim(dim, self.ndim)]
+    pieces = []
+    start = 0
+    for length in split_sizes:
+        if length < 0:
+            raise OperatorError(
+                f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}",
+                argument="split_sizes",
+            )
+        pieces.append((start, start + length))
+        start += length
+    if start != size:
+        raise OperatorError(
+            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}), "
+            f"but got split_sizes={list(split_sizes)}",
+            argument="split_sizes",
+        )
+    return [_slice(self, dim, first, last) for first, last in pieces]
+
+
+def _chunk(self: TensorMeta, chunks: int, dim: int = 0) -> list[TensorMeta]:
+    if not self.shape:
+        raise ShapeError("chunk expects at least a 1-dimensional tensor", argument="self")
+    if chunks <= 0:
+        raise OperatorError(f"chunk expects `chunks` to be greater than 0, got: {chunks}", argument="chunks")
+    size = self.shape[wrap_dim(dim, self.ndim)]
+    split_size = (size + chunks - 1) // chunks
+    if split_size == 0:
+        return _split_with_sizes(self, [0] * chunks, dim)
+    return _split(self, split_size, dim)
+
+
+def _tensor_split(self: TensorMeta, parts: int | Sequence[int], dim: int = 0) -> list[TensorMeta]:
+    if not self.shape:
+        raise ShapeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims", argument="self"
+        )
+    dim = wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if isinstance(parts, int):
+        if parts <= 0:
+            raise OperatorError(f"number of sections must be larger than 0, got {parts}", argument="sections")
+        least, longer = divmod(size, parts)
+        bounds = [0]
+        for part in range(parts):
+            bounds.append(bounds[-1] + least + (part < longer))
+        return [_slice(self, dim, a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+    starts, ends = [0, *parts], [*parts, size]
+    return [_slice(self, dim, a, b) for a, b in zip(starts, ends, strict=True)]
+
+
+def _unbind(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
+    if not self.shape:
+        raise DimensionError("Dimension specified as 0 but tensor has no dimensions", argument="self")
+    dim = wrap_dim(dim, self.ndim)
+    return [_select(self, dim, index) for index in range(self.shape[dim])]
+
+
+def _diagonal(self: TensorMeta, offset: int = 0, dim1: int = 0, dim2: int = 1) -> TensorMeta:
+    first, second = wrap_dim(dim1, self.ndim, argument="dim1"), wrap_dim(dim2, self.ndim, argument="dim2")
+    if first == second:
+        raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}", argument="dim2")
+    rows, columns = self.shape[first], self.shape[second]
+    length = max(min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns), 0)
+    start = self.storage_offset
+    if length:
+        start += offset * self.strides[second] if offset >= 0 else -offset * self.strides[first]
+    kept = [dim for dim in range(self.ndim) if dim not in (first, second)]
+    return _as(
+        self,
+        [*(self.shape[dim] for dim in kept), length],
+        [*(self.strides[dim] for dim in kept), self.strides[first] + self.strides[second]],
+        start,
+    )
+
+
+def _flatten(self: TensorMeta, start_dim: int = 0, end_dim: int = -1) -> TensorMeta:
+    start = wrap_dim(start_dim, self.ndim, argument="start_dim")
+    end = wrap_dim(end_dim, self.ndim, argument="end_dim")
+    if start > end:
+        raise ShapeError("flatten() has invalid args: start_dim cannot come after end_dim", argument="start_dim")
+    if not self.shape:
+        return _reshape(self, (1,))
+    if start == end:
+        return self
+    middle = prod(self.shape[start : end + 1])
+    return _reshape(self, (*self.shape[:start], middle, *self.shape[end + 1 :]))
+
+
+def _unflatten(self: TensorMeta, dim: int, sizes: Sequence[int]) -> TensorMeta:
+    dim = wrap_dim(dim, self.ndim)
+    if not sizes:
+        raise OperatorError("unflatten: sizes must be non-empty", argument="sizes")
+    if not self.shape:
+        raise OperatorError("unflatten: the tensor has no dimensions", argument="self")
+    length = self.shape[dim]
+    known = prod(size for size in sizes if size != -1)
+    filled = list(sizes)
+    if -1 in filled and known and length % known == 0:
+        filled[filled.index(-1)] = length // known
+    if prod(filled) != length or any(size < 0 for size in filled):
+        said = "don't multiply up to the size of dim"
+        raise OperatorError(
+            f"unflatten: Provided sizes {list(sizes)} {said} {dim} ({length}) in the input tensor", argument="sizes"
+        )
+    return _view(self, (*self.shape[:dim], *filled, *self.shape[dim + 1 :]))
+
+
+def _movedim(self: TensorMeta, source: int | Sequence[int], destination: int | Sequence[int]) -> TensorMeta:
+    sources = (source,) if isinstance(source, int) else tuple(source)
+    targets = (destination,) if isinstance(destination, int) else tuple(destination)
+    if len(sources) != len(targets):
+        raise ShapeError(
+            "movedim: Invalid source or destination dims: source "
+            f"({list(sources)} dims) should contain the same number of dims as destination ({list(targets)} dims)",
+            argument="destination",
+        )
+    sources, targets = (
+        _distinct(name, given, tuple(wrap_dim(dim, self.ndim, argument=name) for dim in given))
+        for name, given in (("source", sources), ("destination", targets))
+    )
+    if not self.shape:
+        return self
+    taken = dict(zip(targets, sources, strict=True))
+    rest = iter(dim for dim in range(self.ndim) if dim not in sources)
+    return _permute(self, [taken[dim] if dim in taken else next(rest) for dim in range(self.ndim)])
+
+
+def _distinct(name: str, given: tuple[int, ...], wrapped: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(wrapped)) != len(wrapped):
+        raise ShapeError(f"movedim: repeated dim in `{name}` ({list(given)})", argument=name)
+    return wrapped
+
+
+def _same(self: TensorMeta) -> TensorMeta:
+    return self
+
+
+RULES: Final[dict[str, Callable[..., Any]]] = {
+    "view": _view,
+    "reshape": _reshape,
+    "_unsafe_view": _unsafe_view,
+    "view_as": lambda self, other: _view(self, other.shape),
+    "reshape_as": lambda self, other: _reshape(self, other.shape),
+    "as_strided": _as_strided,
+    "select.int": _select,
+    "slice.Tensor": _slice,
+    "expand": _expand,
+    "expand_as": lambda self, other: _expand(self, other.shape),
+    "broadcast_to": lambda self, size: _expand(self, size),
+    "permute": _permute,
+    "transpose.int": _transpose,
+    "swapaxes": _transpose,
+    "swapdims": _transpose,
+    "t": _t,
+    "numpy_T": lambda self: _permute(self, range(self.ndim - 1, -1, -1)),
+    "mT": lambda self: _transpose(self, -2, -1),
+    "squeeze": _squeeze,
+    "squeeze.dim": _squeeze,
+    "squeeze.dims": _squeeze,
+    "unsqueeze": _unsqueeze,
+    "narrow": _narrow,
+    "split.Tensor": _split,
+    "split.sizes": _split_with_sizes,
+    "split_with_sizes": _split_with_sizes,
+    "chunk": _chunk,
+    "tensor_split.sections": _tensor_split,
+    "tensor_split.indices": _tensor_split,
+    "unbind.int": _unbind,
+    "diagonal": _diagonal,
+    "flatten.using_ints": _flatten,
+    "ravel": lambda self: _reshape(self, (-1,)) if self.is_contiguous else contiguous((self.numel,), self.dtype),
+    "unflatten.int": _unflatten,
+    "movedim.int": _movedim,
+    "movedim.intlist": _movedim,
+    "moveaxis.int": _movedim,
+    "moveaxis.intlist": _movedim,
+    "detach": _same,
+    "alias": _same,
+    "positive": _same,
+}
