@@ -1,0 +1,140 @@
+"""What installed distributions say about themselves: the one module that touches ``importlib_metadata``.
+
+Nothing here imports plugin code, and ``importlib_metadata`` itself is imported by the first scan.
+
+Note [One distribution, found twice]
+    A distribution can be seen through several entries of ``sys.path`` (lib and lib64, a link, the current folder). As
+    for the import system, the first one found speaks for all of that name; so only different names can claim one thing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+__all__ = ["ARRAY_TYPES", "BACKENDS", "OPERATORS", "Claim", "Distribution", "Scan", "core_version", "normalize", "scan"]
+
+BACKENDS: Final = "dispatch_core.backends"
+ARRAY_TYPES: Final = "dispatch_core.array_types"
+OPERATORS: Final = "dispatch_core.operators"
+_GROUPS: Final = frozenset({BACKENDS, ARRAY_TYPES, OPERATORS})
+_MENTIONED: Final = "dispatch_core."
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """An installed distribution: its name, version, ``Requires-Dist`` lines and where its metadata was found.
+
+    >>> str(Distribution("dispatch-backend-cpu", "0.1.0"))
+    'dispatch-backend-cpu 0.1.0'
+    """
+
+    name: str
+    version: str
+    requires: tuple[str, ...] = ()
+    location: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One entry point of this project's groups: a distribution claims a device, an array type or a namespace.
+
+    >>> print(Claim("dispatch_core.backends", "cpu", "mine.plugin", Distribution("mine", "1.0")))
+    'cpu = mine.plugin' of mine 1.0
+    """
+
+    group: str
+    name: str
+    value: str
+    distribution: Distribution
+
+    @property
+    def module(self) -> str:
+        """Return the module that the value names, without importing it."""
+        return self.value.partition(":")[0].strip()
+
+    def __str__(self) -> str:
+        return f"'{self.name} = {self.value}' of {self.distribution}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What one pass over the installed distributions found, and which of them could not be read."""
+
+    claims: tuple[Claim, ...] = ()
+    problems: tuple[str, ...] = field(default=())
+
+
+def normalize(name: str) -> str:
+    """Spell a distribution's name so that equal names compare equal (source: PEP 503).
+
+    >>> normalize("Dispatch_Backend.CPU")
+    'dispatch-backend-cpu'
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def scan() -> Scan:
+    """Read the entry points of every distribution on ``sys.path``, once each, and import none of them.
+
+    A distribution whose metadata cannot be read is reported in ``problems`` and otherwise passed over.
+    """
+    import importlib_metadata
+
+    claims: dict[Claim, None] = {}
+    problems: list[str] = []
+    first: dict[str, Any] = {}
+    for found in importlib_metadata.distributions():
+        try:
+            text = found.read_text("entry_points.txt")
+            folder = _folder_name(found)
+            if text is None or _MENTIONED not in text:
+                first.setdefault(folder, found)
+                continue
+            shadow = first.get(folder)
+            if shadow is not None and shadow.read_text("METADATA"):
+                continue
+            first[folder] = found
+            distribution = _describe(found)
+            ours = [entry for entry in found.entry_points if entry.group in _GROUPS]
+            claims.update((Claim(entry.group, entry.name, entry.value, distribution), None) for entry in ours)
+        except Exception as error:  # noqa: BLE001 - one unreadable distribution must not hide the others
+            problems.append(f"{_location(found)} cannot be read: {type(error).__name__}: {error}")
+    return Scan(tuple(sorted(claims, key=_order)), tuple(problems))
+
+
+def core_version() -> str | None:
+    """Return the version of the installed dispatch-core, or None for a source tree that was never installed."""
+    import importlib_metadata
+
+    try:
+        return importlib_metadata.version("dispatch-core")
+    except (importlib_metadata.PackageNotFoundError, KeyError, FileNotFoundError):
+        return None
+
+
+def _order(claim: Claim) -> tuple[str, str, str]:
+    return claim.name, normalize(claim.distribution.name), claim.value
+
+
+def _describe(found: Any) -> Distribution:
+    metadata = found.metadata
+    name, version = metadata["Name"], metadata["Version"]
+    if not name or not version:
+        raise ValueError("its metadata has no name or no version")
+    requires: Iterable[str] = found.requires or ()
+    return Distribution(name, version, tuple(requires), _location(found))
+
+
+def _location(found: Any) -> str:
+    return str(getattr(found, "_path", found))
+
+
+def _folder_name(found: Any) -> str:
+    stem = re.split(r"[\\/]", _location(found))[-1]
+    return normalize(stem.partition("-")[0].removesuffix(".dist").removesuffix(".egg"))

@@ -1,0 +1,67 @@
+"""Which device owns a type of array, from what the installed distributions declare and without importing them."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from . import messages
+from ._metadata import ARRAY_TYPES, BACKENDS, Claim, normalize
+from .catalog import OWNERS, Catalog, is_own
+
+__all__ = ["ArrayTypeOwners"]
+
+
+class ArrayTypeOwners:
+    """Find the owner of a type once; both the owner and its absence are remembered."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._known: WeakKeyDictionary[type, str | None] = WeakKeyDictionary()
+
+    def find(self, cls: type) -> str | None:
+        """Return the device that claims a type along its method resolution order, or None.
+
+        Every qualified name is tried before any root package.
+        Raises ``BackendError`` where several devices claim the type.
+        """
+        try:
+            return self._known[cls]
+        except KeyError:
+            owner = self._known[cls] = self._search(cls)
+            return owner
+
+    def _search(self, cls: type) -> str | None:
+        line = [kind for kind in cls.__mro__ if kind is not object]
+        names = [f"{kind.__module__}.{kind.__qualname__}" for kind in line]
+        roots = [f"{kind.__module__}".partition(".")[0] for kind in line]
+        for name in dict.fromkeys(names + roots):
+            owners = self._owners(name)
+            if len(owners) > 1:
+                raise messages.contested_type(name, owners)
+            if owners:
+                return next(iter(owners))
+        return None
+
+    def _owners(self, name: str) -> dict[str, Claim]:
+        """Return the devices that claim a name. Where one of this project's own does, no other is returned."""
+        owners: dict[str, Claim] = {}
+        for claim in self._catalog.claims(ARRAY_TYPES, name):
+            if (device := device_of(self._catalog, claim)) is not None:
+                owners.setdefault(device, claim)
+        own = {device: claim for device, claim in owners.items() if is_own(BACKENDS, device)}
+        return own or owners
+
+
+def device_of(catalog: Catalog, claim: Claim) -> str | None:
+    """Return the device that an array type's entry point names, by its name or by its own reference.
+
+    None if the distribution does not claim that device, or may not.
+    """
+    theirs = normalize(claim.distribution.name)
+    for device in catalog.names(BACKENDS):
+        if OWNERS.get((BACKENDS, device), theirs) != theirs:
+            continue
+        for backend in catalog.claims(BACKENDS, device):
+            if normalize(backend.distribution.name) == theirs and claim.value in {device, backend.value}:
+                return device
+    return None

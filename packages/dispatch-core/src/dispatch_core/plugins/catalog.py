@@ -1,0 +1,188 @@
+"""Who claims what: the scan, sorted, with a verdict on every claim before any of its code is imported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from . import _metadata
+from ._metadata import BACKENDS, OPERATORS, Claim, Distribution, Scan, normalize
+
+__all__ = ["OWNERS", "Catalog", "Verdict", "is_own"]
+
+#: What belongs to this project's own distributions; a claim by any other is refused.
+OWNERS: Final = {
+    (BACKENDS, "cpu"): "dispatch-backend-cpu",
+    (BACKENDS, "meta"): "dispatch-backend-meta",
+    (BACKENDS, "npu"): "dispatch-backend-npu",
+    (OPERATORS, "aten"): "dispatch-operators-aten",
+    (OPERATORS, "prims"): "dispatch-operators-aten",
+}
+_NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator namespace"}
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_VALUE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(\s*:\s*[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
+_REQUIREMENT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A claim and, unless it may be loaded, why not and what to do."""
+
+    claim: Claim
+    refusal: str = ""
+    hint: str = ""
+
+
+def is_own(group: str, name: str) -> bool:
+    """Tell whether a device or namespace belongs to this project's own distributions.
+
+    >>> is_own("dispatch_core.backends", "cpu")
+    True
+    """
+    return (group, name) in OWNERS
+
+
+@dataclass
+class Catalog:
+    """The claims of every installed distribution, judged on demand.
+
+    ``refresh`` of the loader makes a new one; a catalog itself never changes its mind.
+    """
+
+    scan: Scan
+    core: str | None = None
+    _verdicts: dict[tuple[str, str], tuple[Verdict, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def from_installed(cls) -> Catalog:
+        """Scan what is installed now."""
+        return cls(_metadata.scan(), _metadata.core_version())
+
+    @cached_property
+    def _by_name(self) -> dict[tuple[str, str], list[Claim]]:
+        table: dict[tuple[str, str], list[Claim]] = {}
+        for claim in self.scan.claims:
+            table.setdefault((claim.group, claim.name), []).append(claim)
+        return table
+
+    def claims(self, group: str, name: str) -> tuple[Claim, ...]:
+        """Return every claim to a name, lawful or not."""
+        return tuple(self._by_name.get((group, name), ()))
+
+    def names(self, group: str) -> list[str]:
+        """Return every name that is claimed in a group, sorted."""
+        return sorted(name for owner, name in self._by_name if owner == group)
+
+    def verdicts(self, group: str, name: str) -> tuple[Verdict, ...]:
+        """Judge every claim to a name. At most one of them may load, and it comes first."""
+        found = self._verdicts.get((group, name))
+        if found is None:
+            found = self._verdicts[group, name] = tuple(
+                sorted(self._judge(self.claims(group, name)), key=lambda verdict: bool(verdict.refusal))
+            )
+        return found
+
+    def usable(self, group: str, name: str) -> Claim | None:
+        """Return the claim that may load under a name, if there is one."""
+        first = next(iter(self.verdicts(group, name)), None)
+        return None if first is None or first.refusal else first.claim
+
+    def libraries_of(self, distribution: Distribution) -> list[str]:
+        """Return the operator namespaces of the distributions that this one requires."""
+        required = {normalize(match[0]) for line in distribution.requires if (match := _REQUIREMENT_NAME.match(line))}
+        return [
+            name
+            for name in self.names(OPERATORS)
+            if required & {normalize(claim.distribution.name) for claim in self.claims(OPERATORS, name)}
+        ]
+
+    def usable_libraries(self) -> list[Claim]:
+        """Return the claims to operator namespaces that may load."""
+        return [claim for name in self.names(OPERATORS) if (claim := self.usable(OPERATORS, name)) is not None]
+
+    def _judge(self, claims: tuple[Claim, ...]) -> Iterator[Verdict]:
+        lawful: list[Claim] = []
+        for claim in claims:
+            verdict = _first_refusal(claim, (_odd_name, _odd_value, _foreign))
+            if verdict is None:
+                lawful.append(claim)
+            else:
+                yield verdict
+        if len(lawful) > 1:
+            named = " and ".join(str(claim) for claim in lawful)
+            several = " and ".join(dict.fromkeys(claim.distribution.name for claim in lawful))
+            for claim in lawful:
+                yield Verdict(
+                    claim,
+                    f"the name is claimed more than once: by {named}",
+                    f"uninstall all but one of {several}",
+                )
+            return
+        for claim in lawful:
+            yield _first_refusal(claim, (self._wrong_core,)) or Verdict(claim)
+
+    def _wrong_core(self, claim: Claim) -> tuple[str, str] | None:
+        """Compare the distribution's own ``Requires-Dist`` on dispatch-core with the core that is installed."""
+        for line in claim.distribution.requires:
+            match = _REQUIREMENT_NAME.match(line)
+            if self.core is None or match is None or normalize(match[0]) != "dispatch-core":
+                continue
+            if line.strip() == match[0]:
+                continue
+            # packaging takes 15 ms to import, so a requirement without conditions does without it.
+            from packaging.requirements import InvalidRequirement, Requirement
+
+            try:
+                requirement = Requirement(line)
+            except InvalidRequirement:
+                return (
+                    f"its requirement {line!r} cannot be read",
+                    f"report it to the authors of {claim.distribution.name}",
+                )
+            if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+                continue
+            if not requirement.specifier.contains(self.core, prereleases=True):
+                return (
+                    f"it requires dispatch-core{requirement.specifier}, and dispatch-core {self.core} is installed",
+                    f"install versions that fit: pip install --upgrade {claim.distribution.name} dispatch-core",
+                )
+        return None
+
+
+_Check = Callable[[Claim], tuple[str, str] | None]
+
+
+def _first_refusal(claim: Claim, checks: tuple[_Check, ...]) -> Verdict | None:
+    for check in checks:
+        if (found := check(claim)) is not None:
+            return Verdict(claim, *found)
+    return None
+
+
+def _odd_name(claim: Claim) -> tuple[str, str] | None:
+    if _NAME.match(claim.name):
+        return None
+    noun = _NOUNS[claim.group]
+    return (
+        f"the name {claim.name!r} has characters that no {noun} may have",
+        f"a {noun} is named with ASCII letters, digits and underscores, and does not begin with a digit",
+    )
+
+
+def _odd_value(claim: Claim) -> tuple[str, str] | None:
+    if _VALUE.match(claim.value):
+        return None
+    return f"the value {claim.value!r} refers to no object", "write the entry point as 'module' or 'module:object'"
+
+
+def _foreign(claim: Claim) -> tuple[str, str] | None:
+    owner = OWNERS.get((claim.group, claim.name))
+    if owner is None or normalize(claim.distribution.name) == owner:
+        return None
+    return (
+        f"the {_NOUNS[claim.group]} {claim.name!r} belongs to {owner}",
+        f"choose another name in {claim.distribution.name}, or uninstall it",
+    )

@@ -1,0 +1,44 @@
+"""The hooks that a backend plugin implements, and the markers for them.
+
+pluggy carries registration only; no kernel call ever passes through it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import pluggy
+
+if TYPE_CHECKING:
+    from dispatch_core.backend import Availability, BackendInfo
+    from dispatch_core.registry import Registry
+
+__all__ = ["PROJECT", "REQUIRED", "hookimpl", "hookspec"]
+
+PROJECT: Final = "dispatch_core"
+#: What a plugin must implement; a module without these is no backend.
+REQUIRED: Final = ("dispatch_backend_info", "dispatch_register")
+
+hookspec: Final = pluggy.HookspecMarker(PROJECT)
+#: Marks a function of a plugin as the implementation of the hook of that name.
+hookimpl: Final = pluggy.HookimplMarker(PROJECT)
+
+
+@hookspec
+def dispatch_backend_info() -> BackendInfo:  # type: ignore[empty-body]
+    """Describe the backend: its device name, dispatch key and array types. Nothing is opened."""
+
+
+@hookspec
+def dispatch_register(registry: Registry) -> None:
+    """Register the backend's kernels. It must work on a machine without the device."""
+
+
+@hookspec
+def dispatch_is_available() -> bool | Availability:  # type: ignore[empty-body]
+    """Say whether the device can be opened on this machine and, if not, why."""
+
+
+@hookspec
+def dispatch_open_device(index: int | None) -> None:
+    """Open the device with this index (None: the default one), on its first use in the process."""

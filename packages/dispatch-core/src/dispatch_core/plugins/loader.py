@@ -1,0 +1,102 @@
+"""The loader of the process's own registry, and its methods as functions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from .loading import BackendLoader
+from .state import BackendState
+
+if TYPE_CHECKING:
+    from dispatch_core.backend import Availability, BackendInfo
+
+__all__ = [
+    "array_type_owner",
+    "availability",
+    "backends",
+    "ensure_backend",
+    "load_backend",
+    "loader",
+    "open_device",
+    "operator_library",
+    "refresh",
+]
+
+_loader: BackendLoader | None = None
+_making = threading.Lock()
+
+
+def loader() -> BackendLoader:
+    """Return the process's loader, making it at the first call."""
+    global _loader
+    if _loader is None:
+        from dispatch_core.registry import registry
+
+        with _making:
+            if _loader is None:
+                _loader = BackendLoader(registry)
+    return _loader
+
+
+def ensure_backend(name: str) -> BackendInfo:
+    """Return a device's backend, loading it on the first request, as far as the environment variables allow.
+
+    Raises ``BackendNotFoundError`` where nothing provides the device, and ``BackendError`` where its plugin was
+    refused, kept out, or failed; what it raised is chained.
+    """
+    return loader().ensure_backend(name)
+
+
+def load_backend(name: str) -> BackendInfo:
+    """Return a device's backend, loading it whatever ``DISPATCH_AUTOLOAD`` says.
+
+    Raises as ``ensure_backend`` does.
+    """
+    return loader().load_backend(name)
+
+
+def backends() -> Mapping[str, BackendState]:
+    """Return the state of every device that an installed distribution claims. Nothing is loaded."""
+    return loader().backends()
+
+
+def refresh() -> None:
+    """Forget the scan, the failures, the refused types and the environment variables; what is loaded stays.
+
+    Call it after installing a plugin or changing a variable in a running process.
+    """
+    loader().refresh()
+
+
+def array_type_owner(cls: type) -> str | None:
+    """Return the device that claims a type of array, without importing anything, or None.
+
+    Raises ``BackendError`` where several devices claim the type.
+    """
+    return loader().array_type_owner(cls)
+
+
+def operator_library(namespace: str) -> bool:
+    """Load the operator library of a namespace, once. Return False if nothing installed provides one.
+
+    Raises ``BackendError``, from what the library raised, if it fails.
+    """
+    return loader().operator_library(namespace)
+
+
+def availability(name: str) -> Availability:
+    """Ask a device's plugin whether the device can be opened on this machine.
+
+    Raises as ``ensure_backend`` does, and ``BackendUnavailableError`` if the plugin raises instead of answering.
+    """
+    return loader().availability(name)
+
+
+def open_device(name: str, index: int | None = None) -> BackendInfo:
+    """Open a device on its first use in the process, and return its backend.
+
+    Raises as ``ensure_backend`` does, and ``BackendUnavailableError`` with the plugin's reason.
+    """
+    return loader().open_device(name, index)

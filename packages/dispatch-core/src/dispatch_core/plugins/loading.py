@@ -1,0 +1,297 @@
+"""Load backends and operator libraries on first request, whole or not at all.
+
+Note [Loads are independent]
+    A plugin may need another device or an operator library while it loads. That one gets a transaction of its own, in
+    an empty ``contextvars.Context``, so it stays when the plugin that asked for it fails and is rolled back.
+
+Note [One load at a time]
+    One re-entrant lock covers every load. Waiting for it has a limit, because a thread that waits in the middle of an
+    import may hold the very module that the loading thread wants; a late error is better than silence for ever.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import importlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_core.errors import BackendUnavailableError, RegistrationError
+
+from . import messages, policy
+from ._metadata import BACKENDS, OPERATORS, Claim
+from .array_types import ArrayTypeOwners
+from .catalog import Catalog, is_own
+from .rollback import forget_on_failure, import_object
+from .settings import Settings
+from .state import BackendState, Failure, explain_exception
+
+if TYPE_CHECKING:
+    from dispatch_core.backend import Availability, BackendInfo
+    from dispatch_core.registry import Registry
+
+    from .host import PluginHost
+
+__all__ = ["BackendLoader"]
+
+_NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator library for namespace"}
+_Key = tuple[str, str]
+
+
+class BackendLoader:
+    """The plugins of one registry: what is installed, what is loaded, and why the rest is not.
+
+    ``settings`` replaces the environment variables and ``catalog`` the scan of what is installed; both are called at
+    the first need and after ``refresh()``. ``wait_seconds`` limits the wait for a load in another thread.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        settings: Callable[[], Settings] = Settings.from_environment,
+        catalog: Callable[[], Catalog] = Catalog.from_installed,
+        wait_seconds: float = 120.0,
+    ) -> None:
+        self._registry = registry
+        self._read_settings = settings
+        self._read_catalog = catalog
+        self._wait_seconds = wait_seconds
+        self._lock = threading.RLock()
+        self._settings: Settings | None = None
+        self._catalog: Catalog | None = None
+        self._host: PluginHost | None = None
+        self._loading: list[_Key] = []
+        self._loaded: dict[str, BackendInfo] = {}
+        self._keys: dict[str, str] = {}
+        self._origins: dict[_Key, Claim] = {}
+        self._libraries: dict[str, bool] = {}
+        self._failures: dict[_Key, Failure] = {}
+        self._type_owners: ArrayTypeOwners | None = None
+        self._opened: set[tuple[str, int | None]] = set()
+        #: How long each plugin took to import and register, in seconds.
+        self.seconds: dict[_Key, float] = {}
+
+    @property
+    def settings(self) -> Settings:
+        """The switches, as they were at the first need; raises ``BackendError`` where one cannot be read."""
+        if self._settings is None:
+            self._settings = self._read_settings()
+        return self._settings
+
+    @property
+    def catalog(self) -> Catalog:
+        """What is installed, scanned once until ``refresh()``."""
+        if (catalog := self._catalog) is None:
+            with self._exclusive("list of", "installed backends"):
+                if (catalog := self._catalog) is None:
+                    catalog = self._catalog = self._read_catalog()
+        return catalog
+
+    def ensure_backend(self, name: str) -> BackendInfo:
+        """Return a device's backend, loading it on the first request, as far as the environment variables allow.
+
+        Raises ``BackendNotFoundError`` where nothing provides the device, and ``BackendError`` where its plugin was
+        refused, kept out, or failed; what it raised is chained.
+        """
+        return self._loaded.get(name) or self._backend(name, automatic=True)
+
+    def load_backend(self, name: str) -> BackendInfo:
+        """Return a device's backend, loading it whatever ``DISPATCH_AUTOLOAD`` says.
+
+        Raises as ``ensure_backend`` does.
+        """
+        return self._loaded.get(name) or self._backend(name, automatic=False)
+
+    def backends(self) -> Mapping[str, BackendState]:
+        """Return the state of every device that an installed distribution claims. Nothing is loaded."""
+        names = sorted({*self.catalog.names(BACKENDS), *self._loaded})
+        return MappingProxyType({name: self._state(name) for name in names})
+
+    def refresh(self) -> None:
+        """Forget the scan, the failures, the refused types and the switches; what is loaded stays."""
+        with self._exclusive("list of", "installed backends"):
+            importlib.invalidate_caches()
+            self._settings = self._catalog = self._type_owners = None
+            self._failures.clear()
+            self._opened.clear()
+            self._libraries = {name: True for name, loaded in self._libraries.items() if loaded}
+
+    def array_type_owner(self, cls: type) -> str | None:
+        """Return the device that claims a type of array, without importing anything, or None.
+
+        The type's method resolution order is searched by qualified name, then by root package.
+        Raises ``BackendError`` where several devices claim the type.
+        """
+        owners = self._type_owners
+        if owners is None:
+            owners = self._type_owners = ArrayTypeOwners(self.catalog)
+        return owners.find(cls)
+
+    def operator_library(self, namespace: str) -> bool:
+        """Load the operator library of a namespace, once. Return False if nothing installed provides one.
+
+        Raises ``BackendError``, from what the library raised, if it fails; nothing of it stays registered.
+        """
+        known = self._libraries.get(namespace)
+        return self._library(namespace) if known is None else known
+
+    def availability(self, name: str) -> Availability:
+        """Ask a device's plugin whether the device can be opened on this machine.
+
+        Raises as ``ensure_backend`` does, and ``BackendUnavailableError`` if the plugin raises instead of answering.
+        """
+        from dispatch_core.backend import Availability
+
+        self.ensure_backend(name)
+        answer = self._ask(name, "dispatch_is_available", default=True)
+        return answer if isinstance(answer, Availability) else Availability(bool(answer))
+
+    def open_device(self, name: str, index: int | None = None) -> BackendInfo:
+        """Open a device on its first use in the process, and return its backend.
+
+        Raises as ``ensure_backend`` does, and ``BackendUnavailableError`` with the plugin's reason.
+        """
+        info = self.ensure_backend(name)
+        if (name, index) not in self._opened:
+            with self._exclusive("device", name):
+                if (name, index) not in self._opened:
+                    available = self.availability(name)
+                    if not available:
+                        reason = available.reason or "its plugin gives no reason"
+                        raise self._unavailable(name, reason)
+                    self._ask(name, "dispatch_open_device", index=index)
+                    self._opened.add((name, index))
+        return info
+
+    @contextmanager
+    def _exclusive(self, noun: str, name: str) -> Iterator[None]:
+        """Hold the lock; see Note [One load at a time]."""
+        if not self._lock.acquire(timeout=self._wait_seconds):
+            raise messages.waited(noun, name, self._wait_seconds)
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _backend(self, name: str, *, automatic: bool) -> BackendInfo:
+        with self._exclusive("device", name):
+            if name not in self._loaded:
+                claim = policy.choose(self.catalog, self.settings, name, automatic=automatic, states=self.backends)
+                self._load(claim)
+            return self._loaded[name]
+
+    def _library(self, namespace: str) -> bool:
+        with self._exclusive("operator library for namespace", namespace):
+            if (OPERATORS, namespace) in self._loading:
+                return True
+            if namespace not in self._libraries:
+                verdicts = self.catalog.verdicts(OPERATORS, namespace)
+                claim = self.catalog.usable(OPERATORS, namespace)
+                if verdicts and claim is None:
+                    raise messages.refused(_NOUNS[OPERATORS], namespace, verdicts)
+                if claim is not None:
+                    self._load(claim)
+                self._libraries[namespace] = claim is not None
+            return self._libraries[namespace]
+
+    def _load(self, claim: Claim) -> None:
+        """Load a plugin in an empty context, remembering whatever it raises; see Note [Loads are independent]."""
+        key = claim.group, claim.name
+        if key in self._loading:
+            raise messages.circular(_NOUNS[claim.group], claim.name)
+        if key not in self._failures:
+            self._loading.append(key)
+            started = time.perf_counter()
+            try:
+                contextvars.Context().run(self._transact, claim)
+                return
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - a plugin that calls sys.exit must not end the program
+                self._failures[key] = Failure(claim, error)
+            finally:
+                self._loading.remove(key)
+                self.seconds[key] = time.perf_counter() - started
+        failure = self._failures[key]
+        raise messages.failed(_NOUNS[claim.group], failure) from failure.exception
+
+    def _transact(self, claim: Claim) -> None:
+        """Import and register a plugin so that it leaves nothing behind if it raises."""
+        distribution = claim.distribution
+        if claim.group == BACKENDS:
+            # A library that is first imported by the plugin would be rolled back with the plugin.
+            for namespace in self.catalog.libraries_of(distribution):
+                self.operator_library(namespace)
+        unloaded = [library for library in self.catalog.usable_libraries() if not self._libraries.get(library.name)]
+        roots = {owner.module.partition(".")[0] for owner in (claim, *unloaded)}
+        origin = distribution.name, distribution.version
+        # This project's own come to their kernels even where a stranger was loaded first and took their place.
+        transaction = self._registry.transaction(distribution=origin, allow_overwrite=is_own(claim.group, claim.name))
+        if claim.group != BACKENDS:
+            with forget_on_failure(roots), transaction:
+                import_object(claim.value)
+            return
+        host = self._plugins()
+        try:
+            with forget_on_failure(roots), transaction:
+                info = self._register(host, claim.name, import_object(claim.value))
+        except BaseException:
+            host.remove(claim.name)
+            raise
+        self._origins[BACKENDS, claim.name] = claim
+        self._loaded[claim.name] = info
+
+    def _plugins(self) -> PluginHost:
+        if self._host is None:
+            from .host import PluginHost
+
+            self._host = PluginHost()
+        return self._host
+
+    def _register(self, host: PluginHost, name: str, plugin: object) -> BackendInfo:
+        from dispatch_core.backend import BackendInfo
+
+        host.add(name, plugin)
+        info = host.call(name, "dispatch_backend_info")
+        if not isinstance(info, BackendInfo) or info.name != name:
+            raise RegistrationError(
+                f"dispatch_backend_info() of the plugin for device {name!r} returned {info!r}",
+                hint=f"return dispatch_core.BackendInfo(name={name!r}, ...), named as the entry point is",
+            )
+        self._keys[name] = self._registry.add_backend(info).name
+        host.call(name, "dispatch_register", registry=self._registry)
+        return info
+
+    def _ask(self, name: str, hook: str, default: Any = None, **arguments: Any) -> Any:
+        """Call a hook of a loaded plugin; what it raises means that the device is not available."""
+        try:
+            return self._plugins().call(name, hook, default, **arguments)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise self._unavailable(name, explain_exception(error)) from error
+
+    def _unavailable(self, name: str, reason: str) -> BackendUnavailableError:
+        distribution = self._origins[BACKENDS, name].distribution
+        return BackendUnavailableError(
+            f"The device {name!r} of {distribution} cannot be opened on this machine: {reason}",
+            hint=f"its kernels are registered all the same; `python -m dispatch_core doctor` shows what {name} lacks",
+        )
+
+    def _state(self, name: str) -> BackendState:
+        rivals = policy.judge(self.catalog, self.settings, name)
+        if name in self._loaded:
+            origin = self._origins[BACKENDS, name].distribution
+            others = tuple(rival for rival in rivals if rival.distribution != origin.name)
+            return BackendState(name, "loaded", origin.name, origin.version, "", self._keys[name], others)
+        state = replace(rivals[0], rivals=rivals[1:])
+        failure = self._failures.get((BACKENDS, name))
+        if failure is None or state.state == "blocked":
+            return state
+        return replace(state, state="failed", reason=failure.reason)

@@ -1,0 +1,135 @@
+"""The errors of plugin loading: what was asked, what there is, where it came from, and a hint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from dispatch_core.errors import BackendError, BackendNotFoundError
+
+from . import settings
+from ._metadata import BACKENDS, Claim
+from .catalog import OWNERS, Verdict
+from .state import BackendState, Failure
+
+__all__ = [
+    "circular",
+    "contested_type",
+    "failed",
+    "listed_but_missing",
+    "not_found",
+    "refused",
+    "switch_reason",
+    "switched_off",
+    "waited",
+]
+
+#: Other names under which users look for a device.
+_KNOWN_AS: Final = {"ascend": "npu", "davinci": "npu", "numpy": "cpu"}
+
+_SWITCHES: Final = {
+    settings.BLOCK: ("it is blocked by {variable}", "take it out of {variable} and call dispatch_core.refresh()"),
+    settings.ALLOW: ("{variable} does not name it", "add it to {variable} and call dispatch_core.refresh()"),
+    settings.AUTOLOAD: (
+        "{variable} is off, and it is no device of this project's own",
+        "load it with dispatch_core.load_backend({device!r})",
+    ),
+}
+
+
+def not_found(device: str, states: Mapping[str, BackendState]) -> BackendNotFoundError:
+    """Say that no installed distribution provides a device, and what the installed ones provide."""
+    lines = [f"No installed distribution provides the device {device!r}", *inventory(states.values())]
+    return BackendNotFoundError("\n".join(lines), hint=_where_to_find(device, states))
+
+
+def listed_but_missing(missing: str, states: Mapping[str, BackendState]) -> BackendNotFoundError:
+    """Say that the allow-list names a device that is not installed."""
+    lines = [
+        f"{settings.ALLOW} names {missing!r}, which no installed distribution provides",
+        *inventory(states.values()),
+    ]
+    return BackendNotFoundError(
+        "\n".join(lines), hint=f"{_where_to_find(missing, states)}; or take it out of {settings.ALLOW}"
+    )
+
+
+def refused(noun: str, name: str, verdicts: Iterable[Verdict]) -> BackendError:
+    """Say why every claim to a name was refused before anything was imported."""
+    reasons: dict[str, list[Verdict]] = {}
+    for verdict in verdicts:
+        reasons.setdefault(verdict.refusal, []).append(verdict)
+    lines = [f"The {noun} {name!r} cannot be loaded"]
+    lines += [
+        f"  {verdicts[0].claim}: {reason}" if len(verdicts) == 1 else f"  {reason}"
+        for reason, verdicts in reasons.items()
+    ]
+    hints = dict.fromkeys(verdict.hint for group in reasons.values() for verdict in group)
+    return BackendError("\n".join(lines), hint="; ".join(hints))
+
+
+def failed(noun: str, failure: Failure) -> BackendError:
+    """Say what the code of a plugin raised; to be raised from the stored exception."""
+    claim = failure.claim
+    block = f", {settings.BLOCK}={claim.name} keeps it out" if claim.group == BACKENDS else ""
+    return BackendError(
+        f"The {noun} {claim.name!r} failed to load: {failure.reason}\n"
+        f"It comes from {claim}; nothing of it stayed registered",
+        hint=f"the exception above shows where{block}, dispatch_core.refresh() lets it try again",
+    )
+
+
+def switched_off(claim: Claim, variable: str) -> BackendError:
+    """Say which environment variable keeps an installed device from loading."""
+    reason, hint = (text.format(variable=variable, device=claim.name) for text in _SWITCHES[variable])
+    return BackendError(f"The device {claim.name!r} of {claim.distribution} is not loaded: {reason}", hint=hint)
+
+
+def switch_reason(variable: str) -> str:
+    """Say in a few words how an environment variable keeps a device out."""
+    return _SWITCHES[variable][0].format(variable=variable)
+
+
+def circular(noun: str, name: str) -> BackendError:
+    """Say that a plugin asked for itself while it was being loaded."""
+    return BackendError(
+        f"The {noun} {name!r} was asked for while it was being loaded, by its own import or registration",
+        hint="ask for it inside the function that uses it, not when the plugin is imported or registered",
+    )
+
+
+def waited(noun: str, name: str, seconds: float) -> BackendError:
+    """Say that another thread did not finish loading."""
+    return BackendError(
+        f"The {noun} {name!r} could not be loaded: another thread has been loading a plugin for {seconds:g} seconds",
+        hint="that thread's plugin hangs, or waits for an import that this thread is in the middle of;"
+        " `python -m dispatch_core doctor` tries every plugin with a time limit",
+    )
+
+
+def contested_type(name: str, owners: Mapping[str, Claim]) -> BackendError:
+    """Say that several devices claim one array type."""
+    lines = [f"The array type {name!r} is claimed by {len(owners)} devices"]
+    lines += [f"  {device}: {claim}" for device, claim in sorted(owners.items())]
+    several = " and ".join(sorted({claim.distribution.name for claim in owners.values()}))
+    return BackendError("\n".join(lines), hint=f"uninstall all but one of {several}")
+
+
+def inventory(states: Iterable[BackendState]) -> list[str]:
+    """Return a line for each installed device, or one that says that there is none."""
+    lines = [f"  {state.device}: {state}" for state in states]
+    return ["Installed devices:", *lines] if lines else ["No backend is installed at all"]
+
+
+def _where_to_find(device: str, states: Mapping[str, BackendState]) -> str:
+    from difflib import get_close_matches
+
+    ours = {name: distribution for (group, name), distribution in OWNERS.items() if group == BACKENDS}
+    wanted = _KNOWN_AS.get(device.lower(), device.lower())
+    if wanted in ours and wanted not in states:
+        return f"pip install {ours[wanted]}"
+    near = [wanted] if wanted in states else get_close_matches(wanted, {*states, *ours}, n=3)
+    install = [f" (pip install {ours[name]})" if name not in states else "" for name in near]
+    if near:
+        return "did you mean " + " or ".join(f"{name!r}{how}" for name, how in zip(near, install, strict=True)) + "?"
+    return "install the distribution that provides it; dispatch_core.refresh() finds it without a restart"

@@ -1,0 +1,83 @@
+"""The environment variables that steer plugin loading, parsed with one grammar."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from dispatch_core.errors import BackendError
+
+__all__ = ["Settings", "parse_boolean", "parse_names"]
+
+AUTOLOAD: Final = "DISPATCH_AUTOLOAD"
+ALLOW: Final = "DISPATCH_BACKENDS"
+BLOCK: Final = "DISPATCH_BACKENDS_BLOCK"
+
+_BOOLEANS: Final = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Which plugins may load by themselves, which at all, and which not.
+
+    ``autoload``: other distributions' plugins load on the first request for their device (``DISPATCH_AUTOLOAD``).
+    ``allow``: the only devices that load, or None for any (``DISPATCH_BACKENDS``).
+    ``block``: devices that never load (``DISPATCH_BACKENDS_BLOCK``).
+    """
+
+    autoload: bool = True
+    allow: tuple[str, ...] | None = None
+    block: tuple[str, ...] = ()
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
+        """Read the three variables; one that is empty counts as not set.
+
+        Raises ``BackendError`` for a boolean that is spelled otherwise.
+
+        >>> Settings.from_environment({"DISPATCH_AUTOLOAD": "No", "DISPATCH_BACKENDS": "cpu, npu"})
+        Settings(autoload=False, allow=('cpu', 'npu'), block=())
+        """
+        autoload = environ.get(AUTOLOAD, "").strip()
+        return cls(
+            autoload=parse_boolean(AUTOLOAD, autoload) if autoload else True,
+            allow=parse_names(environ.get(ALLOW, "")) or None,
+            block=parse_names(environ.get(BLOCK, "")),
+        )
+
+
+def parse_boolean(variable: str, text: str) -> bool:
+    """Read a yes or a no, whatever its case.
+
+    Raises ``BackendError`` naming the variable for any other word.
+
+    >>> parse_boolean("DISPATCH_AUTOLOAD", "off")
+    False
+    """
+    try:
+        return _BOOLEANS[text.strip().lower()]
+    except KeyError:
+        raise BackendError(
+            f"The environment variable {variable} is {text!r}, which is neither yes nor no",
+            hint=f"write one of {', '.join(_BOOLEANS)}; after a change call dispatch_core.refresh()",
+        ) from None
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Split a list at its commas; blanks and repeated names do not matter.
+
+    >>> parse_names("npu, cpu,,npu")
+    ('npu', 'cpu')
+    """
+    return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))

@@ -1,0 +1,108 @@
+"""What became of each installed backend, and the words for what went wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from dispatch_core.errors import DispatchError
+
+from ._metadata import Claim
+
+__all__ = ["BackendState", "Failure", "explain_exception"]
+
+_SHARED_LIBRARY: Final = re.compile(r"[\w.+-]+\.(?:so(?:\.\d+)*|dll|dylib)\b")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BackendState:
+    """One device that an installed distribution claims, and its state.
+
+    ``state`` is one of ``"loaded"``, ``"installed"`` (not asked for yet), ``"failed"`` (its code raised), ``"refused"``
+    (never imported) and ``"blocked"`` (kept out by an environment variable); ``reason`` says why for the last three.
+    ``rivals`` are further claims to the same name.
+
+    >>> BackendState("cpu", "loaded", "dispatch-backend-cpu", "0.1.0", dispatch_key="CPU")
+    <cpu: loaded, dispatch-backend-cpu 0.1.0>
+    """
+
+    device: str
+    state: str
+    distribution: str
+    version: str
+    reason: str = ""
+    dispatch_key: str = ""
+    rivals: tuple[BackendState, ...] = ()
+
+    def __str__(self) -> str:
+        reason = f": {self.reason}" if self.reason else ""
+        return f"{self.state}, {self.distribution} {self.version}{reason}"
+
+    def __repr__(self) -> str:
+        return f"<{self.device}: {self}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a plugin raised when it was loaded, kept for whoever asks for it."""
+
+    claim: Claim
+    exception: BaseException
+
+    @property
+    def reason(self) -> str:
+        """Return the exception in a sentence."""
+        return explain_exception(self.exception)
+
+
+def explain_exception(error: BaseException) -> str:
+    """Say in a sentence what an exception from a plugin means.
+
+    >>> explain_exception(SystemExit(3))
+    'it called sys.exit (exit status 3)'
+    >>> explain_exception(ValueError("bad luck"))
+    'ValueError: bad luck'
+    """
+    text = _text(error)
+    for kind, explain in _EXPLANATIONS:
+        if isinstance(error, kind) and (sentence := explain(error, text)):
+            return sentence
+    return text
+
+
+def _text(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        text = str(error).strip()
+    except Exception:  # noqa: BLE001 - an exception that cannot print itself still has a type
+        return f"{name} (its text cannot be printed)"
+    if isinstance(error, DispatchError):
+        text = text.removesuffix(f"\nHint: {error.hint}")
+    return f"{name}: {text}" if text else name
+
+
+def _exit(error: BaseException, text: str) -> str:
+    code = getattr(error, "code", None)
+    if code is None or isinstance(code, int):
+        return f"it called sys.exit (exit status {int(code or 0)})"
+    return f"it called sys.exit (exit status 1): {code}"
+
+
+def _missing_module(error: BaseException, text: str) -> str:
+    name = getattr(error, "name", None)
+    return f"it needs the module {name!r}, which is not installed ({text})" if name else ""
+
+
+def _missing_library(error: BaseException, text: str) -> str:
+    found = _SHARED_LIBRARY.search(text)
+    return f"it needs the shared library {found[0]!r}, which cannot be loaded ({text})" if found else ""
+
+
+_EXPLANATIONS: Final[tuple[tuple[type[BaseException], Callable[[BaseException, str], str]], ...]] = (
+    (SystemExit, _exit),
+    (ModuleNotFoundError, _missing_module),
+    (OSError, _missing_library),
+    (ImportError, _missing_library),
+)
