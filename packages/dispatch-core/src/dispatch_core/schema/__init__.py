@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from .check import (
+    argument_error,
+    bind,
+    checker,
+    describe_call,
+    invalid_combination,
+    matches,
+    mismatch,
+)
 from .model import MISSING, Argument, FunctionSchema, OperatorName, Return, TensorArgument
 from .parser import parse_schema
 from .tokens import SchemaSyntaxError
@@ -39,6 +48,13 @@ __all__ = [
     "TypeVariable",
     "UnionType",
     "WrapperType",
+    "argument_error",
+    "bind",
+    "checker",
+    "describe_call",
+    "invalid_combination",
+    "matches",
+    "mismatch",
     "parse_schema",
     "walk",
 ]

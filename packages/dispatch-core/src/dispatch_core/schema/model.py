@@ -22,6 +22,7 @@ __all__ = [
     "TensorArgument",
     "TensorKind",
     "order_fault",
+    "tensor_kind",
 ]
 
 
@@ -156,7 +157,8 @@ class TensorArgument:
     kind: TensorKind
 
 
-def _tensor_kind(type: Type) -> TensorKind | None:
+def tensor_kind(type: Type) -> TensorKind | None:
+    """Return how tensors that the dispatcher looks at stand in a type, or None if there are none."""
     match type:
         case BaseType("Tensor"):
             return "tensor"
@@ -167,6 +169,10 @@ def _tensor_kind(type: Type) -> TensorKind | None:
         case ListType(OptionalType(BaseType("Tensor"))):
             return "optional_list"
     return None
+
+
+# The name under which the boundary knows it.
+_tensor_kind = tensor_kind
 
 
 def order_fault(arguments: tuple[Argument, ...], is_vararg: bool) -> tuple[int, str] | None:
@@ -248,7 +254,7 @@ class FunctionSchema:
         """
         found: tuple[TensorArgument, ...] | None = self._cache.get("tensor_arguments")
         if found is None:
-            kinds = ((index, each, _tensor_kind(each.type)) for index, each in enumerate(self.arguments))
+            kinds = ((index, each, tensor_kind(each.type)) for index, each in enumerate(self.arguments))
             found = tuple(TensorArgument(index, each, kind) for index, each, kind in kinds if kind is not None)
             self._cache["tensor_arguments"] = found
         return found

@@ -78,25 +78,25 @@ class Tokens:
         raise SchemaSyntaxError(message, self.text, offset, hint=hint)
 
     def expected(self, what: str) -> NoReturn:
-    """Raise because the next token is not what the grammar asks for."""
+        """Raise because the next token is not what the grammar asks for."""
         token = self.tokens[self.at]
         self.fail(f"expected {what} but found {repr(token) if token else 'the end'}")
 
     def take(self, token: str) -> bool:
-    """Step over the next token if it is this one, and return whether it was."""
+        """Step over the next token if it is this one, and return whether it was."""
         if self.tokens[self.at] == token:
             self.at += 1
             return True
         return False
 
     def expect(self, token: str) -> None:
-    """Step over the next token, which must be this one."""
+        """Step over the next token, which must be this one."""
         if self.tokens[self.at] != token:
             self.expected(repr(token))
         self.at += 1
 
     def identifier(self, what: str) -> str:
-    """Step over the next token, which must be an identifier, and return it."""
+        """Step over the next token, which must be an identifier, and return it."""
         token = self.tokens[self.at]
         if not is_identifier(token):
             if token in _KEYWORDS:

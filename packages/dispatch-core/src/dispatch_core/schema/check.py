@@ -1,0 +1,244 @@
+"""Hold a call's arguments against a schema: bind them in schema order, check each, and say what does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple, NoReturn
+
+from dispatch_core.errors import AmbiguousOverloadError, ArgumentError
+
+from .model import MISSING, Argument, FunctionSchema
+from .types import walk
+from .values import IsTensor, checker, expectation
+
+__all__ = [
+    "argument_error",
+    "bind",
+    "checker",
+    "describe_call",
+    "invalid_combination",
+    "matches",
+    "mismatch",
+]
+
+# How many elements of a list are named in a message.
+_SHOWN = 4
+
+
+class _MisfitError(Exception):
+    """What is wrong with a call: ``reason`` reads on from the operator's name."""
+
+    def __init__(self, reason: str, hint: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint
+
+
+class _Slots(NamedTuple):
+    """What binding needs to know about a schema, made once for each schema and predicate."""
+
+    checks: tuple[Callable[[object], object], ...]
+    positions: dict[str, int]
+    positional: int
+
+
+def bind(
+    schema: FunctionSchema, args: Sequence[object], kwargs: Mapping[str, object], is_tensor: IsTensor
+) -> tuple[object, ...]:
+    """Return the values of all arguments in schema order, checked and with every default filled in.
+
+    Further positional arguments of a schema that ends in ``...`` come last, unchecked.
+    Raises ``ArgumentError``, with the operator's declaration, for arguments that are missing, unexpected, given twice,
+    of a wrong type, or given by position where only a keyword will do.
+
+    >>> schema = FunctionSchema.parse("f(int x, int[2] size=1, *, float p=0.5) -> ()")
+    >>> bind(schema, (7,), {"size": 3}, lambda value: False)
+    (7, (3, 3), 0.5)
+    >>> bind(schema, ("7",), {}, lambda value: False)
+    Traceback (most recent call last):
+    dispatch_core.errors.ArgumentError: f(): argument 'x' (position 1) must be int, not str
+    Declaration: f(int x, int[2] size=1, *, float p=0.5) -> ()
+    """
+    try:
+        return _bind(schema, args, kwargs, is_tensor)
+    except _MisfitError as misfit:
+        fault = _fault(schema, misfit.reason, misfit.hint)
+    # Raised outside the handler, so that no inner exception is shown with it.
+    raise fault
+
+
+def mismatch(
+    schema: FunctionSchema, args: Sequence[object], kwargs: Mapping[str, object], is_tensor: IsTensor
+) -> str | None:
+    """Return why a call does not fit a schema, or None if it does; the text reads on from the operator's name.
+
+    >>> mismatch(FunctionSchema.parse("f(int x) -> ()"), (), {}, lambda value: False)
+    "() missing 1 required positional argument: 'x'"
+    """
+    try:
+        _bind(schema, args, kwargs, is_tensor)
+    except _MisfitError as misfit:
+        return misfit.reason
+    return None
+
+
+def matches(schema: FunctionSchema, args: Sequence[object], kwargs: Mapping[str, object], is_tensor: IsTensor) -> bool:
+    """Return whether a call fits a schema.
+
+    >>> matches(FunctionSchema.parse("f(int x) -> ()"), (1,), {}, lambda value: False)
+    True
+    """
+    return mismatch(schema, args, kwargs, is_tensor) is None
+
+
+def argument_error(schema: FunctionSchema, index: int, value: object, reason: str | None = None) -> ArgumentError:
+    """Return the error for one argument's wrong value.
+
+    ``reason`` is the text of what the argument's checker raised; without it, the value is checked again.
+
+    >>> schema = FunctionSchema.parse("f(int[] size) -> ()")
+    >>> print(argument_error(schema, 0, (1, "2")))
+    f(): argument 'size' (position 1) must be tuple of ints, but found element of type str at pos 1
+    Declaration: f(int[] size) -> ()
+    """
+    argument = schema.arguments[index]
+    return _fault(schema, _wrong_value(argument, index, reason or _reason(argument, value)))
+
+
+def invalid_combination(
+    name: str,
+    schemas: Iterable[FunctionSchema],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    is_tensor: IsTensor,
+) -> AmbiguousOverloadError:
+    """Return the error for a call that fits none of an operator's overloads, with what each of them misses.
+
+    >>> schemas = [FunctionSchema.parse("f.int(int x) -> ()"), FunctionSchema.parse("f.str(str x) -> ()")]
+    >>> print(invalid_combination("f", schemas, (0.5,), {}, lambda value: False))
+    f() received an invalid combination of arguments - got (float), but expected one of:
+     * f.int(int x) -> ()
+         argument 'x' (position 1) must be int, not float
+     * f.str(str x) -> ()
+         argument 'x' (position 1) must be str, not float
+    """
+    got = describe_call(args, kwargs)
+    lines = [f"{name}() received an invalid combination of arguments - got {got}, but expected one of:"]
+    for schema in schemas:
+        reason = mismatch(schema, args, kwargs, is_tensor) or "fits"
+        lines += [f" * {schema}", f"     {reason.removeprefix('():').removeprefix('()').strip()}"]
+    return AmbiguousOverloadError("\n".join(lines))
+
+
+def describe_call(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
+    """Spell the types of a call's arguments, as in torch's messages.
+
+    >>> describe_call((1, [2, 3.0]), {"out": None})
+    '(int, list of [int, float], out=NoneType)'
+    """
+    given = [_type_name(value) for value in args]
+    given += [f"{name}={_type_name(value)}" for name, value in kwargs.items()]
+    return f"({', '.join(given)})"
+
+
+def _type_name(value: object) -> str:
+    if not isinstance(value, list | tuple) or not value:
+        return type(value).__name__
+    shown = ", ".join(type(item).__name__ for item in value[:_SHOWN])
+    more = ", ..." if len(value) > _SHOWN else ""
+    return f"list of [{shown}{more}]" if isinstance(value, list) else f"tuple of ({shown}{more})"
+
+
+def _fault(schema: FunctionSchema, reason: str, hint: str | None = None) -> ArgumentError:
+    return ArgumentError(f"{schema.name}{reason}\nDeclaration: {schema}", hint=hint)
+
+
+def _wrong_value(argument: Argument, index: int, reason: str) -> str:
+    position = "" if argument.kwarg_only else f" (position {index + 1})"
+    return f"(): argument {argument.name!r}{position} {reason}"
+
+
+def _reason(argument: Argument, value: object) -> str:
+    general = f"must be {expectation(argument.type)}, not {type(value).__name__}"
+    # Which elements are tensors is not known here, so only a type without tensors can be checked again.
+    if any(str(part).startswith("Tensor") for part in walk(argument.type) if not part.parts):
+        return general
+    try:
+        checker(argument.type, lambda _: False)(value)
+    except TypeError as wrong:
+        return str(wrong)
+    return general
+
+
+def _slots(schema: FunctionSchema, is_tensor: IsTensor) -> _Slots:
+    key = ("slots", is_tensor)
+    found: _Slots | None = schema._cache.get(key)  # the model keeps it for the whole folder
+    if found is None:
+        positions: dict[str, int] = {}
+        for index, argument in enumerate(schema.arguments):
+            # torch accepts a name twice; the first one answers to it.
+            positions.setdefault(argument.name, index)
+        checks = tuple(checker(argument.type, is_tensor) for argument in schema.arguments)
+        found = schema._cache[key] = _Slots(checks, positions, len(schema.positional))
+    return found
+
+
+def _bind(
+    schema: FunctionSchema, args: Sequence[object], kwargs: Mapping[str, object], is_tensor: IsTensor
+) -> tuple[object, ...]:
+    checks, positions, positional = _slots(schema, is_tensor)
+    extra: Sequence[object] = ()
+    if len(args) > positional:
+        if not schema.is_vararg:
+            _too_many(schema, len(args), positional)
+        args, extra = args[:positional], args[positional:]
+    values: list[object] = [*args, *(argument.default for argument in schema.arguments[len(args) :])]
+    for name, value in kwargs.items():
+        index = positions.get(name)
+        if index is None:
+            raise _MisfitError(f"() got an unexpected keyword argument {name!r}")
+        if index < len(args):
+            raise _MisfitError(f"() got multiple values for argument {name!r}")
+        values[index] = value
+    # Compared by identity: a tensor's == is an operator call of its own.
+    if any(value is MISSING for value in values):
+        _missing(schema, values)
+    for index, argument in enumerate(schema.arguments):
+        value = values[index]
+        # A default stands outside its type's rules: ``Tensor x=None`` passes None.
+        if value is argument.default:
+            continue
+        try:
+            values[index] = checks[index](value)
+        except TypeError as wrong:
+            reason = str(wrong)
+        else:
+            continue
+        raise _MisfitError(_wrong_value(argument, index, reason))
+    return (*values, *extra)
+
+
+def _too_many(schema: FunctionSchema, given: int, most: int) -> NoReturn:
+    least = sum(not argument.has_default for argument in schema.positional)
+    takes = f"{most} positional argument{'' if most == 1 else 's'}"
+    if least < most:
+        takes = f"from {least} to {most} positional arguments"
+    names = [argument.name for argument in schema.keyword_only]
+    hint = f"{_listed(names)} can be given by keyword only" if names else None
+    raise _MisfitError(f"() takes {takes} but {given} {'was' if given == 1 else 'were'} given", hint)
+
+
+def _missing(schema: FunctionSchema, values: list[object]) -> NoReturn:
+    absent = [argument for argument, value in zip(schema.arguments, values, strict=True) if value is MISSING]
+    # As Python itself does, positional arguments are reported first and keyword-only ones in a second attempt.
+    names = [argument.name for argument in absent if argument.kwarg_only is absent[0].kwarg_only]
+    kind = "keyword-only" if absent[0].kwarg_only else "positional"
+    plural = "" if len(names) == 1 else "s"
+    raise _MisfitError(f"() missing {len(names)} required {kind} argument{plural}: {_listed(names)}")
+
+
+def _listed(names: Sequence[str]) -> str:
+    quoted = [repr(name) for name in names]
+    if len(quoted) < 3:
+        return " and ".join(quoted)
+    return f"{', '.join(quoted[:-1])}, and {quoted[-1]}"

@@ -1,0 +1,305 @@
+"""Check one value against one type: what a schema's type accepts, and what it makes of it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from numbers import Real
+from typing import Any, Final
+
+from dispatch_core.device import Device
+from dispatch_core.errors import ArgumentError
+
+from .types import BaseType, DictType, ListType, OptionalType, TupleType, Type, TypeVariable, UnionType
+
+__all__ = ["Check", "IsTensor", "checker", "expectation"]
+
+IsTensor = Callable[[object], bool]
+Check = Callable[[object], object]
+
+_SCALARS: Final = frozenset({int, float, bool, complex})
+_KINDS: Final[tuple[type[Any], ...]] = (int, float, complex)
+_SPOKEN: Final = {"Scalar": "Number", "number": "Number", "SymInt": "int", "SymBool": "bool", "NoneType": "None"}
+
+
+def checker(type: Type, is_tensor: IsTensor) -> Check:
+    """Return the function that checks a value of a type.
+
+    It returns the value as the kernel gets it, and raises ``TypeError`` with nothing but the expectation ("must be int,
+    not str") for one that does not fit. ``is_tensor`` says what passes for a ``Tensor``.
+    What torch's Python argument parser accepts is accepted here: an int for a float, one int for ``int[2]``, NumPy's
+    scalars for Python's; a bool is neither an int nor a float.
+
+    >>> check = checker(ListType(BaseType("int"), 2), lambda value: False)
+    >>> check(3), check([1, 2])
+    ((3, 3), [1, 2])
+    """
+    match type:
+        case BaseType("Tensor"):
+            return _tensor(is_tensor)
+        case BaseType(name):
+            return _CHECKS.get(name) or _opaque(type)
+        case OptionalType(element):
+            return _optional(checker(element, is_tensor))
+        case ListType():
+            return _list(type, checker(type.element, is_tensor))
+        case TupleType(elements):
+            return _tuple(type, [checker(element, is_tensor) for element in elements])
+        case DictType(key, value):
+            return _dict(type, checker(key, is_tensor), checker(value, is_tensor))
+        case UnionType(elements):
+            return _union(type, [checker(element, is_tensor) for element in elements])
+        case TypeVariable():
+            return _anything
+    return _opaque(type)
+
+
+def expectation(type: Type) -> str:
+    """Spell what a type accepts, in the words of torch's messages.
+
+    >>> expectation(OptionalType(ListType(BaseType("SymInt"))))
+    'tuple of ints'
+    """
+    match type:
+        case BaseType(name):
+            return _SPOKEN.get(name, name)
+        case OptionalType(element):
+            return expectation(element)
+        case ListType(ListType() as element):
+            return f"tuple of {expectation(element).replace('tuple', 'tuples', 1)}"
+        case ListType(element):
+            return f"tuple of {expectation(element)}s"
+    return str(type)
+
+
+def _unfit(type: Type, value: object) -> TypeError:
+    return TypeError(f"must be {expectation(type)}, not {value.__class__.__name__}")
+
+
+def _anything(value: object) -> object:
+    return value
+
+
+def _none(value: object) -> object:
+    if value is not None:
+        raise TypeError(f"must be None, not {type(value).__name__}")
+    return value
+
+
+def _int(value: object) -> object:
+    if type(value) is int:
+        return value
+    if not isinstance(value, bool):
+        try:
+            return int(operator.index(value))  # type: ignore[arg-type]  # whether it has __index__ is the question
+        except (TypeError, ValueError):
+            pass
+    raise TypeError(f"must be int, not {type(value).__name__}")
+
+
+def _float(value: object) -> object:
+    if type(value) is float:
+        return value
+    # NumPy registers its floats and integers as Real; its bool is none.
+    if not isinstance(value, bool) and isinstance(value, Real):
+        try:
+            return float(value)
+        except OverflowError:
+            raise TypeError("must be float, not an int beyond its range") from None
+    raise TypeError(f"must be float, not {type(value).__name__}")
+
+
+def _bool(value: object) -> object:
+    if isinstance(value, bool):
+        return value
+    plain = _numpy_item(value)
+    if isinstance(plain, bool):
+        return plain
+    raise TypeError(f"must be bool, not {type(value).__name__}")
+
+
+def _numpy_item(value: object) -> object:
+    """Return what a NumPy scalar holds, as a Python object; None for anything else, arrays included."""
+    # By name, because the core does not import NumPy.
+    if any(base.__name__ == "generic" and base.__module__ == "numpy" for base in type(value).__mro__):
+        return value.item()  # type: ignore[attr-defined,no-any-return]  # numpy.generic has it
+    return None
+
+
+def _plain(value: object) -> object:
+    """Return a number as one of Python's own, or None for what is no number."""
+    if type(value) in _SCALARS:
+        return value
+    # A NumPy scalar's own type would take part in promotion; some of them are subclasses of Python's numbers.
+    plain = _numpy_item(value)
+    if type(plain) in _SCALARS:
+        return plain
+    for kind in _KINDS:
+        if isinstance(value, kind):
+            number: object = kind(value)
+            return number
+    return None
+
+
+def _scalar(value: object) -> object:
+    plain = _plain(value)
+    if plain is None:
+        raise TypeError(f"must be Number, not {type(value).__name__}")
+    return plain
+
+
+def _complex(value: object) -> object:
+    plain = _plain(value)
+    if plain is None or isinstance(plain, bool):
+        raise TypeError(f"must be complex, not {type(value).__name__}")
+    return complex(plain)  # type: ignore[call-overload]  # one of the four types of _SCALARS
+
+
+def _str(value: object) -> object:
+    if not isinstance(value, str):
+        raise TypeError(f"must be str, not {type(value).__name__}")
+    return value
+
+
+def _device(value: object) -> object:
+    if isinstance(value, Device):
+        return value
+    if not isinstance(value, str):
+        raise TypeError(f"must be Device, not {type(value).__name__}")
+    try:
+        return Device.parse(value)
+    except ArgumentError:
+        raise TypeError(f"must be Device such as 'cpu' or 'npu:1', not {value!r}") from None
+
+
+def _enumerated(name: str) -> Check:
+    """Check members of an enum of ints, or their bare numbers; members stay members."""
+
+    def check(value: object) -> object:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"must be {name}, not {type(value).__name__}")
+        return value
+
+    return check
+
+
+_CHECKS: Final[dict[str, Check]] = {
+    "int": _int,
+    "SymInt": _int,
+    "DeviceIndex": _int,
+    "ConstQuantizerPtr": _int,
+    "float": _float,
+    "bool": _bool,
+    "SymBool": _bool,
+    "str": _str,
+    "complex": _complex,
+    "Scalar": _scalar,
+    "number": _scalar,
+    "Device": _device,
+    "Any": _anything,
+    "None": _none,
+    "NoneType": _none,
+    **{name: _enumerated(name) for name in ("ScalarType", "Layout", "MemoryFormat")},
+}
+
+
+def _tensor(is_tensor: IsTensor) -> Check:
+    def check(value: object) -> object:
+        if not is_tensor(value):
+            raise TypeError(f"must be Tensor, not {type(value).__name__}")
+        return value
+
+    return check
+
+
+def _opaque(type: Type) -> Check:
+    """Check a type of which the core knows nothing: generators, streams, custom classes."""
+
+    def check(value: object) -> object:
+        if value is None:
+            raise _unfit(type, value)
+        return value
+
+    return check
+
+
+def _optional(check: Check) -> Check:
+    return lambda value: None if value is None else check(value)
+
+
+def _list(type: ListType, check: Check) -> Check:
+    element = type.element
+    expands = type.size is not None and isinstance(element, BaseType) and element.name != "Tensor"
+
+    def check_list(value: object) -> object:
+        if isinstance(value, list | tuple):
+            checked = [_element(type, position, item, check) for position, item in enumerate(value)]
+            return _same(value, checked)
+        if expands:
+            try:
+                return (check(value),) * (type.size or 0)
+            except TypeError:
+                pass
+        raise _unfit(type, value)
+
+    return check_list
+
+
+def _element(type: Type, position: int, item: object, check: Check) -> object:
+    try:
+        return check(item)
+    except TypeError as wrong:
+        # A list inside a list is of the right type itself, so only its own complaint tells what is wrong.
+        inner = f": element {position} {wrong}" if isinstance(item, list | tuple) else ""
+    found = inner or f", but found element of type {item.__class__.__name__} at pos {position}"
+    raise TypeError(f"must be {expectation(type)}{found}")
+
+
+def _same(value: list[object] | tuple[object, ...], checked: list[object]) -> object:
+    """Return the caller's own list or tuple where checking changed nothing in it."""
+    if all(map(operator.is_, value, checked)):
+        return value
+    return checked if isinstance(value, list) else tuple(checked)
+
+
+def _tuple(type: TupleType, checks: list[Check]) -> Check:
+    def check_tuple(value: object) -> object:
+        if not isinstance(value, list | tuple) or len(value) != len(checks):
+            raise _unfit(type, value)
+        checked = [_element(type, position, item, checks[position]) for position, item in enumerate(value)]
+        return _same(value, checked)
+
+    return check_tuple
+
+
+def _dict(type: DictType, check_key: Check, check_value: Check) -> Check:
+    def check_dict(value: object) -> object:
+        if not isinstance(value, dict):
+            raise _unfit(type, value)
+        checked: dict[object, object] = {}
+        changed = False
+        for key, item in value.items():
+            try:
+                checked_key, checked_item = check_key(key), check_value(item)
+            except TypeError as wrong:
+                reason = str(wrong)
+            else:
+                changed = changed or checked_key is not key or checked_item is not item
+                checked[checked_key] = checked_item
+                continue
+            raise TypeError(f"must be {expectation(type)}: at key {key!r}, it {reason}")
+        return checked if changed else value
+
+    return check_dict
+
+
+def _union(type: UnionType, checks: list[Check]) -> Check:
+    def check_union(value: object) -> object:
+        for check in checks:
+            try:
+                return check(value)
+            except TypeError:
+                continue
+        raise _unfit(type, value)
+
+    return check_union
