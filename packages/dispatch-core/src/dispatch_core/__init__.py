@@ -1,0 +1,93 @@
+"""PyTorch's dispatcher as a library: keys, keysets, schemas, registries, layers; devices come as plugins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import errors as _errors
+from .arrays import device, dtype, shape, storage_offset, strides
+from .backend import ArrayType, Availability, BackendInfo
+from .device import Device
+from .errors import *  # noqa: F403  # every error is public
+from .frontend import Frontend, register_frontend, wrap_like
+from .kernel import KernelFactory, Origin, fallthrough_kernel, kernel_factory
+from .keys import DISPATCH_KEY_PRIORITY, DispatchKey
+from .keyset import DispatchKeySet
+from .layers.profiler import profile
+from .library import Library
+from .masks import apply_masks, exclude_keys, include_keys
+from .ops import OpOverload, OpOverloadPacket
+from .registry import OperatorEntry, Registry, registry
+from .schema import FunctionSchema
+
+if TYPE_CHECKING:
+    from .plugins.hooks import hookimpl
+    from .plugins.loader import backends, load_backend, refresh
+
+__version__ = "0.1.0"
+
+ops = registry.ops
+dispatch = registry.dispatch
+dispatch_with_keyset = registry.dispatch_with_keyset
+redispatch = registry.redispatch
+call_direct = registry.call_direct
+
+#: Names that live with the plugins, whose libraries `import dispatch_core` must not load.
+_LATE = {
+    "backends": "loader",
+    "hookimpl": "hooks",
+    "load_backend": "loader",
+    "refresh": "loader",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LATE.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".plugins.{module}", __name__), name)
+
+
+__all__ = sorted(
+    [
+        *_errors.__all__,
+        *_LATE,
+        "ArrayType",
+        "Availability",
+        "BackendInfo",
+        "DISPATCH_KEY_PRIORITY",
+        "Device",
+        "DispatchKey",
+        "DispatchKeySet",
+        "Frontend",
+        "FunctionSchema",
+        "KernelFactory",
+        "Library",
+        "OpOverload",
+        "OpOverloadPacket",
+        "OperatorEntry",
+        "Origin",
+        "Registry",
+        "apply_masks",
+        "call_direct",
+        "device",
+        "dispatch",
+        "dispatch_with_keyset",
+        "dtype",
+        "exclude_keys",
+        "fallthrough_kernel",
+        "include_keys",
+        "kernel_factory",
+        "ops",
+        "profile",
+        "redispatch",
+        "register_frontend",
+        "registry",
+        "shape",
+        "storage_offset",
+        "strides",
+        "wrap_like",
+    ]
+)

@@ -1,0 +1,233 @@
+"""The boundary between frontends' tensors and backends' arrays, as a plan read off an operator's schema once.
+
+The schema decides what becomes of a result: ``Tensor`` is a fresh wrapper, ``Tensor(a!)`` the argument itself,
+``Tensor(a)`` a view of the argument, lists and tuples element by element, anything else passes untouched.
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .arrays import KEY_TYPES
+from .backend import ArrayType
+from .errors import KernelResultError
+from .frontend import Frontend
+from .keys import DispatchKey
+from .schema.check import checker
+from .schema.model import MISSING, Argument, FunctionSchema, Return
+from .schema.model import _tensor_kind as tensor_kind
+
+__all__ = ["Boundary", "Parameter", "Plan", "Result"]
+
+#: Covered kernels: the argument's index, the value that they serve, and the function, called without that argument.
+Covered = tuple[tuple[int, Any, Callable[..., Any]], ...]
+TensorKind = Literal["", "tensor", "optional", "list", "optional_list"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument of an operator, as the calling code needs it."""
+
+    name: str
+    #: How the argument carries tensors; "" when the dispatcher does not look at it.
+    tensors: TensorKind
+    writes: bool
+    keyword_only: bool
+    default: Any
+    check: Callable[[object], object]
+    #: The schema's spelling of the type.
+    type: str
+
+    @property
+    def required(self) -> bool:
+        """Tell whether a call must give the argument."""
+        return self.default is MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One result of an operator, as the boundary must treat it."""
+
+    #: "fresh" and "view" concern tensors, "self" is the written argument, "other" passes untouched.
+    kind: Literal["fresh", "view", "self", "other"]
+    is_list: bool
+    #: Whether None may stand for a tensor.
+    is_optional: bool
+    #: The index of the argument that a view or a written argument belongs to.
+    source: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a schema asks of the code that calls its kernels."""
+
+    schema: FunctionSchema
+    name: str
+    parameters: tuple[Parameter, ...]
+    results: tuple[Result, ...]
+    #: Index of the argument that chooses the device of an operator without tensor arguments, or None.
+    device_index: int | None
+
+    @property
+    def can_generate(self) -> bool:
+        """Tell whether Python can spell the signature: no vararg, no argument named like a keyword or twice."""
+        names = [parameter.name for parameter in self.parameters]
+        clean = not any(keyword.iskeyword(name) or name.startswith("__") for name in names)
+        return clean and len(set(names)) == len(names) and not self.schema.is_vararg
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """Return the indices of the arguments that the operator writes to."""
+        return tuple(index for index, parameter in enumerate(self.parameters) if parameter.writes and parameter.tensors)
+
+    def split(self, values: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
+        """Split values in schema order into positional and keyword arguments of a kernel."""
+        positional, keywords = [], {}
+        for parameter, value in zip(self.parameters, values, strict=True):
+            if parameter.keyword_only:
+                keywords[parameter.name] = value
+            else:
+                positional.append(value)
+        return positional, keywords
+
+
+def _result(item: Return, arguments: tuple[Argument, ...]) -> Result:
+    kind = tensor_kind(item.type)
+    flags = {"is_list": kind in ("list", "optional_list"), "is_optional": kind in ("optional", "optional_list")}
+    if not kind:
+        return Result("other", **flags, source=-1)
+    alias = item.alias
+    if alias is not None:
+        for index, argument in enumerate(arguments):
+            theirs = argument.alias
+            if theirs is not None and tensor_kind(argument.type) and (theirs.before & alias.before or "*" in theirs.after):
+                return Result("self" if alias.is_write else "view", **flags, source=index)
+    return Result("fresh", **flags, source=-1)
+
+
+def make_plan(schema: FunctionSchema, is_tensor: Callable[[object], bool]) -> Plan:
+    """Read off ``schema`` what calls of its operator need."""
+    parameters = []
+    for argument in schema.arguments:
+        parameters.append(
+            Parameter(
+                argument.name,
+                tensor_kind(argument.type) or "",
+                argument.is_write,
+                argument.kwarg_only,
+                argument.default,
+                checker(argument.type, is_tensor),
+                str(argument.type),
+            )
+        )
+    no_tensors = not any(parameter.tensors for parameter in parameters)
+    devices = [
+        index
+        for index, parameter in enumerate(parameters)
+        if parameter.name == "device" and parameter.type.rstrip("?") == "Device"
+    ]
+    return Plan(
+        schema,
+        str(schema.name),
+        tuple(parameters),
+        tuple(_result(item, schema.arguments) for item in schema.returns),
+        devices[0] if no_tensors and devices else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """The constants of a boundary: whose arrays lie below it, and whose tensors, if any, above it."""
+
+    key: DispatchKey
+    #: None when raw arrays are passed through.
+    frontend: Frontend[Any] | None
+    array_types: tuple[ArrayType, ...]
+
+    @property
+    def mask(self) -> int:
+        """Return the mask of a fresh result."""
+        return self.key.value | (0 if self.frontend is None else self.frontend.marker)
+
+    @property
+    def array_type(self) -> type:
+        """Return the type that a kernel's results have as a rule."""
+        return self.array_types[0].type if self.array_types else _Nothing
+
+    @property
+    def mutable(self) -> bool:
+        """Tell whether kernels can write into these arrays."""
+        return all(array_type.mutable for array_type in self.array_types)
+
+
+class _Nothing:
+    """Stand for the array type of a key that no backend has described: no result has it."""
+
+
+def make_boundary(key: DispatchKey, frontend: Frontend[Any] | None) -> Boundary:
+    """Return the boundary at ``key``."""
+    return Boundary(key, frontend, KEY_TYPES.get(key, ()))
+
+
+def coercer(boundary: Boundary, name: str) -> Callable[[Any], Any]:
+    """Return a function that makes an array of a fresh result that is not of the expected type.
+
+    It raises ``KernelResultError`` for what is no array of the boundary's backend; where no backend has described its
+    array types, it lets everything pass.
+    """
+
+    def coerce(value: Any) -> Any:
+        for array_type in boundary.array_types:
+            if isinstance(value, array_type.type):
+                return value
+        for array_type in boundary.array_types:
+            if array_type.coerce is not None:
+                made = array_type.coerce(value)
+                if isinstance(made, array_type.type):
+                    return made
+        if boundary.array_types:
+            raise bad_result(name, boundary, value)
+        return value
+
+    return coerce
+
+
+def view_checker(boundary: Boundary, name: str) -> Callable[[Any], Any]:
+    """Return a function that refuses a view result that is no array: a scalar is a copy, never a view."""
+
+    def check(value: Any) -> Any:
+        if not boundary.array_types or any(isinstance(value, array_type.type) for array_type in boundary.array_types):
+            return value
+        raise bad_result(name, boundary, value)
+
+    return check
+
+
+def bad_result(name: str, boundary: Boundary, value: Any) -> KernelResultError:
+    """Return the error for a kernel's result that the schema does not allow."""
+    expected = " or ".join(f"{known.type.__module__}.{known.type.__qualname__}" for known in boundary.array_types)
+    return KernelResultError(
+        f"{name}: the kernel for {boundary.key.name} returned {type(value).__module__}.{type(value).__qualname__}"
+        f" where the schema promises a Tensor (here {expected})",
+        hint="return the backend's own array; for a view, one that shares memory with its base",
+    )
+
+
+def bad_count(name: str, expected: int, value: Any) -> KernelResultError:
+    """Return the error for a kernel that returned the wrong number of results."""
+    got = f"{len(value)} results" if isinstance(value, tuple | list) else type(value).__qualname__
+    return KernelResultError(f"{name}: the kernel returned {got} where the schema promises {expected} results")
+
+
+def unwrap(kind: TensorKind, value: Any) -> Any:
+    """Return the arrays that an argument's tensors hold; what is no tensor passes untouched."""
+    if kind == "tensor":
+        return value._dispatch_data
+    if kind == "optional":
+        return None if value is None else value._dispatch_data
+    if kind in ("list", "optional_list"):
+        return [None if item is None else item._dispatch_data for item in value]
+    return value

@@ -1,0 +1,138 @@
+"""Frontends: tensor classes that travel through the dispatcher, and the hooks by which they take part.
+
+Note [The boundary contract]
+    A frontend's tensor has two instance attributes, `_dispatch_mask` (its keys and its frontend's marker bit) and
+    `_dispatch_data` (the backend's array). Everything else is optional hooks on the class, looked up once:
+
+    ``_dispatch_new()``                    a bare object for a fresh result
+    ``_dispatch_view(base, data, op, args)``  the tensor for a result that the schema calls a view of ``base``
+    ``_dispatch_mutated(tensor)``          a kernel wrote to this tensor
+    ``_dispatch_rebind(tensor, data)``     the tensor's array is now ``data``
+    ``_dispatch_mixed(op, args, kwargs)``  the tensors lie on more than one device
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
+
+from .arrays import TYPE_MASKS, find_type, is_tensor
+from .errors import ArgumentError, DeviceMismatchError, RegistrationError
+from .journal import record
+from .keys import MARKER_BITS, MARKERS
+
+__all__ = ["Frontend", "register_frontend", "wrap_like"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Frontend(Generic[T]):
+    """A registered frontend: its tensor class, the marker bit that its tensors carry, and its hooks."""
+
+    name: str
+    tensor_type: type[T]
+    marker: int
+    new: Callable[[], Any]
+    view: Callable[[Any, Any, Any, tuple[Any, ...]], Any] | None
+    mutated: Callable[[Any], None] | None
+    rebind: Callable[[Any, Any], None]
+    mixed: Callable[..., Any]
+
+    def wrap(self, array: Any) -> T:
+        """Return a fresh tensor for a backend's ``array``.
+
+        Raises ``ArgumentError`` when no backend owns the array's type.
+        """
+        mask = TYPE_MASKS.get(type(array)) or find_type(type(array))
+        if not mask:
+            raise ArgumentError(
+                f"no backend owns arrays of type {type(array).__module__}.{type(array).__qualname__}",
+                hint="python -m dispatch_core list shows the installed backends",
+            )
+        tensor = self.new()
+        tensor._dispatch_mask = mask | self.marker
+        tensor._dispatch_data = array
+        return tensor
+
+
+#: marker bit → frontend.
+FRONTENDS: Final[dict[int, Frontend[Any]]] = {}
+_lock: Final = threading.Lock()
+
+
+def _rebind(tensor: Any, data: Any) -> None:
+    tensor._dispatch_data = data
+
+
+def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Refuse a call whose arrays lie on different devices, naming argument and device of each."""
+    from .arrays import device  # the name would be shadowed at module level by nothing, but reads better here
+
+    found = []
+    values = dict(zip((argument.name for argument in op.schema.arguments), args, strict=False)) | kwargs
+    for name, value in values.items():
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if is_tensor(item):
+                found.append((name, str(device(item))))
+    devices = sorted({place for _, place in found})
+    where = ", ".join(f"'{name}' on {place}" for name, place in found)
+    raise DeviceMismatchError(
+        f"{op.name}: Expected all tensors to be on the same device, but found at least two devices,"
+        f" {devices[0]} and {devices[-1]}! (arguments {where})",
+        hint="move them to one device first",
+    )
+
+
+def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
+    """Let tensors of ``tensor_type`` and its subclasses travel through the dispatcher.
+
+    See Note [The boundary contract] for what the class needs. Results are made by ``tensor_type`` itself, whatever
+    subclass the arguments have. Raises ``RegistrationError`` when the class belongs to a frontend already.
+
+    >>> class Box:
+    ...     __slots__ = ("_dispatch_mask", "_dispatch_data")
+    >>> register_frontend("boxes", Box).name
+    'boxes'
+    """
+    with _lock:
+        for known in FRONTENDS.values():
+            if issubclass(tensor_type, known.tensor_type) or issubclass(known.tensor_type, tensor_type):
+                raise RegistrationError(
+                    f"frontend {name!r}: {tensor_type.__qualname__} belongs to frontend {known.name!r} already",
+                    hint="a tensor class belongs to one frontend",
+                )
+        bit = next((1 << bit for bit in MARKER_BITS if 1 << bit not in FRONTENDS), 0)
+        if not bit:
+            raise RegistrationError(f"no room for frontend {name!r}: {len(MARKER_BITS)} are registered")
+        frontend = Frontend(
+            name,
+            tensor_type,
+            bit,
+            getattr(tensor_type, "_dispatch_new", partial(object.__new__, tensor_type)),
+            getattr(tensor_type, "_dispatch_view", None),
+            getattr(tensor_type, "_dispatch_mutated", None),
+            getattr(tensor_type, "_dispatch_rebind", _rebind),
+            getattr(tensor_type, "_dispatch_mixed", refuse_mixed),
+        )
+        FRONTENDS[bit] = frontend
+    record(lambda: FRONTENDS.pop(bit, None) and None)
+    return frontend
+
+
+def frontend_of(value: object) -> Frontend[Any] | None:
+    """Return the frontend whose tensor ``value`` is, or None for a raw array."""
+    mask = getattr(value, "_dispatch_mask", 0)
+    return FRONTENDS.get(mask & MARKERS) if mask else None
+
+
+def wrap_like(reference: object, array: Any) -> Any:
+    """Return ``array`` as a tensor of the frontend that ``reference`` belongs to; unchanged when that is a raw array.
+
+    For composite kernels: a factory called inside one returns a raw array.
+    """
+    frontend = frontend_of(reference)
+    return array if frontend is None else frontend.wrap(array)

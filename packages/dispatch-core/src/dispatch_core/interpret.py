@@ -1,0 +1,235 @@
+"""Calls and kernels in plain code: what the generated callables of `codegen` mean, and what serves where they do not.
+
+Every function here has a generated twin of the same name and signature; a registry can be told to use these instead, and
+the tests run against both. They also serve operators that were registered without a schema.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from . import masks
+from .arrays import TYPE_MASKS, is_tensor, mask_of
+from .boundary import Boundary, Covered, Plan, Result, bad_count, coercer, unwrap, view_checker
+from .errors import FrontendMismatchError
+from .keys import MARKERS
+from .schema.check import bind
+
+if TYPE_CHECKING:
+    from .registry import OperatorEntry
+
+__all__ = ["backend_runner", "caller", "caller_runner", "redispatcher"]
+
+Runner = Callable[..., Any]
+
+
+def tensors_in(plan: Plan, values: tuple[Any, ...]) -> Iterator[Any]:
+    """Yield the tensors that the dispatcher looks at among an operator's arguments."""
+    for parameter, value in zip(plan.parameters, values, strict=True):
+        if parameter.tensors in ("list", "optional_list"):
+            yield from (item for item in value if item is not None)
+        elif parameter.tensors and value is not None:
+            yield value
+
+
+def arguments_mask(plan: Plan, values: tuple[Any, ...]) -> int:
+    """Or the masks of all tensor arguments.
+
+    Raises ``FrontendMismatchError`` when frontend tensors and raw arrays are mixed.
+    """
+    mask = 0
+    raw = wrapped = False
+    for tensor in tensors_in(plan, values):
+        mask |= mask_of(tensor)
+        if hasattr(tensor, "_dispatch_mask"):
+            wrapped = True
+        else:
+            raw = True
+    if raw and wrapped:
+        kinds = sorted({type(tensor).__qualname__ for tensor in tensors_in(plan, values)})
+        raise FrontendMismatchError(
+            f"{plan.name}: expected every argument to be a Tensor of one frontend, but got {' and '.join(kinds)}",
+            hint="wrap the array in the frontend's tensor first, for example with from_numpy",
+        )
+    return mask
+
+
+def caller(entry: OperatorEntry) -> Runner:
+    """Return the function that a user's call runs: bind, find the keys, apply the masks, run what the table says."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        plan = entry.plan
+        if plan is None:
+            return _call_unchecked(entry, args, kwargs)
+        values = bind(plan.schema, args, kwargs, is_tensor)
+        mask = arguments_mask(plan, values)
+        state = masks.current()
+        runner = entry.lookup(mask) if state is None else entry.lookup_masked(mask, state)
+        return runner(*values)
+
+    return call
+
+
+def redispatcher(entry: OperatorEntry) -> Runner:
+    """Return the function that runs the operator for an explicit mask, with the context's exclusions applied."""
+
+    def redispatch(keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
+        mask = masks.unexcluded(keyset if type(keyset) is int else keyset.mask | keyset.marker)
+        plan = entry.plan
+        if plan is None:
+            return entry.lookup_explicit(mask)(*args, **kwargs)
+        values = bind(plan.schema, args, kwargs, is_tensor)
+        for tensor in tensors_in(plan, values):
+            mask |= getattr(tensor, "_dispatch_mask", 0) & MARKERS
+        return entry.lookup_explicit(mask)(*values)
+
+    return redispatch
+
+
+def _call_unchecked(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call an operator that has no schema: its keys are those of whatever tensors stand among the arguments."""
+    mask = 0
+    for value in (*args, *kwargs.values()):
+        for item in value if isinstance(value, list | tuple) else (value,):
+            if is_tensor(item):
+                mask |= mask_of(item)
+    state = masks.current()
+    runner = entry.lookup(mask) if state is None else entry.lookup_masked(mask, state)
+    return runner(*args, **kwargs)
+
+
+def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
+    """Return a runner for a kernel that sees what the caller passed: layers and composites.
+
+    ``prefix`` holds what stands before the arguments: the keyset, the operator, both or nothing.
+    """
+    plan = entry.plan
+    if plan is None:
+        return lambda *args, **kwargs: kernel(*prefix, *args, **kwargs)
+
+    def run(*values: Any) -> Any:
+        positional, keywords = plan.split(values)
+        return kernel(*prefix, *positional, **keywords)
+
+    return run
+
+
+def backend_runner(
+    entry: OperatorEntry,
+    boundary: Boundary,
+    kernel: Runner,
+    prefix: tuple[Any, ...],
+    covered: Covered = (),
+) -> Runner:
+    """Return a runner for a kernel that sees a backend's arrays: unwrap, call, wrap as the schema says.
+
+    ``covered`` lists kernels that serve one value of one argument, and are called without it.
+    """
+    plan = entry.plan
+    if plan is None:
+        return _unchecked_runner(boundary, kernel, prefix)
+    wrap_results = result_wrapper(entry, plan, boundary)
+
+    def run(*values: Any) -> Any:
+        data = values
+        if boundary.frontend is not None:
+            data = tuple(unwrap(p.tensors, value) for p, value in zip(plan.parameters, values, strict=True))
+        positional, keywords = plan.split(data)
+        for index, only, special in covered:
+            if values[index] == only:
+                if plan.parameters[index].keyword_only:
+                    del keywords[plan.parameters[index].name]
+                else:
+                    del positional[index]
+                return wrap_results(special(*positional, **keywords), values)
+        return wrap_results(kernel(*prefix, *positional, **keywords), values)
+
+    return run
+
+
+def _unchecked_runner(boundary: Boundary, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
+    """Return a runner for an operator without a schema: tensors are unwrapped and arrays wrapped wherever they stand."""
+
+    def unwrapped(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)(unwrapped(item) for item in value)
+        return getattr(value, "_dispatch_data", value)
+
+    def wrapped(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            return type(value)(wrapped(item) for item in value)
+        frontend = boundary.frontend
+        return frontend.wrap(value) if frontend is not None and type(value) in TYPE_MASKS else value
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        keywords = {name: unwrapped(value) for name, value in kwargs.items()}
+        return wrapped(kernel(*prefix, *map(unwrapped, args), **keywords))
+
+    return run
+
+
+def result_wrapper(
+    entry: OperatorEntry, plan: Plan, boundary: Boundary
+) -> Callable[[Any, tuple[Any, ...]], Any]:
+    """Return a function from what a kernel returned, and the caller's arguments, to what the caller gets."""
+    frontend, op = boundary.frontend, entry.op
+    coerce, check_view = coercer(boundary, plan.name), view_checker(boundary, plan.name)
+
+    def fresh(data: Any) -> Any:
+        data = coerce(data)
+        if frontend is None:
+            return data
+        tensor = frontend.new()
+        tensor._dispatch_mask = boundary.mask
+        tensor._dispatch_data = data
+        return tensor
+
+    def view(base: Any, data: Any, values: tuple[Any, ...]) -> Any:
+        data = check_view(data)
+        if frontend is None:
+            return data
+        return fresh(data) if frontend.view is None else frontend.view(base, data, op, values)
+
+    def written(argument: Any, data: Any) -> Any:
+        if frontend is None:
+            return argument if data is None else data
+        if data is not None and data is not argument._dispatch_data:
+            frontend.rebind(argument, data)
+        return argument
+
+    def one(result: Result, data: Any, values: tuple[Any, ...]) -> Any:
+        if result.kind == "other":
+            return data
+        if result.is_list:
+            bases = values[result.source] if result.kind == "self" else itertools.repeat(
+                values[result.source] if result.source >= 0 else None, len(data)
+            )
+            return [tensor(result, base, item, values) for base, item in zip(bases, data, strict=True)]
+        return tensor(result, values[result.source] if result.source >= 0 else None, data, values)
+
+    def tensor(result: Result, base: Any, data: Any, values: tuple[Any, ...]) -> Any:
+        if data is None and result.is_optional:
+            return None
+        if result.kind == "self":
+            return written(base, data)
+        return fresh(data) if result.kind == "fresh" else view(base, data, values)
+
+    def wrap(returned: Any, values: tuple[Any, ...]) -> Any:
+        count = len(plan.results)
+        found: Any = None
+        if count == 1:
+            found = one(plan.results[0], returned, values)
+        elif count > 1:
+            if not isinstance(returned, tuple | list) or len(returned) != count:
+                raise bad_count(plan.name, count, returned)
+            found = tuple(one(*pair, values) for pair in zip(plan.results, returned, strict=True))
+        if frontend is not None and frontend.mutated is not None:
+            for index in plan.writes:
+                for item in values[index] if isinstance(values[index], list | tuple) else (values[index],):
+                    if item is not None:
+                        frontend.mutated(item)
+        return found
+
+    return wrap

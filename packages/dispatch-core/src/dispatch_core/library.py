@@ -1,0 +1,166 @@
+"""Libraries: how operators and kernels are registered, and taken back together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Final, Literal, Self, TypeVar
+
+from .errors import RegistrationError, SchemaError
+from .journal import record
+from .kernel import KernelFactory, Origin, caller_origin
+from .keyset import KeyLike, as_key
+from .ops import OpOverload
+from .registry import Registry, parse_name
+from .registry import registry as process_registry
+from .schema.model import FunctionSchema
+
+__all__ = ["Library"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+_KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
+#: (registry, namespace) → where the one DEF library of that namespace was opened.
+_definitions: dict[tuple[int, str], Origin] = {}
+
+
+class Library:
+    """A handle to one namespace, through which operators are defined and kernels registered (source: ``torch.library``).
+
+    ``kind`` is "DEF" (one per namespace), "FRAGMENT" (any number; may define too) or "IMPL" (kernels only). ``dispatch_key``
+    is the key of kernels whose registration names none. Closing it takes back whatever was registered through it.
+    Raises ``RegistrationError`` for an unknown kind or a second DEF.
+
+    >>> from dispatch_core import Registry
+    >>> r = Registry()
+    >>> with Library("demo", "DEF", registry=r) as library:
+    ...     _ = library.define("twice(int x) -> int")
+    ...     _ = library.impl("twice", lambda x: 2 * x, "CompositeImplicitAutograd")
+    ...     r.ops.demo.twice(4)
+    8
+    """
+
+    def __init__(
+        self,
+        ns: str,
+        kind: Literal["DEF", "IMPL", "FRAGMENT"],
+        dispatch_key: KeyLike = "",
+        *,
+        registry: Registry | None = None,
+    ) -> None:
+        if kind not in _KINDS:
+            raise RegistrationError(f"{kind!r} is no kind of library", hint=f"choose one of {', '.join(_KINDS)}")
+        self.registry = process_registry if registry is None else registry
+        self.ns = ns
+        self.kind = kind
+        self.dispatch_key = None if dispatch_key == "" else as_key(dispatch_key)
+        self.origin = caller_origin()
+        self._undo: list[Callable[[], None]] = []
+        self._closed = False
+        if ns == "_":
+            if kind != "IMPL":
+                raise RegistrationError("namespace '_' stands for every operator and takes fallbacks only, kind IMPL")
+        elif parse_name(f"{ns}::x").namespace != ns:
+            raise RegistrationError(f"{ns!r} is not a namespace", hint="a namespace is an identifier")
+        if kind == "DEF":
+            place = (id(self.registry), ns)
+            with self.registry.lock:
+                if (first := _definitions.get(place)) is not None:
+                    raise RegistrationError(
+                        f"namespace {ns!r} has a DEF library already, opened at {first}; the second is opened at {self.origin}",
+                        hint="open a FRAGMENT to define more operators in it",
+                    )
+                _definitions[place] = self.origin
+            self._keep(lambda: _definitions.pop(place, None) and None)
+            record(lambda: _definitions.pop(place, None) and None)
+
+    def define(self, schema: str | FunctionSchema, *, tags: tuple[str, ...] = ()) -> str:
+        """Define an operator by its schema and return its name, ``namespace::name.overload``.
+
+        Raises ``SchemaError`` for malformed text or another namespace, ``RegistrationError`` for a name that is defined.
+        """
+        self._open()
+        if self.kind == "IMPL":
+            raise RegistrationError(
+                f"library {self.ns!r} is of kind IMPL and cannot define {str(schema).partition('(')[0]!r}",
+                hint="open it as DEF or FRAGMENT",
+            )
+        parsed = FunctionSchema.parse(schema) if isinstance(schema, str) else schema
+        if parsed.name.namespace not in (None, self.ns):
+            raise SchemaError(f"{parsed.name} is in another namespace than its library, {self.ns!r}")
+        parsed = parsed.with_namespace(self.ns)
+        name = str(parsed.name)
+        self.registry.register_schema(name, parsed, tags=tuple(tags))
+        entry = self.registry.entries[str(parse_name(name))]
+        self._keep(lambda: self.registry.remove_schema(entry))
+        return name
+
+    def impl(
+        self,
+        name: str | OpOverload,
+        fn: Callable[..., Any] | KernelFactory | None = None,
+        key: KeyLike = "",
+        *,
+        with_keyset: bool = False,
+        when: tuple[str, Any] | None = None,
+    ) -> Any:
+        """Register a kernel; as a decorator where ``fn`` is left out.
+
+        ``key`` defaults to the library's, else to CompositeImplicitAutograd. See ``Registry.register_kernel`` for the rest.
+        Raises ``RegistrationError`` for an operator of another namespace.
+        """
+        self._open()
+        if fn is None:
+            return lambda made: (self.impl(name, made, key, with_keyset=with_keyset, when=when), made)[1]
+        full = name.name if isinstance(name, OpOverload) else name
+        full = full if "::" in full else f"{self.ns}::{full}"
+        if parse_name(full).namespace != self.ns:
+            raise RegistrationError(
+                f"library {self.ns!r} cannot register a kernel for {full}", hint="open a library for that namespace"
+            )
+        chosen = as_key(key) if key != "" else self.dispatch_key or as_key("CompositeImplicitAutograd")
+        registration = self.registry.register_kernel(full, chosen, fn, with_keyset=with_keyset, when=when)
+        entry = self.registry.entries[str(parse_name(full))]
+        self._keep(lambda: self.registry.remove_kernel(entry, registration))
+        return fn
+
+    def fallback(self, fn: Callable[..., Any] | KernelFactory, key: KeyLike = "", *, with_keyset: bool = False) -> None:
+        """Register what runs under ``key`` for every operator without a kernel there: ``fn(op, *args, **kwargs)``.
+
+        Raises ``RegistrationError`` unless the library's namespace is ``_``.
+        """
+        self._open()
+        if self.ns != "_":
+            raise RegistrationError(
+                f"library {self.ns!r} cannot register a fallback", hint="fallbacks serve every operator: Library('_', 'IMPL')"
+            )
+        chosen = as_key(key) if key != "" else self.dispatch_key
+        if chosen is None:
+            raise RegistrationError("a fallback needs a dispatch key")
+        registration = self.registry.register_fallback(chosen, fn, with_keyset=with_keyset)
+        self._keep(lambda: self.registry.remove_fallback(registration))
+
+    def close(self) -> None:
+        """Take back everything that was registered through this library, newest first. Closing twice is harmless."""
+        undo, self._undo = self._undo, []
+        self._closed = True
+        for step in reversed(undo):
+            step()
+
+    def _keep(self, undo: Callable[[], None]) -> None:
+        self._undo.append(undo)
+
+    def _open(self) -> None:
+        if self._closed:
+            raise RegistrationError(f"library {self.ns!r}, opened at {self.origin}, is closed", hint="open a new one")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Library {self.ns!r} {self.kind}, {len(self._undo)} registrations>"
+

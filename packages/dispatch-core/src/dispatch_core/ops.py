@@ -1,0 +1,246 @@
+"""Operators as users hold them: ``ops.aten`` is a namespace, ``ops.aten.add`` a packet, ``ops.aten.add.Tensor`` an overload.
+
+Note [An overload becomes its generated callable]
+    Until its first call an overload is a plain `OpOverload`. Then the callable for its schema is made, and the object's
+    class becomes a subclass that has it as ``__call__``: a call costs no Python frame beyond the generated one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .arrays import is_tensor
+from .errors import AmbiguousOverloadError, OperatorNotFoundError
+from .keyset import KeyLike, KeysetLike, as_key, as_mask
+from .schema.check import invalid_combination, matches
+from .schema.model import FunctionSchema
+
+if TYPE_CHECKING:
+    from .registry import OperatorEntry, Registry
+
+__all__ = ["OpNamespace", "OpOverload", "OpOverloadPacket", "Ops"]
+
+
+class OpOverload:
+    """One overload of an operator; calling it dispatches (source: ``torch._ops.OpOverload``).
+
+    Raises ``TypeError`` for arguments that do not fit the schema, ``NoKernelError`` where no kernel serves the arguments'
+    keys, ``ClosedOperatorError`` once the library that defined it was closed, and what the kernel raises.
+    """
+
+    __slots__ = ("__weakref__", "_entry")
+
+    def __init__(self, entry: OperatorEntry) -> None:
+        self._entry = entry
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._compile()
+        return self(*args, **kwargs)
+
+    def redispatch(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the operator for an explicit keyset or mask, without the context's excluded keys."""
+        self._compile()
+        return self.redispatch(as_mask(keyset), *args, **kwargs)
+
+    def _compile(self) -> None:
+        """Become the subclass whose ``__call__`` and ``redispatch`` are generated for this schema."""
+        engine = self._entry.registry.engine
+        body = {
+            "__slots__": (),
+            "__doc__": OpOverload.__doc__,
+            "__call__": staticmethod(engine.caller(self._entry)),
+            "redispatch": staticmethod(engine.redispatcher(self._entry)),
+        }
+        self.__class__ = type("OpOverload", (OpOverload,), body)
+
+    def _forget(self) -> None:
+        """Become a plain overload again, because the schema has changed."""
+        self.__class__ = OpOverload
+
+    @property
+    def name(self) -> str:
+        """Return the full name, ``aten::add.Tensor``."""
+        return self._entry.name
+
+    @property
+    def namespace(self) -> str:
+        """Return the namespace, ``aten``."""
+        return self._entry.operator_name.namespace or ""
+
+    @property
+    def overload_name(self) -> str:
+        """Return the overload's name, ``Tensor``; ``default`` for the one without a name."""
+        return self._entry.operator_name.overload or "default"
+
+    @property
+    def schema(self) -> FunctionSchema:
+        """Return the schema; raises ``OperatorNotFoundError`` for an operator registered without one."""
+        if self._entry.schema is None:
+            raise OperatorNotFoundError(f"{self.name} has no schema", hint="Library.define gives it one")
+        return self._entry.schema
+
+    _schema = schema
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """Return the tags that the operator was defined with."""
+        return self._entry.tags
+
+    @property
+    def packet(self) -> OpOverloadPacket:
+        """Return all overloads of this name."""
+        return self._entry.registry.ops.packet(self._entry.operator_name.packet)
+
+    def has_kernel_for_dispatch_key(self, key: KeyLike) -> bool:
+        """Tell whether ``key`` has a kernel of its own."""
+        return as_key(key) in self._entry.kernels
+
+    def __copy__(self) -> OpOverload:
+        return self
+
+    def __deepcopy__(self, memo: object) -> OpOverload:
+        return self
+
+    def __repr__(self) -> str:
+        return f"<OpOverload {self.name}>"
+
+
+class OpOverloadPacket:
+    """All overloads of one name; calling it calls the first, in the order of definition, that fits the arguments."""
+
+    __slots__ = ("__weakref__", "_cache", "_name", "_registry")
+
+    def __init__(self, owner: Registry, name: str) -> None:
+        self._registry, self._name = owner, name
+        #: The types of a call's arguments → the overload that fits.
+        self._cache: dict[Any, OpOverload] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            found = self._cache[_types(args, kwargs)]
+        except KeyError:
+            found = None
+        if found is None:
+            found = self.resolve(args, kwargs)
+        return found(*args, **kwargs)
+
+    def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
+        """Return the overload that a call with these arguments runs.
+
+        Raises ``AmbiguousOverloadError``, in torch's manner, when none fits.
+        """
+        entries = self._registry.overloads(self._name)
+        if len(entries) == 1:
+            return next(iter(entries.values())).op
+        without_schema = None
+        for entry in entries.values():
+            if entry.schema is None:
+                without_schema = entry
+            elif matches(entry.schema, args, kwargs, is_tensor):
+                self._cache[_types(args, kwargs)] = entry.op
+                return entry.op
+        if without_schema is not None:
+            return without_schema.op
+        schemas = [entry.schema for entry in entries.values() if entry.schema is not None]
+        raise AmbiguousOverloadError(*invalid_combination(self._name, schemas, args, kwargs, is_tensor).args)
+
+    def redispatch(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the overload that fits for an explicit keyset."""
+        return self.resolve(args, kwargs).redispatch(keyset, *args, **kwargs)
+
+    def overloads(self) -> list[str]:
+        """Return the overloads' names, in the order of definition; ``default`` for the one without a name."""
+        return [overload or "default" for overload in self._registry.overloads(self._name)]
+
+    @property
+    def name(self) -> str:
+        """Return the packet's name, ``aten::add``."""
+        return self._name
+
+    def __getattr__(self, name: str) -> OpOverload:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._registry.get(f"{self._name}.{name}").op
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.overloads()]
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket {self._name}: {', '.join(self.overloads())}>"
+
+
+def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Return what overload resolution depends on: the arguments' types, and for lists those of all elements."""
+    found: list[Any] = []
+    for value in args:
+        found.append(_type_of(value) if type(value) in _NESTED else type(value))
+    for name, value in kwargs.items():
+        found.append((name, _type_of(value)))
+    return tuple(found)
+
+
+def _type_of(value: Any) -> Any:
+    if type(value) in _NESTED:
+        return (type(value), *map(_type_of, value))
+    return type(value)
+
+
+_NESTED: frozenset[Callable[..., Any]] = frozenset({list, tuple})
+
+
+class OpNamespace:
+    """The operators of one namespace, by attribute."""
+
+    def __init__(self, owner: Registry, name: str) -> None:
+        self._registry, self._name = owner, name
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        packet = self._registry.ops.packet(f"{self._name}::{name}")
+        self.__dict__[name] = packet
+        return packet
+
+    def __dir__(self) -> list[str]:
+        prefix = f"{self._name}::"
+        return [packet.removeprefix(prefix) for packet in self._registry.packets if packet.startswith(prefix)]
+
+    def __repr__(self) -> str:
+        return f"<OpNamespace {self._name}: {len(dir(self))} operators>"
+
+
+class Ops:
+    """The operators of a registry by attribute: ``ops.namespace.name.overload`` (source: ``torch.ops``)."""
+
+    def __init__(self, owner: Registry) -> None:
+        self._registry = owner
+        self._packets: dict[str, OpOverloadPacket] = {}
+
+    def packet(self, name: str) -> OpOverloadPacket:
+        """Return the packet ``namespace::name``; raises ``OperatorNotFoundError`` when there is none."""
+        packet = self._packets.get(name)
+        if packet is None:
+            self._registry.overloads(name)
+            packet = self._packets.setdefault(name, OpOverloadPacket(self._registry, name))
+        return packet
+
+    def forget(self, name: str) -> None:
+        """Drop what was kept for a packet whose overloads have changed."""
+        packet = self._packets.pop(name, None)
+        if packet is not None:
+            packet._cache.clear()
+        namespace, _, bare = name.partition("::")
+        found = self.__dict__.get(namespace)
+        if found is not None:
+            found.__dict__.pop(bare, None)
+
+    def __getattr__(self, name: str) -> OpNamespace:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        namespace = OpNamespace(self._registry, name)
+        self.__dict__[name] = namespace
+        return namespace
+
+    def __dir__(self) -> list[str]:
+        return sorted({packet.partition("::")[0] for packet in self._registry.packets})

@@ -1,0 +1,573 @@
+"""The registry: operators by name, what is registered for them, and the tables that calls read.
+
+Note [Tables are filled on a miss]
+    An operator's two tables map a mask to the function that runs. A miss resolves the mask by the rules of `table` and
+    `resolve` and fills the slot; every registration that could change an answer empties the tables. Registration copies
+    what it changes, so calls read without a lock; a slot resolved from an older state is not stored.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Final
+
+from . import arrays, codegen, interpret, journal, masks
+from .backend import BackendInfo
+from .boundary import Plan, make_plan
+from .errors import (
+    ArgumentError,
+    ClosedOperatorError,
+    NoKernelError,
+    OperatorNotFoundError,
+    OverwriteWarning,
+    RegistrationError,
+    SchemaError,
+)
+from .kernel import KernelFactory, Origin, Registration, caller_origin, fallthrough_kernel
+from .keys import PROFILES, DispatchKey
+from .keyset import KeyLike, KeysetLike, as_key, as_mask
+from .resolve import Resolution, resolve
+from .schema.model import FunctionSchema, OperatorName
+from .table import Slot, compute_slot
+
+if TYPE_CHECKING:
+    from .ops import OpOverload, Ops
+
+__all__ = ["OperatorEntry", "Registry", "registry"]
+
+Runner = Callable[..., Any]
+_registries: Final[weakref.WeakSet[Registry]] = weakref.WeakSet()
+
+
+class OperatorEntry:
+    """One overload of an operator: its schema, its kernels, and the tables that its calls read."""
+
+    def __init__(self, owner: Registry, name: OperatorName) -> None:
+        self.registry = owner
+        self.operator_name = name
+        self.name = str(name)
+        self.schema: FunctionSchema | None = None
+        self.tags: frozenset[str] = frozenset()
+        self.origin: Origin | None = None
+        #: Bumped by whatever could change the answer of a table.
+        self.generation = 0
+        self.closed = False
+        self.call_table: dict[int, Runner] = {}
+        self.explicit_table: dict[int, Runner] = {}
+        self._slots: dict[DispatchKey | None, Slot] = {}
+        # Newest first; the mappings and tuples are replaced, never changed.
+        self._registrations: Mapping[DispatchKey, tuple[Registration, ...]] = {}
+        self._covered: Mapping[DispatchKey, tuple[Registration, ...]] = {}
+        self._plan: Plan | None = None
+        self._op: OpOverload | None = None
+
+    @property
+    def kernels(self) -> dict[DispatchKey, Any]:
+        """Return the active kernel of every key that has one of its own, fallthroughs left out."""
+        active = ((key, found[0]) for key, found in self._registrations.items())
+        return {key: found.fn for key, found in active if not found.is_fallthrough}
+
+    @property
+    def fallthrough(self) -> set[DispatchKey]:
+        """Return the keys that the operator passes over by a registration of its own."""
+        return {key for key, found in self._registrations.items() if found[0].is_fallthrough}
+
+    @property
+    def plan(self) -> Plan | None:
+        """Return what the schema asks of calls, or None for an operator without one."""
+        if self._plan is None and self.schema is not None:
+            self._plan = make_plan(self.schema, arrays.is_tensor)
+        return self._plan
+
+    @property
+    def op(self) -> OpOverload:
+        """Return the handle that users call."""
+        if self._op is None:
+            from .ops import OpOverload  # handles stand above the registry
+
+            self._op = OpOverload(self)
+        return self._op
+
+    def registrations(self, key: DispatchKey) -> tuple[Registration, ...]:
+        """Return what is registered under exactly ``key``, newest first."""
+        return self._registrations.get(key, ())
+
+    def covered(self, key: DispatchKey) -> tuple[Registration, ...]:
+        """Return the covered kernels under ``key``, newest first."""
+        return self._covered.get(key, ())
+
+    # What `table.compute_slot` asks.
+    def newest(self, key: DispatchKey) -> Registration | None:
+        """Return the active registration under exactly ``key``."""
+        found = self._registrations.get(key)
+        return found[0] if found else None
+
+    def fallback(self, key: DispatchKey) -> Registration | None:
+        """Return the registry's fallback for ``key``."""
+        return self.registry.fallbacks.get(key)
+
+    def direct_keys(self) -> Mapping[DispatchKey, object]:
+        """Return the keys with a registration of their own."""
+        return self._registrations
+
+    def slot(self, key: DispatchKey | None) -> Slot:
+        """Return what ``key`` leads to; None stands for the empty keyset."""
+        slot = self._slots.get(key)
+        if slot is None:
+            generation = self.generation
+            slot = compute_slot(self, key)
+            with self.registry.lock:
+                if generation == self.generation:
+                    self._slots[key] = slot
+        return slot
+
+    def computed_table(self) -> dict[DispatchKey, Slot]:
+        """Return, for every runtime key, the winning kernel, the rule that chose it and where it was registered."""
+        return {key: self.slot(key) for key in DispatchKey if not key.is_alias}
+
+    def lookup(self, mask: int) -> Runner:
+        """Resolve a call whose arguments have ``mask``, with nothing masked in this context."""
+        return self._fill(self.call_table, mask, mask, mask | DispatchKey.BackendSelect)
+
+    def lookup_masked(self, mask: int, state: masks.State) -> Runner:
+        """Resolve a call under the context's masks."""
+        effective = mask | state[0] | DispatchKey.BackendSelect
+        effective ^= effective & state[1]
+        if (mask & arrays.ARRAYS).bit_count() > 1:
+            return self._fill({}, effective, mask, effective)
+        return self.explicit_table.get(effective) or self.lookup_explicit(effective)
+
+    def lookup_explicit(self, mask: int) -> Runner:
+        """Resolve a call for an explicit mask: priority decides, also between devices."""
+        return self._fill(self.explicit_table, mask, 0, mask)
+
+    def _fill(self, table: dict[int, Runner], index: int, arguments: int, mask: int) -> Runner:
+        if self.closed:
+            raise ClosedOperatorError(
+                f"{self.name} is gone: the library that defined it was closed",
+                hint="keep the Library object open as long as its operators are in use",
+            )
+        generation = self.generation
+        runner = resolve(self, mask, arguments).runner()
+        with self.registry.lock:
+            if generation == self.generation:
+                table[index] = runner
+        return runner
+
+    def forget(self) -> None:
+        """Empty the tables, because something that they were computed from has changed."""
+        self.generation += 1
+        self.call_table.clear()
+        self.explicit_table.clear()
+        self._slots.clear()
+
+    def __repr__(self) -> str:
+        keys = ", ".join(key.name for key in sorted(self._registrations, key=lambda key: -key.rank))
+        return f"<OperatorEntry {self.name}: {keys or 'no kernels'}>"
+
+
+class Registry:
+    """Operators and what is registered for them.
+
+    ``profile`` names the order of keys to follow (one of ``PROFILES``). ``interpreted`` runs calls in plain code instead of
+    generated functions. The process has one, ``registry``, which also loads operator libraries by namespace.
+
+    >>> r = Registry()
+    >>> r.register_schema("demo::double", "double(int x) -> int")
+    >>> r.register_kernel("demo::double", "CompositeImplicitAutograd", lambda x: 2 * x)
+    >>> r.dispatch("demo::double", 21)
+    42
+    """
+
+    def __init__(self, *, profile: str = PROFILES[0], interpreted: bool = False) -> None:
+        if profile not in PROFILES:
+            raise RegistrationError(f"no profile is named {profile!r}", hint=f"choose one of {', '.join(PROFILES)}")
+        self.profile = profile
+        self.engine: Any = interpret if interpreted else codegen
+        self.lock = threading.RLock()
+        self.entries: dict[str, OperatorEntry] = {}
+        #: packet name → its overloads' entries, in the order of registration.
+        self.packets: dict[str, dict[str, OperatorEntry]] = {}
+        self.fallbacks: dict[DispatchKey, Registration] = {}
+        self._ops: Ops | None = None
+        _registries.add(self)
+
+    @property
+    def ops(self) -> Ops:
+        """Return the operators by attribute: ``registry.ops.aten.add.Tensor``."""
+        if self._ops is None:
+            from .ops import Ops  # handles stand above the registry
+
+            self._ops = Ops(self)
+        return self._ops
+
+    # Names.
+
+    def _entry(self, name: str) -> OperatorEntry:
+        """Return the entry of that name, made new where there is none."""
+        parsed = parse_name(name)
+        full = str(parsed)
+        with self.lock:
+            entry = self.entries.get(full)
+            if entry is None:
+                entry = OperatorEntry(self, parsed)
+                self.entries[full] = entry
+                overloads = self.packets.setdefault(parsed.packet, {})
+                self.packets[parsed.packet] = {**overloads, parsed.overload: entry}
+                if self._ops is not None:
+                    self._ops.forget(parsed.packet)
+        return entry
+
+    def _drop_if_empty(self, entry: OperatorEntry) -> None:
+        """Let an operator go that has neither schema nor kernels; its handles answer that it is closed."""
+        if entry.schema is not None or entry._registrations or entry._covered:
+            return
+        entry.closed = True
+        entry.forget()
+        self.entries.pop(entry.name, None)
+        packet = entry.operator_name.packet
+        left = {name: found for name, found in self.packets.get(packet, {}).items() if found is not entry}
+        if left:
+            self.packets[packet] = left
+        else:
+            self.packets.pop(packet, None)
+        if self._ops is not None:
+            self._ops.forget(packet)
+
+    def overloads(self, packet: str) -> Mapping[str, OperatorEntry]:
+        """Return the overloads of ``namespace::name``, loading the namespace's operator library if need be.
+
+        Raises ``OperatorNotFoundError`` when there are none.
+        """
+        found = self.packets.get(packet)
+        if found is None and self is registry and load_operators(packet.partition("::")[0]):
+            found = self.packets.get(packet)
+        if found is None:
+            raise self._not_found(packet)
+        return found
+
+    def get(self, name: str) -> OperatorEntry:
+        """Return the entry for ``namespace::name.overload``; a bare name means ``aten``.
+
+        A name without overload that no operator has answers for all overloads together.
+        Raises ``OperatorNotFoundError`` when there is no such operator.
+        """
+        parsed = parse_name(name)
+        full = str(parsed)
+        entry = self.entries.get(full)
+        if entry is not None:
+            return entry
+        overloads = self.overloads(parsed.packet)
+        entry = overloads.get(parsed.overload)
+        if entry is not None:
+            return entry
+        if parsed.overload:
+            raise self._not_found(full)
+        return self._union(parsed, overloads)
+
+    def _union(self, name: OperatorName, overloads: Mapping[str, OperatorEntry]) -> OperatorEntry:
+        union = OperatorEntry(self, name)
+        merged: dict[DispatchKey, tuple[Registration, ...]] = {}
+        for entry in overloads.values():
+            union.schema = union.schema or entry.schema
+            for key, found in entry._registrations.items():
+                merged.setdefault(key, found)
+        union._registrations = merged
+        return union
+
+    def _not_found(self, name: str) -> OperatorNotFoundError:
+        import difflib  # only an error needs it
+
+        parsed = parse_name(name)
+        siblings = self.packets.get(parsed.packet)
+        if siblings is not None:
+            spelled = ", ".join(overload or "default" for overload in siblings)
+            return OperatorNotFoundError(
+                f"operator {parsed.packet} has no overload {parsed.overload!r}", hint=f"its overloads are {spelled}"
+            )
+        near = difflib.get_close_matches(parsed.packet, self.packets, n=3)
+        namespaces = sorted({packet.partition("::")[0] for packet in self.packets})
+        hint = f"did you mean {' or '.join(near)}?" if near else f"namespaces with operators: {', '.join(namespaces) or 'none'}"
+        return OperatorNotFoundError(f"no operator is named {parsed.packet}", hint=hint)
+
+    # Registration.
+
+    def register_schema(self, name: str, schema: str | FunctionSchema, *, tags: tuple[str, ...] = ()) -> None:
+        """Give the operator ``name`` its schema; the text may leave the namespace out.
+
+        Raises ``SchemaError`` for malformed text or another name, ``RegistrationError`` when it has a schema already.
+        """
+        parsed = parse_name(name)
+        made = FunctionSchema.parse(schema) if isinstance(schema, str) else schema
+        if made.name.namespace is None and parsed.namespace is not None:
+            made = made.with_namespace(parsed.namespace)
+        if made.name != parsed:
+            raise SchemaError(
+                f"the schema registered for {parsed} is named {made.name}",
+                hint="a schema's name and overload are those it is registered under",
+            )
+        origin = caller_origin()
+        with self.lock:
+            entry = self._entry(name)
+            if entry.schema is not None:
+                raise RegistrationError(
+                    f"{entry.name} is defined already, at {entry.origin}; the second definition is at {origin}",
+                    hint="define an operator once; register kernels for it with impl",
+                )
+            entry.schema, entry.tags, entry.origin = made, frozenset(tags), origin
+            self._reset(entry)
+        journal.record(lambda: self.remove_schema(entry))
+
+    def remove_schema(self, entry: OperatorEntry) -> None:
+        """Take an operator's schema back; the operator goes with it once it has no kernels either."""
+        with self.lock:
+            entry.schema, entry.tags, entry.origin = None, frozenset(), None
+            self._reset(entry)
+            self._drop_if_empty(entry)
+
+    def _reset(self, entry: OperatorEntry) -> None:
+        entry._plan = None
+        entry.forget()
+        if entry._op is not None:
+            entry._op._forget()
+
+    def register_kernel(
+        self,
+        name: str,
+        key: KeyLike,
+        fn: Callable[..., Any] | KernelFactory,
+        *,
+        with_keyset: bool = False,
+        when: tuple[str, Any] | None = None,
+    ) -> Registration:
+        """Register ``fn`` as the kernel of operator ``name`` under ``key``; an unknown name makes an operator without schema.
+
+        ``with_keyset`` puts the effective keyset first. ``when=("alpha", 1)`` registers a covered kernel, which serves calls
+        with that value and does not receive the argument. Registering again replaces the kernel with an
+        ``OverwriteWarning``. Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` where a transaction
+        forbids to replace another distribution's kernel, or ``when`` names no argument.
+        """
+        if not callable(fn) and not isinstance(fn, KernelFactory):
+            raise ArgumentError(f"the kernel for {name} is not callable: {type(fn).__qualname__}")
+        registration = Registration(as_key(key), fn, caller_origin(), with_keyset=with_keyset, when=when)
+        with self.lock:
+            entry = self._entry(name)
+            try:
+                self._check_registration(entry, registration)
+            except BaseException:
+                self._drop_if_empty(entry)
+                raise
+            self._put(entry, registration)
+        journal.record(lambda: self.remove_kernel(entry, registration))
+        return registration
+
+    def register_fallthrough(self, name: str, key: KeyLike) -> Registration:
+        """Let the operator ``name`` pass ``key`` over."""
+        return self.register_kernel(name, key, fallthrough_kernel)
+
+    def register_fallback(
+        self, key: KeyLike, fn: Callable[..., Any] | KernelFactory, *, with_keyset: bool = False
+    ) -> Registration:
+        """Register what runs under ``key`` for every operator without a kernel there: ``fn(op, *args, **kwargs)``.
+
+        Raises ``RegistrationError`` for an alias key, or when the key has a fallback.
+        """
+        found = as_key(key)
+        registration = Registration(found, fn, caller_origin(), with_keyset=with_keyset, boxed=fn is not fallthrough_kernel)
+        with self.lock:
+            if found.is_alias:
+                raise RegistrationError(
+                    f"a fallback cannot be registered for the alias key {found.name}", hint="name each runtime key"
+                )
+            if (older := self.fallbacks.get(found)) is not None:
+                raise RegistrationError(
+                    f"{found.name} has a fallback already, registered at {older.origin}; the second is at"
+                    f" {registration.origin}",
+                    hint="close the library that registered the first",
+                )
+            self.fallbacks[found] = registration
+            self.forget_all()
+        journal.record(lambda: self.remove_fallback(registration))
+        return registration
+
+    def _check_registration(self, entry: OperatorEntry, new: Registration) -> None:
+        """Refuse or report a registration that takes another one's place."""
+        if new.when is not None:
+            known = () if entry.schema is None else tuple(argument.name for argument in entry.schema.arguments)
+            if new.when[0] not in known:
+                raise RegistrationError(
+                    f"{entry.name}: a covered kernel is registered for argument {new.when[0]!r}, which the schema lacks",
+                    hint=f"its arguments are {', '.join(known) or 'unknown, because it has no schema'}",
+                )
+            return
+        older = entry.newest(new.key)
+        if older is None:
+            return
+        text = f"{entry.name} has a kernel for {new.key.name} from {older.origin}; now comes one from {new.origin}"
+        transaction = journal.current()
+        if transaction is not None and not transaction.allow_overwrite and older.origin.distribution != new.origin.distribution:
+            raise RegistrationError(text, hint="a plugin registers kernels under its own key only")
+        warnings.warn(OverwriteWarning(text), stacklevel=4)
+
+    def _put(self, entry: OperatorEntry, new: Registration) -> None:
+        if new.when is not None:
+            entry._covered = {**entry._covered, new.key: (new, *entry.covered(new.key))}
+        else:
+            entry._registrations = {**entry._registrations, new.key: (new, *entry.registrations(new.key))}
+        entry.forget()
+
+    def remove_kernel(self, entry: OperatorEntry, registration: Registration) -> None:
+        """Take one registration back; an older one for the same key becomes active again."""
+        with self.lock:
+            for attribute in ("_registrations", "_covered"):
+                held = getattr(entry, attribute)
+                left = tuple(found for found in held.get(registration.key, ()) if found is not registration)
+                rest = {key: found for key, found in held.items() if key is not registration.key}
+                setattr(entry, attribute, {**rest, registration.key: left} if left else rest)
+            entry.forget()
+            self._drop_if_empty(entry)
+
+    def remove_fallback(self, registration: Registration) -> None:
+        """Take a fallback back."""
+        with self.lock:
+            if self.fallbacks.get(registration.key) is registration:
+                del self.fallbacks[registration.key]
+            self.forget_all()
+
+    def forget_all(self) -> None:
+        """Empty the tables of every operator."""
+        with self.lock:
+            for entry in list(self.entries.values()):
+                entry.forget()
+
+    def add_backend(self, info: BackendInfo) -> DispatchKey:
+        """Make a backend's device, key and array types known, to every registry of the process.
+
+        Raises ``RegistrationError`` when one of them is another backend's.
+        """
+        key = arrays.add_backend(info)
+        _forget_everywhere()
+        journal.record(_forget_everywhere)
+        return key
+
+    def transaction(
+        self, *, distribution: tuple[str, str] | None = None, allow_overwrite: bool = True
+    ) -> AbstractContextManager[None]:
+        """Undo every registration that this thread or task makes in the block when the block raises.
+
+        ``distribution`` (name and version) is whom the registrations belong to; without ``allow_overwrite``, replacing
+        another distribution's kernel raises ``RegistrationError``.
+        """
+        return journal.transaction(distribution=distribution, allow_overwrite=allow_overwrite)
+
+    # Questions.
+
+    def has_kernel(self, name: str, key: KeyLike) -> bool:
+        """Tell whether ``key`` has a kernel of its own for ``name`` (any overload, where none is named)."""
+        try:
+            entry = self.get(name)
+        except OperatorNotFoundError:
+            return False
+        found = entry.newest(as_key(key))
+        return found is not None and not found.is_fallthrough
+
+    def kernel_count(self) -> int:
+        """Return how many kernels are active: one for each operator and key that has one."""
+        return sum(len(entry.kernels) for entry in self.entries.values())
+
+    def __iter__(self) -> Iterator[OperatorEntry]:
+        return iter(list(self.entries.values()))
+
+    # Calls by name.
+
+    def _callable(self, name: str) -> Any:
+        parsed = parse_name(name)
+        entry = self.entries.get(str(parsed))
+        if parsed.overload or (entry is not None and len(self.packets[parsed.packet]) == 1):
+            return (entry or self.get(name)).op
+        return self.ops.packet(parsed.packet)
+
+    def dispatch(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator ``name`` with the keys of its arguments and the context's masks.
+
+        A bare name means ``aten``; without an overload, the first that fits the arguments is called. Raises
+        ``OperatorNotFoundError``, ``ArgumentError``, ``NoKernelError``, or what the kernel raises.
+        """
+        return self._callable(name)(*args, **kwargs)
+
+    def dispatch_with_keyset(self, name: str, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
+        """Call ``name`` with (``keyset`` with the included keys) without the excluded ones; priority decides."""
+        op = self._overload(name, args, kwargs)
+        return op.redispatch(masks.masked(as_mask(keyset)), *args, **kwargs)
+
+    def redispatch(self, name: str, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
+        """Call ``name`` with ``keyset`` without the excluded keys; nothing that the caller masked off is added again."""
+        return self._overload(name, args, kwargs).redispatch(as_mask(keyset), *args, **kwargs)
+
+    def call_direct(self, name: str, key: KeyLike, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the kernel that is registered for ``name`` under exactly ``key``, whatever the priority.
+
+        Raises ``NoKernelError`` when there is none.
+        """
+        found = as_key(key)
+        entry = self._overload(name, args, kwargs)._entry
+        registration = entry.newest(found)
+        if registration is None or registration.is_fallthrough:
+            raise NoKernelError(
+                f"{entry.name} has no kernel registered under {found.name}",
+                hint=f"kernels are registered under {kernel_keys(entry)}",
+            )
+        chosen = Resolution(entry, found.value, found, Slot("kernel", registration), found.value)
+        return chosen.run_with_arguments(args, kwargs)
+
+    def _overload(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
+        found = self._callable(name)
+        return found.resolve(args, kwargs) if hasattr(found, "resolve") else found  # type: ignore[no-any-return]
+
+
+def kernel_keys(entry: OperatorEntry) -> str:
+    """Return the keys with a kernel and who registered each, for error texts."""
+    lines = [
+        f"{key.name} ({entry.registrations(key)[0].origin})"
+        for key in sorted(entry.kernels, key=lambda key: -key.rank)
+    ]
+    return ", ".join(lines) or "no key at all"
+
+
+def parse_name(name: str) -> OperatorName:
+    """Read an operator's name; a bare one means ``aten``, and the overload ``default`` is the one without a name.
+
+    >>> str(parse_name("add"))
+    'aten::add'
+    """
+    parsed = _names.get(name)
+    if parsed is None:
+        parsed = OperatorName.parse(name)
+        overload = "" if parsed.overload == "default" else parsed.overload
+        parsed = OperatorName(parsed.namespace or "aten", parsed.name, overload)
+        if len(_names) < _MOST_NAMES:
+            _names[name] = parsed
+    return parsed
+
+
+_MOST_NAMES: Final = 100_000
+_names: dict[str, OperatorName] = {}
+
+
+def load_operators(namespace: str) -> bool:
+    """Load the operator library that an installed distribution declares for ``namespace``, once."""
+    from .plugins.loader import operator_library  # plugins stand above the registry; needed on a miss only
+
+    return operator_library(namespace)
+
+
+def _forget_everywhere() -> None:
+    for each in list(_registries):
+        each.forget_all()
+
+
+registry: Final = Registry()

@@ -1,0 +1,297 @@
+"""From a mask to what runs: pass keys over, find the winner, and build the function that calls it.
+
+Note [What is passed over]
+    The highest-ranked key whose slot is not fallthrough wins. A key with nothing in its slot is passed over when it is a
+    functionality, an alias, or belongs to a PrivateUse backend that nobody has claimed. A device or layout key with
+    nothing is an error: another device's kernel must never see its arrays. When every key is passed over, the slot of
+    the empty keyset decides, which only composites fill.
+
+Note [A composite below masked keys]
+    A composite calls other operators on the same tensors, whose masks would bring back the keys that the caller took out.
+    So it runs with exactly those keys excluded in the context; Profiler alone stays, so that a composite's inner calls are
+    recorded as its children.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import masks
+from .arrays import ARRAYS, KEY_DEVICES, TYPE_MASKS, device_key, is_tensor
+from .boundary import Boundary, make_boundary
+from .device import Device
+from .errors import EmptyKeysetError, FrontendMismatchError, NoKernelError, RegistrationError
+from .frontend import FRONTENDS, Frontend, refuse_mixed
+from .interpret import result_wrapper, tensors_in
+from .kernel import KernelFactory
+from .keys import MARKERS, DispatchKey, keys_of
+from .keyset import DispatchKeySet
+from .schema.check import bind
+from .table import COMPOSITES, MISSING, Slot
+
+if TYPE_CHECKING:
+    from .registry import OperatorEntry
+
+__all__ = ["Resolution", "resolve"]
+
+Runner = Callable[..., Any]
+
+
+def is_passed_over(key: DispatchKey, slot: Slot) -> bool:
+    """Tell whether resolution goes on below ``key``; see Note [What is passed over]."""
+    if slot.registration is not None:
+        return slot.registration.is_fallthrough
+    if slot.rule == "ambiguous autogradother":
+        return False
+    return not key.owns_arrays or (key.backend.startswith("PrivateUse") and key.backend not in KEY_DEVICES)
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """Which key and slot won for a mask, and the keys that are left once others were passed over."""
+
+    entry: OperatorEntry
+    mask: int
+    #: None when every key was passed over.
+    key: DispatchKey | None
+    slot: Slot
+    #: The mask without the keys that were passed over, frontends' markers included.
+    effective: int
+    #: Whether the mask was given explicitly, so that arguments may carry keys that it lacks.
+    explicit: bool = True
+
+    def runner(self) -> Runner:
+        """Return the function that takes all arguments in schema order and gives the caller's result.
+
+        Raises ``NoKernelError`` when nothing has won.
+        """
+        entry, key, registration = self.entry, self.key, self.slot.registration
+        frontend = FRONTENDS.get(self.mask & MARKERS)
+        boundary = make_boundary(key, frontend) if key is not None and key.owns_arrays else None
+        composite = registration is not None and registration.key in COMPOSITES
+        if boundary is not None and not boundary.mutable and not composite and _writes(entry):
+            functional = functional_overload(entry)
+            if functional is not None:
+                return _functional_runner(entry, functional, boundary, self.effective & ~MARKERS)
+        if registration is None:
+            if key is DispatchKey.BackendSelect and entry.plan is not None and entry.plan.device_index is not None:
+                return _select_runner(entry, entry.plan.device_index, self.effective & ~DispatchKey.BackendSelect)
+            raise no_kernel(self)
+        engine = entry.registry.engine
+        keyset = DispatchKeySet(self.effective)
+        prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
+        fn = _made(registration.fn, entry, keyset)
+        if boundary is not None and registration.key is key:
+            covered = tuple(
+                (_index(entry, name), value, _made(special.fn, entry, keyset))
+                for special in entry.covered(registration.key)
+                for name, value in [special.when or ("", None)]
+            )
+            return engine.backend_runner(entry, boundary, fn, prefix, covered)  # type: ignore[no-any-return]
+        run = engine.caller_runner(entry, fn, prefix)
+        return _guarded(entry, run, self.mask) if composite and self.explicit else run
+
+    def run_with_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Bind the arguments and run what has won."""
+        plan = self.entry.plan
+        if plan is None:
+            return self.runner()(*args, **kwargs)
+        values = bind(plan.schema, args, kwargs, is_tensor)
+        marker = 0
+        for tensor in tensors_in(plan, values):
+            marker |= getattr(tensor, "_dispatch_mask", 0) & MARKERS
+        return Resolution(self.entry, self.mask | marker, self.key, self.slot, self.effective | marker).runner()(*values)
+
+
+def _made(fn: Any, entry: OperatorEntry, keyset: DispatchKeySet) -> Runner:
+    return fn.make(entry.op, keyset) if isinstance(fn, KernelFactory) else fn
+
+
+def _index(entry: OperatorEntry, name: str) -> int:
+    assert entry.schema is not None  # noqa: S101  # a covered kernel is refused where there is no schema
+    return next(index for index, argument in enumerate(entry.schema.arguments) if argument.name == name)
+
+
+def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
+    """Find what runs for ``mask``; ``arguments`` is the arguments' own mask in an ordinary call, else 0.
+
+    Raises ``FrontendMismatchError`` for tensors of two frontends, ``DispatchKeyError`` for a bit that no key owns.
+    """
+    markers = mask & MARKERS
+    if markers & (markers - 1):
+        names = sorted(FRONTENDS[1 << bit].name for bit in range(markers.bit_length()) if markers >> bit & 1)
+        raise FrontendMismatchError(
+            f"{entry.name}: tensors of the frontends {' and '.join(names)} stand in one call",
+            hint="convert them to one frontend first",
+        )
+    if len({key.backend or key.name for key in keys_of(arguments & ARRAYS)}) > 1:
+        return _Mixed(entry, FRONTENDS.get(markers))
+    profile = entry.registry.profile
+    winner: tuple[DispatchKey, Slot] | None = None
+    effective = markers
+    for key in keys_of(mask, profile):
+        slot = entry.slot(key)
+        chooses = key is DispatchKey.BackendSelect and slot is MISSING and _chooses_device(entry)
+        if is_passed_over(key, slot) and not chooses:
+            continue
+        effective |= key.value
+        if winner is None:
+            winner = key, slot
+    if winner is None:
+        return Resolution(entry, mask, None, entry.slot(None), effective, explicit=not arguments)
+    return Resolution(entry, mask, *winner, effective, explicit=not arguments)
+
+
+def _chooses_device(entry: OperatorEntry) -> bool:
+    return entry.plan is not None and entry.plan.device_index is not None
+
+
+def _writes(entry: OperatorEntry) -> bool:
+    return entry.plan is not None and bool(entry.plan.writes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Mixed:
+    """A call whose arguments lie on two devices: their frontend decides."""
+
+    entry: OperatorEntry
+    frontend: Frontend[Any] | None
+
+    def runner(self) -> Runner:
+        hook = refuse_mixed if self.frontend is None else self.frontend.mixed
+        entry = self.entry
+
+        def run(*values: Any) -> Any:
+            positional, keywords = entry.plan.split(values) if entry.plan is not None else (values, {})
+            return hook(entry.op, tuple(positional), keywords)
+
+        return run
+
+
+_Runs = Resolution | _Mixed
+
+
+def _select_runner(entry: OperatorEntry, index: int, rest: int) -> Runner:
+    """Return the core's own BackendSelect rule: the ``device`` argument names the backend, cpu where it is None."""
+
+    def run(*values: Any) -> Any:
+        wanted = values[index]
+        device = Device("cpu") if wanted is None else Device.parse(wanted)
+        mask = rest | device_key(device.type).value
+        open_device(device)
+        return (entry.explicit_table.get(mask) or entry.lookup_explicit(mask))(*values)
+
+    return run
+
+
+_opened: set[Device] = set()
+
+
+def open_device(device: Device) -> None:
+    """Open a device once per process; raises ``BackendUnavailableError`` with the reason when it cannot be."""
+    if device not in _opened:
+        from .plugins.loader import open_device as open_through_plugin  # plugins stand above; needed once per device
+
+        open_through_plugin(device.type, device.index)
+        _opened.add(device)
+
+
+_STAYS = MARKERS | DispatchKey.Profiler
+
+
+def _guarded(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
+    """Return ``run`` under an exclusion of the keys that are masked off; see Note [A composite below masked keys]."""
+    plan = entry.plan
+
+    def guarded(*values: Any, **keywords: Any) -> Any:
+        held = 0
+        tensors = (*values, *keywords.values()) if plan is None else tensors_in(plan, values)
+        for tensor in tensors:
+            held |= getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
+        state = masks.current()
+        if state is not None:
+            held |= state[0]
+            held ^= held & state[1]
+        dropped = (held ^ (held & mask)) & ~_STAYS
+        if not dropped:
+            return run(*values, **keywords)
+        with masks.exclude_keys(dropped):
+            return run(*values, **keywords)
+
+    return guarded
+
+
+def functional_overload(entry: OperatorEntry) -> OperatorEntry | None:
+    """Return the overload that computes what an in-place or ``out=`` overload writes, or None.
+
+    It is named like the in-place one without the underscore, or stands in the same packet, and takes the same arguments
+    without those that are only written to.
+    """
+    name, schema = entry.operator_name, entry.schema
+    if schema is None:
+        return None
+    in_place = name.name.endswith("_") and not name.name.endswith("__")
+    packet = name.packet[:-1] if in_place else name.packet
+    wanted = [item.name for item in schema.arguments if in_place or not (item.is_write and item.kwarg_only)]
+    for other in entry.registry.packets.get(packet, {}).values():
+        if other.schema is not None and not other.schema.is_mutable:
+            if [item.name for item in other.schema.arguments] == wanted and other is not entry:
+                return other
+    return None
+
+
+def _functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary: Boundary, mask: int) -> Runner:
+    """Return a runner for arrays that cannot be written: compute the new value, then rebind the tensor to it."""
+    plan = entry.plan
+    assert plan is not None and functional.schema is not None  # noqa: S101, PT018  # functional_overload found both
+    if boundary.frontend is None:
+        raise RegistrationError(
+            f"{entry.name}: arrays of {boundary.key.name} cannot be written to, and without a frontend nothing can be"
+            " bound to the new value",
+            hint=f"call {functional.name} instead",
+        )
+    wrap = result_wrapper(entry, plan, boundary)
+    kept = [plan.schema.arguments.index(item) for item in plan.schema.arguments]
+    names = {argument.name for argument in functional.schema.arguments}
+    kept = [index for index in kept if plan.parameters[index].name in names]
+
+    def run(*values: Any) -> Any:
+        from .boundary import unwrap
+
+        data = [unwrap(plan.parameters[index].tensors, values[index]) for index in kept]
+        return wrap(functional.lookup_explicit(mask)(*data), values)
+
+    return run
+
+
+def no_kernel(resolution: Resolution) -> NoKernelError:
+    """Return the error for a call that no kernel serves."""
+    from .registry import kernel_keys  # the registry stands above; only the error needs it
+
+    entry, key = resolution.entry, resolution.key
+    keyset = DispatchKeySet(resolution.mask)
+    if key is not None and resolution.slot.rule == "ambiguous autogradother":
+        return NoKernelError(
+            f"{entry.name}: the call arrived at {key.name}, where it is ambiguous: there are kernels for both"
+            " CompositeImplicitAutograd and a backend that shares AutogradOther"
+            f"\nKernels are registered under {kernel_keys(entry)}",
+            hint="register a kernel for AutogradOther",
+        )
+    if key is None and not keyset - DispatchKey.BackendSelect:
+        return EmptyKeysetError(
+            f"{entry.name}: the set of dispatch keys is empty: there are no tensor arguments, or their keys are masked"
+            f" off, and no composite kernel\nKernels are registered under {kernel_keys(entry)}",
+            hint="pass a tensor, or register a kernel for BackendSelect or CompositeExplicitAutograd",
+        )
+    place = f"{key.name}, the highest key of" if key is not None else "any key of"
+    owner = KEY_DEVICES.get(key.backend) if key is not None else None
+    hint = (
+        f"the backend for device {owner!r} does not implement this operator; move the tensors to another device"
+        if owner is not None
+        else "register a kernel for one of these keys, or a composite"
+    )
+    return NoKernelError(
+        f"{entry.name}: no kernel for {place} {keyset!r}\nKernels are registered under {kernel_keys(entry)}", hint=hint
+    )
