@@ -108,14 +108,16 @@ def scan() -> Scan:
     return Scan(tuple(sorted(claims, key=_order)), tuple(problems))
 
 
-def core_version() -> str | None:
-    """Return the version of the installed dispatch-core, or None for a source tree that was never installed."""
+def core_version() -> str:
+    """Return the version of the installed dispatch-core; of a source tree that was never installed, the package's own."""
     import importlib_metadata
 
     try:
         return importlib_metadata.version("dispatch-core")
     except (importlib_metadata.PackageNotFoundError, KeyError, FileNotFoundError):
-        return None
+        from dispatch_core import __version__
+
+        return __version__
 
 
 def _order(claim: Claim) -> tuple[str, str, str]:

@@ -53,7 +53,7 @@ class Catalog:
     """
 
     scan: Scan
-    core: str | None = None
+    core: str
     _verdicts: dict[tuple[str, str], tuple[Verdict, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -128,7 +128,7 @@ class Catalog:
         """Compare the distribution's own ``Requires-Dist`` on dispatch-core with the core that is installed."""
         for line in claim.distribution.requires:
             match = _REQUIREMENT_NAME.match(line)
-            if self.core is None or match is None or normalize(match[0]) != "dispatch-core":
+            if match is None or normalize(match[0]) != "dispatch-core":
                 continue
             if line.strip() == match[0]:
                 continue

@@ -1,0 +1,184 @@
+"""Try every installed plugin in a process of its own, with a time limit, and say what is wrong with each."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from dispatch_core.errors import BackendError
+
+from ._metadata import ARRAY_TYPES, BACKENDS, OPERATORS, Claim
+from .array_types import device_of
+from .catalog import Catalog
+from .messages import switch_reason
+from .policy import kept_out_by
+from .settings import ALLOW, AUTOLOAD, BLOCK, Settings
+
+__all__ = ["Finding", "examine"]
+
+#: Imports that take longer than this are remarked on, in seconds.
+SLOW: Final = 1.0
+_WORKERS: Final = 4
+_LAST_LINES: Final = 12
+_KINDS: Final = {BACKENDS: "device", OPERATORS: "operators", ARRAY_TYPES: "array type"}
+_CHILD: Final = (
+    "import json, sys; job = json.load(sys.stdin); sys.path[:] = job['path'];"
+    "from dispatch_core.plugins.probe import run; run(job)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the doctor says of one claim.
+
+    ``outcome`` is ``"ok"``, ``"failed"`` (it raised), ``"crashed"`` (it ended its process), ``"timed out"``, ``"refused"``
+    (never imported) or ``"blocked"`` (kept out on purpose). ``seconds`` is the time that it took to import and register,
+    ``output`` the last lines that it printed before it went wrong.
+    """
+
+    kind: str
+    name: str
+    distribution: str
+    version: str
+    outcome: str
+    reason: str = ""
+    seconds: float | None = None
+    notes: tuple[str, ...] = ()
+    output: str = ""
+
+    @property
+    def fine(self) -> bool:
+        """Tell whether nothing is wrong: it loads, or was kept out on purpose."""
+        return self.outcome in {"ok", "blocked"}
+
+
+def examine(timeout: float = 10.0) -> list[Finding]:
+    """Examine everything that is installed; each plugin has ``timeout`` seconds.
+
+    >>> all(finding.outcome for finding in examine())
+    True
+    """
+    catalog = Catalog.from_installed()
+    try:
+        settings = Settings.from_environment()
+        findings = list(_switches(catalog, settings))
+    except BackendError as error:
+        settings = Settings()
+        findings = [Finding("variable", AUTOLOAD, "", "", "failed", str(error))]
+    findings += [Finding("metadata", "", "", "", "failed", problem) for problem in catalog.scan.problems]
+    findings += _array_types(catalog)
+    with ThreadPoolExecutor(_WORKERS) as pool:
+        tried = pool.map(lambda found: found[1] or try_in_subprocess(found[0], timeout), _claims(catalog, settings))
+        return [*findings, *tried]
+
+
+def _switches(catalog: Catalog, settings: Settings) -> Iterator[Finding]:
+    for variable, names, outcome in ((ALLOW, settings.allow or (), "failed"), (BLOCK, settings.block, "ok")):
+        for name in names:
+            if not catalog.claims(BACKENDS, name):
+                text = f"names {name!r}, which no installed distribution provides"
+                yield Finding("variable", variable, "", "", outcome, text)
+
+
+def _array_types(catalog: Catalog) -> Iterator[Finding]:
+    for name in catalog.names(ARRAY_TYPES):
+        for claim in catalog.claims(ARRAY_TYPES, name):
+            if device_of(catalog, claim) is None:
+                yield _finding(claim, "refused", f"{claim.distribution.name} provides no device {claim.value!r}")
+
+
+def _claims(catalog: Catalog, settings: Settings) -> Iterator[tuple[Claim, Finding | None]]:
+    """Yield every claim, with what can be said of it without trying."""
+    for group in (BACKENDS, OPERATORS):
+        for name in catalog.names(group):
+            variable = kept_out_by(settings, name) if group == BACKENDS else None
+            for verdict in catalog.verdicts(group, name):
+                finding = None
+                if verdict.refusal:
+                    finding = _finding(verdict.claim, "refused", verdict.refusal)
+                elif variable is not None:
+                    finding = _finding(verdict.claim, "blocked", switch_reason(variable))
+                yield verdict.claim, finding
+
+
+def _finding(claim: Claim, outcome: str, reason: str = "", **more: Any) -> Finding:
+    distribution = claim.distribution
+    return Finding(_KINDS[claim.group], claim.name, distribution.name, distribution.version, outcome, reason, **more)
+
+
+def try_in_subprocess(claim: Claim, timeout: float) -> Finding:
+    """Load one plugin in a new interpreter with this one's ``sys.path``, and end it when its time is over."""
+    environment = {name: value for name, value in os.environ.items() if name not in {ALLOW, AUTOLOAD, BLOCK}}
+    with tempfile.TemporaryDirectory(prefix="dispatch-doctor-") as folder:
+        report, output = Path(folder, "report"), Path(folder, "output")
+        report.touch()
+        job = {"path": sys.path, "group": claim.group, "name": claim.name, "report": str(report)}
+        with output.open("wb") as stream:
+            # The output goes to a file: a pipe would stay open as long as anything that the plugin started.
+            child = subprocess.Popen(
+                [sys.executable, "-c", _CHILD],
+                stdin=subprocess.PIPE,
+                stdout=stream,
+                stderr=stream,
+                env=environment,
+                start_new_session=True,
+            )
+            try:
+                with suppress(subprocess.TimeoutExpired):
+                    child.communicate(json.dumps(job).encode(), timeout)
+            finally:
+                timed_out = child.poll() is None
+                _end(child)
+        facts: dict[str, Any] = {}
+        notes: list[str] = []
+        for line in report.read_text(encoding="utf-8").splitlines():
+            told = json.loads(line)
+            notes += [told["note"]] if "note" in told else []
+            facts |= told
+        lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
+    step = facts.get("step", "while the interpreter started")
+    if timed_out:
+        reason = f"it did not finish within the time limit of {timeout:g} s, {step}"
+        return _finding(claim, "timed out", reason, output=_tail(lines))
+    if child.returncode != 0 or "done" not in facts:
+        return _finding(claim, "crashed", f"{_ending(child.returncode)}, {step}", output=_tail(lines))
+    if facts["outcome"] != "ok":
+        return _finding(claim, facts["outcome"], facts["reason"], notes=tuple(notes), output=_tail(lines))
+    seconds = float(facts["seconds"])
+    if seconds > SLOW:
+        notes.append(f"slow import: {seconds:.1f} s")
+    return _finding(claim, "ok", seconds=round(seconds, 4), notes=tuple(notes))
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End a child, and with it what its plugin may have started."""
+    if os.name == "posix":
+        # Where nothing of the group is left there is nothing to end.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+    else:
+        child.kill()
+    child.wait()
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"it ended the process with exit status {status}"
+    try:
+        return f"it was ended by the signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"it was ended by the signal {-status}"
+
+
+def _tail(lines: list[str]) -> str:
+    return "\n".join(lines[-_LAST_LINES:])

@@ -1,0 +1,65 @@
+"""Load one plugin in a process of its own and report how far it got. The doctor starts this; nothing imports it."""
+
+from __future__ import annotations
+
+import faulthandler
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from ._metadata import BACKENDS
+from .loader import loader
+from .state import explain_exception
+
+__all__ = ["run"]
+
+
+def run(job: dict[str, Any]) -> None:
+    """Load what the job names and append one JSON line per step to its report, so that a crash leaves the steps before.
+
+    The cpu backend is loaded first, so that a plugin which takes one of its kernels' place is found out.
+    """
+    faulthandler.enable()
+    group, name = job["group"], job["name"]
+    report = Path(job["report"])
+
+    def tell(**facts: Any) -> None:
+        with report.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(facts) + "\n")
+
+    tell(step="while the cpu backend was being loaded")
+    if (group, name) != (BACKENDS, "cpu"):
+        try:
+            loader().load_backend("cpu")
+        except Exception as error:  # noqa: BLE001 - the cpu backend has a report of its own
+            tell(note=f"the cpu backend could not be loaded first: {explain_exception(error.__cause__ or error)}")
+    tell(step="while it was being loaded")
+    try:
+        if group == BACKENDS:
+            loader().load_backend(name)
+        else:
+            loader().operator_library(name)
+    except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
+        tell(outcome="failed", reason=explain_exception(error.__cause__ or error))
+    else:
+        tell(outcome="ok", seconds=loader().seconds[group, name])
+        if group == BACKENDS:
+            tell(step="while it was asked whether its device is available")
+            _ask(name, tell)
+    tell(done=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads and exit handlers that a plugin leaves behind must not decide what is reported.
+    os._exit(0)
+
+
+def _ask(name: str, tell: Any) -> None:
+    try:
+        available = loader().availability(name)
+    except Exception as error:  # noqa: BLE001 - as above
+        tell(outcome="failed", reason=f"dispatch_is_available raised {explain_exception(error.__cause__ or error)}")
+        return
+    if not available:
+        tell(note=f"its device cannot be opened on this machine: {available.reason or 'no reason given'}")
