@@ -15,12 +15,8 @@ BLOCKS: Final[Blocks] = (
         """
 mm(Tensor self, Tensor mat2) -> Tensor
 mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
-mm.dtype_out(Tensor self, Tensor mat2, ScalarType out_dtype, *, Tensor(a!) out) -> Tensor(a!)
-mm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor
 bmm(Tensor self, Tensor mat2) -> Tensor
 bmm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
-bmm.dtype_out(Tensor self, Tensor mat2, ScalarType out_dtype, *, Tensor(a!) out) -> Tensor(a!)
-bmm.dtype(Tensor self, Tensor mat2, ScalarType out_dtype) -> Tensor
 mv(Tensor self, Tensor vec) -> Tensor
 mv.out(Tensor self, Tensor vec, *, Tensor(a!) out) -> Tensor(a!)
 dot(Tensor self, Tensor tensor) -> Tensor
@@ -29,17 +25,10 @@ matmul(Tensor self, Tensor other) -> Tensor
 matmul.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 addmm.out(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
-addmm.dtype_out(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1,
-    Tensor(a!) out) -> Tensor(a!)
-addmm.dtype(Tensor self, Tensor mat1, Tensor mat2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 addmm_(Tensor(a!) self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor
 baddbmm.out(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1, Tensor(a!) out) ->
     Tensor(a!)
-baddbmm.dtype_out(Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1,
-    Tensor(a!) out) -> Tensor(a!)
-baddbmm.dtype(Tensor self, Tensor batch1, Tensor batch2, ScalarType out_dtype, *, Scalar beta=1, Scalar alpha=1) ->
-    Tensor
 baddbmm_(Tensor(a!) self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor(a!)
 linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
 linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)

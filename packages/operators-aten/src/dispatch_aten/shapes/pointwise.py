@@ -17,7 +17,7 @@ from .meta import TensorMeta, contiguous
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["RULES", "elementwise"]
+__all__ = ["RULES", "c_name", "elementwise"]
 
 _NUMBER: Final = TensorMeta((), (), bool_)
 
@@ -356,7 +356,7 @@ def _lerp(self: TensorMeta, end: TensorMeta, weight: TensorMeta | Number) -> Ten
     for name, value in (("end", end), ("weight", weight)):
         if isinstance(value, TensorMeta) and value.dtype != self.dtype and (name == "end" or value.shape):
             raise DtypeError(
-                f"expected dtype {_c_name(self.dtype)} for `{name}` but got dtype {_c_name(value.dtype)}", argument=name
+                f"expected dtype {c_name(self.dtype)} for `{name}` but got dtype {c_name(value.dtype)}", argument=name
             )
     if _kind(self.dtype) in "bi":
         label = "lerp_kernel_tensor" if isinstance(weight, TensorMeta) else "lerp_kernel_scalar"
@@ -365,7 +365,7 @@ def _lerp(self: TensorMeta, end: TensorMeta, weight: TensorMeta | Number) -> Ten
     return elementwise(*tensors)
 
 
-def _c_name(dtype: ScalarType) -> str:
+def c_name(dtype: ScalarType) -> str:
     """Give the name that torch's messages have for a dtype in a few places: ``float`` and ``long int``'s ``long``."""
     return _C_NAMES.get(dtype.name, dtype.name.lower())
 
@@ -384,7 +384,7 @@ _C_NAMES: Final = {
 def _masked_fill(self: TensorMeta, mask: TensorMeta, value: TensorMeta | Number) -> TensorMeta:
     if mask.dtype != bool_:
         raise DtypeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {_c_name(mask.dtype)}", argument="mask"
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {c_name(mask.dtype)}", argument="mask"
         )
     if isinstance(value, TensorMeta) and value.shape:
         raise OperatorError(

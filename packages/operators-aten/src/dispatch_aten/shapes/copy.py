@@ -1,0 +1,74 @@
+"""Shape rules of copies and conversions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_aten.errors import OperatorError, ShapeError
+
+from .factory import formatted
+from .layout import broadcast_shapes
+from .meta import TensorMeta, contiguous, is_channels_last
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dispatch_aten.dtypes import ScalarType
+
+__all__ = ["RULES"]
+
+
+def _copy_inplace(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
+    if src.shape != self.shape:
+        shape = broadcast_shapes(self.shape, src.shape, argument="src")
+        if shape != self.shape:
+            raise ShapeError(
+                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}", argument="src"
+            )
+    return self
+
+
+def _copy(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
+    _copy_inplace(self, src)
+    return formatted(self, None, None) if src.shape != self.shape else formatted(src, self.dtype, None)
+
+
+def _clone(self: TensorMeta, *, memory_format: int | None = None) -> TensorMeta:
+    return formatted(self, None, memory_format)
+
+
+def _contiguous(self: TensorMeta, *, memory_format: int = 0) -> TensorMeta:
+    already = is_channels_last(self.shape, self.strides) if memory_format in (2, 3) else self.is_contiguous
+    return self if already else formatted(self, None, memory_format)
+
+
+def _to_copy(
+    self: TensorMeta, *, dtype: ScalarType | None = None, memory_format: int | None = None, **options: Any
+) -> TensorMeta:
+    return formatted(self, dtype, memory_format)
+
+
+def _resize_inplace(self: TensorMeta, size: Sequence[int], *, memory_format: int | None = None) -> TensorMeta:
+    if any(length < 0 for length in size):
+        raise ShapeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}", argument="size")
+    if tuple(size) == self.shape:
+        return self
+    fresh = contiguous(size, self.dtype)
+    return TensorMeta(fresh.shape, fresh.strides, fresh.dtype, self.storage_offset)
+
+
+def _item(self: TensorMeta) -> None:
+    if self.numel != 1:
+        raise OperatorError(f"a Tensor with {self.numel} elements cannot be converted to Scalar", argument="self")
+
+
+RULES: Final[dict[str, Callable[..., Any]]] = {
+    "copy_": _copy_inplace,
+    "copy": _copy,
+    "clone": _clone,
+    "contiguous": _contiguous,
+    "_to_copy": _to_copy,
+    "resize_": _resize_inplace,
+    "_local_scalar_dense": _item,
+    "item": _item,
+}

@@ -1,0 +1,404 @@
+"""Shape rules of operators that make tensors, fill them or draw random numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
+from dispatch_aten.errors import OperatorError, ShapeError, UnsupportedError
+from dispatch_aten.promotion import Number, scalar_dtype
+
+from .layout import preserved
+from .meta import TensorMeta, channels_last_strides, contiguous
+from .pointwise import elementwise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["RULES", "arange_length", "formatted"]
+
+_CONTIGUOUS, _PRESERVE, _CHANNELS_LAST = 0, 1, 2
+
+
+def formatted(meta: TensorMeta, dtype: ScalarType | None, memory_format: int | None) -> TensorMeta:
+    """Describe a fresh tensor of ``meta``'s shape in a memory format (torch's number; None preserves)."""
+    dtype = meta.dtype if dtype is None else dtype
+    if memory_format is None or memory_format == _PRESERVE:
+        return preserved(meta, dtype)
+    if memory_format == _CONTIGUOUS:
+        return contiguous(meta.shape, dtype)
+    if meta.ndim != memory_format + 2:
+        raise ShapeError(
+            f"required rank {memory_format + 2} tensor to use channels_last format", argument="memory_format"
+        )
+    return TensorMeta(meta.shape, channels_last_strides(meta.shape), dtype)
+
+
+def _checked(size: Sequence[int]) -> tuple[int, ...]:
+    for length in size:
+        if length < 0:
+            raise ShapeError(f"Trying to create tensor with negative dimension {length}: {list(size)}", argument="size")
+    return tuple(size)
+
+
+def _empty(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
+    meta = contiguous(_checked(size), dtype)
+    return formatted(meta, None, options.get("memory_format") or 0)
+
+
+def _zeros(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
+    if any(length < 0 for length in size):
+        raise ShapeError("zeros: Dimension size must be non-negative.", argument="size")
+    return contiguous(size, dtype)
+
+
+def _empty_strided(
+    size: Sequence[int], stride: Sequence[int], *, dtype: ScalarType | None = None, **options: Any
+) -> TensorMeta:
+    if len(size) != len(stride):
+        raise ShapeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
+            argument="stride",
+        )
+    if any(step < 0 for step in stride):
+        raise ShapeError(
+            f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}", argument="stride"
+        )
+    return TensorMeta(_checked(size), tuple(stride), dtype or get_default_dtype())
+
+
+def _full(size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
+    found = scalar_dtype(fill_value) if dtype is None else dtype
+    _check_fits(fill_value, found)
+    return contiguous(_checked(size), found)
+
+
+def _check_fits(value: Number, dtype: ScalarType, argument: str = "fill_value") -> None:
+    """Refuse a number that the dtype cannot hold, as torch's conversion of a scalar does."""
+    if isinstance(value, complex) and not dtype.is_complex and value.imag:
+        raise OperatorError(f"value cannot be converted to type {_C_TYPES.get(dtype.name, dtype.short)} without overflow", argument=argument)
+    if not dtype.is_integral or isinstance(value, complex):
+        return
+    bits = dtype.itemsize * 8
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.is_signed else (-((1 << bits) - 1), (1 << bits) - 1)
+    if not math.isfinite(value) or not low <= math.trunc(value) <= high:
+        raise OperatorError(
+            f"value cannot be converted to type {_C_TYPES.get(dtype.name, dtype.short)} without overflow",
+            argument=argument,
+        )
+
+
+_C_TYPES: Final = {
+    "Byte": "uint8_t",
+    "Char": "int8_t",
+    "Short": "int16_t",
+    "Int": "int",
+    "Long": "int64_t",
+    "Float": "float",
+    "Double": "double",
+    "Half": "at::Half",
+    "Bool": "bool",
+    "BFloat16": "at::BFloat16",
+}
+
+
+def arange_length(start: Number, end: Number, step: Number) -> int:
+    """Give the number of elements of ``arange``; raise torch's errors for ranges that have none.
+
+    >>> arange_length(0, 5, 2)
+    3
+    """
+    assert not isinstance(start, complex)  # noqa: S101  # narrows the type; torch refuses complex ranges before
+    assert not isinstance(end, complex)  # noqa: S101
+    assert not isinstance(step, complex)  # noqa: S101
+    if step == 0:
+        raise OperatorError("step must be nonzero", argument="step")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise OperatorError(f"unsupported range: {start} -> {end}", argument="end")
+    if (end < start) if step > 0 else (end > start):
+        raise OperatorError("upper bound and lower bound inconsistent with step sign", argument="end")
+    if all(isinstance(value, int) for value in (start, end, step)):
+        return int(-((start - end) // step))
+    return math.ceil((end - start) / step)
+
+
+def _arange_from(
+    start: Number, end: Number, step: Number = 1, *, dtype: ScalarType | None = None, **options: Any
+) -> TensorMeta:
+    if dtype is None:
+        dtype = int64 if all(isinstance(value, int) for value in (start, end, step)) else get_default_dtype()
+    if dtype.is_integral:
+        start, end, step = (int(value) if not isinstance(value, complex) else value for value in (start, end, step))
+    return contiguous((arange_length(start, end, step),), dtype)
+
+
+def _arange(end: Number, *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
+    return _arange_from(0, end, dtype=dtype)
+
+
+def _linspace(
+    start: Number, end: Number, steps: int, *, dtype: ScalarType | None = None, **options: Any
+) -> TensorMeta:
+    if steps < 0:
+        raise OperatorError("number of steps must be non-negative", argument="steps")
+    if dtype is None:
+        dtype = get_default_dtype()
+        if isinstance(start, complex) or isinstance(end, complex):
+            dtype = dtype.to_complex()
+    return contiguous((steps,), dtype)
+
+
+def _eye(n: int, m: int | None = None, *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
+    for name, value in (("n", n), ("m", m)):
+        if value is not None and value < 0:
+            raise OperatorError(f"{name} must be greater or equal to 0, got {value}", argument=name)
+    return contiguous((n, n if m is None else m), dtype)
+
+
+def _scalar_tensor(s: Number, *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
+    return contiguous((), dtype)
+
+
+def _like(
+    self: TensorMeta, *args: Any, dtype: ScalarType | None = None, memory_format: int | None = None, **options: Any
+) -> TensorMeta:
+    return formatted(self, dtype, memory_format)
+
+
+def _full_like(
+    self: TensorMeta,
+    fill_value: Number,
+    *,
+    dtype: ScalarType | None = None,
+    memory_format: int | None = None,
+    **options: Any,
+) -> TensorMeta:
+    _check_fits(fill_value, self.dtype if dtype is None else dtype)
+    return formatted(self, dtype, memory_format)
+
+
+def _new(self: TensorMeta, size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
+    return contiguous(_checked(size), self.dtype if dtype is None else dtype)
+
+
+def _new_zeros(self: TensorMeta, size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
+    return _zeros(size, dtype=self.dtype if dtype is None else dtype)
+
+
+def _new_full(
+    self: TensorMeta, size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None = None, **options: Any
+) -> TensorMeta:
+    found = self.dtype if dtype is None else dtype
+    _check_fits(fill_value, found)
+    return contiguous(_checked(size), found)
+
+
+def _new_empty_strided(
+    self: TensorMeta, size: Sequence[int], stride: Sequence[int], *, dtype: ScalarType | None = None, **options: Any
+) -> TensorMeta:
+    return _empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype)
+
+
+def _triangle(name: str) -> Callable[..., TensorMeta]:
+    def rule(self: TensorMeta, diagonal: int = 0) -> TensorMeta:
+        if self.ndim < 2:
+            raise ShapeError(f"{name}: input tensor must have at least 2 dimensions", argument="self")
+        return contiguous(self.shape, self.dtype)
+
+    return rule
+
+
+def _fill(self: TensorMeta, value: TensorMeta | Number) -> TensorMeta:
+    if isinstance(value, TensorMeta):
+        if value.shape:
+            raise ShapeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.",
+                argument="value",
+            )
+    else:
+        _check_fits(value, self.dtype, "value")
+    return preserved(self)
+
+
+def _fill_inplace(self: TensorMeta, value: TensorMeta | Number) -> TensorMeta:
+    _fill(self, value)
+    return self
+
+
+def _check_real(label: str, dtype: ScalarType) -> None:
+    if not dtype.is_differentiable:
+        raise UnsupportedError(f"\"{label}\" not implemented for '{dtype.name}'")
+
+
+def _random(label: str) -> Callable[..., TensorMeta]:
+    def rule(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
+        meta = contiguous(_checked(size), dtype)
+        _check_real(label, meta.dtype)
+        return meta
+
+    return rule
+
+
+def _check_range(low: int, high: int | None) -> None:
+    if high is not None and low >= high:
+        raise OperatorError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}", argument="high"
+        )
+
+
+def _randint(high: int, size: Sequence[int], *, dtype: ScalarType | None = int64, **options: Any) -> TensorMeta:
+    return _randint_low(0, high, size, dtype=dtype)
+
+
+def _randint_low(
+    low: int, high: int, size: Sequence[int], *, dtype: ScalarType | None = int64, **options: Any
+) -> TensorMeta:
+    meta = contiguous(_checked(size), dtype)
+    _check_range(low, high)
+    return meta
+
+
+def _randperm(n: int, *, dtype: ScalarType | None = int64, **options: Any) -> TensorMeta:
+    return contiguous(_checked((n,)), int64 if dtype is None else dtype)
+
+
+def _random_like(label: str) -> Callable[..., TensorMeta]:
+    def rule(self: TensorMeta, **options: Any) -> TensorMeta:
+        options.pop("generator", None)
+        meta = _like(self, **options)
+        _check_real(label, meta.dtype)
+        return meta
+
+    return rule
+
+
+def _randint_like(self: TensorMeta, *bounds: int, **options: Any) -> TensorMeta:
+    options.pop("generator", None)
+    low, high = (0, *bounds) if len(bounds) == 1 else bounds
+    _check_range(low, high)
+    return _like(self, **options)
+
+
+def _uniform_inplace(self: TensorMeta, from_: float = 0.0, to: float = 1.0, **options: Any) -> TensorMeta:
+    from_ = options.get("from", from_)
+    _check_real("check_uniform_bounds", self.dtype)
+    if from_ > to:
+        raise OperatorError(
+            f"uniform_ expects to return a [from, to) range, but found from={from_:g} > to={to:g}", argument="from"
+        )
+    return self
+
+
+def _normal_inplace(self: TensorMeta, mean: float = 0.0, std: float = 1.0, **options: Any) -> TensorMeta:
+    if std < 0:
+        raise OperatorError(f"normal expects std >= 0.0, but found std {std:g}", argument="std")
+    _check_real("normal_kernel_cpu", self.dtype)
+    return self
+
+
+def _exponential_inplace(self: TensorMeta, lambd: float = 1.0, **options: Any) -> TensorMeta:
+    if lambd <= 0:
+        raise OperatorError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}", argument="lambd")
+    _check_real("exponential_cpu", self.dtype)
+    return self
+
+
+def _bernoulli_inplace(self: TensorMeta, p: TensorMeta | float = 0.5, **options: Any) -> TensorMeta:
+    if isinstance(p, TensorMeta):
+        if not p.dtype.is_floating_point:
+            raise OperatorError(
+                f"expected probabilities tensor to have floating type, got {p.dtype.name}", argument="p"
+            )
+    elif not 0 <= p <= 1:
+        raise OperatorError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}", argument="p")
+    return self
+
+
+def _bernoulli(self: TensorMeta, p: float | None = None, **options: Any) -> TensorMeta:
+    if p is not None:
+        _bernoulli_inplace(self, p)
+    else:
+        _check_real("bernoulli_tensor_cpu_self_", self.dtype)
+    return preserved(self) if p is None else contiguous(self.shape, self.dtype)
+
+
+def _random_inplace(self: TensorMeta, *bounds: int | None, **options: Any) -> TensorMeta:
+    if len(bounds) == 2:
+        low, high = bounds
+        _check_range(low or 0, high)
+    elif len(bounds) == 1:
+        _check_range(0, bounds[0])
+    return self
+
+
+def _native_dropout(input: TensorMeta, p: float, train: bool | None) -> tuple[TensorMeta, TensorMeta]:  # noqa: A002
+    if input.numel == 0:
+        return input, preserved(input)
+    if train is False:
+        return preserved(input), preserved(input, bool_)
+    return elementwise(input, 1.0), preserved(input, bool_)
+
+
+_INPLACE: Final[dict[str, Callable[..., Any]]] = {
+    "fill_.Scalar": _fill_inplace,
+    "fill_.Tensor": _fill_inplace,
+    "zero_": lambda self: self,
+    "uniform_": _uniform_inplace,
+    "normal_": _normal_inplace,
+    "exponential_": _exponential_inplace,
+    "bernoulli_.float": _bernoulli_inplace,
+    "bernoulli_.Tensor": _bernoulli_inplace,
+    "random_": _random_inplace,
+    "random_.to": _random_inplace,
+    "random_.from": _random_inplace,
+}
+
+RULES: Final[dict[str, Callable[..., Any]]] = _INPLACE | {
+    "empty.memory_format": _empty,
+    "empty_strided": _empty_strided,
+    "full": _full,
+    "zeros": _zeros,
+    "ones": _empty,
+    "arange": _arange,
+    "arange.start": _arange_from,
+    "arange.start_step": _arange_from,
+    "linspace": _linspace,
+    "eye": _eye,
+    "eye.m": _eye,
+    "scalar_tensor": _scalar_tensor,
+    "empty_like": _like,
+    "zeros_like": _like,
+    "ones_like": _like,
+    "full_like": _full_like,
+    "new_empty": _new,
+    "new_empty_strided": _new_empty_strided,
+    "new_full": _new_full,
+    "new_zeros": _new_zeros,
+    "new_ones": _new,
+    "tril": _triangle("tril"),
+    "triu": _triangle("triu"),
+    "fill.Scalar": _fill,
+    "fill.Tensor": _fill,
+    "rand": _random("check_uniform_bounds"),
+    "rand.generator": _random("check_uniform_bounds"),
+    "randn": _random("normal_kernel_cpu"),
+    "randn.generator": _random("normal_kernel_cpu"),
+    "randint": _randint,
+    "randint.generator": _randint,
+    "randint.low": _randint_low,
+    "randint.low_generator": _randint_low,
+    "randperm": _randperm,
+    "randperm.generator": _randperm,
+    "rand_like": _random_like("check_uniform_bounds"),
+    "rand_like.generator": _random_like("check_uniform_bounds"),
+    "randn_like": _random_like("normal_kernel_cpu"),
+    "randn_like.generator": _random_like("normal_kernel_cpu"),
+    "randint_like": _randint_like,
+    "randint_like.generator": _randint_like,
+    "randint_like.low_dtype": _randint_like,
+    "randint_like.low_generator_dtype": _randint_like,
+    "bernoulli": _bernoulli,
+    "bernoulli.p": _bernoulli,
+    "native_dropout": _native_dropout,
+}

@@ -1,0 +1,302 @@
+"""Shape rules of reductions and scans. Their results are always row-major."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_aten.dtypes import ScalarType, bool_, int64, uint8
+from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError, UnsupportedError
+from dispatch_aten.promotion import Promotion, computation_type
+
+from .dims import reduced_shape, wrap_dim, wrap_dims
+from .meta import TensorMeta, contiguous
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["RULES"]
+
+
+
+def _reduce(self: TensorMeta, dim: int | Sequence[int] | None, keepdim: bool, dtype: ScalarType) -> TensorMeta:
+    return contiguous(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), dtype)
+
+
+def _accumulated(self: TensorMeta, dtype: ScalarType | None) -> ScalarType:
+    return computation_type(Promotion.INT_TO_LONG, self.dtype) if dtype is None else dtype
+
+
+def _sum(
+    self: TensorMeta,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: ScalarType | None = None,
+) -> TensorMeta:
+    return _reduce(self, dim, keepdim, _accumulated(self, dtype))
+
+
+def _mean(
+    self: TensorMeta,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: ScalarType | None = None,
+) -> TensorMeta:
+    found = self.dtype if dtype is None else dtype
+    if not found.is_differentiable:
+        which = "Input" if dtype is None else "Optional"
+        raise DtypeError(
+            f"mean(): could not infer output dtype. {which} dtype must be either a floating point or complex dtype. "
+            f"Got: {found.name}",
+            argument="self" if dtype is None else "dtype",
+        )
+    return _reduce(self, dim, keepdim, found)
+
+
+def _check_not_empty(name: str, self: TensorMeta, dims: Sequence[int], unit: str = "(): ") -> None:
+    """Refuse to reduce dimensions of size 0 with an operation that has no identity."""
+    for dim in dims:
+        if self.shape and self.shape[dim] == 0:
+            raise DimensionError(f"{name}{unit}Expected reduction dim {dim} to have non-zero size.", argument="dim")
+
+
+_UNSPECIFIED: Final = "{}(): Expected reduction dim to be specified for input.numel() == 0."
+
+
+def _extremum(name: str, label: str) -> Callable[..., TensorMeta]:
+    def rule(self: TensorMeta, dim: int | Sequence[int] = (), keepdim: bool = False) -> TensorMeta:
+        dims = wrap_dims(dim, self.ndim)
+        if self.numel == 0:
+            if isinstance(dim, (tuple, list)) and not dim:
+                raise OperatorError(
+                    _UNSPECIFIED.format(name) + " Specify the reduction dim with the 'dim' argument.", argument="dim"
+                )
+            _check_not_empty(name, self, (dim,) if isinstance(dim, int) else dim)
+        if self.dtype.is_complex:
+            raise UnsupportedError(f"\"{label}\" not implemented for '{self.dtype.name}'")
+        return _reduce(self, dims, keepdim, self.dtype) if dims else contiguous(self.shape, self.dtype)
+
+    return rule
+
+
+def _extremum_of_all(name: str) -> Callable[..., TensorMeta]:
+    def rule(self: TensorMeta) -> TensorMeta:
+        if self.numel == 0:
+            raise OperatorError(
+                _UNSPECIFIED.format(name) + " Specify the reduction dim with the 'dim' argument.", argument="self"
+            )
+        if self.dtype.is_complex:
+            raise UnsupportedError(f"\"{name}_all\" not implemented for '{self.dtype.name}'")
+        return contiguous((), self.dtype)
+
+    return rule
+
+
+def _extremum_with_indices(name: str) -> Callable[..., tuple[TensorMeta, TensorMeta]]:
+    def rule(self: TensorMeta, dim: int, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
+        dim = wrap_dim(dim, self.ndim)
+        _check_not_empty(name, self, (dim,))
+        if self.dtype.is_complex:
+            raise DtypeError(f"{name}(): does not support complex input", argument="self")
+        return _reduce(self, dim, keepdim, self.dtype), _reduce(self, dim, keepdim, int64)
+
+    return rule
+
+
+def _arg_extremum(name: str) -> Callable[..., TensorMeta]:
+    def rule(self: TensorMeta, dim: int | None = None, keepdim: bool = False) -> TensorMeta:
+        for refused, kind in ((self.dtype.is_complex, "complex"), (self.dtype == bool_, "bool")):
+            if refused:
+                raise DtypeError(f"{name}(): does not support {kind} input", argument="self")
+        if dim is not None:
+            _check_not_empty(name, self, (wrap_dim(dim, self.ndim),))
+        elif self.numel == 0:
+            raise DimensionError(_UNSPECIFIED.format(name), argument="dim")
+        return _reduce(self, dim, keepdim, int64)
+
+    return rule
+
+
+def _any(self: TensorMeta, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> TensorMeta:
+    # An empty list of dimensions reduces nothing here, unlike in sum.
+    dims = wrap_dims(dim, self.ndim, all_if_empty=False)
+    return contiguous(reduced_shape(self.shape, dims, keepdim), uint8 if self.dtype == uint8 else bool_)
+
+
+def _check_var(self: TensorMeta) -> ScalarType:
+    if not self.dtype.is_differentiable:
+        raise DtypeError("std and var only support floating point and complex dtypes", argument="self")
+    return self.dtype.to_real()
+
+
+def _var(self: TensorMeta, unbiased: bool = True) -> TensorMeta:
+    return contiguous((), _check_var(self))
+
+
+def _var_dim(
+    self: TensorMeta, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
+) -> TensorMeta:
+    return _reduce(self, dim, keepdim, _check_var(self))
+
+
+def _var_correction(
+    self: TensorMeta,
+    dim: int | Sequence[int] | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> TensorMeta:
+    return _reduce(self, dim, keepdim, _check_var(self))
+
+
+def _with_mean(rule: Callable[..., TensorMeta]) -> Callable[..., tuple[TensorMeta, TensorMeta]]:
+    def both(self: TensorMeta, *args: Any, **kwargs: Any) -> tuple[TensorMeta, TensorMeta]:
+        try:
+            var = rule(self, *args, **kwargs)
+        except DtypeError:
+            raise DtypeError("var_mean only support floating point and complex dtypes", argument="self") from None
+        return var, var.with_dtype(self.dtype)
+
+    return both
+
+
+def _vector_norm(
+    self: TensorMeta,
+    ord: float = 2,  # noqa: A002  # torch's name
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: ScalarType | None = None,
+) -> TensorMeta:
+    if not self.dtype.is_differentiable:
+        raise DtypeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {self.dtype.name}",
+            argument="self",
+        )
+    if dtype is not None and (not dtype.is_differentiable or self.dtype.is_complex != dtype.is_complex):
+        raise DtypeError(f"linalg.vector_norm: dtype {dtype.name} does not fit the input {self.dtype.name}", argument="dtype")
+    dims = wrap_dims(dim, self.ndim)
+    if self.numel == 0 and (ord < 0 or ord == float("inf")):
+        if not dims or all(self.shape[each] for each in dims):
+            return _reduce(self, dims, keepdim, (dtype or self.dtype).to_real())
+        raise OperatorError(
+            f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the operation does not "
+            "have an identity",
+            argument="self",
+        )
+    return _reduce(self, dims, keepdim, (dtype or self.dtype).to_real())
+
+
+def _norm(
+    self: TensorMeta,
+    p: float | None = 2,
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: ScalarType | None = None,
+) -> TensorMeta:
+    if not self.dtype.is_differentiable:
+        raise DtypeError(
+            f"norm(): input dtype should be either floating point or complex. Got {self.dtype.name} instead.",
+            argument="self",
+        )
+    return _vector_norm(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
+
+
+def _logsumexp(self: TensorMeta, dim: int | Sequence[int], keepdim: bool = False) -> TensorMeta:
+    return _reduce(self, dim, keepdim, computation_type(Promotion.INT_TO_FLOAT, self.dtype))
+
+
+def _count_nonzero(self: TensorMeta, dim: int | Sequence[int] | None = None) -> TensorMeta:
+    return _reduce(self, dim, False, int64)
+
+
+def _aminmax(self: TensorMeta, *, dim: int | None = None, keepdim: bool = False) -> tuple[TensorMeta, TensorMeta]:
+    if dim is None and self.numel == 0:
+        raise OperatorError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.",
+            argument="self",
+        )
+    if dim is not None:
+        dim = wrap_dim(dim, self.ndim)
+        _check_not_empty("aminmax", self, (dim,), ": ")
+    if self.dtype.is_complex:
+        raise UnsupportedError(f"\"aminmax_cpu\" not implemented for '{self.dtype.name}'")
+    found = _reduce(self, dim, keepdim, self.dtype)
+    return found, found
+
+
+def _scan(self: TensorMeta, dim: int, *, dtype: ScalarType | None = None) -> TensorMeta:
+    wrap_dim(dim, self.ndim)
+    return contiguous(self.shape, _accumulated(self, dtype))
+
+
+def _scan_inplace(self: TensorMeta, dim: int, *, dtype: ScalarType | None = None) -> TensorMeta:
+    if dtype is not None and dtype != self.dtype:
+        raise DtypeError(
+            f"Provided dtype must match self's dtype in an in-place call: {dtype.name} != {self.dtype.name}",
+            argument="dtype",
+        )
+    wrap_dim(dim, self.ndim)
+    return self
+
+
+def _sum_to_size(self: TensorMeta, size: Sequence[int]) -> TensorMeta:
+    size = tuple(size)
+    fits = len(size) <= self.ndim and all(
+        wanted in (1, have) for wanted, have in zip(reversed(size), reversed(self.shape), strict=False)
+    )
+    if not fits:
+        raise ShapeError(f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}.", argument="size")
+    return self if size == self.shape else contiguous(size, _accumulated(self, None))
+
+
+_NAMED: Final[dict[str, Callable[..., Any]]] = {
+    "amax": _extremum("amax", "max_values_cpu"),
+    "amin": _extremum("amin", "min_values_cpu"),
+    "max": _extremum_of_all("max"),
+    "min": _extremum_of_all("min"),
+    "max.dim": _extremum_with_indices("max"),
+    "min.dim": _extremum_with_indices("min"),
+    "argmax": _arg_extremum("argmax"),
+    "argmin": _arg_extremum("argmin"),
+}
+
+RULES: Final[dict[str, Callable[..., Any]]] = _NAMED | {
+    "sum": _sum,
+    "sum.dim_IntList": _sum,
+    "prod": _sum,
+    "prod.dim_int": _sum,
+    "mean": _mean,
+    "mean.dim": _mean,
+    "any": _any,
+    "any.dim": _any,
+    "any.dims": _any,
+    "all": _any,
+    "all.dim": _any,
+    "all.dims": _any,
+    "var": _var,
+    "var.dim": _var_dim,
+    "var.correction": _var_correction,
+    "std": _var,
+    "std.dim": _var_dim,
+    "std.correction": _var_correction,
+    "var_mean": _with_mean(_var),
+    "var_mean.dim": _with_mean(_var_dim),
+    "var_mean.correction": _with_mean(_var_correction),
+    "norm.Scalar": _norm,
+    "norm.ScalarOpt_dim": _norm,
+    "norm.ScalarOpt_dtype": _norm,
+    "norm.ScalarOpt_dim_dtype": _norm,
+    "linalg_vector_norm": _vector_norm,
+    "logsumexp": _logsumexp,
+    "count_nonzero": _count_nonzero,
+    "count_nonzero.dim_IntList": _count_nonzero,
+    "aminmax": _aminmax,
+    "cumsum": _scan,
+    "cumprod": _scan,
+    "cumsum_": _scan_inplace,
+    "cumprod_": _scan_inplace,
+    "sum_to_size": _sum_to_size,
+}
