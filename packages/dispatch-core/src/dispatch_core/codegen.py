@@ -1,9 +1,9 @@
 """Calls and kernels as generated Python functions, specialised to one operator's schema.
 
 Note [What the generated code may assume]
-    A callable reads the `_dispatch_mask` of its tensor arguments without looking first: where one has none, it falls to the
-    raw-array path, and where a type is unknown there too, to `interpret`, which finds the backend or the fault. That
-    path runs after the ``except`` block is left, so that no kernel's error is chained to the failed look.
+    A callable ors the masks of its tensor arguments, or of raw arrays' types, without looking first. Where one is neither,
+    `interpret` takes the call over, and finds the backend of a new type, or the fault; the ``except`` block is left
+    before that, so that no kernel's error is chained to the failed look.
     An argument that is its own default, by identity, needs no check.
 
 `interpret` says in plain code what every function made here means.
@@ -131,15 +131,16 @@ def backend_runner(
 def call_source(plan: Plan) -> str:
     """Return the source of the function that a user's call runs."""
     lines = [f"def __call({_signature(plan)}):"]
-    if any(parameter.tensors for parameter in plan.parameters):
-        lines += ["    try:"]
-        lines += [f"        {line}" for line in _mask_lines(plan, lambda name: f"{name}._dispatch_mask")]
-        lines += ["    except (AttributeError, TypeError):", "        __m = -1"]
-        # Raw arrays: the type tells the key. The look-up fails for what is no array, and for types not seen before.
-        lines += ["    if __m < 0:", "        try:"]
-        lines += [f"            {line}" for line in _mask_lines(plan, lambda name: f"__types[type({name})]")]
-        lines += ["        except (KeyError, TypeError):", "            __m = -1", "        if __m < 0:"]
-        lines += [f"            return __interpret({_arguments_as_given(plan)})"]
+    first = next((parameter for parameter in plan.parameters if parameter.tensors), None)
+    if first is not None:
+        wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask")
+        raw = _mask_lines(plan, lambda name: f"__types[type({name})]")
+        if first.tensors == "tensor":
+            # Its first tensor tells a raw call from a wrapped one, for less than a failed look at an attribute costs.
+            lines += [f"    if type({first.name}) not in __types:", *_attempt(wrapped), "    else:", *_attempt(raw)]
+        else:
+            lines += ["    if True:", *_attempt(wrapped), "    if __m < 0:", *_attempt(raw)]
+        lines += ["    if __m < 0:", f"        return __interpret({_arguments_as_given(plan)})"]
     else:
         lines += ["    __m = 0"]
     lines += _check_lines(plan)
@@ -157,6 +158,16 @@ def call_source(plan: Plan) -> str:
         f"    return __r({_values(plan)})",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _attempt(lines: list[str]) -> list[str]:
+    """Return the lines that find ``__m``, with -1 where an argument is not what they expect."""
+    return [
+        "        try:",
+        *(f"            {line}" for line in lines),
+        "        except (AttributeError, KeyError, TypeError):",
+        "            __m = -1",
+    ]
 
 
 def _redispatch_source(plan: Plan) -> str:

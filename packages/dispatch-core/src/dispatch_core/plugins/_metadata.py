@@ -108,6 +108,14 @@ def scan() -> Scan:
     return Scan(tuple(sorted(claims, key=_order)), tuple(problems))
 
 
+def distribution_of_module(top_level: str) -> tuple[str, str]:
+    """Return name and version of the distribution that installed an import package, or two empty strings."""
+    import importlib_metadata
+
+    owners = importlib_metadata.packages_distributions().get(top_level)
+    return (owners[0], importlib_metadata.version(owners[0])) if owners else ("", "")
+
+
 def core_version() -> str:
     """Return the version of the installed dispatch-core; of a source tree that was never installed, the package's own."""
     import importlib_metadata
