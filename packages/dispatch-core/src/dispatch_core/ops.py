@@ -117,12 +117,10 @@ class OpOverloadPacket:
         self._cache: dict[Any, OpOverload] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
-            found = self._cache[_types(args, kwargs)]
-        except KeyError:
-            found = None
+        # The types alone are the quick key; only calls without keywords and lists are stored under it.
+        found = self._cache.get(tuple(map(type, args))) if not kwargs else None
         if found is None:
-            found = self.resolve(args, kwargs)
+            found = self._cache.get(_types(args, kwargs)) or self.resolve(args, kwargs)
         return found(*args, **kwargs)
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
