@@ -122,7 +122,7 @@ def _numpy_item(value: object) -> object:
     """Return what a NumPy scalar holds, as a Python object; None for anything else, arrays included."""
     # By name, because the core does not import NumPy.
     if any(base.__name__ == "generic" and base.__module__ == "numpy" for base in type(value).__mro__):
-        return value.item()  # type: ignore[attr-defined,no-any-return]  # numpy.generic has it
+        return value.item()  # type: ignore[attr-defined]  # numpy.generic has it
     return None
 
 
