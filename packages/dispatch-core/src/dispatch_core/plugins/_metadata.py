@@ -134,7 +134,7 @@ def _order(claim: Claim) -> tuple[str, str, str]:
 
 def _describe(found: Any) -> Distribution:
     metadata = found.metadata
-    name, version = metadata["Name"], metadata["Version"]
+    name, version = metadata.get("Name"), metadata.get("Version")
     if not name or not version:
         raise ValueError("its metadata has no name or no version")
     requires: Iterable[str] = found.requires or ()
