@@ -1,0 +1,80 @@
+"""What one call costs, against torch on one thread: ``python benchmarks/bench_calls.py``."""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+import torchlike
+from harness import Measure, report, run
+
+import dispatch_core as dc
+
+
+def _measures() -> list[Measure]:
+    ours = dc.Library("bench", "DEF")
+    theirs = torch.library.Library("bench", "DEF")
+    for library in (ours, theirs):
+        library.define("noop(Tensor a, Tensor b) -> Tensor")
+        library.define("layer(Tensor a, Tensor b) -> Tensor")
+        library.define(f"wide({', '.join(f'Tensor t{i}' for i in range(10))}) -> (Tensor, Tensor, Tensor)")
+        library.impl("noop", lambda a, b: a, "CPU")
+        library.impl("wide", lambda *tensors: tensors[:3], "CPU")
+    ours.impl("layer", lambda a, b: a, "CompositeImplicitAutograd")
+    custom = torch.library.custom_op("bench::custom", lambda a, b: a.clone(), mutates_args=(), schema="(Tensor a, Tensor b) -> Tensor")
+
+    a, t = torchlike.ones(1), torch.ones(1)
+    raw = np.ones(1, np.float32)
+    grad_a, grad_t = torchlike.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    meta_a, meta_t = torchlike.ones(1, device="meta"), torch.ones(1, device="meta")
+    ours_noop, torch_noop = dc.ops.bench.noop.default, torch.ops.bench.noop.default
+    layer = dc.ops.bench.layer.default
+    wide, torch_wide = dc.ops.bench.wide.default, torch.ops.bench.wide.default
+    add = dc.ops.aten.add.Tensor
+    ten_a, ten_t = [a] * 10, [t] * 10
+
+    def our_guard() -> None:
+        with torchlike.no_grad():
+            pass
+
+    def torch_guard() -> None:
+        with torch.no_grad():
+            pass
+
+    def our_mask() -> None:
+        with dc.exclude_keys("Tracer"):
+            pass
+
+    return [
+        Measure("no-op kernel under CPU / torch.library op", lambda: ours_noop(a, a), lambda: torch_noop(t, t), 0.18),
+        Measure("no-op kernel under CPU / custom_op", lambda: ours_noop(a, a), lambda: custom(t, t), 0.03),
+        Measure("no-op layer kernel / torch.library op", lambda: layer(a, a), lambda: torch_noop(t, t)),
+        Measure("10 tensors, 3 results / torch.library op", lambda: wide(*ten_a), lambda: torch_wide(*ten_t), 0.35),
+        Measure("add, 1 element, cpu", lambda: torchlike.add(a, a), lambda: torch.add(t, t), 0.70),
+        Measure("add on raw NumPy arrays", lambda: add(raw, raw), lambda: torch.add(t, t), 0.70),
+        Measure("a + b", lambda: a + a, lambda: t + t),
+        Measure("a + 1", lambda: a + 1, lambda: t + 1),
+        Measure("add(alpha=2)", lambda: torchlike.add(a, a, alpha=2), lambda: torch.add(t, t, alpha=2), 0.95),
+        Measure("add, input requires grad", lambda: torchlike.add(grad_a, a), lambda: torch.add(grad_t, t), 0.65),
+        Measure("add on meta", lambda: torchlike.add(meta_a, meta_a), lambda: torch.add(meta_t, meta_t), 0.02),
+        Measure("no_grad, enter and leave", our_guard, torch_guard, 0.45),
+        Measure("exclude_keys / no_grad", our_mask, torch_guard, 0.45),
+    ]
+
+
+def main() -> None:
+    """Print the table and, where asked, write it as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="also write the rows to this file")
+    parser.add_argument("--repeats", type=int, default=15)
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    print(report(run(_measures(), repeats=arguments.repeats), arguments.json))
+
+
+if __name__ == "__main__":
+    main()

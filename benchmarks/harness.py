@@ -1,0 +1,82 @@
+"""Compare calls within one process: interleaved samples, minima and medians, ratios instead of times.
+
+These figures carry over between machines only as ratios, so every measure has a reference that runs beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import timeit
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One row: what is measured, against what, and the ratio that it should stay under, if one is set."""
+
+    name: str
+    ours: Callable[[], object]
+    reference: Callable[[], object]
+    goal: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The outcome of a measure; times in nanoseconds a call."""
+
+    name: str
+    ours: float
+    reference: float
+    ratio: float
+    median_ratio: float
+    goal: float | None
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the goal is reached."""
+        return "" if self.goal is None else "ok" if self.ratio <= self.goal else "missed"
+
+
+def _loops(call: Callable[[], object], seconds: float) -> int:
+    """Return how many calls fill a sample of about ``seconds``."""
+    count, took = timeit.Timer(call).autorange()
+    return max(1, int(count * seconds / took))
+
+
+def run(measures: Sequence[Measure], *, repeats: int = 15, seconds: float = 0.02) -> list[Row]:
+    """Time every measure and its reference in turn, ``repeats`` times over, and return one row each."""
+    timers = []
+    for measure in measures:
+        for call in (measure.ours, measure.reference):
+            call()
+            timers.append((timeit.Timer(call), _loops(call, seconds)))
+    samples: list[list[float]] = [[] for _ in timers]
+    for _ in range(repeats):
+        for (timer, loops), found in zip(timers, samples, strict=True):
+            found.append(timer.timeit(loops) / loops * 1e9)
+    rows = []
+    for index, measure in enumerate(measures):
+        ours, reference = samples[2 * index], samples[2 * index + 1]
+        ratio = min(ours) / min(reference)
+        median = statistics.median(ours) / statistics.median(reference)
+        rows.append(Row(measure.name, min(ours), min(reference), ratio, median, measure.goal))
+    return rows
+
+
+def report(rows: Sequence[Row], path: Path | None = None) -> str:
+    """Return the rows as a table, and write them as JSON to ``path``."""
+    width = max(len(row.name) for row in rows)
+    lines = [f"{'measure':<{width}} {'ours ns':>10} {'torch ns':>10} {'ratio':>7} {'median':>7} {'at most':>8}"]
+    for row in rows:
+        goal = "" if row.goal is None else f"{row.goal:.2f}"
+        lines.append(
+            f"{row.name:<{width}} {row.ours:>10.0f} {row.reference:>10.0f} {row.ratio:>7.3f} {row.median_ratio:>7.3f}"
+            f" {goal:>8} {row.verdict}".rstrip()
+        )
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8")
+    return "\n".join(lines)
