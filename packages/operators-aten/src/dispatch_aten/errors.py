@@ -16,6 +16,7 @@ __all__ = [
     "ArgumentTypeError",
     "ArgumentValueError",
     "AtenError",
+    "DataDependentShapeError",
     "DimensionError",
     "DtypeError",
     "MetaDataError",
@@ -88,3 +89,7 @@ class UnsupportedError(AtenError, NotImplementedError):
 
 class MetaDataError(UnsupportedError):
     """The values of a meta tensor were asked for; it has none."""
+
+
+class DataDependentShapeError(UnsupportedError):
+    """A result's shape depends on values, so that no shape rule can tell it."""

@@ -1,0 +1,120 @@
+"""Shape rules of operators on lists of tensors, and of those that repeat or reorder elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_aten.errors import ArgumentValueError, OperatorError, ShapeError
+from dispatch_aten.promotion import result_type
+
+from .dims import wrap_dim, wrap_dims
+from .layout import broadcast_shapes, preserved
+from .meta import TensorMeta, channels_last_strides, contiguous, is_channels_last
+from .view import RULES as VIEW_RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["RULES"]
+
+
+def _cat(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
+    if not tensors:
+        raise ArgumentValueError("torch.cat(): expected a non-empty list of Tensors", argument="tensors")
+    for place, tensor in enumerate(tensors):
+        if not tensor.shape:
+            raise ShapeError(
+                f"zero-dimensional tensor (at position {place}) cannot be concatenated", argument=f"tensors[{place}]"
+            )
+    dtype = result_type(*tensors)
+    # A tensor of shape [0] may stand among tensors of any shape; torch has kept that from its early days.
+    counted = [(place, tensor) for place, tensor in enumerate(tensors) if tensor.shape != (0,)]
+    if not counted:
+        wrap_dim(dim, 1)
+        return contiguous((0,), dtype)
+    first = counted[0][1]
+    dim = wrap_dim(dim, first.ndim)
+    for place, tensor in counted[1:]:
+        if tensor.ndim != first.ndim:
+            raise ShapeError(
+                f"Tensors must have same number of dimensions: got {first.ndim} and {tensor.ndim}",
+                argument=f"tensors[{place}]",
+            )
+        for each, (have, wanted) in enumerate(zip(tensor.shape, first.shape, strict=True)):
+            if each != dim and have != wanted:
+                raise ShapeError(
+                    f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size {have} "
+                    f"for tensor number {place} in the list.",
+                    argument=f"tensors[{place}]",
+                )
+    total = sum(tensor.shape[dim] for _, tensor in counted)
+    shape = (*first.shape[:dim], total, *first.shape[dim + 1 :])
+    if all(is_channels_last(each.shape, each.strides) and not each.is_contiguous for each in tensors):
+        return TensorMeta(shape, channels_last_strides(shape), dtype)
+    return contiguous(shape, dtype)
+
+
+def _stack(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
+    if not tensors:
+        raise OperatorError("stack expects a non-empty TensorList", argument="tensors")
+    first = tensors[0].shape
+    dim = wrap_dim(dim, len(first) + 1)
+    for place, tensor in enumerate(tensors):
+        if tensor.shape != first:
+            raise ShapeError(
+                f"stack expects each tensor to be equal size, but got {list(first)} at entry 0 and {list(tensor.shape)} "
+                f"at entry {place}",
+                argument=f"tensors[{place}]",
+            )
+    return contiguous((*first[:dim], len(tensors), *first[dim:]), result_type(*tensors))
+
+
+def _broadcast_tensors(tensors: Sequence[TensorMeta]) -> list[TensorMeta]:
+    shape = broadcast_shapes(*[tensor.shape for tensor in tensors], argument="tensors")
+    return [VIEW_RULES["expand"](tensor, shape) for tensor in tensors]
+
+
+def _repeat(self: TensorMeta, repeats: Sequence[int]) -> TensorMeta:
+    if len(repeats) < self.ndim:
+        raise ShapeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
+            argument="repeats",
+        )
+    padded = (1,) * (len(repeats) - self.ndim) + self.shape
+    shape = [size * times for size, times in zip(padded, repeats, strict=True)]
+    for size in shape:
+        if size < 0:
+            raise ShapeError(f"Trying to create tensor with negative dimension {size}: {shape}", argument="repeats")
+    return contiguous(shape, self.dtype)
+
+
+def _flip(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
+    wrap_dims(dims, self.ndim, argument="dims", all_if_empty=False)
+    return preserved(self)
+
+
+def _roll(self: TensorMeta, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> TensorMeta:
+    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    dims = (dims,) if isinstance(dims, int) else tuple(dims)
+    if not shifts:
+        raise OperatorError("`shifts` required", argument="shifts")
+    if not dims and len(shifts) == 1:
+        return contiguous(self.shape, self.dtype)
+    if len(shifts) != len(dims):
+        raise OperatorError(
+            f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}", argument="dims"
+        )
+    for dim in dims:
+        wrap_dim(dim, self.ndim, argument="dims")
+    return preserved(self) if len(dims) == 1 else contiguous(self.shape, self.dtype)
+
+
+RULES: Final[dict[str, Callable[..., Any]]] = {
+    "cat": _cat,
+    "concat": _cat,
+    "stack": _stack,
+    "broadcast_tensors": _broadcast_tensors,
+    "repeat": _repeat,
+    "flip": _flip,
+    "roll": _roll,
+}

@@ -1,0 +1,142 @@
+"""Shape rules of softmax and loss functions and their backward operators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_aten.dtypes import ScalarType, float16, float32, int64, uint8
+from dispatch_aten.errors import DtypeError, ShapeError, UnsupportedError
+
+from .dims import wrap_dim
+from .meta import TensorMeta, contiguous
+from .pointwise import elementwise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["RULES"]
+
+
+def _softmax(label: str) -> Callable[..., TensorMeta]:
+    def rule(self: TensorMeta, dim: int, half_to_float: bool) -> TensorMeta:
+        dim = wrap_dim(dim, self.ndim)
+        if half_to_float and self.dtype != float16:
+            raise DtypeError(
+                f"{label} with half to float conversion is not supported on CPU", argument="half_to_float"
+            )
+        if not self.dtype.is_floating_point:
+            kernel = label if label == "softmax" else "log_softmax"
+            place = "lastdim_kernel_impl" if dim == max(self.ndim - 1, 0) else "kernel_impl"
+            raise UnsupportedError(f"\"{kernel}_{place}\" not implemented for '{self.dtype.name}'")
+        return contiguous(self.shape, float32 if half_to_float else self.dtype)
+
+    return rule
+
+
+def _softmax_dtype(label: str) -> Callable[..., TensorMeta]:
+    kernel = _softmax(label)
+
+    def rule(self: TensorMeta, dim: int, dtype: ScalarType | None = None) -> TensorMeta:
+        return kernel(self if dtype is None else self.with_dtype(dtype), dim, False)
+
+    return rule
+
+
+def _softmax_backward(grad_output: TensorMeta, output: TensorMeta, dim: int, input_dtype: ScalarType) -> TensorMeta:
+    wrap_dim(dim, grad_output.ndim)
+    if grad_output.shape != output.shape:
+        raise ShapeError(
+            f"grad and output must have the same sizes, but got {list(grad_output.shape)} and {list(output.shape)}",
+            argument="output",
+        )
+    return contiguous(grad_output.shape, input_dtype)
+
+
+def _check_nll(self: TensorMeta, target: TensorMeta, weight: TensorMeta | None) -> None:
+    if not 1 <= self.ndim <= 2:
+        raise ShapeError("input tensor should be 1D or 2D", argument="self")
+    if target.ndim > 1:
+        raise ShapeError("0D or 1D target tensor expected, multi-target not supported", argument="target")
+    if self.ndim == 1 and target.ndim == 1 and target.shape[0] != 1:
+        raise ShapeError(
+            "For 1D input, 1D target must have size 1, but got target size: " + str(target.shape[0]), argument="target"
+        )
+    if self.ndim == 2 and self.shape[0] != (target.shape[0] if target.shape else 1):
+        raise ShapeError(
+            f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})", argument="target"
+        )
+    classes = self.shape[-1]
+    if weight is not None and (weight.ndim != 1 or weight.numel != classes):
+        raise ShapeError(
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"shape: {list(weight.shape)}",
+            argument="weight",
+        )
+    if target.dtype not in (int64, uint8):
+        raise DtypeError(f"expected target dtype to be Long or Byte, but got {target.dtype.name}", argument="target")
+    if not self.dtype.is_floating_point:
+        raise UnsupportedError(f"\"nll_loss_out_frame\" not implemented for '{self.dtype.name}'")
+
+
+def _nll_loss_forward(
+    self: TensorMeta, target: TensorMeta, weight: TensorMeta | None, reduction: int, ignore_index: int
+) -> tuple[TensorMeta, TensorMeta]:
+    _check_nll(self, target, weight)
+    kept = reduction == 0 and self.ndim == 2
+    return contiguous((self.shape[0],) if kept else (), self.dtype), contiguous((), self.dtype)
+
+
+def _nll_loss_backward(
+    grad_output: TensorMeta,
+    self: TensorMeta,
+    target: TensorMeta,
+    weight: TensorMeta | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: TensorMeta,
+) -> TensorMeta:
+    _check_nll(self, target, weight)
+    if total_weight.numel != 1:
+        raise ShapeError(
+            f"expected total_weight to be a single element tensor, got: {list(total_weight.shape)}",
+            argument="total_weight",
+        )
+    return contiguous(self.shape, self.dtype)
+
+
+def _mse_loss(self: TensorMeta, target: TensorMeta, reduction: int = 1) -> TensorMeta:
+    full = elementwise(self, target)
+    if not full.dtype.is_floating_point:
+        raise UnsupportedError(f"\"mse_cpu\" not implemented for '{full.dtype.name}'")
+    return full if reduction == 0 else contiguous((), full.dtype)
+
+
+def _mse_loss_backward(grad_output: TensorMeta, self: TensorMeta, target: TensorMeta, reduction: int) -> TensorMeta:
+    return elementwise(self, target, grad_output)
+
+
+def _bce_with_logits(
+    self: TensorMeta,
+    target: TensorMeta,
+    weight: TensorMeta | None = None,
+    pos_weight: TensorMeta | None = None,
+    reduction: int = 1,
+) -> TensorMeta:
+    tensors = [each for each in (self, target, weight, pos_weight) if each is not None]
+    full = elementwise(*tensors)
+    return full if reduction == 0 else contiguous((), full.dtype)
+
+
+RULES: Final[dict[str, Callable[..., Any]]] = {
+    "_softmax": _softmax("softmax"),
+    "_log_softmax": _softmax("log_softmax"),
+    "softmax.int": _softmax_dtype("softmax"),
+    "log_softmax.int": _softmax_dtype("log_softmax"),
+    "_softmax_backward_data": _softmax_backward,
+    "_log_softmax_backward_data": _softmax_backward,
+    "nll_loss_forward": _nll_loss_forward,
+    "nll_loss_backward": _nll_loss_backward,
+    "mse_loss": _mse_loss,
+    "mse_loss_backward": _mse_loss_backward,
+    "binary_cross_entropy_with_logits": _bce_with_logits,
+}
