@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import masks
 from .arrays import ARRAYS, KEY_DEVICES, TYPE_MASKS, device_key, is_tensor
-from .boundary import Boundary, make_boundary
+from .boundary import Boundary, make_boundary, unwrap
 from .device import Device
 from .errors import EmptyKeysetError, FrontendMismatchError, NoKernelError, RegistrationError
 from .frontend import FRONTENDS, Frontend, refuse_mixed
@@ -253,13 +253,10 @@ def _functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary
             hint=f"call {functional.name} instead",
         )
     wrap = result_wrapper(entry, plan, boundary)
-    kept = [plan.schema.arguments.index(item) for item in plan.schema.arguments]
     names = {argument.name for argument in functional.schema.arguments}
-    kept = [index for index in kept if plan.parameters[index].name in names]
+    kept = [index for index, parameter in enumerate(plan.parameters) if parameter.name in names]
 
     def run(*values: Any) -> Any:
-        from .boundary import unwrap
-
         data = [unwrap(plan.parameters[index].tensors, values[index]) for index in kept]
         return wrap(functional.lookup_explicit(mask)(*data), values)
 
