@@ -239,6 +239,8 @@ def test_printing_reads_back_and_settles(written, printed):
         "f(SymFloat x) -> ()",
         "f(Dimname x) -> ()",
         "f(Dict(str) x) -> ()",
+        "f(Dict(t, int) x) -> ()",
+        "f(Dict(int?, int) x) -> ()",
         "f(Future x) -> ()",
         "f(Union(int) x) -> ()",
         "f(__torch__.Nope x) -> ()",
@@ -356,6 +358,9 @@ leaves = (
 )
 
 
+keys = st.builds(BaseType, st.sampled_from(["int", "str", "Tensor", "Device"]), maybe_alias)
+
+
 def optional(element):
     return element if isinstance(element, OptionalType) else OptionalType(element)
 
@@ -365,7 +370,7 @@ def compounds(inner):
     return (
         inner.map(optional)
         | st.builds(ListType, inner, st.none(), maybe_alias)
-        | st.builds(DictType, inner, inner, maybe_alias)
+        | st.builds(DictType, keys, inner, maybe_alias)
         | st.lists(inner, max_size=3).map(tuple).map(TupleType)
         | st.builds(UnionType, several, maybe_alias)
         | st.builds(WrapperType, st.sampled_from(["Future", "RRef", "Await"]), inner)

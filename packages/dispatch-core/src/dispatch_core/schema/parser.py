@@ -34,6 +34,9 @@ _BASE_TYPES: Final = {
         "ConstQuantizerPtr"
     ).split()
 }
+_KEY_TYPES: Final = frozenset(
+    "int SymInt ScalarType Layout MemoryFormat DeviceIndex ConstQuantizerPtr bool float complex str Tensor Device Any".split()
+)
 _WRAPPERS: Final = frozenset({"Future", "RRef", "Await"})
 _CLASS_PREFIX: Final = ["__torch__", ".", "torch", ".", "classes", "."]
 
@@ -227,7 +230,10 @@ class _Parser(Tokens):
         if word == "Dict":
             self.at += 1
             self.expect("(")
+            start = self.at
             key = self.type(depth + 1)
+            if not isinstance(key, BaseType) or key.name not in _KEY_TYPES:
+                self.fail(f"a Dict cannot have keys of type {key}", start)
             self.expect(",")
             value = self.type(depth + 1)
             self.expect(")")
