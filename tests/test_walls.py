@@ -147,3 +147,73 @@ def test_importing_the_core_imports_neither_numpy_nor_metadata_nor_plugins(run_i
 @pytest.mark.parametrize("package", ["dispatch_aten", "torchlike"])
 def test_importing_a_library_or_a_frontend_imports_no_backend(package, run_isolated):
     assert [name for name in run_isolated(IMPORT.format(package=package)) if "dispatch_backend" in name] == []
+
+
+WALL = """
+import sys
+
+class Wall:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {walled}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}: it stands behind the wall", name=name)
+
+sys.meta_path.insert(0, Wall())
+"""
+RUN_THE_CORES_SUITE = """
+import pytest
+sys.exit(pytest.main(["--quiet", "-p", "no:cacheprovider", "--config-file={root}/pyproject.toml", "{tests}"]))
+"""
+
+
+def test_the_cores_suite_passes_where_nothing_but_the_core_can_be_imported(run_isolated, root):
+    walled = {"numpy", "torch", *WALLS} - {"dispatch_core"}
+    suite = RUN_THE_CORES_SUITE.format(root=root, tests=SOURCES["dispatch_core"].parents[1] / "tests")
+    printed = run_isolated(WALL.format(walled=walled) + suite, timeout=600)
+    assert " passed" in printed[-1]
+
+
+TEXT_BACKEND = """
+import dispatch_core as dc
+
+@dc.hookimpl
+def dispatch_backend_info():
+    array = dc.ArrayType(str, shape=lambda text: (len(text),), dtype=lambda text: "text")
+    return dc.BackendInfo("paper", "Paper", array_types=(array,))
+
+@dc.hookimpl
+def dispatch_register(registry):
+    library = dc.Library("text", "FRAGMENT", registry=registry)
+    library.define("join(Tensor left, Tensor right, *, str between=' ') -> Tensor")
+    library.impl("join", lambda left, right, *, between: left + between + right, "Paper")
+    library.define("shout(Tensor self) -> Tensor")
+    library.impl("shout", lambda self: registry.ops.text.join(self, self, between="!"))
+"""
+TEXT_FRONTEND = """
+sys.path.insert(0, {site!r})
+import dispatch_core as dc
+
+class Text:
+    __slots__ = ("_dispatch_data", "_dispatch_mask")
+
+texts = dc.register_frontend("texts", Text)
+dc.load_backend("paper")
+ops = dc.ops.text
+print(type(ops.join(texts.wrap("a"), texts.wrap("b"))).__name__)
+print(ops.join(texts.wrap("a"), texts.wrap("b"))._dispatch_data)
+print(ops.shout(texts.wrap("a"))._dispatch_data)
+print(ops.join("a", "b", between="-"))
+print(sorted(name for name in sys.modules if name.partition(".")[0] in {walled}))
+"""
+
+
+def test_a_frontend_that_is_no_tensor_library_needs_no_operator_library(run_isolated, tmp_path):
+    (tmp_path / "paper_backend.py").write_text(TEXT_BACKEND)
+    metadata = tmp_path / "paper-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: paper\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[dispatch_core.backends]\npaper = paper_backend\n")
+    walled = {"numpy", *WALLS} - {"dispatch_core"}
+    printed = run_isolated(
+        WALL.format(walled=walled) + TEXT_FRONTEND.format(site=str(tmp_path), walled=walled), timeout=60
+    )
+    assert printed == ["Text", "a b", "a!a", "a-b", "[]"]
