@@ -35,7 +35,8 @@ _BASE_TYPES: Final = {
     ).split()
 }
 _KEY_TYPES: Final = frozenset(
-    "int SymInt ScalarType Layout MemoryFormat DeviceIndex ConstQuantizerPtr bool float complex str Tensor Device Any".split()
+    "int SymInt ScalarType Layout MemoryFormat DeviceIndex ConstQuantizerPtr bool float complex str Tensor Device "
+    "Any".split()
 )
 _WRAPPERS: Final = frozenset({"Future", "RRef", "Await"})
 _CLASS_PREFIX: Final = ["__torch__", ".", "torch", ".", "classes", "."]
