@@ -20,6 +20,7 @@ import nox
 ROOT = Path(__file__).parent
 PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
 SOURCES = sorted(path.parent for path in ROOT.glob("packages/*/src/*/py.typed"))
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs"]
 WHEELS = ROOT / ".nox" / ".wheels"
 INTERPRETERS = ROOT / ".nox" / ".pythons"
 
@@ -113,7 +114,9 @@ def tests(session: nox.Session) -> None:
     suite = [str(path.relative_to(ROOT)) for path in [*sorted(ROOT.glob("packages/*/tests")), ROOT / "tests"]]
     modules = [path.name for path in SOURCES]
     chosen = any(Path(arg.partition("::")[0]).exists() for arg in session.posargs)
-    selection = [] if chosen else ["--ignore=tests/parity", "--numprocesses=2", "--pyargs", *suite, *modules]
+    selection = (
+        [] if chosen else ["--ignore=tests/parity", "--numprocesses=2", "--pyargs", *suite, *DOCUMENTS, *modules]
+    )
     session.run("pytest", *selection, *session.posargs)
 
 
@@ -126,9 +129,9 @@ def parity(session: nox.Session) -> None:
 
 @nox.session(requires=["wheels"])
 def bench(session: nox.Session) -> None:
-    """Run the benchmarks, each a script."""
-    _install_wheels(session)
-    for script in sorted(ROOT.glob("benchmarks/[a-z]*.py")):
+    """Run the benchmarks, each a script that compares with torch."""
+    _install_wheels(session, "bench")
+    for script in sorted(ROOT.glob("benchmarks/bench_*.py")):
         session.run("python", str(script.relative_to(ROOT)), *session.posargs)
 
 
