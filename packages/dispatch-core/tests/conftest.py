@@ -23,7 +23,8 @@ def install(tmp_path):
         (folder / "METADATA").write_text("\n".join(lines) + "\n")
         text = ""
         for group, entries in (("backends", backends), ("array_types", array_types), ("operators", operators)):
-            text += f"[dispatch_core.{group}]\n" + "".join(f"{key} = {value}\n" for key, value in dict(entries).items())
+            if entries:
+                text += f"[dispatch_core.{group}]\n" + "".join(f"{key} = {value}\n" for key, value in dict(entries).items())
         (folder / "entry_points.txt").write_text(text)
         for module, source in dict(modules).items():
             (site / f"{module}.py").write_text(textwrap.dedent(source))

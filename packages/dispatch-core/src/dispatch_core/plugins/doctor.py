@@ -29,7 +29,7 @@ __all__ = ["Finding", "examine"]
 #: Imports that take longer than this are remarked on, in seconds.
 SLOW: Final = 1.0
 _WORKERS: Final = 4
-_LAST_LINES: Final = 12
+_LAST_LINES: Final = 20
 _KINDS: Final = {BACKENDS: "device", OPERATORS: "operators", ARRAY_TYPES: "array type"}
 _CHILD: Final = (
     "import json, sys; job = json.load(sys.stdin); sys.path[:] = job['path'];"
@@ -181,4 +181,5 @@ def _ending(status: int) -> str:
 
 
 def _tail(lines: list[str]) -> str:
-    return "\n".join(lines[-_LAST_LINES:])
+    """Return the last lines; the import system's own frames in the trace of a crash say nothing."""
+    return "\n".join([line for line in lines if "<frozen importlib" not in line][-_LAST_LINES:])
