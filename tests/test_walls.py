@@ -129,6 +129,30 @@ def test_modules_import_each_other_without_a_cycle(package):
     assert len(_import_order(package)) > 0
 
 
+def _floors(text: str) -> list[set[str]]:
+    """Return the rows of the document's table of the core's modules, ground floor first, each a set of names."""
+    _, _, table = text.partition("## The core, ground floor first")
+    rows = [line.split("|")[1] for line in table.partition("\n## ")[0].splitlines() if line.startswith("| `")]
+    return [{name.strip("/") for name in re.findall(r"`([^`]+)`", row)} for row in rows]
+
+
+def test_the_core_is_built_ground_floor_first_as_its_document_says(root):
+    floors = _floors((root / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    floor = {name: number for number, names in enumerate(floors) for name in names}
+    source = SOURCES["dispatch_core"]
+    rooms = {path.stem for path in source.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert set(floor) == rooms - {"__init__"}
+    modules = {module_name(path) for path in source.rglob("*.py")}
+    upward = []
+    for found in imports_of("dispatch_core"):
+        inner = f"{found.module}.{found.name}"
+        imported = (inner if inner in modules else found.module).split(".")
+        importer = found.where.partition("dispatch_core/")[2].partition("/")[0].partition(":")[0].removesuffix(".py")
+        if imported[0] == "dispatch_core" and not found.late and len(imported) > 1 and importer != "__init__":
+            upward += [found] if floor[imported[1]] > floor[importer] else []
+    assert upward == []
+
+
 IMPORT = """
 import sys
 before = set(sys.modules)
