@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from dispatch_core.device import Device
+from dispatch_core.devices import Device
 from dispatch_core.errors import SchemaError
 from dispatch_core.schema import MISSING, OptionalType, parse_schema, walk
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dispatch_core.device import Device
+from dispatch_core.devices import Device
 from dispatch_core.errors import SchemaError
 from dispatch_core.schema import (
     MISSING,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from . import errors as _errors
 from .arrays import device, dtype, shape, storage_offset, strides
 from .backend import ArrayType, Availability, BackendInfo
-from .device import Device
+from .devices import Device
 from .errors import *  # noqa: F403  # every error is public
 from .frontend import Frontend, register_frontend, wrap_like
 from .kernel import KernelFactory, Origin, fallthrough_kernel, kernel_factory

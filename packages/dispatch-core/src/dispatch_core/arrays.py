@@ -11,7 +11,7 @@ import threading
 from typing import Any, Final
 
 from .backend import ArrayType, BackendInfo
-from .device import Device
+from .devices import Device
 from .errors import ArgumentError, BackendError, RegistrationError
 from .journal import record
 from .keys import ARRAYS, DispatchKey, keys_of

@@ -17,8 +17,7 @@ from .errors import KernelResultError
 from .frontend import Frontend
 from .keys import DispatchKey
 from .schema.check import checker
-from .schema.model import MISSING, Argument, FunctionSchema, Return
-from .schema.model import _tensor_kind as tensor_kind
+from .schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kind
 
 __all__ = ["Boundary", "Parameter", "Plan", "Result"]
 

@@ -376,8 +376,8 @@ def _named_checker(plan: Plan, index: int) -> Callable[[object], object]:
     def checked(value: object) -> object:
         try:
             return check(value)
-        except TypeError:
-            fault = argument_error(plan.schema, index, value)
+        except TypeError as error:
+            fault = argument_error(plan.schema, index, value, str(error))
         raise fault
 
     return checked

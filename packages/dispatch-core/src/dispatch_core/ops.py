@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .arrays import is_tensor
-from .errors import AmbiguousOverloadError, OperatorNotFoundError
+from .errors import OperatorNotFoundError
 from .keyset import KeyLike, KeysetLike, as_key, as_mask
 from .schema.check import invalid_combination, matches
 from .schema.model import FunctionSchema
@@ -141,7 +141,7 @@ class OpOverloadPacket:
         if without_schema is not None:
             return without_schema.op
         schemas = [entry.schema for entry in entries.values() if entry.schema is not None]
-        raise AmbiguousOverloadError(*invalid_combination(self._name, schemas, args, kwargs, is_tensor).args)
+        raise invalid_combination(self._name, schemas, args, kwargs, is_tensor)
 
     def redispatch(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
         """Run the overload that fits for an explicit keyset."""

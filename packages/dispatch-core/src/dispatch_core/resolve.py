@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from . import masks
 from .arrays import ARRAYS, KEY_DEVICES, TYPE_MASKS, device_key, is_tensor
 from .boundary import Boundary, make_boundary, unwrap
-from .device import Device
+from .devices import Device
 from .errors import EmptyKeysetError, FrontendMismatchError, NoKernelError, RegistrationError
 from .frontend import FRONTENDS, Frontend, refuse_mixed
 from .interpret import result_wrapper, tensors_in

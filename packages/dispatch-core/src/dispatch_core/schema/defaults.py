@@ -6,7 +6,7 @@ import re
 from math import isinf
 from typing import Final
 
-from dispatch_core.device import Device
+from dispatch_core.devices import Device
 from dispatch_core.errors import ArgumentError
 
 from .tokens import IDENTIFIER_STARTS, Tokens, is_identifier

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Literal
 
-from dispatch_core.device import Device
+from dispatch_core.devices import Device
 from dispatch_core.errors import SchemaError
 
 from .types import AliasInfo, BaseType, ListType, OptionalType, Type, is_written, outermost_alias
@@ -169,10 +169,6 @@ def tensor_kind(type: Type) -> TensorKind | None:
         case ListType(OptionalType(BaseType("Tensor"))):
             return "optional_list"
     return None
-
-
-# The name under which the boundary knows it.
-_tensor_kind = tensor_kind
 
 
 def order_fault(arguments: tuple[Argument, ...], is_vararg: bool) -> tuple[int, str] | None:

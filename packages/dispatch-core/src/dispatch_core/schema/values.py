@@ -7,7 +7,7 @@ from collections.abc import Callable
 from numbers import Real
 from typing import Any, Final
 
-from dispatch_core.device import Device
+from dispatch_core.devices import Device
 from dispatch_core.errors import ArgumentError
 
 from .types import BaseType, DictType, ListType, OptionalType, TupleType, Type, TypeVariable, UnionType
@@ -28,7 +28,7 @@ def checker(type: Type, is_tensor: IsTensor) -> Check:
     It returns the value as the kernel gets it, and raises ``TypeError`` with nothing but the expectation ("must be int,
     not str") for one that does not fit. ``is_tensor`` says what passes for a ``Tensor``.
     What torch's Python argument parser accepts is accepted here: an int for a float, one int for ``int[2]``, NumPy's
-    scalars for Python's; a bool is neither an int nor a float.
+    scalars for Python's; a bool is no int.
 
     >>> check = checker(ListType(BaseType("int"), 2), lambda value: False)
     >>> check(3), check([1, 2])
@@ -100,8 +100,8 @@ def _int(value: object) -> object:
 def _float(value: object) -> object:
     if type(value) is float:
         return value
-    # NumPy registers its floats and integers as Real; its bool is none.
-    if not isinstance(value, bool) and isinstance(value, Real):
+    # NumPy registers its floats and integers as Real; its bool is none. Python's is an int, which torch lets pass.
+    if isinstance(value, Real):
         try:
             return float(value)
         except OverflowError:
