@@ -1,0 +1,184 @@
+"""Sabotaged plugins, all on the path at once: a program that uses cpu does not notice, and doctor names each.
+
+They are distributions like any other, metadata and modules, in a folder of their own; every program runs in a new process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="one of them ends itself by a signal")
+
+#: What a plugin needs to be one; what follows is part of dispatch_register().
+PLUGIN = """
+import dispatch_core as dc
+
+@dc.hookimpl
+def dispatch_backend_info():
+    return dc.BackendInfo({name!r})
+
+@dc.hookimpl
+def dispatch_register(registry):
+"""
+#: Device → source of the plugin, outcome and part of the reason that doctor must give.
+BY_MODULE = {
+    "raises": ("raise ValueError('bad luck')", "failed", "ValueError: bad luck"),
+    "exits": ("import sys; sys.exit(3)", "failed", "it called sys.exit (exit status 3)"),
+    "lacks_module": ("import libvendor", "failed", "it needs the module 'libvendor', which is not installed"),
+    "lacks_library": (
+        "import ctypes; ctypes.CDLL('libvendor.so.7')",
+        "failed",
+        "it needs the shared library 'libvendor.so.7', which cannot be loaded",
+    ),
+    "empty": ("", "failed", "has no implementation of dispatch_backend_info and dispatch_register"),
+    "half": (
+        PLUGIN
+        + "    registry.register_kernel('aten::exp', dc.DispatchKey['Half'], print)\n    raise OSError('half way')",
+        "failed",
+        "OSError: half way",
+    ),
+    "overrides": (
+        PLUGIN + "    registry.register_kernel('aten::exp', 'CPU', lambda *a: 42)",
+        "failed",
+        "aten::exp has a kernel for CPU from dispatch-backend-cpu",
+    ),
+    "slow": ("import time; time.sleep(5)\n" + PLUGIN + "    pass", "ok", "slow import: 5."),
+    "hangs": ("import time; time.sleep(3600)", "timed out", "it did not finish within the time limit of 12 s"),
+    "crashes": (
+        "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)",
+        "crashed",
+        "it was ended by the signal SIGSEGV, while it was being loaded",
+    ),
+    "ends": ("import os; os._exit(4)", "crashed", "it ended the process with exit status 4, while it was being loaded"),
+}
+#: Distribution → the name it claims, what it requires, and part of the reason that doctor must give.
+BY_METADATA = {
+    "sabotage-newer": ("newer", "dispatch-core>=99", "it requires dispatch-core>=99, and dispatch-core "),
+    "sabotage-cpu": ("cpu", "dispatch-core", "the device 'cpu' belongs to dispatch-backend-cpu"),
+    "sabotage-odd": ("o d:d", "dispatch-core", "the name 'o d:d' has characters that no device may have"),
+    "sabotage-twin": ("raises_twice", "dispatch-core", "the name is claimed more than once: by 'raises_twice = "),
+    "sabotage-triplet": ("raises_twice", "dispatch-core", "sabotage-triplet 6.6"),
+}
+
+PROGRAM = """
+import sys
+import numpy as np
+import dispatch_core as dc
+
+def use_cpu():
+    x = np.arange(6.0).reshape(2, 3)
+    print(dc.ops.aten.exp(x).tolist(), dc.ops.aten.add.Tensor(x, x, alpha=2).tolist())
+    print(sorted((entry.name, key.name, str(entry.newest(key).origin)) for entry in dc.registry for key in entry.kernels))
+    print(sorted(key.name for key in dc.DispatchKey), str(dc.backends()["cpu"]))
+
+use_cpu()
+print([name for name in sys.modules if name.startswith("sabotage")])
+"""
+#: The same after everything that can be asked for without ending the process has been asked for.
+AFTER_ASKING = """
+for device in {devices!r}:
+    try:
+        dc.load_backend(device)
+    except dc.BackendError as error:
+        assert str(error).splitlines()[-1].startswith("Hint: "), error
+    else:
+        raise AssertionError(device + " was loaded")
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder with every sabotaged distribution."""
+    site = tmp_path_factory.mktemp("sabotaged")
+    claims = [(f"sabotage-{device.replace('_', '-')}", device, "dispatch-core") for device in BY_MODULE]
+    claims += [(distribution, name, requirement) for distribution, (name, requirement, _) in BY_METADATA.items()]
+    for distribution, device, requirement in claims:
+        module = distribution.replace("-", "_") + "_plugin"
+        source = BY_MODULE.get(device, ("raise SystemExit('this must never be imported')",))[0]
+        (site / f"{module}.py").write_text(source.replace("{name!r}", repr(device)))
+        info = site / f"{distribution.replace('-', '_')}-6.6.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 6.6\nRequires-Dist: {requirement}\n"
+        )
+        (info / "entry_points.txt").write_text(f"[dispatch_core.backends]\n{device} = {module}\n")
+    return site
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run an interpreter, with a folder in front of what it imports from."""
+
+    def run(*arguments, site=None, timeout=300):
+        path = [str(site)] if site else []
+        path += filter(None, [os.environ.get("PYTHONPATH")])
+        return subprocess.run(
+            [sys.executable, *arguments],
+            capture_output=True,
+            check=False,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=timeout,
+        )
+
+    return run
+
+
+def test_a_program_that_uses_cpu_does_not_notice(site, run):
+    expected, actual = run("-c", PROGRAM), run("-c", PROGRAM, site=site)
+    assert expected.returncode == 0, expected.stderr
+    assert (actual.returncode, actual.stdout, actual.stderr) == (0, expected.stdout, "")
+    assert actual.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_program_that_asked_for_them_uses_cpu_as_before(site, run):
+    harmless = [device for device, (_, outcome, _) in BY_MODULE.items() if outcome == "failed"]
+    asked = AFTER_ASKING.format(devices=[*harmless, *(name for name, _, _ in BY_METADATA.values() if name != "cpu")])
+    before = PROGRAM.replace("use_cpu()\nprint", f"use_cpu()\n{asked}\nuse_cpu()\nprint")
+    done = run("-c", before, site=site)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    # A key is an identity for good, so those that failing plugins asked for stay in the table of keys.
+    assert lines[:2] == lines[3:5]
+    assert lines[-1] == "[]"
+
+
+def test_a_plugin_that_took_a_kernel_of_cpu_first_loses_it_when_cpu_comes(site, run):
+    first = 'import dispatch_core as dc\nassert dc.load_backend("overrides")\n'
+    plain, after = run("-c", PROGRAM), run("-c", first + PROGRAM, site=site)
+    assert after.returncode == 0, after.stderr
+    assert after.stdout.splitlines()[0] == plain.stdout.splitlines()[0]
+    assert "OverwriteWarning: aten::exp has a kernel for CPU from sabotage-overrides 6.6" in after.stderr
+
+
+def test_doctor_names_each_with_its_reason(site, run):
+    done = run("-m", "dispatch_core", "doctor", "--json", "--timeout", "12", site=site)
+    assert done.returncode == 1, done.stderr
+    findings = json.loads(done.stdout)["findings"]
+    found = {(finding["distribution"], finding["name"]): finding for finding in findings if finding["kind"] == "device"}
+    for device, (_, outcome, reason) in BY_MODULE.items():
+        finding = found[f"sabotage-{device.replace('_', '-')}", device]
+        assert finding["outcome"] == outcome, finding
+        assert reason in " ".join([finding["reason"], *finding["notes"]])
+    for distribution, (name, _, reason) in BY_METADATA.items():
+        finding = found[distribution, name]
+        assert finding["outcome"] == "refused"
+        assert reason in finding["reason"]
+    assert found["dispatch-backend-cpu", "cpu"]["outcome"] == "ok"
+
+
+def test_list_shows_each_and_imports_none(site, run):
+    done = run("-m", "dispatch_core", "list", site=site)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    for device in BY_MODULE:
+        assert [line.split()[2:4] for line in lines if line.split()[0] == device] == [["6.6", "installed"]]
+    for distribution, (_, _, reason) in BY_METADATA.items():
+        assert [line for line in lines if f" {distribution} " in line and "refused" in line and reason in line]
