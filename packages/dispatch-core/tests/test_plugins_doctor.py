@@ -151,6 +151,25 @@ def test_what_may_not_load_is_reported_untried(install, monkeypatch):
     assert found["DISPATCH_BACKENDS_BLOCK", ""].reason == "names 'absent', which no installed distribution provides"
 
 
+def test_contested_array_types_are_reported(install, monkeypatch):
+    site = install(
+        "dispatch-backend-cpu", backends={"cpu": "small"}, array_types={"one.Array": "cpu"}, modules={"small": CPU}
+    )
+    for name in ("a", "b"):
+        install(name, backends={name: "small"}, array_types={"one.Array": name, "two.Array": name})
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setenv("DISPATCH_BACKENDS_BLOCK", "a,b")
+    found = {
+        (finding.name, finding.distribution): finding.reason for finding in examine() if finding.kind == "array type"
+    }
+    assert found == {
+        ("one.Array", "a"): "the array type belongs to the device 'cpu'",
+        ("one.Array", "b"): "the array type belongs to the device 'cpu'",
+        ("two.Array", "a"): "the array type is claimed by the devices a, b",
+        ("two.Array", "b"): "the array type is claimed by the devices a, b",
+    }
+
+
 def test_a_variable_that_cannot_be_read_is_a_finding(monkeypatch):
     monkeypatch.setenv("DISPATCH_AUTOLOAD", "perhaps")
     (finding,) = [finding for finding in examine() if finding.kind == "variable"]

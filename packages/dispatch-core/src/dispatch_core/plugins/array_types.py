@@ -8,7 +8,7 @@ from . import messages
 from ._metadata import ARRAY_TYPES, BACKENDS, Claim, normalize
 from .catalog import OWNERS, Catalog, is_own
 
-__all__ = ["ArrayTypeOwners"]
+__all__ = ["ArrayTypeOwners", "device_of", "owners_of"]
 
 
 class ArrayTypeOwners:
@@ -35,21 +35,22 @@ class ArrayTypeOwners:
         names = [f"{kind.__module__}.{kind.__qualname__}" for kind in line]
         roots = [f"{kind.__module__}".partition(".")[0] for kind in line]
         for name in dict.fromkeys(names + roots):
-            owners = self._owners(name)
+            owners = owners_of(self._catalog, name)
             if len(owners) > 1:
                 raise messages.contested_type(name, owners)
             if owners:
                 return next(iter(owners))
         return None
 
-    def _owners(self, name: str) -> dict[str, Claim]:
-        """Return the devices that claim a name. Where one of this project's own does, no other is returned."""
-        owners: dict[str, Claim] = {}
-        for claim in self._catalog.claims(ARRAY_TYPES, name):
-            if (device := device_of(self._catalog, claim)) is not None:
-                owners.setdefault(device, claim)
-        own = {device: claim for device, claim in owners.items() if is_own(BACKENDS, device)}
-        return own or owners
+
+def owners_of(catalog: Catalog, name: str) -> dict[str, Claim]:
+    """Return the devices that claim a name, each with its claim. Where one of this project's own does, no other counts."""
+    owners: dict[str, Claim] = {}
+    for claim in catalog.claims(ARRAY_TYPES, name):
+        if (device := device_of(catalog, claim)) is not None:
+            owners.setdefault(device, claim)
+    own = {device: claim for device, claim in owners.items() if is_own(BACKENDS, device)}
+    return own or owners
 
 
 def device_of(catalog: Catalog, claim: Claim) -> str | None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 from dispatch_core.errors import BackendError
 
 from ._metadata import ARRAY_TYPES, BACKENDS, OPERATORS, Claim
-from .array_types import device_of
+from .array_types import device_of, owners_of
 from .catalog import Catalog
 from .messages import switch_reason
 from .policy import kept_out_by
@@ -91,10 +91,19 @@ def _switches(catalog: Catalog, settings: Settings) -> Iterator[Finding]:
 
 
 def _array_types(catalog: Catalog) -> Iterator[Finding]:
+    """Find the claims to array types that lead nowhere, and those that several devices make."""
     for name in catalog.names(ARRAY_TYPES):
+        owners = owners_of(catalog, name)
         for claim in catalog.claims(ARRAY_TYPES, name):
-            if device_of(catalog, claim) is None:
+            device = device_of(catalog, claim)
+            if device is None:
                 yield _finding(claim, "refused", f"{claim.distribution.name} provides no device {claim.value!r}")
+            elif device not in owners:
+                yield _finding(claim, "refused", f"the array type belongs to the device {next(iter(owners))!r}")
+            elif len(owners) > 1:
+                yield _finding(
+                    claim, "refused", f"the array type is claimed by the devices {', '.join(sorted(owners))}"
+                )
 
 
 def _claims(catalog: Catalog, settings: Settings) -> Iterator[tuple[Claim, Finding | None]]:
