@@ -1,0 +1,1 @@
+"""The cpu backend: torch's operators on NumPy arrays, under the dispatch key CPU."""

@@ -1,0 +1,33 @@
+"""How a module's kernels are gathered by operator name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+__all__ = ["Kernel", "KernelTable"]
+
+Kernel: TypeAlias = Callable[..., Any]
+_K = TypeVar("_K", bound=Kernel)
+
+
+class KernelTable(dict[str, Kernel]):
+    """Kernels by operator name with overload; calling it gives a decorator that adds one under each name.
+
+    >>> table = KernelTable()
+    >>> @table("neg", "negative")
+    ... def neg(a): return -a
+    >>> sorted(table)
+    ['neg', 'negative']
+    """
+
+    def __call__(self, *names: str) -> Callable[[_K], _K]:
+        """Give a decorator that adds a kernel under ``names``."""
+
+        def add(kernel: _K) -> _K:
+            for name in names:
+                assert name not in self, name
+                self[name] = kernel
+            return kernel
+
+        return add

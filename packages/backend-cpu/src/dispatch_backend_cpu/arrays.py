@@ -1,0 +1,271 @@
+"""NumPy arrays as this backend's tensors: dtypes, strides, storage, and arrays of a wanted layout.
+
+Strides and offsets are counted in elements, as torch does. NumPy's dtypes and torch's scalar types correspond one to one;
+``bfloat16`` and ``complex32`` have no NumPy dtype and are refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Final, TypeAlias, cast
+
+import numpy as np
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.errors import DtypeError, OperatorError
+from dispatch_aten.shapes.layout import iterator_strides
+from dispatch_aten.shapes.meta import TensorMeta, contiguous_strides
+
+__all__ = [
+    "Array",
+    "as_array",
+    "check_writable",
+    "coerce",
+    "conform",
+    "describe",
+    "dtype_of",
+    "empty_strided",
+    "laid_out",
+    "numpy_dtype",
+    "shape_of",
+    "storage",
+    "storage_offset_of",
+    "strided_view",
+    "strides_of",
+]
+
+Array: TypeAlias = np.ndarray[Any, Any]
+
+_NUMPY: Final[dict[ScalarType, np.dtype[Any]]] = {
+    ScalarType.Bool: np.dtype(np.bool_),
+    ScalarType.Byte: np.dtype(np.uint8),
+    ScalarType.Char: np.dtype(np.int8),
+    ScalarType.Short: np.dtype(np.int16),
+    ScalarType.Int: np.dtype(np.int32),
+    ScalarType.Long: np.dtype(np.int64),
+    ScalarType.UInt16: np.dtype(np.uint16),
+    ScalarType.UInt32: np.dtype(np.uint32),
+    ScalarType.UInt64: np.dtype(np.uint64),
+    ScalarType.Half: np.dtype(np.float16),
+    ScalarType.Float: np.dtype(np.float32),
+    ScalarType.Double: np.dtype(np.float64),
+    ScalarType.ComplexFloat: np.dtype(np.complex64),
+    ScalarType.ComplexDouble: np.dtype(np.complex128),
+}
+_SCALAR_TYPES: Final = {dtype: scalar_type for scalar_type, dtype in _NUMPY.items()}
+
+
+def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
+    """Give the NumPy dtype of a scalar type.
+
+    Raises ``DtypeError`` for ``bfloat16`` and ``complex32``.
+
+    >>> numpy_dtype(ScalarType.Half)
+    dtype('float16')
+    """
+    found = _NUMPY.get(dtype)
+    if found is None:
+        raise DtypeError(
+            f"the cpu backend has no arrays of dtype {dtype}, because NumPy has none", hint="use float16 or float32"
+        )
+    return found
+
+
+def dtype_of(array: Array) -> ScalarType:
+    """Give an array's scalar type.
+
+    Raises ``DtypeError`` for NumPy dtypes that torch does not know.
+
+    >>> dtype_of(np.zeros(3, np.int32))
+    int32
+    """
+    try:
+        return _SCALAR_TYPES[array.dtype]
+    except KeyError:
+        pass
+    raise DtypeError(f"a NumPy array of dtype {array.dtype} has no equivalent among torch's dtypes")
+
+
+def shape_of(array: Array) -> tuple[int, ...]:
+    """Give an array's shape."""
+    return array.shape
+
+
+def strides_of(array: Array) -> tuple[int, ...]:
+    """Give an array's strides in elements.
+
+    >>> strides_of(np.zeros((2, 3)).T)
+    (1, 3)
+    """
+    strides = array.strides
+    if 0 in strides and not array.size and array.base is None:
+        # NumPy gives the empty results of its ufuncs strides of 0; torch counts a size of 0 as 1.
+        return contiguous_strides(array.shape)
+    itemsize = array.itemsize
+    return tuple([stride // itemsize for stride in strides])
+
+
+def storage(array: Array) -> Array:
+    """Give the array that owns the memory ``array`` is a view of; an array that owns its memory is its own storage."""
+    base = array.base
+    while isinstance(base, np.ndarray):
+        array, base = base, base.base
+    return array
+
+
+def storage_offset_of(array: Array) -> int:
+    """Give the distance, in elements, of an array's first element from its storage's first.
+
+    >>> storage_offset_of(np.arange(6).reshape(2, 3)[1, 2:])
+    5
+    """
+    owner = storage(array)
+    if owner is array:
+        return 0
+    return (_address(array) - _bounds(owner)[0]) // array.itemsize
+
+
+def _address(array: Array) -> int:
+    return cast(int, array.__array_interface__["data"][0])
+
+
+def _bounds(array: Array) -> tuple[int, int]:
+    return np.lib.array_utils.byte_bounds(array)
+
+
+def describe(array: Array) -> TensorMeta:
+    """Describe an array for the shape rules, its storage offset left out.
+
+    >>> describe(np.zeros((2, 1), np.float32))
+    TensorMeta(shape=(2, 1), strides=(1, 1), dtype=float32, storage_offset=0)
+    """
+    return TensorMeta(array.shape, strides_of(array), dtype_of(array))
+
+
+def as_array(value: Any) -> Array:
+    """Give a NumPy scalar as an array without dimensions, an array as it is."""
+    return value if type(value) is np.ndarray else np.asarray(value)
+
+
+coerce = as_array
+
+
+def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype[Any]) -> Array:
+    """Make an uninitialised array with these strides, in elements.
+
+    >>> strides_of(empty_strided((2, 3), (1, 2), np.dtype(np.float32)))
+    (1, 2)
+    """
+    shape, strides = tuple(shape), tuple(strides)
+    if strides == contiguous_strides(shape):
+        return np.empty(shape, dtype)
+    size = _extent(shape, strides)
+    itemsize = dtype.itemsize
+    # The block is the array's base, so that the view's storage is a flat one of exactly this size.
+    return np.ndarray(shape, dtype, np.empty(size, dtype), 0, tuple(stride * itemsize for stride in strides))
+
+
+def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Give the number of elements between the first and the last one's end."""
+    if 0 in shape:
+        return 0
+    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+
+
+def strided_view(array: Array, shape: Sequence[int], strides: Sequence[int], storage_offset: int) -> Array:
+    """View the storage of ``array`` with other sizes, strides and offset, all in elements (source: ``as_strided``).
+
+    Raises ``OperatorError`` where the view would reach beyond the storage.
+
+    >>> strided_view(np.arange(6), (2, 2), (3, 1), 1).tolist()
+    [[1, 2], [4, 5]]
+    """
+    owner = storage(array)
+    itemsize = array.itemsize
+    low, high = _bounds(owner)
+    needed = (storage_offset + _extent(shape, strides)) * itemsize if 0 not in shape else 0
+    if needed > high - low:
+        raise OperatorError(
+            f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {storage_offset}, and itemsize "
+            f"{itemsize} requiring a storage size of {needed} are out of bounds for storage of size {high - low}"
+        )
+    byte_strides = tuple(stride * itemsize for stride in strides)
+    block = owner.transpose(sorted(range(owner.ndim), key=lambda dim: -owner.strides[dim]))
+    if block.flags.c_contiguous:
+        if 0 in shape:
+            storage_offset = 0
+        view: Array = np.ndarray(shape, array.dtype, block, storage_offset * itemsize, byte_strides)
+    else:
+        step = storage_offset - storage_offset_of(array)
+        view = np.lib.stride_tricks.as_strided(array, (abs(step) + 1,), (itemsize if step > 0 else -itemsize,))[-1:]
+        view = np.lib.stride_tricks.as_strided(view, shape, byte_strides)
+    if not array.flags.writeable:
+        view.flags.writeable = False
+    return view
+
+
+@lru_cache(maxsize=4096)
+def _iterator_strides(
+    shape: tuple[int, ...], operands: tuple[tuple[tuple[int, ...], tuple[int, ...], int], ...]
+) -> tuple[int, ...]:
+    metas = [
+        TensorMeta(size, tuple([stride // itemsize for stride in strides]), ScalarType.Float)
+        for size, strides, itemsize in operands
+    ]
+    return iterator_strides(shape, metas)
+
+
+def laid_out(result: Array, *operands: Array) -> Array:
+    """Give an element-wise result with the strides that torch gives it; ``operands`` are what it was computed from.
+
+    NumPy lays out results much as torch does, but where the operands differ torch follows the first one.
+    """
+    wanted = _iterator_strides(result.shape, tuple([(x.shape, x.strides, x.itemsize) for x in operands]))
+    return _with_strides(result, wanted)
+
+
+def _with_strides(array: Array, strides: tuple[int, ...]) -> Array:
+    """Give a fresh array as it is if it has these strides, else a copy that has them."""
+    if strides_of(array) == strides:
+        return array
+    if array.flags.c_contiguous:
+        itemsize = array.itemsize
+        wanted = tuple([stride * itemsize for stride in strides])
+        differing = [dim for dim, size in enumerate(array.shape) if size != 1 and array.strides[dim] != wanted[dim]]
+        if not differing:
+            return np.ndarray(array.shape, array.dtype, array, 0, wanted)
+    copy = empty_strided(array.shape, strides, array.dtype)
+    np.copyto(copy, array)
+    return copy
+
+
+def conform(result: Any, meta: TensorMeta) -> Array:
+    """Give a fresh array the dtype and strides that a shape rule announced.
+
+    >>> conform(np.float64(2.5), TensorMeta((), (), ScalarType.Float))
+    array(2.5, dtype=float32)
+    """
+    array = as_array(result)
+    dtype = numpy_dtype(meta.dtype)
+    if array.dtype is not dtype:
+        array = array.astype(dtype)
+    if array.shape != meta.shape:
+        array = array.reshape(meta.shape)
+    return _with_strides(array, meta.strides)
+
+
+def check_writable(array: Array, *, expanded: bool = False) -> None:
+    """Check that every element of ``array`` has a place of its own, so that it may be written to.
+
+    Raises ``OperatorError`` for read-only arrays, and for expanded ones unless ``expanded`` allows them.
+    """
+    if not expanded and array.base is not None and array.size:
+        strides = array.strides
+        if 0 in strides and any(stride == 0 and size > 1 for stride, size in zip(strides, array.shape, strict=True)):
+            raise OperatorError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation.",
+                argument="self",
+            )
+    if not array.flags.writeable:
+        raise OperatorError("cannot write to a read-only array", argument="self", hint="copy the array first")

@@ -1,0 +1,142 @@
+"""Kernels that make arrays from sizes and numbers, and that fill them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from dispatch_aten.shapes import TensorMeta
+
+from ._table import Kernel, KernelTable
+from .arrays import Array, check_writable, empty_strided, numpy_dtype
+from .ops._ruled import cast, expect
+from .quiet import quiet
+
+__all__ = ["KERNELS"]
+
+KERNELS: Final = KernelTable()
+
+
+def _made(name: str, fill: Any) -> Kernel:
+    """Make the kernel of a factory: an array of the rule's shape, strides and dtype, filled by ``fill(array, *args)``."""
+
+    @quiet
+    def kernel(*args: Any, **kwargs: Any) -> Array:
+        meta = expect(name, *args, **kwargs)
+        array = empty_strided(meta.shape, meta.strides, numpy_dtype(meta.dtype))
+        fill(array, *args)
+        return array
+
+    return kernel
+
+
+def _nothing(array: Array, *args: Any) -> None:
+    """Leave the memory as it came."""
+
+
+def _number(value: Any, array: Array) -> Array:
+    """Convert a Python number to the array's dtype as C does, where NumPy would refuse what does not fit."""
+    return cast(value, array.dtype)
+
+
+def _zeros(array: Array, *args: Any) -> None:
+    array.fill(0)
+
+
+def _ones(array: Array, *args: Any) -> None:
+    array.fill(1)
+
+
+def _full(array: Array, size_or_self: Any, *rest: Any) -> None:
+    array[...] = _number(rest[-1], array)
+
+
+def _arange(array: Array, *bounds: Any) -> None:
+    start, step = (0, 1) if len(bounds) == 1 else (bounds[0], bounds[2] if len(bounds) == 3 else 1)
+    if array.dtype.kind in "iu":
+        array[...] = int(start) + np.arange(array.size) * int(step)
+    elif array.dtype.kind == "f":
+        array[...] = float(start) + np.arange(array.size, dtype=np.float64) * float(step)
+    else:
+        array[...] = start + np.arange(array.size) * step
+
+
+def _linspace(array: Array, start: Any, end: Any, steps: int) -> None:
+    """Fill from both ends, as torch does, so that the last element is ``end`` exactly."""
+    if array.dtype.kind in "iu":
+        start, end = int(start), int(end)
+        step = (end - start) / max(steps - 1, 1)
+        forward = np.arange(steps)
+        array[...] = np.where(forward < steps // 2, start + step * forward, end - step * (steps - forward - 1))
+        if steps == 1:
+            array[...] = start
+        return
+    wide = np.dtype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    first, last = wide.type(start), wide.type(end)
+    step = (last - first) / max(steps - 1, 1)
+    forward = np.arange(steps)
+    array[...] = np.where(forward < steps // 2, first + step * forward, last - step * (steps - forward - 1))
+    if steps == 1:
+        array[...] = first
+
+
+def _eye(array: Array, *sizes: int) -> None:
+    array.fill(0)
+    np.fill_diagonal(array, 1)
+
+
+def _scalar(array: Array, value: Any) -> None:
+    array[...] = _number(value, array)
+
+
+_FILLS: Final = {
+    "empty.memory_format": _nothing,
+    "empty_strided": _nothing,
+    "empty_like": _nothing,
+    "new_empty": _nothing,
+    "new_empty_strided": _nothing,
+    "zeros": _zeros,
+    "zeros_like": _zeros,
+    "new_zeros": _zeros,
+    "ones": _ones,
+    "ones_like": _ones,
+    "new_ones": _ones,
+    "full": _full,
+    "full_like": _full,
+    "new_full": _full,
+    "arange": _arange,
+    "arange.start": _arange,
+    "arange.start_step": _arange,
+    "linspace": _linspace,
+    "eye": _eye,
+    "eye.m": _eye,
+    "scalar_tensor": _scalar,
+}
+KERNELS.update({name: _made(name, fill) for name, fill in _FILLS.items()})
+
+
+@KERNELS("fill_.Scalar", "fill_.Tensor")
+@quiet
+def _fill_inplace(self: Array, value: Any) -> Array:
+    check_writable(self, expanded=True)
+    expect("fill_.Tensor" if isinstance(value, np.ndarray) else "fill_.Scalar", self, value)
+    self[...] = _number(value, self)
+    return self
+
+
+@KERNELS("fill.Scalar", "fill.Tensor")
+@quiet
+def _fill(self: Array, value: Any) -> Array:
+    meta: TensorMeta = expect("fill.Tensor" if isinstance(value, np.ndarray) else "fill.Scalar", self, value)
+    array = empty_strided(meta.shape, meta.strides, self.dtype)
+    array[...] = _number(value, array)
+    return array
+
+
+@KERNELS("zero_")
+def _zero_inplace(self: Array) -> Array:
+    check_writable(self, expanded=True)
+    self.fill(0)
+    return self
+
+

@@ -1,0 +1,1 @@
+"""The kernels by kind; each module holds its own in ``KERNELS``, by operator name."""

@@ -1,0 +1,97 @@
+"""The short way of element-wise kernels: operands of one dtype go straight to the ufunc.
+
+Note [The short way]
+Where a ufunc gives torch's result for two arrays of the same dtype, the kernel calls it before it looks at anything else. What
+is left to do afterwards is little: results of two or more dimensions may need another layout (see ``laid_out``), and whatever
+went wrong is left to the general kernel, which checks everything and raises torch's error. ``run`` keeps NumPy quiet and is
+looked up once, as a default argument would be, because a kernel's whole budget is half a microsecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._table import Kernel
+from ..arrays import Array, laid_out
+from ..quiet import run
+from ._ruled import cast, check_overlap, expect, write
+
+__all__ = ["binary", "inplace_binary", "inplace_unary", "unary"]
+
+Dtypes = frozenset[np.dtype[Any]]
+"""The dtypes for which a ufunc gives what torch gives."""
+
+
+def binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | None) -> Kernel:
+    """Make a kernel of two arrays: ``ufunc`` where both have one of ``dtypes`` (None: any), else ``general``."""
+
+    def kernel(a: Array, b: Array) -> Any:
+        if (dtype := a.dtype) is b.dtype and (dtypes is None or dtype in dtypes):
+            try:
+                r = run(ufunc, a, b)
+            except (RuntimeError, ValueError, TypeError):
+                pass  # Another thread is inside, or the arguments do not fit: the general kernel sorts it out.
+            else:
+                if r.ndim > 1 and (1 in r.shape or not (a.flags.c_contiguous and b.flags.c_contiguous)):
+                    return laid_out(r, a, b)
+                return r
+        return general(a, b)
+
+    return kernel
+
+
+def unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:
+    """Make a kernel of one array: ``ufunc`` for ``dtypes``, else ``general``."""
+
+    def kernel(a: Array) -> Any:
+        if a.dtype in dtypes:
+            try:
+                r = run(ufunc, a)
+            except RuntimeError:
+                pass
+            else:
+                if r.ndim > 1 and (1 in r.shape or not a.flags.c_contiguous):
+                    return laid_out(r, a)
+                return r
+        return general(a)
+
+    return kernel
+
+
+def inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes) -> Kernel:
+    """Make the in-place kernel ``name`` of one array; where ``ufunc`` cannot write it, ``functional`` computes a copy."""
+
+    def kernel(self: Array) -> Array:
+        check_overlap(self)
+        if self.dtype in dtypes:
+            try:
+                run(ufunc, self, self)
+            except RuntimeError:
+                pass  # Raised on entry, before anything is written.
+            else:
+                return self
+        expect(name, self)
+        return write(self, functional(self))
+
+    return kernel
+
+
+def inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes | None) -> Kernel:
+    """Make the in-place kernel ``name`` of two arrays; where ``ufunc`` cannot write it, ``functional`` computes a copy."""
+
+    def kernel(self: Array, other: Any) -> Array:
+        check_overlap(self, other)
+        if isinstance(other, np.ndarray) and (dtype := self.dtype) is other.dtype and (dtypes is None or dtype in dtypes):
+            try:
+                run(ufunc, self, other, self)
+            except (RuntimeError, ValueError, TypeError):
+                pass  # Raised before anything is written: a busy context, or shapes that do not fit.
+            else:
+                return self
+        expect(name, self, other)
+        return write(self, cast(functional(self, other), self.dtype))
+
+    return kernel

@@ -1,0 +1,242 @@
+"""Element-wise formulas in torch's terms, where NumPy has no ufunc or another opinion.
+
+Every function takes arrays of one dtype, the one that torch computes in, and then the operator's options.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from dispatch_aten.errors import OperatorError
+
+from ..arrays import Array
+from .special import erf
+
+__all__ = [
+    "add",
+    "clamp",
+    "div_mode",
+    "elu",
+    "elu_backward",
+    "floor_divide",
+    "fmod",
+    "gelu",
+    "gelu_backward",
+    "integers_as_is",
+    "leaky_relu",
+    "leaky_relu_backward",
+    "lerp",
+    "nan_to_num",
+    "power",
+    "remainder",
+    "round_decimals",
+    "rsub",
+    "sigmoid",
+    "sign",
+    "silu",
+    "silu_backward",
+    "softplus",
+    "softplus_backward",
+    "sub",
+    "threshold",
+    "threshold_backward",
+    "where",
+]
+
+_SQRT_HALF: Final = 0.7071067811865476
+_SQRT_2_OVER_PI: Final = 0.7978845608028654
+_INV_SQRT_2PI: Final = 0.3989422804014327
+
+
+def number(value: Any, like: Array) -> Array:
+    """Give an option as an array without dimensions in the operands' dtype, so that it promotes nothing."""
+    return np.asarray(value).astype(like.dtype)
+
+
+def add(a: Array, b: Array, alpha: Any = 1) -> Any:
+    return a + (b if alpha == 1 else number(alpha, b) * b)
+
+
+def sub(a: Array, b: Array, alpha: Any = 1) -> Any:
+    return a - (b if alpha == 1 else number(alpha, b) * b)
+
+
+def rsub(a: Array, b: Array, alpha: Any = 1) -> Any:
+    return sub(b, a, alpha)
+
+
+def _check_zero(a: Array, b: Array) -> None:
+    """Raise torch's error for an integer division by zero, unless there is nothing to divide."""
+    if b.dtype.kind in "iub" and a.size and not b.all():
+        raise OperatorError("ZeroDivisionError", argument="other")
+
+
+def _signs_differ(a: Array, b: Array) -> Array:
+    differ: Array = (a < 0) != (b < 0)
+    return differ
+
+
+def div_mode(a: Array, b: Array, *, rounding_mode: str | None) -> Any:
+    """Divide and round to minus infinity (``"floor"``), to zero (``"trunc"``) or not at all."""
+    if rounding_mode == "floor":
+        return floor_divide(a, b)
+    if rounding_mode is None:
+        return np.true_divide(a, b)
+    if a.dtype.kind == "f":
+        return np.trunc(a / b)
+    _check_zero(a, b)
+    quotient = np.floor_divide(a, b)
+    if a.dtype.kind == "u":
+        return quotient
+    return quotient + ((quotient * b != a) & _signs_differ(a, b))
+
+
+def floor_divide(a: Array, b: Array) -> Any:
+    _check_zero(a, b)
+    return np.floor_divide(a, b)
+
+
+def fmod(a: Array, b: Array) -> Any:
+    _check_zero(a, b)
+    return np.fmod(a, b)
+
+
+def remainder(a: Array, b: Array) -> Any:
+    """Give the remainder with the divisor's sign; a zero keeps the dividend's, which ``np.remainder`` changes."""
+    _check_zero(a, b)
+    if a.dtype.kind != "f":
+        return np.remainder(a, b)
+    rest = np.fmod(a, b)
+    return np.where((rest != 0) & _signs_differ(rest, b), rest + b, rest)
+
+
+def power(a: Array, b: Array) -> Any:
+    """Raise to a power; integers to negative powers are 0 but for 1 and -1, as torch has it for two tensors."""
+    if a.dtype.kind != "i" or not (b < 0).any():
+        return np.power(a, b)
+    result = np.power(a, np.where(b < 0, 0, b))
+    odd = (b & 1).astype(np.bool_)
+    reciprocal = np.where(a == 1, 1, np.where(a == -1, np.where(odd, -1, 1), 0))
+    return np.where(b < 0, reciprocal, result)
+
+
+def sign(a: Array) -> Any:
+    """Give 1, 0 or -1; nan has the sign 0 in torch."""
+    if a.dtype.kind == "b":
+        return a.copy()
+    return (a > 0).astype(a.dtype) - (a < 0).astype(a.dtype)
+
+
+def integers_as_is(ufunc: Any) -> Any:
+    """Make a rounding ufunc leave integers alone."""
+
+    def rounded(a: Array) -> Any:
+        return a.copy() if a.dtype.kind in "iub" else ufunc(a)
+
+    return rounded
+
+
+def round_decimals(a: Array, *, decimals: int) -> Any:
+    if decimals == 0:
+        return np.rint(a)
+    scale = number(10.0 ** abs(decimals), a)
+    return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
+
+
+def nan_to_num(a: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+    if a.dtype.kind not in "fc":
+        return a.copy()
+    if a.dtype.kind == "c":
+        return nan_to_num(a.real, nan, posinf, neginf) + 1j * nan_to_num(a.imag, nan, posinf, neginf)
+    limits = np.finfo(a.dtype)
+    result = np.where(np.isnan(a), number(0.0 if nan is None else nan, a), a)
+    result = np.where(a == np.inf, number(limits.max if posinf is None else posinf, a), result)
+    return np.where(a == -np.inf, number(limits.min if neginf is None else neginf, a), result)
+
+
+def clamp(a: Array, low: Any = None, high: Any = None) -> Any:
+    """Bound from below, then from above; nan anywhere stays nan."""
+    result = a if low is None else np.maximum(a, low)
+    return result if high is None else np.minimum(result, high)
+
+
+def where(condition: Array, a: Array, b: Array) -> Any:
+    return np.where(condition if condition.dtype.kind == "b" else condition.astype(np.bool_), a, b)
+
+
+def lerp(a: Array, b: Array, weight: Any) -> Any:
+    """Interpolate from the nearer end, so that a weight of 1 gives ``b`` exactly."""
+    weight = number(weight, a)
+    step = b - a
+    return np.where(np.abs(weight) < 0.5, a + weight * step, b - step * (1 - weight))
+
+
+def sigmoid(a: Array) -> Any:
+    """Give 1 / (1 + exp(-a)), computed from exp of minus the absolute value, which cannot overflow."""
+    if a.dtype.kind == "c":
+        return 1 / (1 + np.exp(-a))
+    small = np.exp(-np.abs(a))
+    return np.where(a >= 0, number(1, a), small) / (1 + small)
+
+
+def silu(a: Array) -> Any:
+    return a * sigmoid(a)
+
+
+def silu_backward(grad: Array, a: Array) -> Any:
+    s = sigmoid(a)
+    return grad * s * (1 + a * (1 - s))
+
+
+def gelu(a: Array, *, approximate: str = "none") -> Any:
+    if approximate == "tanh":
+        return 0.5 * a * (1 + np.tanh(_SQRT_2_OVER_PI * (a + 0.044715 * a * a * a)))
+    return 0.5 * a * (1 + erf(a * number(_SQRT_HALF, a)))
+
+
+def gelu_backward(grad: Array, a: Array, *, approximate: str = "none") -> Any:
+    if approximate == "tanh":
+        inner = np.tanh(_SQRT_2_OVER_PI * (a + 0.044715 * a * a * a))
+        slope = _SQRT_2_OVER_PI * (1 + 3 * 0.044715 * a * a)
+        return grad * (0.5 * (1 + inner) + 0.5 * a * (1 - inner * inner) * slope)
+    cdf = 0.5 * (1 + erf(a * number(_SQRT_HALF, a)))
+    return grad * (cdf + a * np.exp(-0.5 * a * a) * _INV_SQRT_2PI)
+
+
+def leaky_relu(a: Array, negative_slope: Any = 0.01) -> Any:
+    return np.where(a > 0, a, a * number(negative_slope, a))
+
+
+def leaky_relu_backward(grad: Array, a: Array, negative_slope: Any, self_is_result: bool) -> Any:
+    return np.where(a > 0, grad, grad * number(negative_slope, a))
+
+
+def softplus(a: Array, beta: Any = 1, threshold: Any = 20) -> Any:
+    scaled = a * number(beta, a)
+    return np.where(scaled > threshold, a, np.log1p(np.exp(scaled)) / number(beta, a))
+
+
+def softplus_backward(grad: Array, a: Array, beta: Any, threshold: Any) -> Any:
+    scaled = a * number(beta, a)
+    z = np.exp(np.minimum(scaled, number(threshold, a)))
+    return np.where(scaled > threshold, grad, grad * z / (z + 1))
+
+
+def threshold(a: Array, threshold: Any, value: Any) -> Any:
+    return np.where(a <= number(threshold, a), number(value, a), a)
+
+
+def threshold_backward(grad: Array, a: Array, threshold: Any) -> Any:
+    return np.where(a <= number(threshold, a), number(0, grad), grad)
+
+
+def elu(a: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
+    negative = np.expm1(a * number(input_scale, a)) * number(alpha * scale, a)
+    return np.where(a < 0, negative, a * number(scale, a))
+
+
+def elu_backward(grad: Array, a: Array, alpha: Any, scale: Any, input_scale: Any, is_result: bool) -> Any:
+    coefficient = number(alpha * scale, a)
+    below = a + coefficient if is_result else coefficient * np.exp(np.minimum(a * number(input_scale, a), number(0, a)))
+    return np.where(a <= 0, grad * number(input_scale, a) * below, grad * number(scale, a))

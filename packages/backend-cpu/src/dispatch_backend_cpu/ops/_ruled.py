@@ -1,0 +1,141 @@
+"""Kernels under a shape rule: ``dispatch_aten`` says what comes out, NumPy only computes.
+
+A kernel is made of its operator's shape rule and a function of arrays. The rule makes every check that does not depend on
+values, with torch's errors, and announces shape, strides and dtype; the function computes; ``conform`` brings what it gave
+into the announced form. So cpu and meta cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from dispatch_aten.errors import OperatorError
+from dispatch_aten.promotion import Number, Promotion, computation_type, result_type, rule_for
+from dispatch_aten.shapes import RULES, TensorMeta
+
+from .._table import Kernel
+from ..arrays import Array, check_writable, conform, describe, numpy_dtype, storage, storage_offset_of
+from ..quiet import quiet
+
+__all__ = ["cast", "check_overlap", "described", "elementwise", "expect", "half_as_float", "ruled", "write"]
+
+
+def described(value: Any) -> Any:
+    """Describe an argument for a shape rule: arrays by ``TensorMeta``, lists item by item, the rest as it is."""
+    if isinstance(value, np.ndarray):
+        return describe(value)
+    if isinstance(value, np.generic):
+        return describe(np.asarray(value))
+    if isinstance(value, (list, tuple)):
+        return [described(item) for item in value]
+    return value
+
+
+def expect(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Ask the shape rule of ``name`` for the results of these arguments; it raises what torch raises."""
+    return RULES[name](*map(described, args), **{key: described(value) for key, value in kwargs.items()})
+
+
+def ruled(name: str, compute: Kernel) -> Kernel:
+    """Make the kernel of ``name`` from ``compute(meta, *args, **kwargs)``, where ``meta`` is the rule's answer.
+
+    An operator with several results has a tuple of metas, and ``compute`` gives a tuple.
+    """
+
+    @quiet
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        expected = expect(name, *args, **kwargs)
+        found = compute(expected, *args, **kwargs)
+        if isinstance(expected, TensorMeta):
+            return conform(found, expected)
+        return tuple(conform(array, meta) for array, meta in zip(found, expected, strict=True))
+
+    return kernel
+
+
+def cast(value: Any, dtype: np.dtype[Any]) -> Array:
+    """Give an operand in ``dtype``: arrays are converted if they must be, numbers become arrays without dimensions."""
+    if isinstance(value, np.ndarray) and value.dtype is dtype:
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind == "c" and dtype.kind not in "cb":
+        array = array.real
+    return array.astype(dtype)
+
+
+def half_as_float(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Give the dtype that torch computes in: ``float32`` for ``float16``, else the same one (source: ``at::opmath_type``)."""
+    return np.dtype(np.float32) if dtype.char == "e" else dtype
+
+
+def elementwise(
+    name: str, fn: Callable[..., Any], arity: int, *, opmath: bool = False, promotion: Promotion | None = None
+) -> Kernel:
+    """Make the kernel of an element-wise operator from a function of ``arity`` arrays and the operator's options.
+
+    ``fn`` gets its operands in the dtype that torch computes in; ``opmath`` asks for ``float32`` instead of ``float16``.
+    Without ``promotion`` it is the operator's own rule that says which dtype that is.
+    """
+    promotion = rule_for(name) if promotion is None else promotion
+
+    @quiet
+    def kernel(*args: Any, **kwargs: Any) -> Array:
+        metas = [described(value) for value in args]
+        expected: TensorMeta = RULES[name](*metas, **{key: described(value) for key, value in kwargs.items()})
+        operands: list[TensorMeta | Number] = [meta for meta in metas[:arity] if meta is not None]
+        dtype = numpy_dtype(computation_type(promotion, result_type(*operands)))
+        if opmath:
+            dtype = half_as_float(dtype)
+        arrays = [None if value is None else cast(value, dtype) for value in args[:arity]]
+        return conform(fn(*arrays, *args[arity:], **kwargs), expected)
+
+    return kernel
+
+
+def _check_partial_overlap(written: Array, read: Array) -> None:
+    """Refuse an input that shares some, but not all, of the memory that is written to."""
+    if read is written or storage(read) is not storage(written) or not np.may_share_memory(written, read):
+        return
+    if read.shape == written.shape and read.strides == written.strides and (
+        storage_offset_of(read) == storage_offset_of(written)
+    ):
+        return
+    dense = [x.flags.forc or _is_dense(x) for x in (written, read)]
+    if all(dense):
+        raise _overlap_error()
+
+
+def _is_dense(array: Array) -> bool:
+    order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
+    return bool(array.transpose(order).flags.c_contiguous)
+
+
+def _overlap_error() -> OperatorError:
+    return OperatorError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+        "location. Please clone() the tensor before performing the operation.",
+        argument="self",
+    )
+
+
+def check_overlap(written: Array, *read: Any) -> None:
+    """Check that ``written`` may be written to while ``read`` are read, as torch's ``TensorIterator`` does.
+
+    Raises ``OperatorError`` for expanded and read-only arrays, and for inputs that overlap with the output partly.
+    """
+    check_writable(written)
+    for each in read:
+        if isinstance(each, np.ndarray) and not (written.base is None and each.base is None):
+            _check_partial_overlap(written, each)
+
+
+def write(written: Array, value: Any) -> Array:
+    """Store ``value``, broadcast and converted, in ``written``, and give ``written`` back."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "c" and written.dtype.kind not in "cb":
+        value = value.real
+    np.copyto(written, value, casting="unsafe")
+    return written
+
+

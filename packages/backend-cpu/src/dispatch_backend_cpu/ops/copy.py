@@ -1,0 +1,117 @@
+"""Copies, conversions, and the way from arrays to Python numbers and to other devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.errors import ArgumentTypeError
+from dispatch_core.devices import Device
+
+from .._table import KernelTable
+from ..arrays import Array, as_array, check_writable, dtype_of, empty_strided, numpy_dtype, strided_view, strides_of
+from ..arrays import storage as storage_of
+from ..quiet import quiet
+from ._ruled import check_overlap, expect, write
+
+__all__ = ["KERNELS", "device_get", "device_put"]
+
+KERNELS: Final = KernelTable()
+
+
+@quiet
+def _fresh(name: str, self: Array, **kwargs: Any) -> Array:
+    """Copy into a new array of the layout and dtype that the rule of ``name`` says."""
+    meta = expect(name, self, **kwargs)
+    return write(empty_strided(meta.shape, meta.strides, numpy_dtype(meta.dtype)), self)
+
+
+@KERNELS("copy_")
+@quiet
+def _copy_inplace(self: Array, src: Array, non_blocking: bool = False) -> Array:
+    check_overlap(self, src)
+    if self.shape != src.shape:
+        expect("copy_", self, src)
+    return write(self, src)
+
+
+@KERNELS("clone")
+def _clone(self: Array, *, memory_format: int | None = None) -> Array:
+    if memory_format is None and self.flags.c_contiguous and self.ndim < 2 < self.size:
+        return self.copy()
+    return _fresh("clone", self, memory_format=memory_format)
+
+
+@KERNELS("contiguous")
+def _contiguous(self: Array, *, memory_format: int = 0) -> Array:
+    meta = expect("contiguous", self, memory_format=memory_format)
+    if meta.strides == strides_of(self):
+        return self
+    return _fresh("contiguous", self, memory_format=memory_format)
+
+
+@KERNELS("_to_copy")
+def _to_copy(
+    self: Array,
+    *,
+    dtype: ScalarType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+    non_blocking: bool = False,
+    memory_format: int | None = None,
+) -> Array:
+    return _fresh("_to_copy", self, dtype=dtype, memory_format=memory_format)
+
+
+@KERNELS("resize_")
+def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = None) -> Array:
+    """Give ``size`` to ``self``: as a view where its storage is large enough, else as a larger copy."""
+    meta = expect("resize_", self, size, memory_format=memory_format)
+    if meta.shape == self.shape:
+        return self
+    check_writable(self)
+    owner = storage_of(self)
+    held = owner.nbytes // self.itemsize
+    if meta.storage_offset + meta.numel <= held and owner.flags.forc:
+        return strided_view(self, meta.shape, meta.strides, meta.storage_offset)
+    result = np.empty(meta.shape, self.dtype)
+    kept = strided_view(self, (min(held, meta.numel),), (1,), 0)
+    np.copyto(result.reshape(-1)[: kept.size], kept)
+    return result
+
+
+@KERNELS("_local_scalar_dense")
+def _local_scalar_dense(self: Array) -> Any:
+    expect("_local_scalar_dense", self)
+    return self.item()
+
+
+def device_get(self: Array) -> Array:
+    """Give a NumPy array of the values; it shares memory with the tensor (``prims::device_get``)."""
+    return self
+
+
+def device_put(data: Any, *, device: Device) -> Array:
+    """Make a tensor of a NumPy array, sharing its memory where torch could (``prims::device_put``).
+
+    Raises ``ArgumentTypeError`` for what is no array, ``DtypeError`` for dtypes that torch does not know.
+    """
+    if not isinstance(data, (np.ndarray, np.generic)):
+        raise ArgumentTypeError(
+            f"expected np.ndarray (got {type(data).__name__})", operator="prims::device_put", argument="data"
+        )
+    array = as_array(data)
+    if type(array) is not np.ndarray:
+        array = array.view(np.ndarray)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    dtype = numpy_dtype(dtype_of(array))
+    if array.dtype is not dtype:
+        # Equal dtypes may be different objects (``long`` and ``long long``), which the kernels tell apart by identity.
+        array = array.view(dtype)
+    if any(stride < 0 or stride % array.itemsize for stride in array.strides):
+        array = array.copy()
+    return array

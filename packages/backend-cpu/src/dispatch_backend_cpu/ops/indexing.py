@@ -1,0 +1,327 @@
+"""Indexing by arrays, and the gather and scatter families.
+
+NumPy's advanced indexing has torch's meaning once masks are expanded and indices are checked; the checks, torch's messages
+and the layout of results are what is added here. Everything is checked before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
+from dispatch_aten.shapes import TensorMeta
+from dispatch_aten.shapes.dims import wrap_dim
+
+from .._table import KernelTable
+from ..arrays import Array, check_writable, conform, describe, empty_strided, numpy_dtype
+from ..quiet import quiet
+from ._ruled import cast, check_overlap, expect, half_as_float, ruled, write
+
+__all__ = ["KERNELS"]
+
+KERNELS: Final = KernelTable()
+
+Indices = Sequence[Array | None]
+
+
+def _expanded(self: Array, indices: Indices) -> tuple[list[Any], list[Array | None]]:
+    """Turn torch's list of indices into NumPy's tuple, masks into the integers of their true elements.
+
+    Gives the tuple's items, and the same with None for full slices. Raises ``DimensionError`` for too many indices, masks
+    that do not fit and indices out of range, ``DtypeError`` for indices that are no integers.
+    """
+    places: list[Array | None] = []
+    for number, index in enumerate(indices):
+        if index is None:
+            places.append(None)
+            continue
+        index = np.asarray(index)
+        kind = index.dtype.char
+        if kind in "?B":
+            _check_mask(self, index, len(places), number)
+            places.extend(np.nonzero(index) if index.ndim else ())
+        elif kind in "il" or index.dtype == np.int64:
+            places.append(index)
+        else:
+            raise DimensionError("tensors used as indices must be long, int, byte or bool tensors", argument="indices")
+    taken = len(places)
+    if taken > self.ndim:
+        raise DimensionError(
+            f"too many indices for tensor of dimension {self.ndim} (got {taken})", argument="indices"
+        )
+    _check_broadcast([place for place in places if place is not None])
+    for dim, place in enumerate(places):
+        if place is not None:
+            _check_range(place, dim, self.shape[dim])
+    items: list[Any] = [slice(None) if place is None else place for place in places]
+    return items, places
+
+
+def _check_mask(self: Array, mask: Array, dim: int, number: int) -> None:
+    for offset, size in enumerate(mask.shape):
+        if dim + offset >= self.ndim or self.shape[dim + offset] != size:
+            raise DimensionError(
+                f"The shape of the mask {list(mask.shape)} at index {offset} does not match the shape of the indexed tensor "
+                f"{list(self.shape)} at index {dim + offset}",
+                argument="indices",
+            )
+
+
+def _check_broadcast(places: list[Array]) -> None:
+    try:
+        np.broadcast_shapes(*[place.shape for place in places])
+    except ValueError:
+        shapes = ", ".join(str(list(place.shape)) for place in places)
+        raise DimensionError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}", argument="indices"
+        ) from None
+
+
+def _check_range(index: Array, dim: int, size: int) -> None:
+    if index.size:
+        low, high = index.min(), index.max()
+        if low < -size or high >= size:
+            wrong = int(high if high >= size else low)
+            raise DimensionError(f"index {wrong} is out of bounds for dimension {dim} with size {size}", argument="indices")
+
+
+@KERNELS("index.Tensor")
+def _index(self: Array, indices: Indices) -> Array:
+    items, places = _expanded(self, indices)
+    if not items:
+        return self.copy()
+    result = self[tuple(items)]
+    return conform(result, expect("index.Tensor", self, places))
+
+
+@KERNELS("index_put_", "_index_put_impl_")
+@quiet
+def _index_put_inplace(
+    self: Array, indices: Indices, values: Array, accumulate: bool = False, unsafe: bool = False
+) -> Array:
+    if values.dtype != self.dtype:
+        raise DtypeError(
+            "Index put requires the source and destination dtypes match, "
+            f"got {describe(self).dtype.name} for the destination and {describe(values).dtype.name} for the source.",
+            argument="values",
+        )
+    items, _ = _expanded(self, indices)
+    check_writable(self, expanded=True)
+    place = tuple(items) or (...,)
+    target = self[place].shape
+    try:
+        source = np.broadcast_to(values, target)
+    except ValueError:
+        raise ShapeError(
+            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
+            f"{list(target)}",
+            argument="values",
+        ) from None
+    if accumulate:
+        np.add.at(self, place, source)
+    else:
+        self[place] = source
+    return self
+
+
+@KERNELS("masked_select")
+def _masked_select(self: Array, mask: Array) -> Array:
+    if mask.dtype.kind != "b":
+        raise DtypeError("masked_select: expected BoolTensor for mask", argument="mask")
+    shape = expect("where.self", mask, self, self).shape
+    return np.broadcast_to(self, shape)[np.broadcast_to(mask, shape)]
+
+
+@KERNELS("nonzero")
+def _nonzero(self: Array) -> Array:
+    count = int(np.count_nonzero(self))
+    result = empty_strided((count, self.ndim), (1, count), np.dtype(np.int64))
+    for dim, place in enumerate(np.nonzero(self) if self.ndim else ()):
+        result[:, dim] = place
+    return result
+
+
+@KERNELS("masked_scatter_")
+@quiet
+def _masked_scatter_inplace(self: Array, mask: Array, source: Array) -> Array:
+    if mask.dtype.kind != "b":
+        raise DtypeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {describe(mask).dtype.name}",
+            argument="mask",
+        )
+    if source.dtype != self.dtype:
+        raise DtypeError(
+            "masked_scatter: expected self and source to have same dtypes but got "
+            f"{describe(self).dtype.name} and {describe(source).dtype.name}",
+            argument="source",
+        )
+    expect("copy_", self, mask)
+    check_overlap(self)
+    chosen = np.broadcast_to(mask, self.shape)
+    count = int(np.count_nonzero(chosen))
+    if count > source.size:
+        raise OperatorError("masked_scatter: expected source to have at least as many elements as mask has ones")
+    self[chosen] = source.reshape(-1)[:count]
+    return self
+
+
+def _checked_along(name: str, index: Array, dim: int, size: int) -> None:
+    """Check indices of gather and its kin, where negative ones are refused."""
+    if index.size:
+        low, high = int(index.min()), int(index.max())
+        if low < 0 or high >= size:
+            wrong = low if low < 0 else high
+            text = f"index {wrong} is out of bounds for dimension {dim} with size {size}"
+            raise OperatorError(text, operator=name, argument="index")
+
+
+def _grid(self: Array, index: Array, dim: int) -> tuple[Any, ...]:
+    """Give the places that ``index`` names along ``dim``: all other coordinates are its own."""
+    places: list[Any] = list(np.ogrid[tuple(slice(size) for size in index.shape)])
+    places[dim] = index
+    return tuple(places)
+
+
+@KERNELS("gather")
+@quiet
+def _gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
+    expected = expect("gather", self, dim, index, sparse_grad=sparse_grad)
+    if not index.size:
+        return conform(np.empty(index.shape, self.dtype), expected)
+    a, index = np.atleast_1d(self), np.atleast_1d(index)
+    axis = wrap_dim(dim, a.ndim)
+    _checked_along("aten::gather", index, axis, a.shape[axis])
+    return conform(a[_grid(a, index, axis)], expected)
+
+
+def _scatter_into(name: str, self: Array, dim: int, index: Array, source: Any, *, add: bool = False) -> Array:
+    """Write ``source`` (an array or a number) to the places of ``index``; the last one wins, or all are added."""
+    expect(name, self, dim, index, source)
+    check_overlap(self, index, source)
+    if not index.size:
+        return self
+    target, index = np.atleast_1d(self), np.atleast_1d(index)
+    axis = wrap_dim(dim, target.ndim)
+    _checked_along(f"aten::{name}", index, axis, target.shape[axis])
+    places = _grid(target, index, axis)
+    if isinstance(source, np.ndarray):
+        source = np.atleast_1d(source)[tuple(slice(size) for size in index.shape)]
+    else:
+        source = cast(source, self.dtype)
+    if add:
+        np.add.at(target, places, source)
+    else:
+        target[places] = source
+    return self
+
+
+@KERNELS("scatter_.src", "scatter_.value")
+@quiet
+def _scatter_inplace(self: Array, dim: int, index: Array, src: Any) -> Array:
+    return _scatter_into("scatter_.src" if isinstance(src, np.ndarray) else "scatter_.value", self, dim, index, src)
+
+
+@KERNELS("scatter_add_")
+@quiet
+def _scatter_add_inplace(self: Array, dim: int, index: Array, src: Array) -> Array:
+    return _scatter_into("scatter_add_", self, dim, index, src, add=True)
+
+
+@KERNELS("index_select")
+@quiet
+def _index_select(self: Array, dim: int, index: Array) -> Array:
+    expected = expect("index_select", self, dim, index)
+    a = np.atleast_1d(self)
+    axis = wrap_dim(dim, a.ndim)
+    places = np.atleast_1d(index)
+    if places.size and (int(places.min()) < 0 or int(places.max()) >= a.shape[axis]):
+        raise DimensionError("index out of range in self", operator="aten::index_select", argument="index")
+    return conform(np.take(a, places, axis), expected)
+
+
+@KERNELS("index_add_")
+@quiet
+def _index_add_inplace(self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
+    expect("index_add_", self, dim, index, source, alpha=alpha)
+    check_overlap(self, index, source)
+    target = np.atleast_1d(self)
+    axis = wrap_dim(dim, target.ndim)
+    places = np.atleast_1d(index)
+    if places.size and (int(places.min()) < 0 or int(places.max()) >= target.shape[axis]):
+        raise DimensionError("index out of range in self", operator="aten::index_add_", argument="index")
+    addend = np.atleast_1d(source)
+    if alpha != 1:
+        addend = addend * cast(alpha, self.dtype)
+    np.add.at(target, (slice(None),) * axis + (places,), addend)
+    return self
+
+
+@KERNELS("take")
+@quiet
+def _take(self: Array, index: Array) -> Array:
+    expected = expect("take", self, index)
+    size = self.size
+    if index.size and (int(index.min()) < -size or int(index.max()) >= size):
+        raise DimensionError("out of range: tried to access an index that self does not have", argument="index")
+    return conform(self.reshape(-1)[index], expected)
+
+
+@KERNELS("embedding")
+@quiet
+def _embedding(
+    weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Array:
+    expected = expect("embedding", weight, indices, padding_idx, scale_grad_by_freq, sparse)
+    if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= len(weight)):
+        raise DimensionError("index out of range in self", operator="aten::embedding", argument="indices")
+    return conform(weight[indices], expected)
+
+
+def _embedding_dense_backward(
+    meta: TensorMeta, grad: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Any:
+    flat = indices.reshape(-1)
+    wide = half_as_float(grad.dtype)
+    rows = cast(grad, wide).reshape(len(flat), -1)
+    if scale_grad_by_freq:
+        counts = np.bincount(flat, minlength=num_weights)
+        rows = rows / counts[flat][:, None].astype(wide)
+    kept = flat != padding_idx
+    result = np.zeros((num_weights, rows.shape[1]), wide)
+    np.add.at(result, flat[kept], rows[kept])
+    return result
+
+
+def _scattered(meta: TensorMeta, grad: Array, place: tuple[Any, ...]) -> Any:
+    result = np.zeros(meta.shape, numpy_dtype(meta.dtype))
+    result[place] = grad
+    return result
+
+
+def _select_backward(meta: TensorMeta, grad: Array, input_sizes: Any, dim: int, index: int) -> Any:
+    return _scattered(meta, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (index,))
+
+
+def _slice_backward(
+    meta: TensorMeta, grad: Array, input_sizes: Any, dim: int, start: int, end: int, step: int
+) -> Any:
+    return _scattered(meta, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (slice(start, end, step),))
+
+
+def _diagonal_backward(meta: TensorMeta, grad: Array, input_sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
+    result = np.zeros(meta.shape, numpy_dtype(meta.dtype))
+    from .view import KERNELS as VIEWS
+
+    write(VIEWS["diagonal"](result, offset, dim1, dim2), grad)
+    return result
+
+
+_COMPUTE: Final = {
+    "embedding_dense_backward": _embedding_dense_backward,
+    "select_backward": _select_backward,
+    "slice_backward": _slice_backward,
+    "diagonal_backward": _diagonal_backward,
+}
+KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})

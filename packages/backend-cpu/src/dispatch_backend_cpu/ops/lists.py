@@ -1,0 +1,74 @@
+"""Joining, repeating and reordering along dimensions, and triangles of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from dispatch_aten.shapes import TensorMeta
+from dispatch_aten.shapes.dims import wrap_dim
+
+from .._table import KernelTable
+from ..arrays import Array, empty_strided, numpy_dtype
+from ._ruled import ruled, write
+
+__all__ = ["KERNELS"]
+
+KERNELS: Final = KernelTable()
+
+
+def _is_legacy_empty(array: Array) -> bool:
+    """Say whether ``cat`` skips the array: torch's oldest tensors had one dimension of size 0 where others have none."""
+    return array.shape == (0,)
+
+
+def _cat(meta: TensorMeta, tensors: Sequence[Array], dim: int = 0) -> Any:
+    result = empty_strided(meta.shape, meta.strides, numpy_dtype(meta.dtype))
+    axis = wrap_dim(dim, len(meta.shape))
+    start = 0
+    for each in tensors:
+        if _is_legacy_empty(each) and len(meta.shape) != 1:
+            continue
+        end = start + each.shape[axis]
+        write(result[(slice(None),) * axis + (slice(start, end),)], each)
+        start = end
+    return result
+
+
+def _stack(meta: TensorMeta, tensors: Sequence[Array], dim: int = 0) -> Any:
+    result = empty_strided(meta.shape, meta.strides, numpy_dtype(meta.dtype))
+    axis = wrap_dim(dim, len(meta.shape))
+    for place, each in enumerate(tensors):
+        write(result[(slice(None),) * axis + (place, ...)], each)
+    return result
+
+
+def _repeat(meta: TensorMeta, self: Array, repeats: Sequence[int]) -> Any:
+    return np.tile(self, tuple(repeats)) if len(repeats) else self.copy()
+
+
+def _flip(meta: TensorMeta, self: Array, dims: Sequence[int]) -> Any:
+    return np.flip(self, tuple(wrap_dim(dim, self.ndim) for dim in dims)) if self.ndim else self.copy()
+
+
+def _roll(meta: TensorMeta, self: Array, shifts: Any, dims: Any = ()) -> Any:
+    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    dims = (dims,) if isinstance(dims, int) else tuple(dims)
+    if not self.ndim or not self.size:
+        return self.copy()
+    if not dims:
+        return np.roll(self, shifts[0])
+    return np.roll(self, shifts, tuple(wrap_dim(dim, self.ndim) for dim in dims))
+
+
+_COMPUTE: Final = {
+    "cat": _cat,
+    "stack": _stack,
+    "repeat": _repeat,
+    "flip": _flip,
+    "roll": _roll,
+    "tril": lambda meta, a, diagonal=0: np.tril(a, diagonal),
+    "triu": lambda meta, a, diagonal=0: np.triu(a, diagonal),
+}
+KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})

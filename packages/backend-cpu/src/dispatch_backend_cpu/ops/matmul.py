@@ -1,0 +1,76 @@
+"""Products of matrices and vectors: ``np.matmul``, which takes BLAS for floats and loops for integers."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.shapes import TensorMeta
+
+from .._table import Kernel, KernelTable
+from ..arrays import Array, numpy_dtype
+from ..quiet import quiet, run
+from ._formulas import number
+from ._ruled import cast, check_overlap, expect, half_as_float, ruled, write
+
+__all__ = ["KERNELS"]
+
+KERNELS: Final = KernelTable()
+
+_DIRECT: Final = frozenset(np.dtype(char) for char in "fdFDbhilBHIL")
+
+
+def _product(meta: TensorMeta, a: Array, b: Array, out_dtype: ScalarType | None = None) -> Any:
+    dtype = half_as_float(numpy_dtype(meta.dtype))
+    return np.matmul(cast(a, dtype), cast(b, dtype))
+
+
+def _direct(name: str, ndim: int) -> Kernel:
+    """Make mm or bmm: at once where the operands fit, by the rule where they do not."""
+    general = ruled(name, _product)
+
+    def kernel(self: Array, mat2: Array) -> Any:
+        if (dtype := self.dtype) is mat2.dtype and dtype in _DIRECT and self.ndim == mat2.ndim == ndim:
+            left, right = self.shape, mat2.shape
+            if left[-1] == right[-2] and left[:-2] == right[:-2] and left[-2] and right[-1]:
+                try:
+                    return run(np.matmul, self, mat2)
+                except RuntimeError:
+                    pass
+        return general(self, mat2)
+
+    return kernel
+
+
+def _add_product(meta: TensorMeta, bias: Array, a: Array, b: Array, *args: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+    """Give ``beta * bias + alpha * (a @ b)``; a ``beta`` of 0 leaves nans of ``bias`` out, as in BLAS."""
+    dtype = half_as_float(numpy_dtype(meta.dtype))
+    product = np.matmul(cast(a, dtype), cast(b, dtype))
+    if alpha != 1:
+        product *= number(alpha, product)
+    if beta == 0:
+        return product
+    bias = cast(bias, dtype)
+    product += bias if beta == 1 else number(beta, bias) * bias
+    return product
+
+
+def _inplace(name: str) -> Kernel:
+    def kernel(self: Array, a: Array, b: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
+        check_overlap(self, a, b)
+        meta = expect(name[:-1], self, a, b, beta=beta, alpha=alpha)
+        expect(name, self, a, b, beta=beta, alpha=alpha)
+        return write(self, _add_product(meta, self, a, b, beta=beta, alpha=alpha))
+
+    return quiet(kernel)
+
+
+KERNELS["mm"] = _direct("mm", 2)
+KERNELS["bmm"] = _direct("bmm", 3)
+for _name in ("mm.dtype", "bmm.dtype", "mv", "dot"):
+    KERNELS[_name] = ruled(_name, _product)
+for _name in ("addmm", "addmm.dtype", "baddbmm", "baddbmm.dtype"):
+    KERNELS[_name] = ruled(_name, _add_product)
+KERNELS["addmm_"] = _inplace("addmm_")
+KERNELS["baddbmm_"] = _inplace("baddbmm_")

@@ -1,0 +1,274 @@
+"""Element-wise kernels, as rows of tables: a ufunc or a formula for each operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from dispatch_aten.promotion import Promotion, result_type
+
+from .._table import Kernel, KernelTable
+from ..arrays import Array, conform, numpy_dtype
+from ..quiet import quiet
+from . import _formulas as f
+from ._fast import binary, inplace_binary, inplace_unary, unary
+from ._ruled import cast, check_overlap, described, elementwise, expect, half_as_float, write
+from .special import erf, erfc
+
+__all__ = ["COVERED", "KERNELS"]
+
+KERNELS: Final = KernelTable()
+
+
+def _dtypes(kinds: str) -> frozenset[np.dtype[Any]]:
+    """Give the dtypes of these kinds: b(ool), i(nteger), f(loat), c(omplex)."""
+    chars = {"b": "?", "i": "bhilBHIL", "f": "efd", "c": "FD"}
+    return frozenset(np.dtype(char) for kind in kinds for char in chars[kind])
+
+
+# Per operator: the ufunc, and the kinds of dtypes for which it gives torch's result directly.
+_UNARY: Final[dict[str, tuple[Callable[..., Any], str]]] = {
+    "neg": (np.negative, "ifc"),
+    "exp": (np.exp, "fc"),
+    "exp2": (np.exp2, "f"),
+    "expm1": (np.expm1, "f"),
+    "log": (np.log, "fc"),
+    "log2": (np.log2, "f"),
+    "log10": (np.log10, "fc"),
+    "log1p": (np.log1p, "f"),
+    "sqrt": (np.sqrt, "fc"),
+    "reciprocal": (np.reciprocal, "f"),
+    "sin": (np.sin, "fc"),
+    "cos": (np.cos, "fc"),
+    "tan": (np.tan, "fc"),
+    "asin": (np.arcsin, "fc"),
+    "acos": (np.arccos, "fc"),
+    "atan": (np.arctan, "fc"),
+    "sinh": (np.sinh, "fc"),
+    "cosh": (np.cosh, "fc"),
+    "tanh": (np.tanh, "fc"),
+    "asinh": (np.arcsinh, "fc"),
+    "acosh": (np.arccosh, "fc"),
+    "atanh": (np.arctanh, "fc"),
+    "square": (np.square, "ifc"),
+    "floor": (np.floor, "f"),
+    "ceil": (np.ceil, "f"),
+    "trunc": (np.trunc, "f"),
+    "round": (np.rint, "f"),
+    "bitwise_not": (np.invert, "bi"),
+    "isnan": (np.isnan, "fc"),
+    "isinf": (np.isinf, "fc"),
+    "isfinite": (np.isfinite, "fc"),
+    "logical_not": (np.logical_not, "bifc"),
+}
+
+_BINARY: Final[dict[str, tuple[Callable[..., Any], str | None]]] = {
+    "mul.Tensor": (np.multiply, None),
+    "div.Tensor": (np.true_divide, "fc"),
+    "fmod.Tensor": (np.fmod, "f"),
+    "atan2": (np.arctan2, "f"),
+    "maximum": (np.maximum, "bif"),
+    "minimum": (np.minimum, "bif"),
+    "eq.Tensor": (np.equal, None),
+    "ne.Tensor": (np.not_equal, None),
+    "lt.Tensor": (np.less, "bif"),
+    "le.Tensor": (np.less_equal, "bif"),
+    "gt.Tensor": (np.greater, "bif"),
+    "ge.Tensor": (np.greater_equal, "bif"),
+    "logical_and": (np.logical_and, "bifc"),
+    "logical_or": (np.logical_or, "bifc"),
+    "logical_xor": (np.logical_xor, "bifc"),
+    "bitwise_and.Tensor": (np.bitwise_and, "bi"),
+    "bitwise_or.Tensor": (np.bitwise_or, "bi"),
+    "bitwise_xor.Tensor": (np.bitwise_xor, "bi"),
+}
+
+# What the general kernel computes where that is not the ufunc itself.
+_GENERAL: Final[dict[str, Callable[..., Any]]] = {
+    "reciprocal": lambda a: 1 / a,
+    "floor": f.integers_as_is(np.floor),
+    "ceil": f.integers_as_is(np.ceil),
+    "trunc": f.integers_as_is(np.trunc),
+    "round": f.integers_as_is(np.rint),
+    "fmod.Tensor": f.fmod,
+}
+
+# Formulas: how many operands, the function, whether float16 is computed in float32.
+_FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
+    "abs": (1, np.absolute, False),
+    "sign": (1, f.sign, False),
+    "rsqrt": (1, lambda a: 1 / np.sqrt(a), True),
+    "frac": (1, lambda a: a - np.trunc(a), False),
+    "sigmoid": (1, f.sigmoid, True),
+    "erf": (1, erf, True),
+    "erfc": (1, erfc, True),
+    "round.decimals": (1, f.round_decimals, True),
+    "nan_to_num": (1, f.nan_to_num, False),
+    "silu": (1, f.silu, True),
+    "gelu": (1, f.gelu, True),
+    "leaky_relu": (1, f.leaky_relu, True),
+    "softplus": (1, f.softplus, True),
+    "elu": (1, f.elu, True),
+    "threshold": (1, f.threshold, False),
+    "add.Tensor": (2, f.add, True),
+    "sub.Tensor": (2, f.sub, True),
+    "rsub.Tensor": (2, f.rsub, True),
+    "rsub.Scalar": (2, f.rsub, True),
+    "floor_divide": (2, f.floor_divide, False),
+    "remainder.Tensor": (2, f.remainder, False),
+    "remainder.Scalar_Tensor": (2, f.remainder, False),
+    "pow.Tensor_Tensor": (2, f.power, True),
+    "pow.Tensor_Scalar": (2, f.power, True),
+    "pow.Scalar": (2, f.power, True),
+    "clamp": (3, f.clamp, False),
+    "clamp.Tensor": (3, f.clamp, False),
+    "clamp_min": (2, np.maximum, False),
+    "clamp_min.Tensor": (2, np.maximum, False),
+    "clamp_max": (2, np.minimum, False),
+    "clamp_max.Tensor": (2, np.minimum, False),
+    "lerp.Scalar": (2, f.lerp, True),
+    "lerp.Tensor": (3, f.lerp, True),
+    "addcmul": (3, lambda a, b, c, value=1: a + f.number(value, a) * b * c, True),
+    "addcdiv": (3, lambda a, b, c, value=1: a + f.number(value, a) * b / c, True),
+    "sigmoid_backward": (2, lambda grad, y: grad * (1 - y) * y, True),
+    "tanh_backward": (2, lambda grad, y: grad * (1 - y * y), True),
+    "silu_backward": (2, f.silu_backward, True),
+    "gelu_backward": (2, f.gelu_backward, True),
+    "leaky_relu_backward": (2, f.leaky_relu_backward, True),
+    "softplus_backward": (2, f.softplus_backward, True),
+    "threshold_backward": (2, f.threshold_backward, False),
+}
+
+
+def _install() -> None:
+    for name, (ufunc, kinds) in _UNARY.items():
+        dtypes = _dtypes(kinds)
+        general = elementwise(name, _GENERAL.get(name, ufunc), 1)
+        KERNELS[name] = kernel = unary(ufunc, general, dtypes)
+        if ufunc.__name__.startswith(("is", "logical")):
+            continue  # Their results are bool, so only bool tensors could take them in place; the decomposition does.
+        KERNELS[f"{name}_"] = inplace_unary(f"{name}_", ufunc, kernel, dtypes)
+    for name, (ufunc, kinds_or_all) in _BINARY.items():
+        allowed = None if kinds_or_all is None else _dtypes(kinds_or_all)
+        general = elementwise(name, _GENERAL.get(name, ufunc), 2)
+        KERNELS[name] = kernel = binary(ufunc, general, allowed)
+        if name in {"mul.Tensor", "div.Tensor"}:
+            inplace = name.replace(".", "_.")
+            KERNELS[inplace] = inplace_binary(inplace, ufunc, kernel, allowed)
+    for name, (arity, formula, opmath) in _FORMULAS.items():
+        KERNELS[name] = elementwise(name, formula, arity, opmath=opmath)
+    del KERNELS["square_"]
+
+
+_install()
+
+_ZEROS: Final = {dtype: np.zeros((), dtype) for dtype in _dtypes("if")}
+_relu_general: Final = elementwise("relu", lambda a: np.maximum(a, f.number(0, a)), 1)
+
+
+@KERNELS("relu")
+def _relu(self: Array) -> Any:
+    zero = _ZEROS.get(self.dtype)
+    if zero is None or not self.flags.c_contiguous:
+        return _relu_general(self)
+    return np.maximum(self, zero)
+
+
+_div_unrounded: Final = elementwise("div.Tensor_mode", f.div_mode, 2)
+_div_rounded: Final = elementwise("div.Tensor_mode", f.div_mode, 2, promotion=Promotion.SAME)
+
+
+@KERNELS("div.Tensor_mode", "div.Scalar_mode")
+def _div_mode(self: Array, other: Any, *, rounding_mode: str | None) -> Any:
+    return (_div_unrounded if rounding_mode is None else _div_rounded)(self, other, rounding_mode=rounding_mode)
+
+
+@KERNELS("where.self")
+@quiet
+def _where_self(condition: Array, self: Array, other: Array) -> Array:
+    expected = expect("where.self", condition, self, other)
+    dtype = numpy_dtype(expected.dtype)
+    return conform(f.where(condition, cast(self, dtype), cast(other, dtype)), expected)
+
+
+@KERNELS("elu_backward")
+@quiet
+def _elu_backward(
+    grad_output: Array, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Array
+) -> Array:
+    expected = expect("elu_backward", grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    dtype = half_as_float(numpy_dtype(expected.dtype))
+    grad, a = cast(grad_output, dtype), cast(self_or_result, dtype)
+    return conform(f.elu_backward(grad, a, alpha, scale, input_scale, is_result), expected)
+
+
+@KERNELS("masked_fill.Scalar", "masked_fill.Tensor")
+@quiet
+def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
+    expected = expect("masked_fill.Scalar", self, mask, value)
+    return conform(np.where(mask, cast(value, self.dtype), self), expected)
+
+
+_SIGNS: Final = {"add_.Tensor": np.add, "sub_.Tensor": np.subtract}
+
+
+def _scaled_inplace(name: str, ufunc: Any) -> Kernel:
+    """Make ``add_`` or ``sub_``: ``self`` plus or minus ``alpha * other``."""
+    dtypes = _dtypes("ifc")
+    functional = KERNELS[name.replace("_.", ".")]
+
+    def general(self: Array, other: Any, *, alpha: Any = 1) -> Array:
+        check_overlap(self, other)
+        expect(name, self, other, alpha=alpha)
+        common = numpy_dtype(result_type(described(self), described(other)))
+        if common is self.dtype and common.char != "e" and self.dtype in dtypes:
+            step = cast(other, common)
+            if alpha != 1:
+                step = step * f.number(alpha, step)
+            ufunc(self, step, self)
+            return self
+        return write(self, functional(self, other, alpha=alpha))
+
+    return quiet(general)
+
+
+def _one_inplace(name: str, ufunc: Any) -> Kernel:
+    general = KERNELS[name]
+    functional = KERNELS[name.replace("_.", ".")]
+    simple = inplace_binary(name, ufunc, lambda self, other: functional(self, other, alpha=1), _dtypes("ifc"))
+    assert general is not simple
+    return simple
+
+
+for _name, _ufunc in _SIGNS.items():
+    KERNELS[_name] = _scaled_inplace(_name, _ufunc)
+
+
+def _alpha_is_one(name: str, ufunc: Any) -> Kernel:
+    functional = KERNELS[name]
+    return binary(ufunc, lambda a, b: functional(a, b, alpha=1), None)
+
+
+COVERED: Final[dict[str, Kernel]] = {
+    "add.Tensor": _alpha_is_one("add.Tensor", np.add),
+    "sub.Tensor": _alpha_is_one("sub.Tensor", np.subtract),
+    "add_.Tensor": _one_inplace("add_.Tensor", np.add),
+    "sub_.Tensor": _one_inplace("sub_.Tensor", np.subtract),
+}
+"""Kernels that serve the calls with ``alpha == 1`` and do not receive it."""
+
+
+def _addc_inplace(name: str) -> Kernel:
+    functional = KERNELS[name[:-1]]
+
+    def kernel(self: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
+        check_overlap(self, tensor1, tensor2)
+        expect(name, self, tensor1, tensor2, value=value)
+        return write(self, functional(self, tensor1, tensor2, value=value))
+
+    return quiet(kernel)
+
+
+for _name in ("addcmul_", "addcdiv_"):
+    KERNELS[_name] = _addc_inplace(_name)

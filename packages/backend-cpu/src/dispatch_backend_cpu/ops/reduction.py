@@ -1,0 +1,268 @@
+"""Reductions and scans.
+
+``float16`` is accumulated in ``float32`` and integers in ``int64``, as torch does. A wanted dtype converts the input first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.shapes import TensorMeta
+from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
+
+from .._table import Kernel, KernelTable
+from ..arrays import Array, numpy_dtype
+from ..quiet import quiet, run
+from ._ruled import cast, check_overlap, expect, half_as_float, ruled, write
+
+__all__ = ["KERNELS"]
+
+KERNELS: Final = KernelTable()
+
+Dims = int | Sequence[int] | None
+
+
+def _axes(a: Array, dim: Dims, *, all_if_empty: bool = True) -> tuple[int, ...]:
+    """Give NumPy's axes; an array without dimensions has none to name."""
+    return wrap_dims(dim, a.ndim, all_if_empty=all_if_empty) if a.ndim else ()
+
+
+def _accumulating(fold: Any) -> Callable[..., Any]:
+    """Make sum or prod from a ufunc's ``reduce``."""
+
+    def compute(meta: TensorMeta, a: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        wanted = numpy_dtype(meta.dtype)
+        a = cast(a, wanted)
+        return fold(a, _axes(a, dim), half_as_float(wanted), None, keepdim)
+
+    return compute
+
+
+def _mean(meta: TensorMeta, a: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    a = cast(a, half_as_float(numpy_dtype(meta.dtype)))
+    axes = _axes(a, dim)
+    return np.add.reduce(a, axes, None, None, keepdim) / a.dtype.type(math.prod(a.shape[axis] for axis in axes))
+
+
+_plain_sum: Final = frozenset(np.dtype(char) for char in "fdlFD")
+
+
+def _fast_sum() -> Kernel:
+    """Sum everything; for dtypes that are their own accumulator without looking further."""
+    general = ruled("sum", _accumulating(np.add.reduce))
+
+    def kernel(self: Array, *, dtype: ScalarType | None = None) -> Any:
+        if dtype is None and self.dtype in _plain_sum:
+            try:
+                return run(np.add.reduce, self, None)
+            except RuntimeError:
+                pass
+        return general(self, dtype=dtype)
+
+    return kernel
+
+
+def _extremum(fold: Any) -> Callable[..., Any]:
+    def compute(meta: TensorMeta, a: Array, dim: Dims = (), keepdim: bool = False) -> Any:
+        return fold(a, _axes(a, dim), None, None, keepdim)
+
+    return compute
+
+
+def _index_of(choose: Any) -> Callable[..., Any]:
+    def compute(meta: TensorMeta, a: Array, dim: int | None = None, keepdim: bool = False) -> Any:
+        if not a.ndim:
+            return np.zeros((), np.int64)
+        return choose(a, axis=None if dim is None else wrap_dim(dim, a.ndim), keepdims=keepdim)
+
+    return compute
+
+
+def _extremum_with_index(choose: Any) -> Callable[..., Any]:
+    def compute(meta: Any, a: Array, dim: int, keepdim: bool = False) -> Any:
+        if not a.ndim:
+            return a.copy(), np.zeros((), np.int64)
+        axis = wrap_dim(dim, a.ndim)
+        indices = choose(a, axis=axis, keepdims=True)
+        values = np.take_along_axis(a, indices, axis)
+        return (values, indices) if keepdim else (values.squeeze(axis), indices.squeeze(axis))
+
+    return compute
+
+
+def _truth(fold: Any) -> Callable[..., Any]:
+    def compute(meta: TensorMeta, a: Array, dim: Dims = None, keepdim: bool = False) -> Any:
+        return fold(a.astype(np.bool_), _axes(a, dim, all_if_empty=False), None, None, keepdim)
+
+    return compute
+
+
+def _moments(a: Array, axes: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Any, Any]:
+    """Give variance and mean by two passes, the mean first."""
+    wide = cast(a, half_as_float(a.dtype))
+    count = math.prod(wide.shape[axis] for axis in axes)
+    real = wide.real.dtype.type
+    mean = np.add.reduce(wide, axes, None, None, True) / real(count)
+    deviation = wide - mean
+    squares = (deviation * deviation.conj()).real if wide.dtype.kind == "c" else deviation * deviation
+    var = np.add.reduce(squares, axes, None, None, keepdim) / real(max(count - correction, 0))
+    return var, mean if keepdim else mean.reshape(np.shape(var))
+
+
+def _correction(unbiased: bool | None, correction: float | None) -> float:
+    if correction is not None:
+        return correction
+    return 1.0 if unbiased is None or unbiased else 0.0
+
+
+def _var(meta: Any, a: Array, unbiased: bool = True) -> tuple[Any, Any]:
+    return _moments(a, _axes(a, None), _correction(unbiased, None), False)
+
+
+def _var_dim(meta: Any, a: Array, dim: Dims, unbiased: bool = True, keepdim: bool = False) -> tuple[Any, Any]:
+    return _moments(a, _axes(a, dim), _correction(unbiased, None), keepdim)
+
+
+def _var_correction(
+    meta: Any, a: Array, dim: Dims = None, *, correction: float | None = None, keepdim: bool = False
+) -> tuple[Any, Any]:
+    return _moments(a, _axes(a, dim), _correction(None, correction), keepdim)
+
+
+def _install_moments() -> None:
+    for overload, compute in (("", _var), (".dim", _var_dim), (".correction", _var_correction)):
+
+        def var(meta: Any, *args: Any, compute: Any = compute, **kwargs: Any) -> Any:
+            return compute(meta, *args, **kwargs)[0]
+
+        def std(meta: Any, *args: Any, compute: Any = compute, **kwargs: Any) -> Any:
+            return np.sqrt(compute(meta, *args, **kwargs)[0])
+
+        KERNELS[f"var{overload}"] = ruled(f"var{overload}", var)
+        KERNELS[f"std{overload}"] = ruled(f"std{overload}", std)
+        KERNELS[f"var_mean{overload}"] = ruled(f"var_mean{overload}", compute)
+
+
+def _vector_norm(
+    meta: TensorMeta,
+    a: Array,
+    ord: Any = 2,
+    dim: Dims = None,
+    keepdim: bool = False,
+    *,
+    dtype: ScalarType | None = None,
+) -> Any:
+    a = cast(a, half_as_float(a.dtype if dtype is None else numpy_dtype(dtype)))
+    axes = _axes(a, dim)
+    size = np.absolute(a)
+    if ord in (math.inf, -math.inf):
+        fold = np.maximum if ord > 0 else np.minimum
+        return fold.reduce(size, axes, None, None, keepdim, 0.0 if not a.size else np._NoValue)
+    if ord == 0:
+        return np.add.reduce((a != 0).astype(size.dtype), axes, None, None, keepdim)
+    if ord == 1:
+        return np.add.reduce(size, axes, None, None, keepdim)
+    if ord == 2:
+        return np.sqrt(np.add.reduce(size * size, axes, None, None, keepdim))
+    power = size.dtype.type(ord)
+    return np.add.reduce(size**power, axes, None, None, keepdim) ** (1 / power)
+
+
+def _norm(
+    meta: TensorMeta, a: Array, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: ScalarType | None = None
+) -> Any:
+    return _vector_norm(meta, a, 2 if p is None else p, dim, keepdim, dtype=dtype)
+
+
+def _logsumexp(meta: TensorMeta, a: Array, dim: Dims, keepdim: bool = False) -> Any:
+    a = cast(a, half_as_float(numpy_dtype(meta.dtype)))
+    axes = _axes(a, dim)
+    if not a.size:
+        return np.log(np.add.reduce(np.exp(a), axes, None, None, keepdim))
+    top = np.maximum.reduce(a, axes, None, None, True)
+    top = np.where(np.isfinite(top), top, np.zeros((), a.dtype))
+    total = np.log(np.add.reduce(np.exp(a - top), axes, None, None, True)) + top
+    return total if keepdim else total.reshape(meta.shape)
+
+
+def _count_nonzero(meta: TensorMeta, a: Array, dim: Dims = None) -> Any:
+    return np.add.reduce(a != 0, _axes(a, dim), np.int64)
+
+
+def _aminmax(meta: Any, a: Array, *, dim: int | None = None, keepdim: bool = False) -> Any:
+    axes = _axes(a, dim)
+    return np.minimum.reduce(a, axes, None, None, keepdim), np.maximum.reduce(a, axes, None, None, keepdim)
+
+
+def _scan(accumulate: Any) -> Callable[..., Any]:
+    """Make cumsum or cumprod; float32 is accumulated in float64, as torch's scans do on a CPU."""
+
+    def compute(meta: TensorMeta, a: Array, dim: int, *, dtype: ScalarType | None = None) -> Any:
+        wanted = numpy_dtype(meta.dtype)
+        a = cast(a, wanted)
+        if not a.ndim:
+            return a.copy()
+        wide = {"e": np.dtype(np.float32), "f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
+        return accumulate(a, wrap_dim(dim, a.ndim), wide.get(wanted.char, wanted))
+
+    return compute
+
+
+_COMPUTE: Final[dict[str, Callable[..., Any]]] = {
+    "sum.dim_IntList": _accumulating(np.add.reduce),
+    "prod": _accumulating(np.multiply.reduce),
+    "prod.dim_int": _accumulating(np.multiply.reduce),
+    "mean": _mean,
+    "mean.dim": _mean,
+    "amax": _extremum(np.maximum.reduce),
+    "amin": _extremum(np.minimum.reduce),
+    "max": _extremum(np.maximum.reduce),
+    "min": _extremum(np.minimum.reduce),
+    "max.dim": _extremum_with_index(np.argmax),
+    "min.dim": _extremum_with_index(np.argmin),
+    "argmax": _index_of(np.argmax),
+    "argmin": _index_of(np.argmin),
+    "any": _truth(np.logical_or.reduce),
+    "any.dim": _truth(np.logical_or.reduce),
+    "any.dims": _truth(np.logical_or.reduce),
+    "all": _truth(np.logical_and.reduce),
+    "all.dim": _truth(np.logical_and.reduce),
+    "all.dims": _truth(np.logical_and.reduce),
+    "linalg_vector_norm": _vector_norm,
+    "norm.Scalar": _norm,
+    "norm.ScalarOpt_dim": _norm,
+    "norm.ScalarOpt_dtype": _norm,
+    "norm.ScalarOpt_dim_dtype": _norm,
+    "logsumexp": _logsumexp,
+    "count_nonzero": _count_nonzero,
+    "count_nonzero.dim_IntList": _count_nonzero,
+    "aminmax": _aminmax,
+    "cumsum": _scan(np.add.accumulate),
+    "cumprod": _scan(np.multiply.accumulate),
+}
+
+KERNELS["sum"] = _fast_sum()
+KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})
+# ``any`` and ``all`` without dims reduce everything; with an empty list they reduce nothing.
+for _name, _fold in (("any", np.logical_or.reduce), ("all", np.logical_and.reduce)):
+    KERNELS[_name] = ruled(_name, lambda meta, a, fold=_fold: fold(a.astype(np.bool_), None))
+_install_moments()
+
+
+def _scan_inplace(name: str) -> Kernel:
+    functional = _COMPUTE[name[:-1]]
+
+    def kernel(self: Array, dim: int, *, dtype: ScalarType | None = None) -> Array:
+        check_overlap(self)
+        meta = expect(name, self, dim, dtype=dtype)
+        return write(self, functional(meta, self, dim))
+
+    return quiet(kernel)
+
+
+KERNELS["cumsum_"] = _scan_inplace("cumsum_")
+KERNELS["cumprod_"] = _scan_inplace("cumprod_")

@@ -1,0 +1,142 @@
+"""The softmax family and losses with their backward operators."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.errors import DimensionError
+from dispatch_aten.shapes import TensorMeta
+from dispatch_aten.shapes.dims import wrap_dim
+
+from .._table import KernelTable
+from ..arrays import Array, numpy_dtype
+from ._formulas import number
+from ._ruled import cast, half_as_float, ruled
+
+__all__ = ["KERNELS"]
+
+KERNELS: Final = KernelTable()
+
+_MEAN, _SUM = 1, 2
+
+
+def _wide(a: Array, meta: TensorMeta) -> Array:
+    """Give the input in the dtype to compute in, with at least one dimension."""
+    return np.atleast_1d(cast(a, half_as_float(numpy_dtype(meta.dtype))))
+
+
+def _softmax(meta: TensorMeta, self: Array, dim: int, half_to_float: bool) -> Any:
+    a = _wide(self, meta)
+    axis = wrap_dim(dim, self.ndim)
+    if not a.size:
+        return a
+    powers = np.exp(a - np.maximum.reduce(a, axis, None, None, True))
+    powers /= np.add.reduce(powers, axis, None, None, True)
+    return powers
+
+
+def _log_softmax(meta: TensorMeta, self: Array, dim: int, half_to_float: bool) -> Any:
+    a = _wide(self, meta)
+    axis = wrap_dim(dim, self.ndim)
+    if not a.size:
+        return a
+    shifted = a - np.maximum.reduce(a, axis, None, None, True)
+    shifted -= np.log(np.add.reduce(np.exp(shifted), axis, None, None, True))
+    return shifted
+
+
+def _softmax_backward(meta: TensorMeta, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
+    axis = wrap_dim(dim, grad.ndim)
+    output = _wide(output, meta)
+    weighted = _wide(grad, meta) * output
+    return weighted - output * np.add.reduce(weighted, axis, None, None, True)
+
+
+def _log_softmax_backward(meta: TensorMeta, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
+    axis = wrap_dim(dim, grad.ndim)
+    grad = _wide(grad, meta)
+    return grad - np.exp(_wide(output, meta)) * np.add.reduce(grad, axis, None, None, True)
+
+
+def _chosen(classes: int, target: Array, ignore_index: int) -> tuple[Array, Array]:
+    """Give the targets and which of them count.
+
+    Raises ``DimensionError`` for a target that is no class.
+    """
+    counts = target != ignore_index
+    wrong = counts & ((target < 0) | (target >= classes))
+    if wrong.any():
+        raise DimensionError(f"Target {target[wrong][0]} is out of bounds.", argument="target")
+    return np.where(counts, target, 0), counts
+
+
+def _nll_loss_forward(
+    meta: Any, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> Any:
+    dtype = self.dtype
+    rows = np.atleast_2d(cast(self, half_as_float(dtype)))
+    chosen, counts = _chosen(rows.shape[1], np.atleast_1d(target), ignore_index)
+    each = np.ones((), rows.dtype) if weight is None else cast(weight, rows.dtype)[chosen]
+    weights = np.where(counts, each, number(0, rows))
+    losses = np.where(counts, -rows[np.arange(len(rows)), chosen], number(0, rows)) * weights
+    if reduction not in (_MEAN, _SUM) and self.ndim == 2:
+        return losses, np.zeros((), dtype)
+    total = np.add.reduce(weights)
+    loss = np.add.reduce(losses)
+    return (loss / total if reduction == _MEAN else loss), total
+
+
+def _nll_loss_backward(
+    meta: TensorMeta,
+    grad: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Any:
+    dtype = half_as_float(self.dtype)
+    rows = np.zeros(self.shape if self.ndim == 2 else (1, *self.shape), dtype)
+    chosen, counts = _chosen(rows.shape[1], np.atleast_1d(target), ignore_index)
+    slope = -cast(grad, dtype)
+    if reduction == _MEAN:
+        slope = slope / cast(total_weight, dtype)
+    if weight is not None:
+        slope = slope * cast(weight, dtype)[chosen]
+    rows[np.arange(len(rows)), chosen] = np.where(counts, slope, np.zeros((), dtype))
+    return rows if self.ndim == 2 else rows[0]
+
+
+def _reduced(losses: Array, reduction: int) -> Any:
+    if reduction == _MEAN:
+        return np.add.reduce(losses, None) / losses.dtype.type(losses.size)
+    return np.add.reduce(losses, None) if reduction == _SUM else losses
+
+
+def _mse_loss(meta: TensorMeta, self: Array, target: Array, reduction: int = _MEAN) -> Any:
+    dtype = half_as_float(numpy_dtype(meta.dtype))
+    difference = cast(self, dtype) - cast(target, dtype)
+    return _reduced(difference * difference, reduction)
+
+
+def _mse_loss_backward(meta: TensorMeta, grad: Array, self: Array, target: Array, reduction: int) -> Any:
+    dtype = half_as_float(numpy_dtype(meta.dtype))
+    difference = cast(self, dtype) - cast(target, dtype)
+    factor = number(2.0 / max(difference.size, 1) if reduction == _MEAN else 2.0, difference)
+    return factor * difference * cast(grad, dtype)
+
+
+_COMPUTE: Final = {
+    "_softmax": _softmax,
+    "_log_softmax": _log_softmax,
+    "_softmax_backward_data": _softmax_backward,
+    "_log_softmax_backward_data": _log_softmax_backward,
+    "nll_loss_forward": _nll_loss_forward,
+    "nll_loss_backward": _nll_loss_backward,
+    "mse_loss": _mse_loss,
+    "mse_loss_backward": _mse_loss_backward,
+}
+KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})

@@ -1,0 +1,54 @@
+"""Sorting. Always stable; nan counts as the greatest value, as in torch."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from dispatch_aten.shapes.dims import wrap_dim
+
+from .._table import KernelTable
+from ..arrays import Array
+from ._ruled import ruled
+
+__all__ = ["KERNELS"]
+
+KERNELS: Final = KernelTable()
+
+
+def _order(a: Array, axis: int, descending: bool) -> Array:
+    """Give the indices that sort; equal values keep their order, also where the greatest comes first."""
+    if not descending:
+        return np.argsort(a, axis, kind="stable")
+    backwards = np.flip(a, axis)
+    return a.shape[axis] - 1 - np.flip(np.argsort(backwards, axis, kind="stable"), axis)
+
+
+def _sort(meta: Any, self: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
+    if not self.ndim:
+        return self.copy(), np.zeros((), np.int64)
+    axis = wrap_dim(dim, self.ndim)
+    order = _order(self, axis, descending)
+    return np.take_along_axis(self, order, axis), order
+
+
+def _argsort(meta: Any, self: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
+    return _sort(meta, self, dim, descending)[1]
+
+
+def _topk(meta: Any, self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    if not self.ndim:
+        return self.copy(), np.zeros((), np.int64)
+    axis = wrap_dim(dim, self.ndim)
+    order = _order(self, axis, largest)[(slice(None),) * axis + (slice(k),)]
+    return np.take_along_axis(self, order, axis), order
+
+
+_COMPUTE: Final = {
+    "sort": _sort,
+    "sort.stable": _sort,
+    "argsort": _argsort,
+    "argsort.stable": _argsort,
+    "topk": _topk,
+}
+KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})

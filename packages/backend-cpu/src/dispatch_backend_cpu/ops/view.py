@@ -1,0 +1,125 @@
+"""Views: NumPy views of the same storage, with exactly the strides and offset of the shape rules.
+
+The common ones have a short way of their own through NumPy's basic indexing; the rest are made from the rule's answer. A
+view is always an array: ``a[1]`` would be a NumPy scalar where one dimension is left, ``a[1, ...]`` is not.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from dispatch_aten.shapes import RULES, TensorMeta
+
+from .._table import Kernel, KernelTable
+from ..arrays import Array, dtype_of, storage_offset_of, strided_view, strides_of
+from ._ruled import described
+
+__all__ = ["KERNELS"]
+
+KERNELS: Final = KernelTable()
+
+
+def _placed(array: Array) -> TensorMeta:
+    return TensorMeta(array.shape, strides_of(array), dtype_of(array), storage_offset_of(array))
+
+
+def _restrided(array: Array, here: TensorMeta, wanted: TensorMeta) -> Array:
+    """View ``array`` as the rule says."""
+    if wanted.storage_offset == here.storage_offset and array.flags.c_contiguous and array.size and 0 not in wanted.shape:
+        itemsize = array.itemsize
+        strides = tuple([stride * itemsize for stride in wanted.strides])
+        try:
+            return np.ndarray(wanted.shape, array.dtype, array, 0, strides)
+        except ValueError:
+            pass  # Reaches beyond this view, but perhaps not beyond its storage.
+    return strided_view(array, wanted.shape, wanted.strides, wanted.storage_offset)
+
+
+def _view(name: str) -> Kernel:
+    """Make the kernel of a view operator from its shape rule."""
+
+    def kernel(self: Array, *args: Any, **kwargs: Any) -> Any:
+        here = _placed(self)
+        wanted = RULES[name](here, *map(described, args), **kwargs)
+        if isinstance(wanted, TensorMeta):
+            return _restrided(self, here, wanted)
+        return [_restrided(self, here, each) for each in wanted]
+
+    return kernel
+
+
+_BY_RULE: Final = (
+    "view as_strided expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal"
+)
+for _name in _BY_RULE.split():
+    KERNELS[_name] = _view(_name)
+
+
+@KERNELS("alias", "detach")
+def _alias(self: Array) -> Array:
+    return self.view()
+
+
+_t_by_rule: Final = _view("t")
+
+
+@KERNELS("t")
+def _t(self: Array) -> Array:
+    if self.ndim == 2 and self.size:
+        return self.T
+    return _t_by_rule(self)
+
+
+_transpose_by_rule: Final = _view("transpose.int")
+
+
+@KERNELS("transpose.int")
+def _transpose(self: Array, dim0: int, dim1: int) -> Any:
+    ndim = self.ndim
+    if -ndim <= dim0 < ndim and -ndim <= dim1 < ndim and self.size:
+        return self.swapaxes(dim0, dim1)
+    return _transpose_by_rule(self, dim0, dim1)
+
+
+_permute_by_rule: Final = _view("permute")
+
+
+@KERNELS("permute")
+def _permute(self: Array, dims: Any) -> Any:
+    try:
+        if self.ndim == len(dims) > 0 and self.size:
+            return self.transpose(dims)
+    except ValueError:
+        pass
+    return _permute_by_rule(self, dims)
+
+
+_select_by_rule: Final = _view("select.int")
+
+
+@KERNELS("select.int")
+def _select(self: Array, dim: int, index: int) -> Any:
+    if 0 <= dim < self.ndim and 0 <= index < self.shape[dim] and self.size:
+        return self[(slice(None),) * dim + (index, ...)]
+    return _select_by_rule(self, dim, index)
+
+
+_slice_by_rule: Final = _view("slice.Tensor")
+
+
+@KERNELS("slice.Tensor")
+def _slice(self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    # A dimension of size 0 or 1 gets other strides from NumPy, so only the clear case goes the short way.
+    if 0 <= dim < self.ndim and step == 1 and self.size:
+        result = self[(slice(None),) * dim + (slice(start, end),)]
+        if result.size:
+            return result
+    return _slice_by_rule(self, dim, start, end, step)
+
+
+@KERNELS("_unsafe_view")
+def _unsafe_view(self: Array, size: Any) -> Any:
+    return KERNELS["view"](self, size)
+
+
