@@ -44,9 +44,12 @@ def transaction(
 ) -> Iterator[None]:
     """Undo every registration made in this block, by this thread or task, when the block raises.
 
-    Transactions nest: an inner one that succeeds becomes part of the outer one.
+    Transactions nest: an inner one that succeeds becomes part of the outer one, and is bound by its restrictions.
     """
     outer = _journal.get()
+    if outer is not None:
+        distribution = distribution or outer.distribution
+        allow_overwrite = allow_overwrite and outer.allow_overwrite
     journal = Journal(distribution, allow_overwrite)
     token = _journal.set(journal)
     try:

@@ -223,7 +223,7 @@ DispatchKey._ordered = ()
 def _unknown_name(name: object) -> DispatchKeyError:
     import difflib
 
-    near = difflib.get_close_matches(str(name), DispatchKey._by_name, n=3)
+    near = difflib.get_close_matches(str(name), list(DispatchKey._by_name), n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "DISPATCH_KEY_PRIORITY lists the keys"
     return DispatchKeyError(f"no dispatch key is named {name!r}", hint=hint)
 

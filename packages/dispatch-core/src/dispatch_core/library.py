@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar
 
 from .errors import RegistrationError, SchemaError
 from .journal import record
-from .kernel import KernelFactory, Origin, caller_origin
+from .kernel import KernelFactory, caller_origin
 from .keyset import KeyLike, as_key
 from .ops import OpOverload
 from .registry import Registry, parse_name
@@ -19,8 +19,6 @@ __all__ = ["Library"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
-#: (registry, namespace) → where the one DEF library of that namespace was opened.
-_definitions: dict[tuple[int, str], Origin] = {}
 
 
 class Library:
@@ -59,21 +57,20 @@ class Library:
         if ns == "_":
             if kind != "IMPL":
                 raise RegistrationError("namespace '_' stands for every operator and takes fallbacks only, kind IMPL")
-        elif parse_name(f"{ns}::x").namespace != ns:
+        elif not (ns.isascii() and ns.isidentifier()):
             raise RegistrationError(f"{ns!r} is not a namespace", hint="a namespace is an identifier")
         if kind == "DEF":
-            place = (id(self.registry), ns)
             with self.registry.lock:
-                if (first := _definitions.get(place)) is not None:
+                if (first := self.registry.definitions.get(ns)) is not None:
                     raise RegistrationError(
                         f"namespace {ns!r} has a DEF library already, opened at {first}; the second is opened at {self.origin}",
                         hint="open a FRAGMENT to define more operators in it",
                     )
-                _definitions[place] = self.origin
-            self._keep(lambda: _definitions.pop(place, None) and None)
-            record(lambda: _definitions.pop(place, None) and None)
+                self.registry.definitions[ns] = self.origin
+            self._keep(self._release_namespace)
+            record(self._release_namespace)
 
-    def define(self, schema: str | FunctionSchema, *, tags: tuple[str, ...] = ()) -> str:
+    def define(self, schema: str | FunctionSchema, *, tags: str | Iterable[str] = ()) -> str:
         """Define an operator by its schema and return its name, ``namespace::name.overload``.
 
         Raises ``SchemaError`` for malformed text or another namespace, ``RegistrationError`` for a name that is defined.
@@ -89,9 +86,10 @@ class Library:
             raise SchemaError(f"{parsed.name} is in another namespace than its library, {self.ns!r}")
         parsed = parsed.with_namespace(self.ns)
         name = str(parsed.name)
-        self.registry.register_schema(name, parsed, tags=tuple(tags))
-        entry = self.registry.entries[str(parse_name(name))]
-        self._keep(lambda: self.registry.remove_schema(entry))
+        with self.registry.lock:
+            self.registry.register_schema(name, parsed, tags=(tags,) if isinstance(tags, str) else tuple(tags))
+            entry = self.registry.entries[name]
+        self._keep(lambda: self.registry.remove_schema(entry, parsed))
         return name
 
     def impl(
@@ -145,6 +143,12 @@ class Library:
         self._closed = True
         for step in reversed(undo):
             step()
+
+    def _release_namespace(self) -> None:
+        """Let another DEF library be opened, unless one was since this one gave the namespace back."""
+        with self.registry.lock:
+            if self.registry.definitions.get(self.ns) is self.origin:
+                del self.registry.definitions[self.ns]
 
     def _keep(self, undo: Callable[[], None]) -> None:
         self._undo.append(undo)

@@ -3,6 +3,7 @@
 Note [Masks are per context]
     The state is one immutable pair (include, exclude) in a ContextVar, or None when nothing is masked: right for threads,
     which start with none, and for asyncio tasks, which do not see each other's. A call reads it once.
+    It holds keys only: a keyset that a kernel was given carries its frontend's marker, which is nothing to mask.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import Final, Self
 
+from .keys import MARKERS
 from .keyset import DispatchKeySet, KeyLike, KeysetLike, as_mask, removal_mask
 
 __all__ = ["apply_masks", "exclude_keys", "include_keys"]
@@ -60,7 +62,7 @@ class include_keys(_Guard):  # noqa: N801  # a context manager is spelled like a
         mask = 0
         for key in keys:
             mask |= as_mask(key)
-        super().__init__(mask, 0)
+        super().__init__(mask & ~MARKERS, 0)
 
 
 class exclude_keys(_Guard):  # noqa: N801  # a context manager is spelled like a function
@@ -80,7 +82,7 @@ class exclude_keys(_Guard):  # noqa: N801  # a context manager is spelled like a
         mask = 0
         for key in keys:
             mask |= removal_mask(key)
-        super().__init__(0, mask)
+        super().__init__(0, mask & ~MARKERS)
 
 
 def apply_masks(keyset: KeysetLike) -> DispatchKeySet:

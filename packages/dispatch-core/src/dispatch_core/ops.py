@@ -34,7 +34,8 @@ class OpOverload:
     def __init__(self, entry: OperatorEntry) -> None:
         self._entry = entry
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    # Positional-only, because many operators have an argument that is named self.
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         self._compile()
         return self(*args, **kwargs)
 
@@ -46,13 +47,15 @@ class OpOverload:
     def _compile(self) -> None:
         """Become the subclass whose ``__call__`` and ``redispatch`` are generated for this schema."""
         engine = self._entry.registry.engine
-        body = {
-            "__slots__": (),
-            "__doc__": OpOverload.__doc__,
-            "__call__": staticmethod(engine.caller(self._entry)),
-            "redispatch": staticmethod(engine.redispatcher(self._entry)),
-        }
-        self.__class__ = type("OpOverload", (OpOverload,), body)
+        # Locked, so that what is made from a schema is not put in place after that schema was taken back.
+        with self._entry.registry.lock:
+            body = {
+                "__slots__": (),
+                "__doc__": OpOverload.__doc__,
+                "__call__": staticmethod(engine.caller(self._entry)),
+                "redispatch": staticmethod(engine.redispatcher(self._entry)),
+            }
+            self.__class__ = type("OpOverload", (OpOverload,), body)
 
     def _forget(self) -> None:
         """Become a plain overload again, because the schema has changed."""
@@ -113,10 +116,11 @@ class OpOverloadPacket:
 
     def __init__(self, owner: Registry, name: str) -> None:
         self._registry, self._name = owner, name
-        #: The types of a call's arguments → the overload that fits.
+        #: The types of a call's arguments → the overload that fits. Replaced, not emptied, when an overload comes or goes:
+        #: what another thread is just resolving goes into the old one.
         self._cache: dict[Any, OpOverload] = {}
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         # The types alone are the quick key; only calls without keywords and lists are stored under it.
         found = self._cache.get(tuple(map(type, args))) if not kwargs else None
         if found is None:
@@ -128,6 +132,7 @@ class OpOverloadPacket:
 
         Raises ``AmbiguousOverloadError``, in torch's manner, when none fits.
         """
+        cache = self._cache
         entries = self._registry.overloads(self._name)
         if len(entries) == 1:
             return next(iter(entries.values())).op
@@ -136,7 +141,8 @@ class OpOverloadPacket:
             if entry.schema is None:
                 without_schema = entry
             elif matches(entry.schema, args, kwargs, is_tensor):
-                self._cache[_types(args, kwargs)] = entry.op
+                if (types := _types(args, kwargs)) is not None:
+                    cache[types] = entry.op
                 return entry.op
         if without_schema is not None:
             return without_schema.op
@@ -168,23 +174,31 @@ class OpOverloadPacket:
         return f"<OpOverloadPacket {self._name}: {', '.join(self.overloads())}>"
 
 
-def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Return what overload resolution depends on: the arguments' types, and for lists those of all elements."""
+def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Return what overload resolution depends on: the arguments' types, and for lists those of all elements.
+
+    None when it depends on more than types: a string may or may not name a device, a dictionary has contents.
+    """
     found: list[Any] = []
     for value in args:
-        found.append(_type_of(value) if type(value) in _NESTED else type(value))
+        kind = type(value)
+        if kind in _VALUED:
+            return None
+        found.append(_type_of(value) if kind in _NESTED else kind)
     for name, value in kwargs.items():
-        found.append((name, _type_of(value)))
+        kind = type(value)
+        if kind in _VALUED:
+            return None
+        found.append((name, _type_of(value) if kind in _NESTED else kind))
     return tuple(found)
 
 
 def _type_of(value: Any) -> Any:
-    if type(value) in _NESTED:
-        return (type(value), *map(_type_of, value))
-    return type(value)
+    return (type(value), *map(_type_of, value)) if type(value) in _NESTED else type(value)
 
 
 _NESTED: frozenset[Callable[..., Any]] = frozenset({list, tuple})
+_VALUED: frozenset[Callable[..., Any]] = frozenset({str, dict})
 
 
 class OpNamespace:
@@ -202,7 +216,7 @@ class OpNamespace:
 
     def __dir__(self) -> list[str]:
         prefix = f"{self._name}::"
-        return [packet.removeprefix(prefix) for packet in self._registry.packets if packet.startswith(prefix)]
+        return [packet.removeprefix(prefix) for packet in list(self._registry.packets) if packet.startswith(prefix)]
 
     def __repr__(self) -> str:
         return f"<OpNamespace {self._name}: {len(dir(self))} operators>"
@@ -217,17 +231,20 @@ class Ops:
 
     def packet(self, name: str) -> OpOverloadPacket:
         """Return the packet ``namespace::name``; raises ``OperatorNotFoundError`` when there is none."""
+        self._registry.overloads(name)
         packet = self._packets.get(name)
         if packet is None:
-            self._registry.overloads(name)
             packet = self._packets.setdefault(name, OpOverloadPacket(self._registry, name))
         return packet
 
     def forget(self, name: str) -> None:
-        """Drop what was kept for a packet whose overloads have changed."""
-        packet = self._packets.pop(name, None)
+        """Drop what was kept for a packet whose overloads have changed.
+
+        The packet stays the one of that name for good, so that one which a caller holds is never left behind.
+        """
+        packet = self._packets.get(name)
         if packet is not None:
-            packet._cache.clear()
+            packet._cache = {}
         namespace, _, bare = name.partition("::")
         found = self.__dict__.get(namespace)
         if found is not None:
@@ -241,4 +258,4 @@ class Ops:
         return namespace
 
     def __dir__(self) -> list[str]:
-        return sorted({packet.partition("::")[0] for packet in self._registry.packets})
+        return sorted({packet.partition("::")[0] for packet in list(self._registry.packets)})

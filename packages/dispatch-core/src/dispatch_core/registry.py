@@ -41,6 +41,8 @@ __all__ = ["OperatorEntry", "Registry", "registry"]
 
 Runner = Callable[..., Any]
 _registries: Final[weakref.WeakSet[Registry]] = weakref.WeakSet()
+# A WeakSet cannot be read while another thread adds to it.
+_registries_lock: Final = threading.Lock()
 
 
 class OperatorEntry:
@@ -79,18 +81,26 @@ class OperatorEntry:
     @property
     def plan(self) -> Plan | None:
         """Return what the schema asks of calls, or None for an operator without one."""
-        if self._plan is None and self.schema is not None:
-            self._plan = make_plan(self.schema, arrays.is_tensor)
-        return self._plan
+        schema, plan = self.schema, self._plan
+        if schema is None:
+            return None
+        # Compared, not just reset: another thread may be storing the plan of a schema that was taken back meanwhile.
+        if plan is None or plan.schema is not schema:
+            plan = self._plan = make_plan(schema, arrays.is_tensor)
+        return plan
 
     @property
     def op(self) -> OpOverload:
         """Return the handle that users call."""
-        if self._op is None:
+        op = self._op
+        if op is None:
             from .ops import OpOverload  # handles stand above the registry
 
-            self._op = OpOverload(self)
-        return self._op
+            with self.registry.lock:
+                op = self._op
+                if op is None:
+                    op = self._op = OpOverload(self)
+        return op
 
     def registrations(self, key: DispatchKey) -> tuple[Registration, ...]:
         """Return what is registered under exactly ``key``, newest first."""
@@ -178,7 +188,7 @@ class Registry:
 
     >>> r = Registry()
     >>> r.register_schema("demo::double", "double(int x) -> int")
-    >>> r.register_kernel("demo::double", "CompositeImplicitAutograd", lambda x: 2 * x)
+    >>> _ = r.register_kernel("demo::double", "CompositeImplicitAutograd", lambda x: 2 * x)
     >>> r.dispatch("demo::double", 21)
     42
     """
@@ -193,17 +203,24 @@ class Registry:
         #: packet name → its overloads' entries, in the order of registration.
         self.packets: dict[str, dict[str, OperatorEntry]] = {}
         self.fallbacks: dict[DispatchKey, Registration] = {}
+        #: namespace → where its one DEF library was opened.
+        self.definitions: dict[str, Origin] = {}
         self._ops: Ops | None = None
-        _registries.add(self)
+        with _registries_lock:
+            _registries.add(self)
 
     @property
     def ops(self) -> Ops:
         """Return the operators by attribute: ``registry.ops.aten.add.Tensor``."""
-        if self._ops is None:
+        ops = self._ops
+        if ops is None:
             from .ops import Ops  # handles stand above the registry
 
-            self._ops = Ops(self)
-        return self._ops
+            with self.lock:
+                ops = self._ops
+                if ops is None:
+                    ops = self._ops = Ops(self)
+        return ops
 
     # Names.
 
@@ -228,7 +245,9 @@ class Registry:
             return
         entry.closed = True
         entry.forget()
-        self.entries.pop(entry.name, None)
+        if self.entries.get(entry.name) is not entry:
+            return
+        del self.entries[entry.name]
         packet = entry.operator_name.packet
         left = {name: found for name, found in self.packets.get(packet, {}).items() if found is not entry}
         if left:
@@ -265,8 +284,8 @@ class Registry:
         entry = overloads.get(parsed.overload)
         if entry is not None:
             return entry
-        if parsed.overload:
-            raise self._not_found(full)
+        if parsed.overload or name.endswith(".default"):
+            raise self._not_found(name)
         return self._union(parsed, overloads)
 
     def _union(self, name: OperatorName, overloads: Mapping[str, OperatorEntry]) -> OperatorEntry:
@@ -275,7 +294,8 @@ class Registry:
         for entry in overloads.values():
             union.schema = union.schema or entry.schema
             for key, found in entry._registrations.items():
-                merged.setdefault(key, found)
+                if key not in merged or merged[key][0].is_fallthrough:
+                    merged[key] = found
         union._registrations = merged
         return union
 
@@ -286,11 +306,13 @@ class Registry:
         siblings = self.packets.get(parsed.packet)
         if siblings is not None:
             spelled = ", ".join(overload or "default" for overload in siblings)
+            wanted = parsed.overload or "default"
             return OperatorNotFoundError(
-                f"operator {parsed.packet} has no overload {parsed.overload!r}", hint=f"its overloads are {spelled}"
+                f"operator {parsed.packet} has no overload {wanted!r}", hint=f"its overloads are {spelled}"
             )
-        near = difflib.get_close_matches(parsed.packet, self.packets, n=3)
-        namespaces = sorted({packet.partition("::")[0] for packet in self.packets})
+        packets = list(self.packets)
+        near = difflib.get_close_matches(parsed.packet, packets, n=3)
+        namespaces = sorted({packet.partition("::")[0] for packet in packets})
         hint = f"did you mean {' or '.join(near)}?" if near else f"namespaces with operators: {', '.join(namespaces) or 'none'}"
         return OperatorNotFoundError(f"no operator is named {parsed.packet}", hint=hint)
 
@@ -320,20 +342,28 @@ class Registry:
                 )
             entry.schema, entry.tags, entry.origin = made, frozenset(tags), origin
             self._reset(entry)
-        journal.record(lambda: self.remove_schema(entry))
+        journal.record(lambda: self.remove_schema(entry, made))
 
-    def remove_schema(self, entry: OperatorEntry) -> None:
-        """Take an operator's schema back; the operator goes with it once it has no kernels either."""
+    def remove_schema(self, entry: OperatorEntry, schema: FunctionSchema) -> None:
+        """Take back the schema that an operator was given; the operator goes with it once it has no kernels either.
+
+        Nothing happens when it was taken back before and the operator has another one now.
+        """
         with self.lock:
+            if entry.schema is not schema:
+                return
             entry.schema, entry.tags, entry.origin = None, frozenset(), None
             self._reset(entry)
             self._drop_if_empty(entry)
 
     def _reset(self, entry: OperatorEntry) -> None:
+        """Forget what was made from an operator's schema."""
         entry._plan = None
         entry.forget()
         if entry._op is not None:
             entry._op._forget()
+        if self._ops is not None:
+            self._ops.forget(entry.operator_name.packet)
 
     def register_kernel(
         self,
@@ -374,9 +404,12 @@ class Registry:
     ) -> Registration:
         """Register what runs under ``key`` for every operator without a kernel there: ``fn(op, *args, **kwargs)``.
 
-        Raises ``RegistrationError`` for an alias key, or when the key has a fallback.
+        Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` for an alias key, or when the key has a
+        fallback.
         """
         found = as_key(key)
+        if not callable(fn) and not isinstance(fn, KernelFactory):
+            raise ArgumentError(f"the fallback for {found.name} is not callable: {type(fn).__qualname__}")
         registration = Registration(found, fn, caller_origin(), with_keyset=with_keyset, boxed=fn is not fallthrough_kernel)
         with self.lock:
             if found.is_alias:
@@ -403,15 +436,26 @@ class Registry:
                     f"{entry.name}: a covered kernel is registered for argument {new.when[0]!r}, which the schema lacks",
                     hint=f"its arguments are {', '.join(known) or 'unknown, because it has no schema'}",
                 )
-            return
         older = entry.newest(new.key)
-        if older is None:
-            return
-        text = f"{entry.name} has a kernel for {new.key.name} from {older.origin}; now comes one from {new.origin}"
+        if new.when is not None:
+            # A covered kernel takes the place of the general one for the calls that it serves.
+            same = (found for found in entry.covered(new.key) if found.when == new.when)
+            replaced = next(same, None)
+            owners = [found for found in (replaced, older) if found is not None]
+        else:
+            replaced = older
+            owners = [] if older is None else [older]
         transaction = journal.current()
-        if transaction is not None and not transaction.allow_overwrite and older.origin.distribution != new.origin.distribution:
-            raise RegistrationError(text, hint="a plugin registers kernels under its own key only")
-        warnings.warn(OverwriteWarning(text), stacklevel=4)
+        if transaction is not None and not transaction.allow_overwrite:
+            for found in owners:
+                if found.origin.distribution != new.origin.distribution:
+                    raise RegistrationError(
+                        _overwriting(entry, found, new), hint="a plugin registers kernels under its own key only"
+                    )
+        if replaced is not None:
+            # Reported for the line that registers, however many frames of the core lie above it.
+            place = new.origin
+            warnings.warn_explicit(_overwriting(entry, replaced, new), OverwriteWarning, place.file, place.line)
 
     def _put(self, entry: OperatorEntry, new: Registration) -> None:
         if new.when is not None:
@@ -449,9 +493,10 @@ class Registry:
 
         Raises ``RegistrationError`` when one of them is another backend's.
         """
+        # Recorded first, so that a rollback, which runs backwards, empties the tables last.
+        journal.record(_forget_everywhere)
         key = arrays.add_backend(info)
         _forget_everywhere()
-        journal.record(_forget_everywhere)
         return key
 
     def transaction(
@@ -468,16 +513,17 @@ class Registry:
 
     def has_kernel(self, name: str, key: KeyLike) -> bool:
         """Tell whether ``key`` has a kernel of its own for ``name`` (any overload, where none is named)."""
+        wanted = as_key(key)
         try:
             entry = self.get(name)
         except OperatorNotFoundError:
             return False
-        found = entry.newest(as_key(key))
+        found = entry.newest(wanted)
         return found is not None and not found.is_fallthrough
 
     def kernel_count(self) -> int:
         """Return how many kernels are active: one for each operator and key that has one."""
-        return sum(len(entry.kernels) for entry in self.entries.values())
+        return sum(len(entry.kernels) for entry in self)
 
     def __iter__(self) -> Iterator[OperatorEntry]:
         return iter(list(self.entries.values()))
@@ -486,10 +532,10 @@ class Registry:
 
     def _callable(self, name: str) -> Any:
         parsed = parse_name(name)
-        entry = self.entries.get(str(parsed))
-        if parsed.overload or (entry is not None and len(self.packets[parsed.packet]) == 1):
-            return (entry or self.get(name)).op
-        return self.ops.packet(parsed.packet)
+        if parsed.overload or name.endswith(".default"):
+            return self.get(name).op
+        overloads = self.overloads(parsed.packet)
+        return next(iter(overloads.values())).op if len(overloads) == 1 else self.ops.packet(parsed.packet)
 
     def dispatch(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         """Call the operator ``name`` with the keys of its arguments and the context's masks.
@@ -521,12 +567,18 @@ class Registry:
                 f"{entry.name} has no kernel registered under {found.name}",
                 hint=f"kernels are registered under {kernel_keys(entry)}",
             )
-        chosen = Resolution(entry, found.value, found, Slot("kernel", registration), found.value)
+        # Not explicit: priority is bypassed, and nothing is masked off for the calls that a composite makes.
+        chosen = Resolution(entry, found.value, found, Slot("kernel", registration), found.value, explicit=False)
         return chosen.run_with_arguments(args, kwargs)
 
     def _overload(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
         found = self._callable(name)
         return found.resolve(args, kwargs) if hasattr(found, "resolve") else found  # type: ignore[no-any-return]
+
+
+def _overwriting(entry: OperatorEntry, older: Registration, new: Registration) -> str:
+    served = "" if new.when is None else f" with {new.when[0]}={new.when[1]!r}"
+    return f"{entry.name} has a kernel for {new.key.name}{served} from {older.origin}; now comes one from {new.origin}"
 
 
 def kernel_keys(entry: OperatorEntry) -> str:
@@ -566,7 +618,9 @@ def load_operators(namespace: str) -> bool:
 
 
 def _forget_everywhere() -> None:
-    for each in list(_registries):
+    with _registries_lock:
+        found = list(_registries)
+    for each in found:
         each.forget_all()
 
 
