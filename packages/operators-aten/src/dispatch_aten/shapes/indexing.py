@@ -17,6 +17,7 @@ from .dims import wrap_dim
 from .layout import broadcast_shapes, broadcast_strides, iterator_strides, preserved
 from .meta import TensorMeta, contiguous, contiguous_strides
 from .view import RULES as VIEW_RULES
+from .view import view_strides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,13 +79,9 @@ def _index(self: TensorMeta, indices: Sequence[TensorMeta | None]) -> TensorMeta
     source = (*(self.strides[dim] for dim in before), *(0 for _ in picked), *(self.strides[dim] for dim in after))
     inputs = [TensorMeta(shape, source, self.dtype)]
     for index in tensors:
-        strides = broadcast_strides(index, picked)
-        spread = TensorMeta(
-            (*(1 for _ in before), *picked, *(1 for _ in after)),
-            (*(0 for _ in before), *strides, *(0 for _ in after)),
-            index.dtype,
-        )
-        inputs.append(spread)
+        spread = (*(1 for _ in before), *picked, *(1 for _ in after))
+        strides = view_strides(picked, broadcast_strides(index, picked), spread)
+        inputs.append(TensorMeta(spread, strides or contiguous_strides(spread), index.dtype))
     return TensorMeta(shape, iterator_strides(shape, inputs), self.dtype)
 
 
@@ -99,16 +96,11 @@ def _check_empty(self: TensorMeta, dims: Sequence[int], picked: tuple[int, ...])
 def _index_put(
     self: TensorMeta, indices: Sequence[TensorMeta | None], values: TensorMeta, accumulate: bool = False
 ) -> TensorMeta:
-    if values.dtype != self.dtype:
-        raise DtypeError(
-            "Index put requires the source and destination dtypes match, "
-            f"got {self.dtype.name} for the destination and {values.dtype.name} for the source.",
-            argument="values",
-        )
     _check_indices(self, indices)
     try:
         result = _index(self, indices)
     except DataDependentShapeError:
+        _check_put_dtype(self, values)
         return preserved(self)
     target = result.shape
     fits = len(values.shape) <= len(target) and all(
@@ -120,7 +112,17 @@ def _index_put(
             f"shape {list(target)}",
             argument="values",
         )
+    _check_put_dtype(self, values)
     return preserved(self)
+
+
+def _check_put_dtype(self: TensorMeta, values: TensorMeta) -> None:
+    if values.dtype != self.dtype:
+        raise DtypeError(
+            "Index put requires the source and destination dtypes match, "
+            f"got {self.dtype.name} for the destination and {values.dtype.name} for the source.",
+            argument="values",
+        )
 
 
 def _inplace(rule: Callable[..., TensorMeta]) -> Callable[..., TensorMeta]:
@@ -138,6 +140,10 @@ def _index_select(self: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
         raise DtypeError("index_select(): Expected dtype int32 or int64 for index", argument="index")
     dim = wrap_dim(dim, self.ndim)
     if not self.shape:
+        if index.numel != 1:
+            raise OperatorError(
+                f"index_select(): Index to scalar can have only 1 value, got {index.numel} value(s)", argument="index"
+            )
         return contiguous((), self.dtype)
     return contiguous((*self.shape[:dim], index.numel, *self.shape[dim + 1 :]), self.dtype)
 
@@ -170,7 +176,7 @@ def _index_add(self: TensorMeta, dim: int, index: TensorMeta, source: TensorMeta
             f"{list(self.shape)} source.shape = {list(source.shape)}",
             argument="source",
         )
-    return preserved(self)
+    return contiguous(self.shape, self.dtype)
 
 
 def _check_index_dtype(name: str, index: TensorMeta) -> None:

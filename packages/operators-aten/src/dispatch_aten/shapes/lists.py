@@ -105,7 +105,7 @@ def _roll(self: TensorMeta, shifts: int | Sequence[int], dims: int | Sequence[in
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}", argument="dims"
         )
     for dim in dims:
-        wrap_dim(dim, self.ndim, argument="dims")
+        wrap_dim(dim, self.ndim, argument="dims", scalar=False)
     return preserved(self) if len(dims) == 1 else contiguous(self.shape, self.dtype)
 
 

@@ -57,6 +57,8 @@ def _check_nll(self: TensorMeta, target: TensorMeta, weight: TensorMeta | None) 
         raise ShapeError("input tensor should be 1D or 2D", argument="self")
     if target.ndim > 1:
         raise ShapeError("0D or 1D target tensor expected, multi-target not supported", argument="target")
+    if target.dtype not in (int64, uint8):
+        raise DtypeError(f"expected target dtype to be Long or Byte, but got {target.dtype.name}", argument="target")
     if self.ndim == 1 and target.ndim == 1 and target.shape[0] != 1:
         raise ShapeError(
             "For 1D input, 1D target must have size 1, but got target size: " + str(target.shape[0]), argument="target"
@@ -72,8 +74,6 @@ def _check_nll(self: TensorMeta, target: TensorMeta, weight: TensorMeta | None) 
             f"shape: {list(weight.shape)}",
             argument="weight",
         )
-    if target.dtype not in (int64, uint8):
-        raise DtypeError(f"expected target dtype to be Long or Byte, but got {target.dtype.name}", argument="target")
     if not self.dtype.is_floating_point:
         raise UnsupportedError(f"\"nll_loss_out_frame\" not implemented for '{self.dtype.name}'")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import int64
+from dispatch_aten.dtypes import bool_, int64
 from dispatch_aten.errors import DtypeError, OperatorError
 
 from .dims import wrap_dim
@@ -46,6 +46,8 @@ def _topk(
         raise OperatorError("selected index k out of range", argument="k")
     if self.dtype.is_complex:
         raise DtypeError(" topk does not support complex dtypes on CPU", argument="self")
+    if self.dtype == bool_:
+        raise DtypeError("topk does not support bool dtypes on CPU", argument="self")
     shape = (*self.shape[:dim], k, *self.shape[dim + 1 :]) if self.shape else ()
     return contiguous(shape, self.dtype), contiguous(shape, int64)
 

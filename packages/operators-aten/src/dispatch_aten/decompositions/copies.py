@@ -1,0 +1,191 @@
+"""Copies and conversions, between dtypes and between devices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.errors import MetaDataError, OperatorError
+from dispatch_aten.shapes import RULES
+from dispatch_aten.shapes.factory import formatted
+from dispatch_aten.shapes.meta import is_channels_last, is_contiguous
+
+from ._shared import Array, aten, converted, meta_of, numel_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dispatch_aten.dtypes import ScalarType
+
+__all__ = ["EXPLICIT", "IMPLICIT"]
+
+_PRESERVE: Final = 1
+prims: Final[Any] = dc.ops.prims
+
+
+def _clone(self: Array, *, memory_format: int | None = None) -> Array:
+    fresh = aten.empty_like.default(self, memory_format=_PRESERVE if memory_format is None else memory_format)
+    return aten.copy_.default(fresh, self)
+
+
+def _contiguous(self: Array, *, memory_format: int = 0) -> Array:
+    layout = dc.shape(self), dc.strides(self)
+    if is_channels_last(*layout) if memory_format in (2, 3) else is_contiguous(*layout):
+        return self
+    return aten.clone.default(self, memory_format=memory_format)
+
+
+def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
+    RULES["copy"](meta_of(self), meta_of(src))
+    source = converted(src, dc.dtype(self))
+    if dc.device(source) != dc.device(self):
+        source = aten._to_copy.default(source, device=dc.device(self))
+    shape = dc.shape(self)
+    return aten.clone.default(source if dc.shape(source) == shape else aten.expand.default(source, shape))
+
+
+def _to_copy(
+    self: Array,
+    *,
+    dtype: ScalarType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    memory_format: int | None = None,
+) -> Array:
+    target = None if device is None else dc.Device.parse(device)
+    source = dc.device(self)
+    if target is not None and not _same_device(source, target):
+        return _to_device(self, source, target, dtype, memory_format)
+    if dtype is None or dtype == dc.dtype(self):
+        return aten.clone.default(self, memory_format=memory_format)
+    fresh = aten.empty_like.default(self, dtype=dtype, memory_format=memory_format)
+    return aten.copy_.default(fresh, self)
+
+
+def _same_device(have: dc.Device, wanted: dc.Device) -> bool:
+    return have.type == wanted.type and (wanted.index is None or (have.index or 0) == wanted.index)
+
+
+def _to_device(
+    self: Array, source: dc.Device, target: dc.Device, dtype: ScalarType | None, memory_format: int | None
+) -> Array:
+    """Copy to another device through the host; a tensor without data goes nowhere but to meta."""
+    if target.type == "meta":
+        meta = formatted(meta_of(self), dtype, memory_format)
+        fresh = aten.empty_strided.default(meta.shape, meta.strides, dtype=meta.dtype, device=target)
+        return dc.wrap_like(self, fresh)
+    if source.type == "meta":
+        raise MetaDataError(
+            "Cannot copy out of meta tensor; no data!", operator="aten::_to_copy", argument="self"
+        )
+    moved = prims.device_put.default(prims.device_get.default(self), device=target)
+    result = dc.wrap_like(self, moved)
+    return result if dtype is None else converted(result, dtype)
+
+
+def _to(
+    self: Array, dtype: ScalarType | None, device: Any, copy: bool, memory_format: int | None, non_blocking: bool
+) -> Array:
+    stays = (
+        (dtype is None or dtype == dc.dtype(self))
+        and (device is None or _same_device(dc.device(self), dc.Device.parse(device)))
+        and (memory_format is None or memory_format == _PRESERVE or meta_of(self) == _meta_in(self, memory_format))
+    )
+    if stays and not copy:
+        return self
+    return aten._to_copy.default(
+        self, dtype=dtype, device=device, non_blocking=non_blocking, memory_format=memory_format
+    )
+
+
+def _meta_in(self: Array, memory_format: int) -> Any:
+    return RULES["contiguous"](meta_of(self), memory_format=memory_format)
+
+
+def _to_device_dtype(
+    self: Array,
+    device: Any,
+    dtype: ScalarType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: int | None = None,
+) -> Array:
+    return _to(self, dtype, device, copy, memory_format, non_blocking)
+
+
+def _to_dtype(
+    self: Array,
+    dtype: ScalarType,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: int | None = None,
+) -> Array:
+    return _to(self, dtype, None, copy, memory_format, non_blocking)
+
+
+def _to_other(
+    self: Array, other: Array, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None
+) -> Array:
+    return _to(self, dc.dtype(other), dc.device(other), copy, memory_format, non_blocking)
+
+
+def _to_dtype_layout(
+    self: Array,
+    *,
+    dtype: ScalarType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: int | None = None,
+) -> Array:
+    return _to(self, dtype, device, copy, memory_format, non_blocking)
+
+
+def _item(self: Array) -> Any:
+    count = numel_of(self)
+    if count != 1:
+        raise OperatorError(
+            f"a Tensor with {count} elements cannot be converted to Scalar", operator="aten::item", argument="self"
+        )
+    return aten._local_scalar_dense.default(self)
+
+
+def _local_scalar_dense(self: Array) -> Any:
+    if dc.device(self).type == "meta":
+        raise MetaDataError(
+            "Tensor.item() cannot be called on meta tensors", operator="aten::_local_scalar_dense", argument="self"
+        )
+    return prims.device_get.default(self).flat[0].item()
+
+
+def _is_nonzero(self: Array) -> bool:
+    count = numel_of(self)
+    if count != 1:
+        which = "no values" if count == 0 else "more than one value"
+        raise OperatorError(
+            f"Boolean value of Tensor with {which} is ambiguous", operator="aten::is_nonzero", argument="self"
+        )
+    return bool(aten.item.default(self))
+
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "contiguous": _contiguous,
+    "to.device": _to_device_dtype,
+    "to.dtype": _to_dtype,
+    "to.other": _to_other,
+    "to.dtype_layout": _to_dtype_layout,
+    "type_as": lambda self, other: aten.to.dtype(self, dc.dtype(other)),
+    "item": _item,
+    "is_nonzero": _is_nonzero,
+}
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "clone": _clone,
+    "copy": _copy,
+    "_to_copy": _to_copy,
+    "_local_scalar_dense": _local_scalar_dense,
+}

@@ -1,0 +1,218 @@
+"""Factories in terms of ``empty``, and the forms that take their shape and dtype from a tensor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import get_default_dtype, int64
+from dispatch_aten.errors import AtenError
+from dispatch_aten.promotion import Number, scalar_dtype
+from dispatch_aten.shapes import RULES
+from dispatch_aten.shapes.factory import formatted
+
+from ._shared import Array, aten, meta_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dispatch_aten.dtypes import ScalarType
+
+__all__ = ["EXPLICIT", "IMPLICIT"]
+
+
+def _zeros(size: Sequence[int], *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
+    RULES["zeros"](size)
+    return aten.full.default(size, 0, dtype=dtype or get_default_dtype(), device=device)
+
+
+def _ones(size: Sequence[int], *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
+    return aten.full.default(size, 1, dtype=dtype or get_default_dtype(), device=device)
+
+
+def _full(
+    size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any
+) -> Array:
+    found = scalar_dtype(fill_value) if dtype is None else dtype
+    return aten.fill_.Scalar(aten.empty.memory_format(size, dtype=found, device=device), fill_value)
+
+
+def _arange(end: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
+    return aten.arange.start_step(0, end, 1, dtype=dtype, device=device)
+
+
+def _arange_start(
+    start: Number, end: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any
+) -> Array:
+    return aten.arange.start_step(start, end, 1, dtype=dtype, device=device)
+
+
+def _eye(n: int, *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
+    return aten.eye.m(n, n, dtype=dtype, device=device)
+
+
+def _eye_m(n: int, m: int, *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
+    RULES["eye.m"](n, m)
+    zeros = aten.zeros.default((n, m), dtype=dtype, device=device)
+    aten.fill_.Scalar(aten.diagonal.default(zeros), 1)
+    return zeros
+
+
+def _scalar_tensor(s: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
+    return aten.full.default((), s, dtype=dtype or get_default_dtype(), device=device)
+
+
+def _linspace(
+    start: Number, end: Number, steps: int, *, dtype: ScalarType | None = None, device: Any = None, **options: Any
+) -> Array:
+    meta = RULES["linspace"](start, end, steps, dtype=dtype)
+    computed = meta.dtype if meta.dtype.is_differentiable else get_default_dtype()
+    if steps == 1:
+        return aten.full.default((1,), start, dtype=meta.dtype, device=device)
+    step = (end - start) / (steps - 1) if steps else 0
+    places = aten.arange.start_step(0, steps, 1, dtype=int64, device=device)
+    forward = aten.add.Scalar(aten.mul.Scalar(aten._to_copy.default(places, dtype=computed), step), start)
+    # Both halves are measured from their own end, so that the last element is ``end`` exactly.
+    back = aten._to_copy.default(aten.rsub.Scalar(places, steps - 1), dtype=computed)
+    backward = aten.rsub.Scalar(aten.mul.Scalar(back, step), end)
+    line = aten.where.self(aten.lt.Scalar(places, steps // 2), forward, backward)
+    return line if computed == meta.dtype else aten._to_copy.default(line, dtype=meta.dtype)
+
+
+def _empty_like(
+    self: Array,
+    *,
+    dtype: ScalarType | None = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool | None = None,
+    memory_format: int | None = None,
+) -> Array:
+    try:
+        meta = formatted(meta_of(self), dtype, memory_format)
+    except AtenError as error:
+        raise error.at("aten::empty_like") from None
+    return aten.new_empty_strided.default(self, meta.shape, meta.strides, dtype=meta.dtype, device=device)
+
+
+def _filled_like(value: Number) -> Callable[..., Array]:
+    def kernel(self: Array, **options: Any) -> Array:
+        return aten.fill_.Scalar(aten.empty_like.default(self, **options), value)
+
+    return kernel
+
+
+def _full_like(self: Array, fill_value: Number, **options: Any) -> Array:
+    return aten.fill_.Scalar(aten.empty_like.default(self, **options), fill_value)
+
+
+def _beside(self: Array, made: Array) -> Array:
+    """Give a factory's raw result as a tensor of the frontend of ``self``."""
+    return dc.wrap_like(self, made)
+
+
+def _options(self: Array, dtype: ScalarType | None, device: Any) -> dict[str, Any]:
+    return {
+        "dtype": dc.dtype(self) if dtype is None else dtype,
+        "device": dc.device(self) if device is None else device,
+    }
+
+
+def _new_empty(
+    self: Array, size: Sequence[int], *, dtype: ScalarType | None = None, device: Any = None, **options: Any
+) -> Array:
+    return _beside(self, aten.empty.memory_format(size, **_options(self, dtype, device)))
+
+
+def _new_empty_strided(
+    self: Array,
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: ScalarType | None = None,
+    device: Any = None,
+    **options: Any,
+) -> Array:
+    return _beside(self, aten.empty_strided.default(size, stride, **_options(self, dtype, device)))
+
+
+def _new_full(
+    self: Array,
+    size: Sequence[int],
+    fill_value: Number,
+    *,
+    dtype: ScalarType | None = None,
+    device: Any = None,
+    **options: Any,
+) -> Array:
+    return _beside(self, aten.full.default(size, fill_value, **_options(self, dtype, device)))
+
+
+def _new_zeros(self: Array, size: Sequence[int], **options: Any) -> Array:
+    return aten.new_full.default(self, size, 0, dtype=options.get("dtype"), device=options.get("device"))
+
+
+def _new_ones(self: Array, size: Sequence[int], **options: Any) -> Array:
+    return aten.new_full.default(self, size, 1, dtype=options.get("dtype"), device=options.get("device"))
+
+
+def _fill_scalar_inplace(self: Array, value: Number) -> Array:
+    return aten.copy_.default(self, aten.new_full.default(self, (), value))
+
+
+def _fill_tensor_inplace(self: Array, value: Array) -> Array:
+    RULES["fill_.Tensor"](meta_of(self), meta_of(value))
+    return aten.copy_.default(self, value)
+
+
+def _fill_tensor(self: Array, value: Array) -> Array:
+    RULES["fill.Tensor"](meta_of(self), meta_of(value))
+    return aten.copy_.default(aten.empty_like.default(self), value)
+
+
+def _triangle(below: bool) -> Callable[..., Array]:
+    name = "tril" if below else "triu"
+
+    def kernel(self: Array, diagonal: int = 0) -> Array:
+        RULES[name](meta_of(self), diagonal)
+        rows, columns = dc.shape(self)[-2:]
+        device = dc.device(self)
+        down = aten.unsqueeze.default(aten.arange.start_step(0, rows, 1, dtype=int64, device=device), 1)
+        across = aten.arange.start_step(0, columns, 1, dtype=int64, device=device)
+        away = aten.sub.Tensor(across, down)
+        kept = aten.le.Scalar(away, diagonal) if below else aten.ge.Scalar(away, diagonal)
+        result = aten.where.self(_beside(self, kept), self, aten.new_zeros.default(self, ()))
+        return aten.contiguous.default(result)
+
+    return kernel
+
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = {}
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "zeros": _zeros,
+    "ones": _ones,
+    "full": _full,
+    "arange": _arange,
+    "arange.start": _arange_start,
+    "eye": _eye,
+    "eye.m": _eye_m,
+    "scalar_tensor": _scalar_tensor,
+    "linspace": _linspace,
+    "empty_like": _empty_like,
+    "zeros_like": _filled_like(0),
+    "ones_like": _filled_like(1),
+    "full_like": _full_like,
+    "new_empty": _new_empty,
+    "new_empty_strided": _new_empty_strided,
+    "new_full": _new_full,
+    "new_zeros": _new_zeros,
+    "new_ones": _new_ones,
+    "fill.Scalar": _full_like,
+    "fill.Tensor": _fill_tensor,
+    "fill_.Scalar": _fill_scalar_inplace,
+    "fill_.Tensor": _fill_tensor_inplace,
+    "zero_": lambda self: aten.fill_.Scalar(self, 0),
+    "tril": _triangle(below=True),
+    "triu": _triangle(below=False),
+}

@@ -1,0 +1,3 @@
+"""Composite kernels, being written."""
+IMPLICIT = {}
+EXPLICIT = {}

@@ -1,0 +1,139 @@
+"""Overloads with a number in place of a tensor: the number becomes a tensor without dimensions.
+
+Its dtype is the result's, so that torch's promotion of "wrapped numbers" is settled before the tensor overload runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import int64
+from dispatch_aten.promotion import Number
+
+from ._shared import Array, as_scalar_tensor, aten, common_dtype, converted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["EXPLICIT", "IMPLICIT"]
+
+
+def _overload(name: str) -> Any:
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(aten, packet), overload or "default")
+
+
+def _number_last(tensor_overload: str) -> Callable[..., Array]:
+    """Make the kernel of ``op(Tensor self, Scalar other, ...)``."""
+
+    def kernel(self: Array, other: Number, *rest: Any, **options: Any) -> Array:
+        value = as_scalar_tensor(other, self, common_dtype(self, other))
+        if rest:
+            options["alpha"] = rest[0]
+        return _overload(tensor_overload)(self, value, **options)
+
+    return kernel
+
+
+def _number_first(tensor_overload: str) -> Callable[..., Array]:
+    """Make the kernel of ``op(Scalar self, Tensor other, ...)``."""
+
+    def kernel(self: Number, other: Array, **options: Any) -> Array:
+        value = as_scalar_tensor(self, other, common_dtype(self, other))
+        return _overload(tensor_overload)(value, other, **options)
+
+    return kernel
+
+
+def _comparison(name: str) -> Callable[..., Array]:
+    """Make the kernel of a comparison with a number, which may lie beyond the range of the tensor's integers."""
+
+    def kernel(self: Array, other: Number) -> Array:
+        dtype = common_dtype(self, other)
+        if isinstance(other, int) and dtype.is_integral and dtype != int64:
+            bits = 8 * dtype.itemsize
+            low, high = (-(1 << (bits - 1)), 1 << (bits - 1)) if dtype.is_signed else (0, 1 << bits)
+            if not low <= other < high:
+                self, dtype = converted(self, int64), int64
+        return _overload(f"{name}.Tensor")(self, as_scalar_tensor(other, self, dtype))
+
+    return kernel
+
+
+def _rsub_scalar(self: Array, other: Number, alpha: Number = 1) -> Array:
+    return aten.sub.Tensor(as_scalar_tensor(other, self, common_dtype(self, other)), self, alpha=alpha)
+
+
+def _rsub_tensor(self: Array, other: Array, *, alpha: Number = 1) -> Array:
+    return aten.sub.Tensor(other, self, alpha=alpha)
+
+
+def _pow_scalar(self: Array, exponent: Number) -> Array:
+    if exponent in (0, 1):
+        dtype = common_dtype(self, exponent)
+        return aten.full_like.default(self, 1, dtype=dtype) if exponent == 0 else aten._to_copy.default(self, dtype=dtype)
+    return aten.pow.Tensor_Tensor(self, as_scalar_tensor(exponent, self, common_dtype(self, exponent)))
+
+
+def _where_self(condition: Array, self: Number, other: Array) -> Array:
+    return aten.where.self(condition, as_scalar_tensor(self, other, common_dtype(self, other)), other)
+
+
+def _where_other(condition: Array, self: Array, other: Number) -> Array:
+    return aten.where.self(condition, self, as_scalar_tensor(other, self, common_dtype(self, other)))
+
+
+def _where_both(condition: Array, self: Number, other: Number) -> Array:
+    dtype = common_dtype(self, other)
+    return aten.where.self(
+        condition, as_scalar_tensor(self, condition, dtype), as_scalar_tensor(other, condition, dtype)
+    )
+
+
+def _masked_fill_scalar(self: Array, mask: Array, value: Number) -> Array:
+    return aten.masked_fill.Tensor(self, mask, aten.new_full.default(self, (), value))
+
+
+def _scatter_value(self: Array, dim: int, index: Array, value: Number) -> Array:
+    return aten.scatter.src(self, dim, index, aten.new_full.default(self, dc.shape(index), value))
+
+
+def _clamp(self: Array, min: Number | None = None, max: Number | None = None) -> Array:  # noqa: A002
+    dtype = common_dtype(self, *(bound for bound in (min, max) if bound is not None))
+    result = converted(self, dtype)
+    if min is not None:
+        result = aten.maximum.default(result, as_scalar_tensor(min, self, dtype))
+    if max is not None:
+        result = aten.minimum.default(result, as_scalar_tensor(max, self, dtype))
+    return result
+
+
+_ARITHMETIC: Final = "add sub mul div remainder fmod bitwise_and bitwise_or bitwise_xor".split()
+_COMPARISONS: Final = "eq ne lt le gt ge".split()
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "where.ScalarSelf": _where_self,
+    "where.ScalarOther": _where_other,
+    "where.Scalar": _where_both,
+}
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = (
+    {f"{name}.Scalar": _number_last(f"{name}.Tensor") for name in _ARITHMETIC}
+    | {f"{name}.Scalar_Tensor": _number_first(f"{name}.Tensor") for name in _ARITHMETIC if name.startswith("bitwise")}
+    | {f"{name}.Scalar": _comparison(name) for name in _COMPARISONS}
+    | {
+        "remainder.Scalar_Tensor": _number_first("remainder.Tensor"),
+        "div.Scalar_mode": _number_last("div.Tensor_mode"),
+        "floor_divide.Scalar": _number_last("floor_divide"),
+        "pow.Scalar": _number_first("pow.Tensor_Tensor"),
+        "pow.Tensor_Scalar": _pow_scalar,
+        "rsub.Scalar": _rsub_scalar,
+        "rsub.Tensor": _rsub_tensor,
+        "masked_fill.Scalar": _masked_fill_scalar,
+        "scatter.value": _scatter_value,
+        "clamp": _clamp,
+        "clamp_min": lambda self, min: _clamp(self, min),  # noqa: A006
+        "clamp_max": lambda self, max: _clamp(self, None, max),  # noqa: A006
+    }
+)

@@ -1,0 +1,186 @@
+"""Views in terms of a few of them, and the decisions whether to view or to copy."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.errors import AtenError
+from dispatch_aten.shapes import RULES
+from dispatch_aten.shapes.dims import wrap_dim
+from dispatch_aten.shapes.meta import TensorMeta, is_contiguous
+from dispatch_aten.shapes.view import infer_size, view_strides
+
+from ._shared import Array, aten, meta_of, ndim
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["EXPLICIT", "IMPLICIT"]
+
+
+def _reshape(self: Array, shape: Sequence[int]) -> Array:
+    have = dc.shape(self)
+    try:
+        size = infer_size(shape, prod(have))
+    except AtenError as error:
+        error.argument = "shape"
+        raise error.at("aten::reshape") from None
+    if view_strides(have, dc.strides(self), size) is not None:
+        return aten.view.default(self, size)
+    return aten._unsafe_view.default(aten.clone.default(self, memory_format=0), size)
+
+
+def _unsafe_view(self: Array, size: Sequence[int]) -> Array:
+    return aten.view.default(self, size)
+
+
+def _flatten(self: Array, start_dim: int = 0, end_dim: int = -1) -> Array:
+    RULES["flatten.using_ints"](meta_of(self), start_dim, end_dim)
+    shape = dc.shape(self)
+    if not shape:
+        return aten.reshape.default(self, (1,))
+    start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
+    if start == end:
+        return self
+    return aten.reshape.default(self, (*shape[:start], prod(shape[start : end + 1]), *shape[end + 1 :]))
+
+
+def _unflatten(self: Array, dim: int, sizes: Sequence[int]) -> Array:
+    wanted: TensorMeta = RULES["unflatten.int"](meta_of(self), dim, sizes)
+    return aten.view.default(self, wanted.shape)
+
+
+def _narrow(self: Array, dim: int, start: int, length: int) -> Array:
+    RULES["narrow"](meta_of(self), dim, start, length)
+    begin = start + dc.shape(self)[dim] if start < 0 else start
+    return aten.slice.Tensor(self, dim, begin, begin + length, 1)
+
+
+def _narrow_tensor(self: Array, dim: int, start: Array, length: int) -> Array:
+    return _narrow(self, dim, aten.item.default(start), length)
+
+
+def _chunk(self: Array, chunks: int, dim: int = 0) -> list[Array]:
+    RULES["chunk"](meta_of(self), chunks, dim)
+    size = dc.shape(self)[dim]
+    length = (size + chunks - 1) // chunks
+    if length == 0:
+        return list(aten.split_with_sizes.default(self, [0] * chunks, dim))
+    return list(aten.split.Tensor(self, length, dim))
+
+
+def _tensor_split_sections(self: Array, sections: int, dim: int = 0) -> list[Array]:
+    parts: list[TensorMeta] = RULES["tensor_split.sections"](meta_of(self), sections, dim)
+    where = wrap_dim(dim, ndim(self))
+    bounds = [0]
+    for part in parts:
+        bounds.append(bounds[-1] + part.shape[where])
+    return [aten.slice.Tensor(self, dim, a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+
+
+def _tensor_split_indices(self: Array, indices: Sequence[int], dim: int = 0) -> list[Array]:
+    RULES["tensor_split.indices"](meta_of(self), indices, dim)
+    ends = [*indices, dc.shape(self)[dim]]
+    return [aten.slice.Tensor(self, dim, a, b) for a, b in zip([0, *indices], ends, strict=True)]
+
+
+def _movedim(self: Array, source: int | Sequence[int], destination: int | Sequence[int]) -> Array:
+    RULES["movedim.intlist"](meta_of(self), source, destination)
+    count = ndim(self)
+    if not count:
+        return aten.alias.default(self)
+    sources = [source] if isinstance(source, int) else source
+    targets = [destination] if isinstance(destination, int) else destination
+    taken = {wrap_dim(to, count): wrap_dim(dim, count) for dim, to in zip(sources, targets, strict=True)}
+    rest = iter(dim for dim in range(count) if dim not in taken.values())
+    return aten.permute.default(self, [taken[dim] if dim in taken else next(rest) for dim in range(count)])
+
+
+def _ravel(self: Array) -> Array:
+    if is_contiguous(dc.shape(self), dc.strides(self)):
+        return aten.view.default(self, (-1,))
+    return aten.reshape.default(aten.clone.default(self, memory_format=0), (-1,))
+
+
+def _numpy_t(self: Array) -> Array:
+    return aten.permute.default(self, tuple(range(ndim(self) - 1, -1, -1)))
+
+
+def _ruled(name: str) -> Callable[..., Array]:
+    """Make the kernel of a view that the shape rule and ``as_strided`` say all of."""
+
+    def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
+        meta: TensorMeta | list[TensorMeta] = RULES[name](meta_of(self), *args, **kwargs)
+        if isinstance(meta, list):
+            return [_strided(self, each) for each in meta]
+        return _strided(self, meta)
+
+    return kernel
+
+
+def _strided(self: Array, meta: TensorMeta) -> Array:
+    return aten.as_strided.default(self, meta.shape, meta.strides, meta.storage_offset)
+
+
+def _split(self: Array, split_size: int, dim: int = 0) -> list[Array]:
+    parts: list[TensorMeta] = RULES["split.Tensor"](meta_of(self), split_size, dim)
+    return _sliced(self, parts, dim)
+
+
+def _split_with_sizes(self: Array, split_sizes: Sequence[int], dim: int = 0) -> list[Array]:
+    parts: list[TensorMeta] = RULES["split_with_sizes"](meta_of(self), split_sizes, dim)
+    return _sliced(self, parts, dim)
+
+
+def _sliced(self: Array, parts: list[TensorMeta], dim: int) -> list[Array]:
+    start, pieces = 0, []
+    for part in parts:
+        length = part.shape[dim]
+        pieces.append(aten.slice.Tensor(self, dim, start, start + length))
+        start += length
+    return pieces
+
+
+def _unbind(self: Array, dim: int = 0) -> list[Array]:
+    RULES["unbind.int"](meta_of(self), dim)
+    return [aten.select.int(self, dim, index) for index in range(dc.shape(self)[dim])]
+
+
+def _expand_as(self: Array, other: Array) -> Array:
+    return aten.expand.default(self, dc.shape(other))
+
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "reshape": _reshape,
+    "view_as": lambda self, other: aten.view.default(self, dc.shape(other)),
+    "reshape_as": lambda self, other: aten.reshape.default(self, dc.shape(other)),
+    "expand_as": _expand_as,
+    "broadcast_to": lambda self, size: aten.expand.default(self, size),
+    "flatten.using_ints": _flatten,
+    "unflatten.int": _unflatten,
+    "narrow": _narrow,
+    "narrow.Tensor": _narrow_tensor,
+    "chunk": _chunk,
+    "tensor_split.sections": _tensor_split_sections,
+    "tensor_split.indices": _tensor_split_indices,
+    "movedim.int": _movedim,
+    "movedim.intlist": _movedim,
+    "ravel": _ravel,
+    "numpy_T": _numpy_t,
+    "mT": lambda self: aten.transpose.int(self, -2, -1),
+    "positive": lambda self: aten.alias.default(self),
+}
+
+_BY_STRIDES: Final = (
+    "view select.int slice.Tensor expand permute transpose.int t squeeze squeeze.dim squeeze.dims unsqueeze diagonal "
+    "detach alias"
+)
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _ruled(name) for name in _BY_STRIDES.split()} | {
+    "_unsafe_view": _unsafe_view,
+    "split.Tensor": _split,
+    "split_with_sizes": _split_with_sizes,
+    "unbind.int": _unbind,
+}
