@@ -178,7 +178,7 @@ def test_a_variable_that_cannot_be_read_is_a_finding(monkeypatch):
 
 
 FINE = Finding("device", "acme", "acme-dist", "1.0", "ok", seconds=0.25, notes=("slow",))
-WRONG = Finding("device", "evil", "evil-dist", "2.0", "crashed", "it ended the process", output="one\ntwo")
+WRONG = Finding("device", "evil", "evil-dist", "2.0", "crashed", "it failed\ntwice", output="one\ntwo")
 
 
 def test_the_doctor_prints_a_line_for_each_and_exits_with_1_if_one_is_wrong(monkeypatch, capsys):
@@ -187,7 +187,8 @@ def test_the_doctor_prints_a_line_for_each_and_exits_with_1_if_one_is_wrong(monk
     assert capsys.readouterr().out.splitlines() == [
         "ok         device 'acme' of acme-dist 1.0, loaded in 0.25 s",
         "           note: slow",
-        "crashed    device 'evil' of evil-dist 2.0: it ended the process",
+        "crashed    device 'evil' of evil-dist 2.0: it failed",
+        "           twice",
         "           | one",
         "           | two",
         "2 examined, 1 with faults",
@@ -207,7 +208,7 @@ def test_the_doctor_reports_in_json(monkeypatch, capsys):
     report = json.loads(capsys.readouterr().out)
     assert report["fine"] is False
     assert [finding["name"] for finding in report["findings"]] == ["acme", "evil"]
-    assert report["findings"][1]["reason"] == "it ended the process"
+    assert report["findings"][1]["reason"] == "it failed\ntwice"
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "inf", "soon"])

@@ -300,6 +300,14 @@ def test_waiting_for_another_thread_ends_with_an_error(bench):
     assert bench.loader.ensure_backend("acme").name == "acme"
 
 
+def test_a_state_takes_one_line_and_its_reason_as_many_as_there_are(bench):
+    bench.add("acme", "raise ValueError('bad\\nluck')")
+    with pytest.raises(dc.BackendError):
+        bench.loader.ensure_backend("acme")
+    assert bench.state("acme") == "failed, acme-dist 1.0: ValueError: bad"
+    assert bench.loader.backends()["acme"].reason == "ValueError: bad\nluck"
+
+
 def test_an_unknown_device_lists_what_there_is_and_what_is_near(bench):
     bench.add("acme")
     bench.add("broken", "raise ValueError('bad luck')")

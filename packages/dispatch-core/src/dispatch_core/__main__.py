@@ -112,8 +112,10 @@ def _doctor(options: argparse.Namespace) -> int:
 def _describe(finding: Finding) -> list[str]:
     origin = f" of {finding.distribution} {finding.version}" if finding.distribution else ""
     seconds = "" if finding.seconds is None else f", loaded in {finding.seconds:.2f} s"
-    reason = f": {finding.reason}" if finding.reason else ""
+    first, *more = finding.reason.splitlines() or [""]
+    reason = f": {first}" if first else ""
     lines = [f"{finding.outcome:<9}  {finding.kind} {finding.name!r}{origin}{seconds}{reason}"]
+    lines += [f"           {line}" for line in more]
     lines += [f"           note: {note}" for note in finding.notes]
     lines += [f"           | {line}" for line in finding.output.splitlines()]
     return lines

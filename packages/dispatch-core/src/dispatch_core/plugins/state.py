@@ -37,7 +37,8 @@ class BackendState:
     rivals: tuple[BackendState, ...] = ()
 
     def __str__(self) -> str:
-        reason = f": {self.reason}" if self.reason else ""
+        # A list has a line for each device; the rest of a long text is in `reason`.
+        reason = f": {self.reason.splitlines()[0]}" if self.reason else ""
         return f"{self.state}, {self.distribution} {self.version}{reason}"
 
     def __repr__(self) -> str:
