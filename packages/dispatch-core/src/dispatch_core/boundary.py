@@ -9,7 +9,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .arrays import KEY_TYPES
 from .backend import ArrayType
@@ -23,6 +23,10 @@ __all__ = ["Boundary", "Parameter", "Plan", "Result"]
 
 #: Covered kernels: the argument's index, the value that they serve, and the function, called without that argument.
 Covered = tuple[tuple[int, Any, Callable[..., Any]], ...]
+#: The builtins that generated code uses, which an argument of that name would hide.
+_CALLED: Final = frozenset(
+    "AttributeError KeyError TypeError float getattr int isinstance len list tuple type zip".split()
+)
 TensorKind = Literal["", "tensor", "optional", "list", "optional_list"]
 
 
@@ -72,10 +76,10 @@ class Plan:
 
     @property
     def can_generate(self) -> bool:
-        """Tell whether Python can spell the signature: no vararg, no argument named like a keyword or twice."""
+        """Tell whether Python can spell the signature: no vararg, no argument named twice or like a word of the code."""
         names = [parameter.name for parameter in self.parameters]
-        clean = not any(keyword.iskeyword(name) or name.startswith("__") for name in names)
-        return clean and len(set(names)) == len(names) and not self.schema.is_vararg
+        clean = not any(keyword.iskeyword(name) or name.startswith("__") or name in _CALLED for name in names)
+        return clean and len(set(names)) == len(names) and not self.schema.is_vararg and not self.schema.is_varret
 
     @property
     def writes(self) -> tuple[int, ...]:
@@ -85,11 +89,13 @@ class Plan:
     def split(self, values: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
         """Split values in schema order into positional and keyword arguments of a kernel."""
         positional, keywords = [], {}
-        for parameter, value in zip(self.parameters, values, strict=True):
+        for parameter, value in zip(self.parameters, values, strict=False):
             if parameter.keyword_only:
                 keywords[parameter.name] = value
             else:
                 positional.append(value)
+        # What a vararg operator got beyond its arguments.
+        positional += values[len(self.parameters) :]
         return positional, keywords
 
 
@@ -219,6 +225,15 @@ def bad_count(name: str, expected: int, value: Any) -> KernelResultError:
     """Return the error for a kernel that returned the wrong number of results."""
     got = f"{len(value)} results" if isinstance(value, tuple | list) else type(value).__qualname__
     return KernelResultError(f"{name}: the kernel returned {got} where the schema promises {expected} results")
+
+
+def bad_list(name: str, value: Any) -> KernelResultError:
+    """Return the error for a kernel that returned something else than a list of arrays."""
+    return KernelResultError(
+        f"{name}: the kernel returned {type(value).__module__}.{type(value).__qualname__} where the schema promises a list"
+        " of Tensors",
+        hint="return a list or a tuple of arrays",
+    )
 
 
 def unwrap(kind: TensorKind, value: Any) -> Any:

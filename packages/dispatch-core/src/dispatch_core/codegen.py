@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import interpret, masks
 from .arrays import TYPE_MASKS
-from .boundary import Boundary, Covered, Parameter, Plan, Result, bad_count, coercer, view_checker
+from .boundary import Boundary, Covered, Parameter, Plan, Result, bad_count, bad_list, coercer, view_checker
 from .errors import ArgumentError
 from .keys import MARKERS
+from .keyset import DispatchKeySet, as_mask
 from .schema.check import argument_error
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def redispatcher(entry: OperatorEntry) -> Runner:
         "__lookup": entry.lookup_explicit,
         "__context": masks.current,
         "__markers": MARKERS,
+        "__keyset": DispatchKeySet,
+        "__as_mask": as_mask,
     }
     return _compile(_redispatch_source(plan), names, plan)
 
@@ -114,6 +117,7 @@ def backend_runner(
         "__coerce": coercer(boundary, plan.name),
         "__check_view": view_checker(boundary, plan.name),
         "__bad_count": bad_count,
+        "__bad_list": bad_list,
         "__name": plan.name,
         "__mask": boundary.mask,
         "__op": entry.op,
@@ -175,7 +179,7 @@ def _redispatch_source(plan: Plan) -> str:
     lines = [
         f"def __redispatch(__m, /{', ' if signature else ''}{signature}):",
         "    if type(__m) is not int:",
-        "        __m = __m.mask | __m.marker",
+        "        __m = __m.mask | __m.marker if type(__m) is __keyset else __as_mask(__m)",
         "    __c = __context()",
         "    if __c is not None:",
         "        __m ^= __m & __c[1]",
@@ -281,7 +285,10 @@ def _one_result(plan: Plan, result: Result, data: str, made: str, boundary: Boun
     if result.is_list:
         pairs = f"zip({base}, {data}, strict=True)" if result.kind == "self" else data
         target = "__b, __i" if result.kind == "self" else "__i"
-        lines = [f"    {made} = []", f"    for {target} in {pairs}:"]
+        lines = [f"    if not isinstance({data}, (list, tuple)):", f"        raise __bad_list(__name, {data})"]
+        if result.kind == "self":
+            lines += [f"    if len({data}) != len({base}):", f"        raise __bad_count(__name, len({base}), {data})"]
+        lines += [f"    {made} = []", f"    for {target} in {pairs}:"]
         inner, output = _tensor_result(plan, result, "__i", "__x", boundary, "__b" if result.kind == "self" else base)
         return [*lines, *(f"    {line}" for line in inner), f"        {made}.append({output})"], made
     return _tensor_result(plan, result, data, made, boundary, base)
@@ -293,8 +300,9 @@ def _tensor_result(
     wrapped = boundary.frontend is not None
     if result.kind == "self":
         if not wrapped:
-            return [], f"({base} if {data} is None else {data})"
-        return [f"    if {data} is not {base}._dispatch_data and {data} is not None:", f"        __rebind({base}, {data})"], base
+            return [], f"({base} if {data} is None or {data} is {base} else __check_view({data}))"
+        lines = [f"    if {data} is not {base}._dispatch_data and {data} is not None:"]
+        return [*lines, f"        __rebind({base}, __check_view({data}))"], base
     is_view = result.kind == "view"
     check = "__check_view" if is_view else "__coerce"
     lines = [f"    if type({data}) is not __array:", f"        {data} = {check}({data})"]
@@ -390,4 +398,4 @@ def _compile(source: str, names: dict[str, Any], plan: Plan) -> Runner:
     function: Any = next(names[name] for name in ("__call", "__redispatch", "__run") if name in names)
     function.__name__ = plan.name
     function.__qualname__ = f"{plan.schema}\n{plan.name}"
-    return function  # type: ignore[no-any-return]  # exec gives nothing a checker could know
+    return function

@@ -73,7 +73,10 @@ def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     from .arrays import device  # the name would be shadowed at module level by nothing, but reads better here
 
     found = []
-    values = dict(zip((argument.name for argument in op.schema.arguments), args, strict=False)) | kwargs
+    names = [str(index) for index in range(len(args))] if op._entry.schema is None else [
+        argument.name for argument in op.schema.arguments
+    ]
+    values = dict(zip(names, args, strict=False)) | kwargs
     for name, value in values.items():
         for item in value if isinstance(value, list | tuple) else (value,):
             if is_tensor(item):
@@ -119,8 +122,17 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_mixed", refuse_mixed),
         )
         FRONTENDS[bit] = frontend
-    record(lambda: FRONTENDS.pop(bit, None) and None)
+    record(lambda: _remove(frontend))
     return frontend
+
+
+def _remove(frontend: Frontend[Any]) -> None:
+    from .registry import forget_everywhere  # the registry stands above; needed on a rollback only
+
+    with _lock:
+        FRONTENDS.pop(frontend.marker, None)
+    # The next frontend gets the same marker; nothing may go on making this one's tensors for it.
+    forget_everywhere()
 
 
 def frontend_of(value: object) -> Frontend[Any] | None:

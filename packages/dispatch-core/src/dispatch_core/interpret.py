@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import masks
 from .arrays import TYPE_MASKS, is_tensor, mask_of
-from .boundary import Boundary, Covered, Plan, Result, bad_count, coercer, unwrap, view_checker
+from .boundary import Boundary, Covered, Plan, Result, bad_count, bad_list, coercer, unwrap, view_checker
 from .errors import FrontendMismatchError
 from .keys import MARKERS
+from .keyset import as_mask
 from .schema.check import bind
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ Runner = Callable[..., Any]
 
 
 def tensors_in(plan: Plan, values: tuple[Any, ...]) -> Iterator[Any]:
-    """Yield the tensors that the dispatcher looks at among an operator's arguments."""
-    for parameter, value in zip(plan.parameters, values, strict=True):
+    """Yield the tensors that the dispatcher looks at among an operator's arguments; not those given for a vararg."""
+    for parameter, value in zip(plan.parameters, values, strict=False):
         if parameter.tensors in ("list", "optional_list"):
             yield from (item for item in value if item is not None)
         elif parameter.tensors and value is not None:
@@ -76,25 +77,32 @@ def redispatcher(entry: OperatorEntry) -> Runner:
     """Return the function that runs the operator for an explicit mask, with the context's exclusions applied."""
 
     def redispatch(keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
-        mask = masks.unexcluded(keyset if type(keyset) is int else keyset.mask | keyset.marker)
+        mask = masks.unexcluded(as_mask(keyset))
         plan = entry.plan
         if plan is None:
-            return entry.lookup_explicit(mask)(*args, **kwargs)
+            return entry.lookup_explicit(mask | unchecked_mask(args, kwargs) & MARKERS)(*args, **kwargs)
         values = bind(plan.schema, args, kwargs, is_tensor)
-        for tensor in tensors_in(plan, values):
-            mask |= getattr(tensor, "_dispatch_mask", 0) & MARKERS
+        # A keyset that a kernel was given carries its frontend's marker; one made by hand does not.
+        if not mask & MARKERS:
+            for tensor in tensors_in(plan, values):
+                mask |= getattr(tensor, "_dispatch_mask", 0) & MARKERS
         return entry.lookup_explicit(mask)(*values)
 
     return redispatch
 
 
-def _call_unchecked(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call an operator that has no schema: its keys are those of whatever tensors stand among the arguments."""
+def unchecked_mask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """Or the masks of whatever tensors stand among the arguments of an operator that has no schema."""
     mask = 0
     for value in (*args, *kwargs.values()):
         for item in value if isinstance(value, list | tuple) else (value,):
             if is_tensor(item):
                 mask |= mask_of(item)
+    return mask
+
+
+def _call_unchecked(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    mask = unchecked_mask(args, kwargs)
     state = masks.current()
     runner = entry.lookup(mask) if state is None else entry.lookup_masked(mask, state)
     return runner(*args, **kwargs)
@@ -135,7 +143,8 @@ def backend_runner(
     def run(*values: Any) -> Any:
         data = values
         if boundary.frontend is not None:
-            data = tuple(unwrap(p.tensors, value) for p, value in zip(plan.parameters, values, strict=True))
+            data = tuple(unwrap(p.tensors, value) for p, value in zip(plan.parameters, values, strict=False))
+            data += values[len(data) :]
         positional, keywords = plan.split(data)
         for index, only, special in covered:
             if values[index] == only:
@@ -194,15 +203,19 @@ def result_wrapper(
 
     def written(argument: Any, data: Any) -> Any:
         if frontend is None:
-            return argument if data is None else data
+            return argument if data is None or data is argument else check_view(data)
         if data is not None and data is not argument._dispatch_data:
-            frontend.rebind(argument, data)
+            frontend.rebind(argument, check_view(data))
         return argument
 
     def one(result: Result, data: Any, values: tuple[Any, ...]) -> Any:
         if result.kind == "other":
             return data
         if result.is_list:
+            if not isinstance(data, list | tuple):
+                raise bad_list(plan.name, data)
+            if result.kind == "self" and len(data) != len(values[result.source]):
+                raise bad_count(plan.name, len(values[result.source]), data)
             bases = values[result.source] if result.kind == "self" else itertools.repeat(
                 values[result.source] if result.source >= 0 else None, len(data)
             )
@@ -218,7 +231,7 @@ def result_wrapper(
 
     def wrap(returned: Any, values: tuple[Any, ...]) -> Any:
         count = len(plan.results)
-        found: Any = None
+        found: Any = returned if plan.schema.is_varret else None
         if count == 1:
             found = one(plan.results[0], returned, values)
         elif count > 1:

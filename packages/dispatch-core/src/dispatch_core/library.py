@@ -63,7 +63,8 @@ class Library:
             with self.registry.lock:
                 if (first := self.registry.definitions.get(ns)) is not None:
                     raise RegistrationError(
-                        f"namespace {ns!r} has a DEF library already, opened at {first}; the second is opened at {self.origin}",
+                        f"namespace {ns!r} has a DEF library already, opened at {first};"
+                        f" the second is opened at {self.origin}",
                         hint="open a FRAGMENT to define more operators in it",
                     )
                 self.registry.definitions[ns] = self.origin
@@ -129,7 +130,8 @@ class Library:
         self._open()
         if self.ns != "_":
             raise RegistrationError(
-                f"library {self.ns!r} cannot register a fallback", hint="fallbacks serve every operator: Library('_', 'IMPL')"
+                f"library {self.ns!r} cannot register a fallback",
+                hint="fallbacks serve every operator: Library('_', 'IMPL')",
             )
         chosen = as_key(key) if key != "" else self.dispatch_key
         if chosen is None:

@@ -34,8 +34,8 @@ class OpOverload:
     def __init__(self, entry: OperatorEntry) -> None:
         self._entry = entry
 
-    # Positional-only, because many operators have an argument that is named self.
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Dispatch; positional-only, because many operators have an argument that is named self."""
         self._compile()
         return self(*args, **kwargs)
 
@@ -121,6 +121,7 @@ class OpOverloadPacket:
         self._cache: dict[Any, OpOverload] = {}
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the overload that fits."""
         # The types alone are the quick key; only calls without keywords and lists are stored under it.
         found = self._cache.get(tuple(map(type, args))) if not kwargs else None
         if found is None:

@@ -28,7 +28,7 @@ from .errors import (
     SchemaError,
 )
 from .kernel import KernelFactory, Origin, Registration, caller_origin, fallthrough_kernel
-from .keys import PROFILES, DispatchKey
+from .keys import ARRAYS, PROFILES, DispatchKey
 from .keyset import KeyLike, KeysetLike, as_key, as_mask
 from .resolve import Resolution, resolve
 from .schema.model import FunctionSchema, OperatorName
@@ -147,7 +147,7 @@ class OperatorEntry:
         """Resolve a call under the context's masks."""
         effective = mask | state[0] | DispatchKey.BackendSelect
         effective ^= effective & state[1]
-        if (mask & arrays.ARRAYS).bit_count() > 1:
+        if (mask & ARRAYS).bit_count() > 1:
             return self._fill({}, effective, mask, effective)
         return self.explicit_table.get(effective) or self.lookup_explicit(effective)
 
@@ -313,7 +313,8 @@ class Registry:
         packets = list(self.packets)
         near = difflib.get_close_matches(parsed.packet, packets, n=3)
         namespaces = sorted({packet.partition("::")[0] for packet in packets})
-        hint = f"did you mean {' or '.join(near)}?" if near else f"namespaces with operators: {', '.join(namespaces) or 'none'}"
+        spelled = ", ".join(namespaces) or "none"
+        hint = f"did you mean {' or '.join(near)}?" if near else f"namespaces with operators: {spelled}"
         return OperatorNotFoundError(f"no operator is named {parsed.packet}", hint=hint)
 
     # Registration.
@@ -374,8 +375,9 @@ class Registry:
         with_keyset: bool = False,
         when: tuple[str, Any] | None = None,
     ) -> Registration:
-        """Register ``fn`` as the kernel of operator ``name`` under ``key``; an unknown name makes an operator without schema.
+        """Register ``fn`` as the kernel of operator ``name`` under ``key``.
 
+        An unknown name makes an operator without schema, whose arguments are not checked.
         ``with_keyset`` puts the effective keyset first. ``when=("alpha", 1)`` registers a covered kernel, which serves calls
         with that value and does not receive the argument. Registering again replaces the kernel with an
         ``OverwriteWarning``. Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` where a transaction
@@ -494,9 +496,9 @@ class Registry:
         Raises ``RegistrationError`` when one of them is another backend's.
         """
         # Recorded first, so that a rollback, which runs backwards, empties the tables last.
-        journal.record(_forget_everywhere)
+        journal.record(forget_everywhere)
         key = arrays.add_backend(info)
-        _forget_everywhere()
+        forget_everywhere()
         return key
 
     def transaction(
@@ -573,7 +575,7 @@ class Registry:
 
     def _overload(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
         found = self._callable(name)
-        return found.resolve(args, kwargs) if hasattr(found, "resolve") else found  # type: ignore[no-any-return]
+        return found.resolve(args, kwargs) if hasattr(found, "resolve") else found
 
 
 def _overwriting(entry: OperatorEntry, older: Registration, new: Registration) -> str:
@@ -617,7 +619,8 @@ def load_operators(namespace: str) -> bool:
     return operator_library(namespace)
 
 
-def _forget_everywhere() -> None:
+def forget_everywhere() -> None:
+    """Empty the tables of every operator of every registry."""
     with _registries_lock:
         found = list(_registries)
     for each in found:

@@ -15,20 +15,24 @@ Note [A composite below masked keys]
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import masks
-from .arrays import ARRAYS, KEY_DEVICES, TYPE_MASKS, device_key, is_tensor
+from .arrays import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor
 from .boundary import Boundary, make_boundary, unwrap
 from .devices import Device
-from .errors import EmptyKeysetError, FrontendMismatchError, NoKernelError, RegistrationError
+from .errors import BackendNotFoundError, EmptyKeysetError, FrontendMismatchError, NoKernelError, RegistrationError
 from .frontend import FRONTENDS, Frontend, refuse_mixed
-from .interpret import result_wrapper, tensors_in
-from .kernel import KernelFactory
-from .keys import MARKERS, DispatchKey, keys_of
+from .interpret import result_wrapper, tensors_in, unchecked_mask
+from .kernel import KernelFactory, Registration
+from .keys import ARRAYS, MARKERS, DispatchKey, keys_of
 from .keyset import DispatchKeySet
 from .schema.check import bind
+from .schema.model import Argument
+from .schema.types import walk
 from .table import COMPOSITES, MISSING, Slot
 
 if TYPE_CHECKING:
@@ -84,12 +88,9 @@ class Resolution:
         prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
         fn = _made(registration.fn, entry, keyset)
         if boundary is not None and registration.key is key:
-            covered = tuple(
-                (_index(entry, name), value, _made(special.fn, entry, keyset))
-                for special in entry.covered(registration.key)
-                for name, value in [special.when or ("", None)]
-            )
-            return engine.backend_runner(entry, boundary, fn, prefix, covered)  # type: ignore[no-any-return]
+            special = [found for found in entry.covered(registration.key) if _fits(entry, found)]
+            covered = tuple(_covered(entry, keyset, found) for found in special)
+            return engine.backend_runner(entry, boundary, fn, prefix, covered)
         run = engine.caller_runner(entry, fn, prefix)
         return _guarded(entry, run, self.mask) if composite and self.explicit else run
 
@@ -97,21 +98,37 @@ class Resolution:
         """Bind the arguments and run what has won."""
         plan = self.entry.plan
         if plan is None:
-            return self.runner()(*args, **kwargs)
+            marker = unchecked_mask(args, kwargs) & MARKERS
+            return self._marked(marker).runner()(*args, **kwargs)
         values = bind(plan.schema, args, kwargs, is_tensor)
         marker = 0
         for tensor in tensors_in(plan, values):
             marker |= getattr(tensor, "_dispatch_mask", 0) & MARKERS
-        return Resolution(self.entry, self.mask | marker, self.key, self.slot, self.effective | marker).runner()(*values)
+        return self._marked(marker).runner()(*values)
+
+    def _marked(self, marker: int) -> Resolution:
+        return replace(self, mask=self.mask | marker, effective=self.effective | marker)
 
 
 def _made(fn: Any, entry: OperatorEntry, keyset: DispatchKeySet) -> Runner:
     return fn.make(entry.op, keyset) if isinstance(fn, KernelFactory) else fn
 
 
-def _index(entry: OperatorEntry, name: str) -> int:
-    assert entry.schema is not None  # noqa: S101  # a covered kernel is refused where there is no schema
-    return next(index for index, argument in enumerate(entry.schema.arguments) if argument.name == name)
+def _covered(entry: OperatorEntry, keyset: DispatchKeySet, special: Registration) -> tuple[int, Any, Runner]:
+    """Return the argument's index, the value and the function of a covered kernel."""
+    assert special.when is not None
+    name, value = special.when
+    fn = _made(special.fn, entry, keyset)
+    return _names(entry).index(name), value, partial(fn, keyset) if special.with_keyset else fn
+
+
+def _fits(entry: OperatorEntry, special: Registration) -> bool:
+    """Tell whether the schema still has a covered kernel's argument: the schema may have been taken back since."""
+    return special.when is not None and special.when[0] in _names(entry)
+
+
+def _names(entry: OperatorEntry) -> list[str]:
+    return [] if entry.schema is None else [argument.name for argument in entry.schema.arguments]
 
 
 def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
@@ -121,7 +138,7 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
     """
     markers = mask & MARKERS
     if markers & (markers - 1):
-        names = sorted(FRONTENDS[1 << bit].name for bit in range(markers.bit_length()) if markers >> bit & 1)
+        names = sorted(frontend.name for bit, frontend in list(FRONTENDS.items()) if markers & bit)
         raise FrontendMismatchError(
             f"{entry.name}: tensors of the frontends {' and '.join(names)} stand in one call",
             hint="convert them to one frontend first",
@@ -163,9 +180,9 @@ class _Mixed:
         hook = refuse_mixed if self.frontend is None else self.frontend.mixed
         entry = self.entry
 
-        def run(*values: Any) -> Any:
-            positional, keywords = entry.plan.split(values) if entry.plan is not None else (values, {})
-            return hook(entry.op, tuple(positional), keywords)
+        def run(*values: Any, **keywords: Any) -> Any:
+            positional, named = entry.plan.split(values) if entry.plan is not None else (values, keywords)
+            return hook(entry.op, tuple(positional), named)
 
         return run
 
@@ -179,7 +196,7 @@ def _select_runner(entry: OperatorEntry, index: int, rest: int) -> Runner:
     def run(*values: Any) -> Any:
         wanted = values[index]
         device = Device("cpu") if wanted is None else Device.parse(wanted)
-        mask = rest | device_key(device.type).value
+        mask = masks.unexcluded(rest | device_key(device.type).value)
         open_device(device)
         return (entry.explicit_table.get(mask) or entry.lookup_explicit(mask))(*values)
 
@@ -190,11 +207,15 @@ _opened: set[Device] = set()
 
 
 def open_device(device: Device) -> None:
-    """Open a device once per process; raises ``BackendUnavailableError`` with the reason when it cannot be."""
+    """Open a device once per process; raises ``BackendUnavailableError`` with the reason when it cannot be.
+
+    A backend that the program itself registered, without a plugin, has nothing to open.
+    """
     if device not in _opened:
         from .plugins.loader import open_device as open_through_plugin  # plugins stand above; needed once per device
 
-        open_through_plugin(device.type, device.index)
+        with suppress(BackendNotFoundError):  # device_key has found the backend already
+            open_through_plugin(device.type, device.index)
         _opened.add(device)
 
 
@@ -206,9 +227,8 @@ def _guarded(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
     plan = entry.plan
 
     def guarded(*values: Any, **keywords: Any) -> Any:
-        held = 0
-        tensors = (*values, *keywords.values()) if plan is None else tensors_in(plan, values)
-        for tensor in tensors:
+        held = unchecked_mask(values, keywords) if plan is None else 0
+        for tensor in tensors_in(plan, values) if plan is not None else ():
             held |= getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
         state = masks.current()
         if state is not None:
@@ -227,25 +247,33 @@ def functional_overload(entry: OperatorEntry) -> OperatorEntry | None:
     """Return the overload that computes what an in-place or ``out=`` overload writes, or None.
 
     It is named like the in-place one without the underscore, or stands in the same packet, and takes the same arguments
-    without those that are only written to.
+    without those that are only written to. There is none for an operator that does not return what it writes.
     """
-    name, schema = entry.operator_name, entry.schema
-    if schema is None:
+    name, schema, plan = entry.operator_name, entry.schema, entry.plan
+    if schema is None or plan is None or {item.source for item in plan.results if item.kind == "self"} != set(plan.writes):
         return None
     in_place = name.name.endswith("_") and not name.name.endswith("__")
     packet = name.packet[:-1] if in_place else name.packet
-    wanted = [item.name for item in schema.arguments if in_place or not (item.is_write and item.kwarg_only)]
+    wanted = [_shape_of(item) for item in schema.arguments if in_place or not (item.is_write and item.kwarg_only)]
     for other in entry.registry.packets.get(packet, {}).values():
-        if other.schema is not None and not other.schema.is_mutable:
-            if [item.name for item in other.schema.arguments] == wanted and other is not entry:
-                return other
+        theirs = other.schema
+        if other is entry or theirs is None or theirs.is_mutable or len(theirs.returns) != len(schema.returns):
+            continue
+        if [_shape_of(item) for item in theirs.arguments] == wanted:
+            return other
     return None
+
+
+def _shape_of(argument: Argument) -> tuple[object, ...]:
+    """Return an argument's name and type, without what the type says of aliasing."""
+    parts = ((type(part), getattr(part, "name", ""), getattr(part, "size", None)) for part in walk(argument.type))
+    return argument.name, *parts
 
 
 def _functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary: Boundary, mask: int) -> Runner:
     """Return a runner for arrays that cannot be written: compute the new value, then rebind the tensor to it."""
     plan = entry.plan
-    assert plan is not None and functional.schema is not None  # noqa: S101, PT018  # functional_overload found both
+    assert plan is not None and functional.schema is not None  # noqa: PT018  # functional_overload found both
     if boundary.frontend is None:
         raise RegistrationError(
             f"{entry.name}: arrays of {boundary.key.name} cannot be written to, and without a frontend nothing can be"
@@ -258,7 +286,8 @@ def _functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary
 
     def run(*values: Any) -> Any:
         data = [unwrap(plan.parameters[index].tensors, values[index]) for index in kept]
-        return wrap(functional.lookup_explicit(mask)(*data), values)
+        runner = functional.explicit_table.get(mask) or functional.lookup_explicit(mask)
+        return wrap(runner(*data), values)
 
     return run
 

@@ -7,7 +7,7 @@ Note [The rules are torch's]
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -75,7 +75,7 @@ def _is_autograd(key: DispatchKey) -> bool:
 
 
 #: Which runtime keys each alias covers.
-MEMBERS: Final = {
+MEMBERS: Final[Mapping[str, Callable[[DispatchKey], bool]]] = {
     "CompositeExplicitAutogradNonFunctional": _is_functional_backend,
     "CompositeExplicitAutograd": _is_backend,
     "CompositeImplicitAutogradNestedTensor": lambda key: _is_nested(key) or key.name == "AutogradNestedTensor",
