@@ -19,7 +19,7 @@ from ..arrays import Array, laid_out
 from ..quiet import run
 from ._ruled import cast, check_overlap, expect, write
 
-__all__ = ["binary", "inplace_binary", "inplace_unary", "unary"]
+__all__ = ["binary", "inplace_binary", "inplace_unary", "unary", "with_number"]
 
 Dtypes = frozenset[np.dtype[Any]]
 """The dtypes for which a ufunc gives what torch gives."""
@@ -39,6 +39,24 @@ def binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | None) ->
                     return laid_out(r, a, b)
                 return r
         return general(a, b)
+
+    return kernel
+
+
+def with_number(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:
+    """Make a kernel of an array and a Python number, which takes the array's dtype if that is one of ``dtypes``."""
+
+    def kernel(a: Array, number: Any) -> Any:
+        if (dtype := a.dtype) in dtypes and type(number) is not complex:
+            try:
+                r = run(ufunc, a, run(np.array, number, dtype))
+            except (RuntimeError, OverflowError):
+                pass
+            else:
+                if r.ndim > 1 and (1 in r.shape or not a.flags.c_contiguous):
+                    return laid_out(r, a)
+                return r
+        return general(a, number)
 
     return kernel
 

@@ -11,7 +11,7 @@ from dispatch_aten.errors import ArgumentTypeError
 from dispatch_core.devices import Device
 
 from .._table import KernelTable
-from ..arrays import Array, as_array, check_writable, dtype_of, empty_strided, numpy_dtype, strided_view, strides_of
+from ..arrays import Array, as_array, check_writable, dtype_of, empty_strided, numpy_dtype, strided_view
 from ..arrays import storage as storage_of
 from ..quiet import quiet
 from ._ruled import check_overlap, expect, write
@@ -42,14 +42,6 @@ def _clone(self: Array, *, memory_format: int | None = None) -> Array:
     if memory_format is None and self.flags.c_contiguous and self.ndim < 2 < self.size:
         return self.copy()
     return _fresh("clone", self, memory_format=memory_format)
-
-
-@KERNELS("contiguous")
-def _contiguous(self: Array, *, memory_format: int = 0) -> Array:
-    meta = expect("contiguous", self, memory_format=memory_format)
-    if meta.strides == strides_of(self):
-        return self
-    return _fresh("contiguous", self, memory_format=memory_format)
 
 
 @KERNELS("_to_copy")

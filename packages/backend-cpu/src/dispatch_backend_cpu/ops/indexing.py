@@ -96,18 +96,16 @@ def _index(self: Array, indices: Indices) -> Array:
     return conform(result, expect("index.Tensor", self, places))
 
 
-@KERNELS("index_put_", "_index_put_impl_")
+@KERNELS("index_put_")
 @quiet
-def _index_put_inplace(
-    self: Array, indices: Indices, values: Array, accumulate: bool = False, unsafe: bool = False
-) -> Array:
+def _index_put_inplace(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
+    items, _ = _expanded(self, indices)
     if values.dtype != self.dtype:
         raise DtypeError(
             "Index put requires the source and destination dtypes match, "
             f"got {describe(self).dtype.name} for the destination and {describe(values).dtype.name} for the source.",
             argument="values",
         )
-    items, _ = _expanded(self, indices)
     check_writable(self, expanded=True)
     place = tuple(items) or (...,)
     target = self[place].shape

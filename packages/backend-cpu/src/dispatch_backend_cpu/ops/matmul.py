@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import TensorMeta
 
 from .._table import Kernel, KernelTable
@@ -21,7 +20,7 @@ KERNELS: Final = KernelTable()
 _DIRECT: Final = frozenset(np.dtype(char) for char in "fdFDbhilBHIL")
 
 
-def _product(meta: TensorMeta, a: Array, b: Array, out_dtype: ScalarType | None = None) -> Any:
+def _product(meta: TensorMeta, a: Array, b: Array) -> Any:
     dtype = half_as_float(numpy_dtype(meta.dtype))
     return np.matmul(cast(a, dtype), cast(b, dtype))
 
@@ -68,9 +67,9 @@ def _inplace(name: str) -> Kernel:
 
 KERNELS["mm"] = _direct("mm", 2)
 KERNELS["bmm"] = _direct("bmm", 3)
-for _name in ("mm.dtype", "bmm.dtype", "mv", "dot"):
+for _name in ("mv", "dot"):
     KERNELS[_name] = ruled(_name, _product)
-for _name in ("addmm", "addmm.dtype", "baddbmm", "baddbmm.dtype"):
+for _name in ("addmm", "baddbmm"):
     KERNELS[_name] = ruled(_name, _add_product)
 KERNELS["addmm_"] = _inplace("addmm_")
 KERNELS["baddbmm_"] = _inplace("baddbmm_")

@@ -12,7 +12,7 @@ from .._table import Kernel, KernelTable
 from ..arrays import Array, conform, numpy_dtype
 from ..quiet import quiet
 from . import _formulas as f
-from ._fast import binary, inplace_binary, inplace_unary, unary
+from ._fast import binary, inplace_binary, inplace_unary, unary, with_number
 from ._ruled import cast, check_overlap, described, elementwise, expect, half_as_float, write
 from .special import erf, erfc
 
@@ -84,6 +84,24 @@ _BINARY: Final[dict[str, tuple[Callable[..., Any], str | None]]] = {
     "bitwise_xor.Tensor": (np.bitwise_xor, "bi"),
 }
 
+# The same with a Python number; float16 is left to the general kernel, which keeps the number in float32.
+_WITH_NUMBER: Final[dict[str, tuple[Callable[..., Any], str]]] = {
+    "mul.Scalar": (np.multiply, "fd"),
+    "div.Scalar": (np.true_divide, "fd"),
+    "eq.Scalar": (np.equal, "fd"),
+    "ne.Scalar": (np.not_equal, "fd"),
+    "lt.Scalar": (np.less, "fd"),
+    "le.Scalar": (np.less_equal, "fd"),
+    "gt.Scalar": (np.greater, "fd"),
+    "ge.Scalar": (np.greater_equal, "fd"),
+    "bitwise_and.Scalar": (np.bitwise_and, ""),
+    "bitwise_or.Scalar": (np.bitwise_or, ""),
+    "bitwise_xor.Scalar": (np.bitwise_xor, ""),
+    "bitwise_and.Scalar_Tensor": (np.bitwise_and, ""),
+    "bitwise_or.Scalar_Tensor": (np.bitwise_or, ""),
+    "bitwise_xor.Scalar_Tensor": (np.bitwise_xor, ""),
+}
+
 # What the general kernel computes where that is not the ufunc itself.
 _GENERAL: Final[dict[str, Callable[..., Any]]] = {
     "reciprocal": lambda a: 1 / a,
@@ -115,8 +133,13 @@ _FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
     "sub.Tensor": (2, f.sub, True),
     "rsub.Tensor": (2, f.rsub, True),
     "rsub.Scalar": (2, f.rsub, True),
+    "add.Scalar": (2, f.add, True),
+    "sub.Scalar": (2, f.sub, True),
     "floor_divide": (2, f.floor_divide, False),
+    "floor_divide.Scalar": (2, f.floor_divide, False),
     "remainder.Tensor": (2, f.remainder, False),
+    "remainder.Scalar": (2, f.remainder, False),
+    "fmod.Scalar": (2, f.fmod, False),
     "remainder.Scalar_Tensor": (2, f.remainder, False),
     "pow.Tensor_Tensor": (2, f.power, True),
     "pow.Tensor_Scalar": (2, f.power, True),
@@ -156,6 +179,9 @@ def _install() -> None:
         if name in {"mul.Tensor", "div.Tensor"}:
             inplace = name.replace(".", "_.")
             KERNELS[inplace] = inplace_binary(inplace, ufunc, kernel, allowed)
+    for name, (ufunc, chars) in _WITH_NUMBER.items():
+        general = elementwise(name, ufunc, 2, opmath=name.startswith(("mul", "div")))
+        KERNELS[name] = with_number(ufunc, general, frozenset(map(np.dtype, chars))) if chars else general
     for name, (arity, formula, opmath) in _FORMULAS.items():
         KERNELS[name] = elementwise(name, formula, arity, opmath=opmath)
     del KERNELS["square_"]
@@ -250,7 +276,14 @@ def _alpha_is_one(name: str, ufunc: Any) -> Kernel:
     return binary(ufunc, lambda a, b: functional(a, b, alpha=1), None)
 
 
+def _number_alpha_is_one(name: str, ufunc: Any) -> Kernel:
+    functional = KERNELS[name]
+    return with_number(ufunc, lambda a, number: functional(a, number, 1), _dtypes("f") - {np.dtype(np.float16)})
+
+
 COVERED: Final[dict[str, Kernel]] = {
+    "add.Scalar": _number_alpha_is_one("add.Scalar", np.add),
+    "sub.Scalar": _number_alpha_is_one("sub.Scalar", np.subtract),
     "add.Tensor": _alpha_is_one("add.Tensor", np.add),
     "sub.Tensor": _alpha_is_one("sub.Tensor", np.subtract),
     "add_.Tensor": _one_inplace("add_.Tensor", np.add),

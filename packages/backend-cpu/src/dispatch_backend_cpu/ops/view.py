@@ -56,9 +56,12 @@ for _name in _BY_RULE.split():
     KERNELS[_name] = _view(_name)
 
 
+_alias_by_rule: Final = _view("alias")
+
+
 @KERNELS("alias", "detach")
-def _alias(self: Array) -> Array:
-    return self.view()
+def _alias(self: Array) -> Any:
+    return self.view() if self.size else _alias_by_rule(self)
 
 
 _t_by_rule: Final = _view("t")

@@ -1,0 +1,68 @@
+"""The Mersenne Twister behind a cpu generator, giving torch's very streams (source: ``at::CPUGeneratorImpl``)."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Final
+
+import numpy as np
+
+from .arrays import Array
+
+__all__ = ["Engine"]
+
+_WORDS: Final = 624
+
+
+class Engine:
+    """A Mersenne Twister with torch's seeding, and the normal sample that was drawn but not used.
+
+    Its users hold ``lock`` for the length of one operator, so that threads share a generator without tearing its stream.
+
+    >>> Engine(0).words(2).tolist()
+    [2357136044, 2546248239]
+    """
+
+    __slots__ = ("_bits", "lock", "spare_normal")
+
+    def __init__(self, seed: int) -> None:
+        self.lock = threading.RLock()
+        self._bits = np.random.MT19937()
+        self.seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Start the stream anew; of the seed only the low 32 bits count, as in torch."""
+        key = np.empty(_WORDS, np.uint32)
+        word = seed & 0xFFFFFFFF
+        for place in range(_WORDS):
+            key[place] = word
+            word = (1812433253 * (word ^ (word >> 30)) + place + 1) & 0xFFFFFFFF
+        with self.lock:
+            self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": _WORDS}}
+            self.spare_normal: float | None = None
+
+    def get_state(self) -> dict[str, Any]:
+        """Give everything that decides what is drawn next."""
+        with self.lock:
+            return {"bits": self._bits.state, "spare_normal": self.spare_normal}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Go on from where ``get_state`` was called."""
+        with self.lock:
+            self._bits.state = state["bits"]
+            self.spare_normal = state["spare_normal"]
+
+    def words(self, count: int) -> Array:
+        """Draw random 32-bit integers, as ``uint64``."""
+        return self._bits.random_raw(count)
+
+    def double_words(self, count: int) -> Array:
+        """Draw random 64-bit integers, each from two draws, the high half first."""
+        pairs = self._bits.random_raw(2 * count)
+        return (pairs[0::2] << np.uint64(32)) | pairs[1::2]
+
+    def uniform(self, count: int, dtype: np.dtype[Any]) -> Array:
+        """Draw from [0, 1): ``float64`` of 53 random bits, else ``float32`` of 24."""
+        if dtype.char == "d":
+            return (self.double_words(count) & np.uint64((1 << 53) - 1)) * 2.0**-53
+        return (self.words(count) & np.uint64((1 << 24) - 1)).astype(np.float32) * np.float32(2.0**-24)

@@ -1,0 +1,240 @@
+"""Random numbers: torch's own streams, number by number, where its algorithms are open.
+
+``bernoulli`` with one probability and ``exponential_`` are drawn by torch through a closed library; here they follow torch's
+portable kernels, so their streams are torch's only where torch is built without that library.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from dispatch_aten.errors import OperatorError
+
+from ._table import Kernel, KernelTable
+from .arrays import Array, check_writable, dtype_of, empty_strided, numpy_dtype
+from .engine import Engine
+from .ops._ruled import expect, half_as_float
+from .quiet import quiet
+
+__all__ = ["KERNELS", "engine_of"]
+
+KERNELS: Final = KernelTable()
+
+_BLOCK: Final = 16
+
+
+def engine_of(generator: Any) -> Engine:
+    """Give the engine of a generator, made of its seed on first use; None stands for the cpu's default generator."""
+    from dispatch_aten.generator import default_generator
+
+    if generator is None:
+        generator = default_generator("cpu")
+    engine = generator.engine
+    if engine is None:
+        engine = generator.engine = Engine(generator.initial_seed())
+    found: Engine = engine
+    return found
+
+
+def _in_memory_order(array: Array) -> Array:
+    """Give a view whose rows lie in memory as they come, which is the order in which torch draws."""
+    if array.flags.c_contiguous:
+        return array
+    return array.transpose(sorted(range(array.ndim), key=lambda dim: -array.strides[dim]))
+
+
+def _fill(array: Array, values: Array) -> None:
+    """Store drawn values, in the order in which the elements lie in memory."""
+    target = _in_memory_order(array)
+    np.copyto(target, values.reshape(target.shape), casting="unsafe")
+
+
+def _uniform(engine: Engine, array: Array, low: float = 0.0, high: float = 1.0) -> None:
+    wide = half_as_float(array.dtype).type
+    low, high = wide(low), wide(high)
+    values = (engine.uniform(array.size, array.dtype) * (high - low) + low).astype(array.dtype)
+    # The upper bound is excluded; what rounding lifts up to it becomes the lower bound.
+    _fill(array, np.where(values == high, low, values))
+
+
+def _normal(engine: Engine, array: Array, mean: float = 0.0, std: float = 1.0) -> None:
+    if array.size >= _BLOCK and array.flags.c_contiguous:
+        flat = _normal_blocks(engine, array.size, array.dtype)
+        wide = flat.dtype.type
+        _fill(array, flat * wide(std) + wide(mean))
+    else:
+        _fill(array, np.asarray(_normal_singly(engine, array.size)) * std + mean)
+
+
+def _normal_blocks(engine: Engine, size: int, dtype: np.dtype[Any]) -> Array:
+    """Draw by Box and Muller in blocks of sixteen; where the last block is cut, the last sixteen are drawn anew."""
+    whole = size - size % _BLOCK
+    # The draws of the cut block are thrown away, but for float16, where torch does not draw them.
+    draws = engine.uniform(whole if dtype.char == "e" else size, dtype)
+    result = np.empty(size, draws.dtype)
+    result[:whole] = _box_muller(draws[:whole])
+    if whole != size:
+        result[-_BLOCK:] = _box_muller(engine.uniform(_BLOCK, dtype))
+    return result
+
+
+def _box_muller(draws: Array) -> Array:
+    pairs = draws.reshape(-1, 2, _BLOCK // 2)
+    radius = np.sqrt(-2 * np.log(1 - pairs[:, 0]))
+    theta = draws.dtype.type(2 * math.pi) * pairs[:, 1]
+    return np.stack([radius * np.cos(theta), radius * np.sin(theta)], 1).reshape(-1)
+
+
+def _normal_singly(engine: Engine, size: int) -> list[float]:
+    """Draw in double precision two at a time, keeping the second for the next call."""
+    result: list[float] = []
+    while len(result) < size:
+        if engine.spare_normal is not None:
+            result.append(engine.spare_normal)
+            engine.spare_normal = None
+            continue
+        first, second = engine.uniform(2, np.dtype(np.float64)).tolist()
+        radius, theta = math.sqrt(-2 * math.log1p(-second)), 2 * math.pi * first
+        engine.spare_normal = radius * math.sin(theta)
+        result.append(radius * math.cos(theta))
+    return result
+
+
+def _integers(engine: Engine, array: Array, low: int, high: int) -> None:
+    """Draw from [low, high) by the remainder of a draw, a long one where the range needs it."""
+    span = high - low
+    wide = span >= _LONG_RANGE
+    draws = engine.double_words(array.size) if wide else engine.words(array.size)
+    offsets = draws if span > 0xFFFFFFFFFFFFFFFF else draws % np.uint64(span)
+    # The sum wraps around as in C, so a range of all 64 bits works as well.
+    _fill(array, (offsets + np.uint64(low & 0xFFFFFFFFFFFFFFFF)).view(np.int64))
+
+
+_LONG_RANGE: Final = 1 << 28
+
+
+def _greatest(dtype: np.dtype[Any]) -> int:
+    """Give the greatest integer up to which ``dtype`` counts exactly."""
+    return {"?": 1, "e": 1 << 11, "f": 1 << 24, "d": 1 << 53}.get(dtype.char) or int(np.iinfo(dtype).max)
+
+
+def _whole_range(engine: Engine, array: Array) -> None:
+    """Draw from all that the dtype counts exactly, from 0 upwards."""
+    draws = engine.double_words(array.size) if array.dtype.char in "dlq" else engine.words(array.size)
+    _fill(array, draws % np.uint64(_greatest(array.dtype) + 1))
+
+
+def _exponential(engine: Engine, array: Array, lambd: float = 1.0) -> None:
+    draws = engine.uniform(array.size, np.dtype(np.float64))
+    _fill(array, -1 / lambd * np.log1p(-draws))
+
+
+def _bernoulli(engine: Engine, array: Array, p: Any = 0.5) -> None:
+    if isinstance(p, np.ndarray):
+        if p.size and not (p.min() >= 0 and p.max() <= 1):
+            raise OperatorError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.", argument="p")
+        order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
+        wanted = np.broadcast_to(p, array.shape).transpose(order)
+        _fill(array, engine.uniform(array.size, p.dtype).reshape(wanted.shape) < wanted)
+        return
+    _fill(array, engine.uniform(array.size, np.dtype(np.float64)) < p)
+
+
+def _permutation(engine: Engine, array: Array) -> None:
+    """Shuffle by Fisher and Yates, from the front."""
+    count = array.size
+    order = list(range(count))
+    draws = (engine.words(max(count - 1, 0)) % np.arange(count, 1, -1, dtype=np.uint64)).tolist()
+    for place, step in enumerate(draws):
+        other = place + step
+        order[place], order[other] = order[other], order[place]
+    array[...] = order
+
+
+Draw = Callable[..., None]
+
+
+def _inplace(name: str, draw: Draw) -> Kernel:
+    @quiet
+    def kernel(self: Array, *args: Any, generator: Any = None, **kwargs: Any) -> Array:
+        expect(name, self, *args, **kwargs)
+        check_writable(self)
+        engine = engine_of(generator)
+        with engine.lock:
+            draw(engine, self, *args, **kwargs)
+        return self
+
+    return kernel
+
+
+def _random_from(engine: Engine, array: Array, low: int, high: int | None) -> None:
+    if high is None:
+        high = _greatest(array.dtype) + 1
+    _integers(engine, array, low, high)
+
+
+_INPLACE: Final[dict[str, Draw]] = {
+    "uniform_": _uniform,
+    "normal_": _normal,
+    "exponential_": _exponential,
+    "bernoulli_.float": _bernoulli,
+    "bernoulli_.Tensor": _bernoulli,
+    "random_": _whole_range,
+    "random_.to": lambda engine, array, to: _integers(engine, array, 0, to),
+    "random_.from": _random_from,
+}
+KERNELS.update({name: _inplace(name, draw) for name, draw in _INPLACE.items()})
+
+
+def _factory(name: str, draw: Draw, sizes: int) -> Kernel:
+    """Make a factory's kernel; the first ``sizes`` arguments (after a ``like`` array) are what is drawn from."""
+
+    @quiet
+    def kernel(*args: Any, generator: Any = None, **kwargs: Any) -> Array:
+        meta = expect(name, *args, **kwargs)
+        array = empty_strided(meta.shape, meta.strides, numpy_dtype(meta.dtype))
+        engine = engine_of(generator)
+        bounds = args[1 : 1 + sizes] if isinstance(args[0], np.ndarray) else args[:sizes]
+        with engine.lock:
+            draw(engine, array, *bounds)
+        return array
+
+    return kernel
+
+
+def _below(engine: Engine, array: Array, *bounds: int) -> None:
+    _integers(engine, array, *(bounds if len(bounds) == 2 else (0, *bounds)))
+
+
+_FACTORIES: Final[dict[str, tuple[Draw, int]]] = {
+    "rand": (_uniform, 0),
+    "rand_like": (_uniform, 0),
+    "randn": (_normal, 0),
+    "randn_like": (_normal, 0),
+    "randint": (_below, 1),
+    "randint.low": (_below, 2),
+    "randint_like": (_below, 1),
+    "randint_like.low_dtype": (_below, 2),
+    "randperm": (_permutation, 0),
+}
+_WITH_GENERATOR: Final = {
+    "randint.low": "randint.low_generator",
+    "randint_like.low_dtype": "randint_like.low_generator_dtype",
+}
+for _name, (_draw, _sizes) in _FACTORIES.items():
+    for _overload in (_name, _WITH_GENERATOR.get(_name, f"{_name}.generator")):
+        KERNELS[_overload] = _factory(_overload, _draw, _sizes)
+
+
+@KERNELS("bernoulli", "bernoulli.p")
+@quiet
+def _bernoulli_fresh(self: Array, p: float | None = None, *, generator: Any = None) -> Array:
+    meta = expect("bernoulli", self) if p is None else expect("bernoulli.p", self, p)
+    array = empty_strided(meta.shape, meta.strides, numpy_dtype(dtype_of(self)))
+    engine = engine_of(generator)
+    with engine.lock:
+        _bernoulli(engine, array, self if p is None else p)
+    return array
