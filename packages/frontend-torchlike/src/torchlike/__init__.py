@@ -1,0 +1,119 @@
+"""A frontend of the dispatcher that feels like torch: tensors, autograd, networks, optimizers.
+
+Devices are plugins: ``device="cpu"`` loads whatever backend provides the cpu, and no backend is imported before it is asked
+for.
+
+>>> import torchlike
+>>> x = torchlike.tensor([1., 2., 3.], requires_grad=True)
+>>> (x ** 2).sum().backward()
+>>> x.grad
+tensor([2., 4., 6.])
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import dispatch_aten  # noqa: F401  # the operators that everything below is made of
+
+from . import autograd, methods  # noqa: F401  # completes the Tensor class
+from .autograd import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from .creation import FACTORIES, as_tensor, tensor
+from .devices import device, npu
+from .dtypes import (
+    DTYPES,
+    can_cast,
+    dtype,
+    finfo,
+    get_default_dtype,
+    iinfo,
+    promote_types,
+    result_type,
+    set_default_dtype,
+)
+from .functions import FUNCTIONS
+from .interop import from_numpy
+from .printing import set_printoptions
+from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from .serialization import load, save
+from .size import Size
+from .tensor import Tensor
+from . import nn, optim  # isort: skip  # they are built on all of the above
+
+__version__ = "0.1.0"
+
+
+def is_tensor(obj: object) -> bool:
+    """Tell whether an object is a tensor of this frontend."""
+    return isinstance(obj, Tensor)
+
+
+def numel(input: Tensor) -> int:
+    """Give the number of elements."""
+    return input.numel()
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Tell whether the elements are real floating-point numbers."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Tell whether the elements are complex numbers."""
+    return input.is_complex()
+
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+globals().update(FUNCTIONS)
+globals().update(FACTORIES)
+globals().update(DTYPES)
+
+__all__ = [
+    "Generator",
+    "Size",
+    "Tensor",
+    "as_tensor",
+    "autograd",
+    "can_cast",
+    "default_generator",
+    "device",
+    "dtype",
+    "enable_grad",
+    "finfo",
+    "from_numpy",
+    "get_default_dtype",
+    "get_rng_state",
+    "iinfo",
+    "inference_mode",
+    "initial_seed",
+    "is_complex",
+    "is_floating_point",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "is_tensor",
+    "load",
+    "manual_seed",
+    "nn",
+    "no_grad",
+    "npu",
+    "numel",
+    "optim",
+    "promote_types",
+    "result_type",
+    "save",
+    "seed",
+    "set_default_dtype",
+    "set_grad_enabled",
+    "set_printoptions",
+    "set_rng_state",
+    "tensor",
+]

@@ -1,0 +1,241 @@
+"""Backward: from gradients of results to gradients of leaves, node by node in the reverse order of their making.
+
+A node's number is higher than those of all nodes that it depends on, so descending numbers are a topological order and
+no recursion is needed: graphs may be as deep as memory allows. Leaves run as soon as their last contribution is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType
+
+from .grad_mode import set_grad_enabled
+from .node import Edge, Leaf, Meta, Node, accumulating
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = ["execute"]
+
+_Buffers = dict[Node, "list[Tensor | None]"]
+
+
+def execute(
+    roots: Sequence[tuple[Edge, Tensor]],
+    *,
+    keep_graph: bool,
+    create_graph: bool,
+    captures: Sequence[Edge] | None = None,
+) -> list[Tensor | None]:
+    """Run backward from ``roots``, pairs of an edge and the gradient that enters there.
+
+    Without ``captures`` gradients are accumulated into leaves; with them nothing is accumulated, only what they need is
+    computed, and their gradients are returned (None where a gradient never arrives).
+    """
+    buffers: _Buffers = {}
+    with set_grad_enabled(create_graph):
+        for edge, grad in roots:
+            _put(buffers, edge, grad)
+        order, waiting = _collect([edge.node for edge, _ in roots])
+        wanted: dict[tuple[Node, int], Tensor | None] | None = None
+        needed: set[Node] | None = None
+        if captures is not None:
+            wanted = {(edge.node, edge.output_nr): None for edge in captures}
+            needed = _leading_to(order, {edge.node for edge in captures})
+        for leaf in [leaf for leaf, count in waiting.items() if not count]:
+            _finish_leaf(leaf, buffers, wanted, create_graph)
+        for node in order:
+            grads = buffers.pop(node, None)
+            if grads is not None:
+                _before(node, grads, wanted)
+                if needed is None or node in needed:
+                    _run(node, grads, buffers)
+                    if not keep_graph:
+                        node.release()
+            for edge in node.next:
+                if edge is not None and edge.node.is_leaf:
+                    leaf = edge.node
+                    waiting[leaf] -= 1
+                    if not waiting[leaf]:
+                        _finish_leaf(leaf, buffers, wanted, create_graph)
+    return [] if captures is None or wanted is None else [wanted[edge.node, edge.output_nr] for edge in captures]
+
+
+def _collect(roots: list[Node]) -> tuple[list[Node], dict[Node, int]]:
+    """Give the nodes that can be reached, latest first, and for every leaf the number of edges that lead to it."""
+    seen: set[Node] = set()
+    waiting: dict[Node, int] = {}
+    inner: list[Node] = []
+    stack = roots
+    while stack:
+        node = stack.pop()
+        if node.is_leaf:
+            waiting.setdefault(node, 0)
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        inner.append(node)
+        for edge in node.next:
+            if edge is None:
+                continue
+            source = edge.node
+            if source.is_leaf:
+                waiting[source] = waiting.get(source, 0) + 1
+            elif source not in seen:
+                stack.append(source)
+    inner.sort(key=_sequence, reverse=True)
+    return inner, waiting
+
+
+def _sequence(node: Node) -> int:
+    return node.seq
+
+
+def _leading_to(order: list[Node], goals: set[Node]) -> set[Node]:
+    """Give the nodes below which a goal lies."""
+    found: set[Node] = set()
+    for node in reversed(order):
+        if any(edge is not None and (edge.node in goals or edge.node in found) for edge in node.next):
+            found.add(node)
+    return found
+
+
+def _put(buffers: _Buffers, edge: Edge, grad: Tensor) -> None:
+    """Add a gradient to what has arrived at ``edge``."""
+    node = edge.node
+    arrived = buffers.get(node)
+    if arrived is None:
+        if node.metas is None:
+            buffers[node] = [grad]
+            return
+        arrived = buffers[node] = [None] * node.outputs
+    number = edge.output_nr
+    before = arrived[number]
+    arrived[number] = grad if before is None else before + grad
+
+
+def _before(node: Node, grads: list[Tensor | None], wanted: dict[tuple[Node, int], Tensor | None] | None) -> None:
+    """Run the hooks on the node's results, keep and capture their gradients."""
+    if node.tensor_hooks is not None:
+        for number, hooks in node.tensor_hooks.items():
+            grad = grads[number]
+            for hook in list(hooks.values()):
+                if grad is not None:
+                    changed = hook(grad)
+                    grad = grad if changed is None else _same_shape(grad, changed)
+            grads[number] = grad
+    if node.retained is not None and wanted is None:
+        for number, state in node.retained.items():
+            grad = grads[number]
+            if grad is not None:
+                state.grad = grad.clone() if state.grad is None else state.grad + grad
+    if wanted is not None:
+        for number, grad in enumerate(grads):
+            if (node, number) in wanted:
+                wanted[node, number] = grad
+    if node.pre_hooks is not None:
+        for hook in list(node.pre_hooks.values()):
+            changed = hook(tuple(grads))
+            if changed is not None:
+                grads[:] = changed if isinstance(changed, (tuple, list)) else (changed,)
+
+
+def _same_shape(grad: Tensor, changed: Tensor) -> Tensor:
+    if changed.shape != grad.shape:
+        raise RuntimeError(
+            f"hook '<hook>' has changed the size of value: got {list(changed.shape)}, expected {list(grad.shape)}"
+        )
+    return changed
+
+
+def _run(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None:
+    results = node.apply(grads)
+    if node.post_hooks is not None:
+        for hook in list(node.post_hooks.values()):
+            changed = hook(tuple(results), tuple(grads))
+            if changed is not None:
+                results = changed if isinstance(changed, tuple) else (changed,)
+    for index, (edge, grad) in enumerate(zip(node.next, results, strict=True)):
+        if edge is not None and grad is not None:
+            meta = edge.meta_of(edge.output_nr)
+            if meta is not None:
+                grad = _fit(grad, meta, node, index)  # noqa: PLW2901  # the fitted gradient takes its place
+            _put(buffers, edge, grad)
+
+
+def _fit(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
+    """Reduce a gradient to the shape and dtype of what it is the gradient of."""
+    shape, dtype = meta
+    got = dc.shape(grad)
+    if got != shape:
+        if not _expands_to(shape, got):
+            raise RuntimeError(
+                f"Function {node.name()} returned an invalid gradient at index {index} - got {list(got)} "
+                f"but expected shape compatible with {list(shape)}"
+            )
+        grad = sum_to(grad, shape)
+    found: Any = dc.dtype(grad)
+    if found is not dtype:
+        grad = cast(grad, dtype)
+    return grad
+
+
+def _expands_to(shape: tuple[int, ...], wide: tuple[int, ...]) -> bool:
+    """Tell whether ``shape`` broadcasts to ``wide``."""
+    if len(shape) > len(wide):
+        return False
+    tail = wide[len(wide) - len(shape) :]
+    return all(a in (1, b) for a, b in zip(shape, tail, strict=True))
+
+
+def sum_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Undo a broadcast: sum over the dimensions in which ``shape`` was repeated (source: ``Tensor.sum_to_size``)."""
+    wide = dc.shape(grad)
+    lead = len(wide) - len(shape)
+    inner = [lead + i for i, size in enumerate(shape) if size == 1 and wide[lead + i] != 1]
+    dims = [*range(lead), *inner]
+    if dims:
+        grad = grad.sum(dims, keepdim=True)
+    return grad.reshape(shape) if lead else grad
+
+
+def cast(grad: Tensor, dtype: ScalarType) -> Tensor:
+    """Give the gradient the dtype of what it is the gradient of; a real tensor takes the real part."""
+    if not dtype.is_complex and grad.dtype.is_complex:
+        grad = grad.real
+    return grad.to(dtype)
+
+
+def _finish_leaf(
+    leaf: Node, buffers: _Buffers, wanted: dict[tuple[Node, int], Tensor | None] | None, create_graph: bool
+) -> None:
+    """Run a leaf's hooks on the sum of its contributions, and accumulate it unless gradients are captured."""
+    grads = buffers.pop(leaf, None)
+    if grads is None:
+        return
+    _before(leaf, grads, wanted)
+    if wanted is None and grads[0] is not None:
+        accumulate(leaf, grads[0], create_graph)
+
+
+def accumulate(leaf: Node, grad: Tensor, create_graph: bool) -> None:
+    """Add ``grad`` to what the leaf has in ``.grad``."""
+    assert isinstance(leaf, Leaf)
+    if not leaf.requires_grad:
+        return
+    with accumulating:
+        before = leaf.grad
+        if before is None:
+            leaf.grad = grad if create_graph else grad.detach().clone()
+        elif create_graph:
+            leaf.grad = before + grad
+        else:
+            before.add_(grad)
+    tensor = leaf.tensor()
+    if leaf.post_accumulate is not None and tensor is not None:
+        for hook in list(leaf.post_accumulate.values()):
+            hook(tensor)

@@ -1,0 +1,198 @@
+"""Functions with gradients of one's own (source: ``torch.autograd.Function``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+
+from .grad_mode import is_grad_enabled, no_grad
+from .node import Edge, Leaf, Node, Output, Saved, next_sequence
+from .saved import give_back, released, version_error
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = ["Function"]
+
+
+class _Context(Node):
+    """What ``forward`` and ``backward`` share; at the same time the node of the graph."""
+
+    function: ClassVar[Any]
+    #: The tensors given to ``save_for_backward``, each with its version; None once they were freed.
+    saved: tuple[Any, ...] | None = ()
+    needs_input_grad: tuple[bool, ...] = ()
+    materialize = True
+    dirty: tuple[Tensor, ...] = ()
+    without_grad: tuple[Tensor, ...] = ()
+    to_save: tuple[Any, ...] = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors for ``backward``; they are checked for in-place changes when they are read."""
+        self.to_save = tensors
+
+    def mark_dirty(self, *tensors: Tensor) -> None:
+        """Say which inputs ``forward`` changed in place."""
+        self.dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """Say which results have no gradient."""
+        self.without_grad = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Say whether ``backward`` gets zeros (as a rule) or None for gradients that never arrive."""
+        self.materialize = value
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The tensors that ``forward`` saved."""
+        if self.saved is None:
+            raise released()
+        found = []
+        for value, version in self.saved:
+            if isinstance(value, Saved):
+                found.append(give_back(value, self))
+                continue
+            if value is not None and value._state.version != version:
+                raise version_error(value, version)
+            found.append(value)
+        return tuple(found)
+
+    def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
+        if self.materialize:
+            grads = [self._zeros(number) if grad is None else grad for number, grad in enumerate(grads)]
+        results = self.function.backward(self, *grads)
+        if not isinstance(results, tuple):
+            results = (results,)
+        while len(results) > len(self.next) and results[-1] is None:
+            results = results[:-1]
+        if len(results) != len(self.next):
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients "
+                f"(expected {len(self.next)}, got {len(results)})"
+            )
+        return results
+
+    def _zeros(self, number: int) -> Tensor | None:
+        meta = self.meta_of(number)
+        if meta is None:
+            return None
+        from ..creation import FACTORIES
+
+        return FACTORIES["zeros"](meta[0], dtype=meta[1], device=self.device)
+
+    device: Any = None
+
+    def release(self) -> None:
+        self.saved = None
+
+
+class Function:
+    """A differentiable function defined by two static methods.
+
+    ``forward(ctx, *args)`` computes, ``backward(ctx, *grads)`` gives one gradient for every argument of ``forward``, None for
+    what is no tensor. With a third, ``setup_context(ctx, inputs, output)``, ``forward`` takes no ``ctx``.
+
+    >>> import torchlike
+    >>> class Double(Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 2
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         return grad * 2
+    >>> x = torchlike.tensor(3., requires_grad=True)
+    >>> Double.apply(x).backward()
+    >>> x.grad
+    tensor(2.)
+    """
+
+    _context: ClassVar[type[_Context] | None] = None
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """Compute the gradients of the arguments."""
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function")
+
+    setup_context: ClassVar[Any] = None
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Call the function and record it."""
+        from ..tensor import Tensor
+
+        context = type(f"{cls.__name__}Backward", (_Context,), {"function": cls})()
+        inputs = [arg if isinstance(arg, Tensor) else None for arg in args]
+        context.needs_input_grad = tuple(arg is not None and arg.requires_grad for arg in inputs)
+        recorded = is_grad_enabled() and any(context.needs_input_grad)
+        edges: list[Edge | None] = [
+            tensor._state.edge if needed and tensor is not None and recorded else None
+            for tensor, needed in zip(inputs, context.needs_input_grad, strict=True)
+        ]
+        with no_grad():
+            if cls.setup_context is None:
+                output = cls.forward(context, *args, **kwargs)
+            else:
+                output = cls.forward(*args, **kwargs)
+                cls.setup_context(context, args, output)
+        single = not isinstance(output, tuple)
+        results = [output] if single else list(output)
+        given = {id(tensor) for tensor in inputs if tensor is not None}
+        kept = {id(tensor) for tensor in (*context.dirty, *context.without_grad)}
+        with no_grad():
+            # A result that is an input is a tensor of its own, else recording it would change the input's history.
+            results = [
+                result.detach() if isinstance(result, Tensor) and id(result) in given and id(result) not in kept else result
+                for result in results
+            ]
+        if recorded:
+            _record(context, results, edges, single)
+        return results[0] if single else tuple(results)
+
+
+def _record(context: _Context, results: list[Any], edges: list[Edge | None], single: bool) -> None:
+    from ..tensor import Tensor, autograd_bit
+
+    dirty = {id(tensor) for tensor in context.dirty}
+    plain = {id(tensor) for tensor in context.without_grad}
+    differentiable = [
+        isinstance(result, Tensor) and id(result) not in plain and result.dtype.is_differentiable for result in results
+    ]
+    context.next = tuple(edges)
+    context.seq = next_sequence()
+    metas = tuple(result._meta() if isinstance(result, Tensor) else None for result in results)
+    if single:
+        context.meta = metas[0]  # type: ignore[assignment]  # None is the meta of what is no tensor
+    else:
+        context.metas = metas
+    numbers = {}
+    for number, (result, grows) in enumerate(zip(results, differentiable, strict=True)):
+        if not grows:
+            continue
+        context.device = result.device
+        numbers[id(result)] = number
+        state: Any = context if single else Output(context, number)
+        before = result._state
+        if before.is_view:
+            if id(result) in dirty and before.base is not None:
+                raise NotImplementedError("a view changed in place by a custom autograd.Function is not recorded")
+            before.history = state
+        elif isinstance(before, Leaf) or id(result) in dirty:
+            state.storage = before.storage
+            result._state = state
+        result._dispatch_mask |= autograd_bit(result._dispatch_mask)
+    saved: list[Any] = []
+    for tensor in context.to_save:
+        if isinstance(tensor, Tensor) and id(tensor) in numbers:
+            saved.append((Saved(tensor, tensor._state.shared_storage(), numbers[id(tensor)]), 0))
+        else:
+            saved.append((tensor, tensor._state.version if isinstance(tensor, Tensor) else 0))
+    context.saved = tuple(saved)
+    context.to_save = ()
+
+

@@ -1,0 +1,142 @@
+"""``backward`` and ``grad``: what users call to start the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .engine import accumulate, execute
+from .node import Edge
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = ["backward", "grad"]
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[tuple[Edge, Tensor]]:
+    """Pair every output's edge with the gradient that enters there, ones for a scalar without a given one."""
+    from .. import ones_like
+
+    if len(outputs) != len(grads):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
+    pairs: list[tuple[Edge, Tensor]] = []
+    for number, (output, given) in enumerate(zip(outputs, grads, strict=True)):
+        if given is None:
+            if output.requires_grad and output.numel() != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            if output.requires_grad and not output.dtype.is_floating_point:
+                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
+        elif tuple(given.shape) != tuple(output.shape):
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{number}] has a shape of {given.shape} and output[{number}] has a "
+                f"shape of {output.shape}."
+            )
+        elif given.dtype.is_complex != output.dtype.is_complex:
+            raise RuntimeError(
+                "For complex Tensors, both grad_output and output are required to have the same dtype. "
+                f"Mismatch in dtype: grad_output[{number}] has a dtype of {given.dtype} and output[{number}] has a "
+                f"dtype of {output.dtype}."
+            )
+        if not output.requires_grad:
+            raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
+        pairs.append((output._state.edge, ones_like(output.detach()) if given is None else given))
+    return pairs
+
+
+def _edges(inputs: Sequence[Tensor], who: str) -> list[Edge]:
+    for tensor in inputs:
+        if not tensor.requires_grad:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    if not inputs:
+        raise (ValueError if who == "grad" else RuntimeError)(
+            "grad requires non-empty inputs." if who == "grad" else "`inputs` argument to `backward()` cannot be empty."
+        )
+    return [tensor._state.edge for tensor in inputs]
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensor | Sequence[Tensor] | None = None,
+) -> None:
+    """Accumulate the gradients of ``tensors`` into the leaves they came from (source: ``torch.autograd.backward``).
+
+    ``grad_tensors`` holds the gradient of each tensor; a tensor of one element may leave it out. With ``inputs`` only
+    those get a gradient. Raises ``RuntimeError`` for tensors that do not require grad and for graphs already freed.
+
+    >>> import torchlike
+    >>> x = torchlike.tensor([1., 2.], requires_grad=True)
+    >>> torchlike.autograd.backward((x * x).sum())
+    >>> x.grad
+    tensor([2., 4.])
+    """
+    outputs = _listed(tensors)
+    grads = [None] * len(outputs) if grad_tensors is None else _listed(grad_tensors)
+    roots = _roots(outputs, grads)
+    keep = create_graph if retain_graph is None else retain_graph
+    if inputs is None:
+        execute(roots, keep_graph=keep, create_graph=create_graph)
+        return
+    targets = _listed(inputs)
+    found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=_edges(targets, "backward"))
+    for target, gradient in zip(targets, found, strict=True):
+        if gradient is None:
+            continue
+        if target.is_leaf:
+            accumulate(target._state, gradient, create_graph)
+        else:
+            state = target._state
+            state.grad = gradient if state.grad is None else state.grad + gradient
+
+
+def grad(
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor],
+    grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> tuple[Tensor | None, ...]:
+    """Give the gradients of ``outputs`` by ``inputs`` without touching ``.grad`` (source: ``torch.autograd.grad``).
+
+    Raises ``RuntimeError`` where an input was not used, unless ``allow_unused``.
+
+    >>> import torchlike
+    >>> x = torchlike.tensor(3., requires_grad=True)
+    >>> torchlike.autograd.grad(x ** 2, x)
+    (tensor(6.),)
+    """
+    from .. import zeros_like
+
+    if is_grads_batched:
+        raise NotImplementedError("grad: is_grads_batched needs vmap, which is not here yet")
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
+    unused_is_fine = materialize_grads if allow_unused is None else allow_unused
+    results, targets = _listed(outputs), _listed(inputs)
+    grads = [None] * len(results) if grad_outputs is None else _listed(grad_outputs)
+    roots = _roots(results, grads)
+    keep = create_graph if retain_graph is None else retain_graph
+    found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=_edges(targets, "grad"))
+    if not unused_is_fine and any(gradient is None for gradient in found):
+        raise RuntimeError(
+            "One of the differentiated Tensors appears to not have been used in the graph. "
+            "Set allow_unused=True if this is the desired behavior."
+        )
+    if materialize_grads:
+        found = [
+            zeros_like(target.detach()) if gradient is None else gradient
+            for target, gradient in zip(targets, found, strict=True)
+        ]
+    return tuple(found)

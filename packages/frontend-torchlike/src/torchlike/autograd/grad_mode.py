@@ -1,0 +1,175 @@
+"""Whether operators record for backward: one setting per thread and per asyncio task, apart from the dispatch masks.
+
+Note [Grad mode is no layer exclude]
+    ``no_grad`` stops recording, but the Autograd kernels still run: in-place checks, views that must know their base and
+    versions of saved tensors do not depend on it. So it is a setting that those kernels read, not a key that is masked.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar, overload
+
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "is_grad_enabled",
+    "is_inference_mode_enabled",
+    "no_grad",
+    "set_grad_enabled",
+]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_grad: Final[ContextVar[bool]] = ContextVar("torchlike.grad_mode", default=True)
+_inference: Final[ContextVar[bool]] = ContextVar("torchlike.inference_mode", default=False)
+
+is_grad_enabled: Final = _grad.get
+is_inference_mode_enabled: Final = _inference.get
+
+
+class _Mode:
+    """Hold one grad mode while a block or a decorated function runs; a mode may be entered again inside itself."""
+
+    _value: bool
+
+    def __init__(self) -> None:
+        self._tokens: list[Token[bool]] = []
+
+    def __enter__(self) -> Self:
+        self._tokens.append(_grad.set(self._value))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _grad.reset(self._tokens.pop())
+
+    def _again(self) -> _Mode:
+        """Give a mode of the same kind, for one call of a decorated function."""
+        return type(self)()
+
+    def __call__(self, function: _F) -> _F:
+        """Decorate ``function``: each call of it, and each step of a generator, runs in this mode."""
+        return _decorate(self._again, function)
+
+
+def _decorate(make: Callable[[], Any], function: _F) -> _F:
+    if inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def generator(*args: Any, **kwargs: Any) -> Any:
+            # The mode holds while the generator's own code runs, never while its consumer's does.
+            steps = function(*args, **kwargs)
+            sent: Any = None
+            try:
+                while True:
+                    with make():
+                        item = steps.send(sent)
+                    sent = yield item
+            except StopIteration as stop:
+                return stop.value
+            finally:
+                steps.close()
+
+        return generator  # type: ignore[return-value]  # wraps() keeps the signature
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with make():
+            return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]  # wraps() keeps the signature
+
+
+class _BareDecorator(_Mode):
+    """A mode that also decorates when it is written without parentheses."""
+
+    @overload
+    def __new__(cls, function: None = None) -> Self: ...
+    @overload
+    def __new__(cls, function: _F) -> _F: ...
+    def __new__(cls, function: Any = None) -> Any:
+        return super().__new__(cls) if function is None else _decorate(cls, function)
+
+    def __init__(self, function: None = None) -> None:
+        super().__init__()
+
+
+class no_grad(_BareDecorator):  # noqa: N801  # torch's name
+    """Stop recording for backward (source: ``torch.no_grad``).
+
+    >>> with no_grad():
+    ...     is_grad_enabled()
+    False
+    """
+
+    _value = False
+
+
+class enable_grad(_BareDecorator):  # noqa: N801  # torch's name
+    """Record for backward, inside ``no_grad`` too (source: ``torch.enable_grad``)."""
+
+    _value = True
+
+
+class set_grad_enabled(_Mode):  # noqa: N801  # torch's name
+    """Set grad mode at once; as a context manager, until the block ends (source: ``torch.set_grad_enabled``).
+
+    >>> with set_grad_enabled(False):
+    ...     is_grad_enabled()
+    False
+    >>> is_grad_enabled()
+    True
+    """
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self._value = bool(mode)
+        self._before: Token[bool] | None = _grad.set(self._value)
+
+    def __enter__(self) -> Self:
+        if self._before is None:
+            return super().__enter__()
+        self._tokens.append(self._before)
+        self._before = None
+        return self
+
+    def _again(self) -> _Mode:
+        return set_grad_enabled(self._value)
+
+    def __call__(self, function: _F) -> _F:
+        if self._before is not None:  # a decorator does not set the mode where it stands
+            _grad.reset(self._before)
+            self._before = None
+        return super().__call__(function)
+
+
+class inference_mode(_Mode):  # noqa: N801  # torch's name
+    """Stop recording for backward, as ``no_grad`` does (source: ``torch.inference_mode``).
+
+    Tensors made inside are ordinary ones, unlike torch's inference tensors: they may be used for gradients later on.
+    """
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self._mode = mode
+        self._value = not mode
+        self._inference_tokens: list[Token[bool]] = []
+
+    def __enter__(self) -> Self:
+        self._inference_tokens.append(_inference.set(self._mode))
+        return super().__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        super().__exit__(kind, error, trace)
+        _inference.reset(self._inference_tokens.pop())
+
+    def _again(self) -> _Mode:
+        return inference_mode(self._mode)

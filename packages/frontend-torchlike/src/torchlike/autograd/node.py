@@ -1,0 +1,272 @@
+"""The points of the autograd graph, which at the same time are the state of the tensors that they made.
+
+Note [A node is a tensor's state]
+    A tensor has one slot beside its mask and data: its state. For the only result of an operator that is recorded, the
+    node *is* the state, so that recording costs one object. A tensor's history never changes inside its state: an in-place
+    operator gives the tensor a new one, so whoever took the old state as an edge keeps the old history.
+
+    ``Node``      the result of a recorded operator (or, with several results, the point that ``Output`` states refer to)
+    ``Output``    one of several results of a node
+    ``Leaf``      everything else: accumulates into ``.grad`` once the tensor requires grad
+    ``View``      an alias of another tensor, made under autograd or not; its history follows its base's
+
+    Class attributes hold what is rarely set, so making a node writes only what it has.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from weakref import ref
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = ["Edge", "Leaf", "Node", "Output", "RemovableHandle", "Saved", "State", "Storage", "next_sequence"]
+
+#: Numbers nodes in the order of their making; a node's inputs always have smaller numbers.
+next_sequence: Final = itertools.count(1).__next__
+
+Meta: TypeAlias = "tuple[tuple[int, ...], Any]"
+Hook: TypeAlias = "Callable[..., Any]"
+
+
+class Storage:
+    """What all aliases of one piece of memory share: the version counter, and more for arrays that cannot be written.
+
+    ``data`` and ``aliases`` are used for immutable arrays only (see ``torchlike.aliasing``).
+    """
+
+    __slots__ = ("aliases", "data", "version")
+    #: The array that all aliases are views of.
+    data: Any
+    #: The living aliases, each with the views that lead from ``data`` to it.
+    aliases: list[tuple[ref[Tensor], Any]] | None
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.aliases = None
+
+
+class State:
+    """A tensor's autograd and storage state."""
+
+    requires_grad: bool = False
+    grad: Tensor | None = None
+    storage: Storage | None = None
+    output_nr: int = 0
+    is_view: ClassVar[bool] = False
+    #: The views that lead from the storage's own array here, innermost last: ``(before, op, arguments)`` or None.
+    chain: Any = None
+    #: Shape and dtype of the tensor, for the checks of gradients.
+    meta: Meta
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that made the tensor."""
+        return None
+
+    @property
+    def edge(self) -> Edge:
+        """Where a gradient for the tensor goes."""
+        raise NotImplementedError
+
+    def shared_storage(self) -> Storage:
+        """Give the storage, made on first need."""
+        storage = self.storage
+        if storage is None:
+            storage = self.storage = Storage()
+        return storage
+
+    @property
+    def version(self) -> int:
+        """The number of in-place changes so far, through any alias."""
+        storage = self.storage
+        return 0 if storage is None else storage.version
+
+
+class Node(State):
+    """One recorded call; ``apply`` turns gradients of its results into gradients of its inputs."""
+
+    requires_grad = True
+    #: Where the gradients of the inputs go, in the order that ``apply`` gives them; None where no gradient is needed.
+    next: tuple[Edge | None, ...] = ()
+    #: The place in the order of making.
+    seq: int = 0
+    is_leaf: ClassVar[bool] = False
+    #: Shape and dtype of each result, if there are several.
+    metas: tuple[Meta | None, ...] | None = None
+    #: Hooks on results by number, on the node before it runs, and after.
+    tensor_hooks: dict[int, dict[int, Hook]] | None = None
+    pre_hooks: dict[int, Hook] | None = None
+    post_hooks: dict[int, Hook] | None = None
+    #: The states of results whose gradients are to be kept, by number.
+    retained: dict[int, State] | None = None
+    metadata_store: dict[str, Any] | None = None
+
+    @property
+    def grad_fn(self) -> Node | None:
+        return self
+
+    @property
+    def edge(self) -> Edge:
+        return self
+
+    @property
+    def node(self) -> Node:
+        """The node of the edge: itself."""
+        return self
+
+    @property
+    def outputs(self) -> int:
+        """The number of results."""
+        return 1 if self.metas is None else len(self.metas)
+
+    def meta_of(self, number: int) -> Meta | None:
+        """Give shape and dtype of one result."""
+        return self.meta if self.metas is None else self.metas[number]
+
+    def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
+        """Give the gradients of the inputs, one for each entry of ``next``."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Let go of saved tensors; a second backward through the node then fails."""
+
+    def name(self) -> str:
+        """Give the node's name in torch's manner: ``AddBackward0``."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes of the inputs, each with the number of the result that it made."""
+        return tuple((None, 0) if edge is None else (edge.node, edge.output_nr) for edge in self.next)
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """A place for users' notes."""
+        if self.metadata_store is None:
+            self.metadata_store = {}
+        return self.metadata_store
+
+    def register_hook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces ``grad_inputs``."""
+        if self.post_hooks is None:
+            self.post_hooks = {}
+        return RemovableHandle(self.post_hooks, hook)
+
+    def register_prehook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces ``grad_outputs``."""
+        if self.pre_hooks is None:
+            self.pre_hooks = {}
+        return RemovableHandle(self.pre_hooks, hook)
+
+    def hook_result(self, number: int, hook: Hook) -> RemovableHandle:
+        """Call ``hook(grad)`` with the gradient of one result."""
+        if self.tensor_hooks is None:
+            self.tensor_hooks = {}
+        return RemovableHandle(self.tensor_hooks.setdefault(number, {}), hook)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+class Leaf(Node):
+    """The state of a tensor that no recorded call made; as a node it accumulates into ``.grad``."""
+
+    requires_grad = False
+    is_leaf = True
+    #: Called with the tensor after a gradient was accumulated.
+    post_accumulate: dict[int, Hook] | None = None
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = ref(tensor)
+
+    @property
+    def grad_fn(self) -> Node | None:
+        return None
+
+    @property
+    def variable(self) -> Tensor | None:
+        """The tensor, while it lives."""
+        return self.tensor()
+
+    def meta_of(self, number: int) -> Meta | None:
+        tensor = self.tensor()
+        return None if tensor is None else tensor._meta()
+
+    def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
+        return ()
+
+    def name(self) -> str:
+        return "AccumulateGrad"
+
+
+class Output(State):
+    """One of several results of a node."""
+
+    requires_grad = True
+
+    def __init__(self, node: Node, number: int) -> None:
+        self.node = node
+        self.output_nr = number
+
+    @property
+    def grad_fn(self) -> Node | None:
+        return self.node
+
+    @property
+    def edge(self) -> Edge:
+        return self
+
+    def meta_of(self, number: int) -> Meta | None:
+        """Give shape and dtype of one of the node's results."""
+        return self.node.meta_of(number)
+
+
+Edge: TypeAlias = Node | Output
+
+
+class RemovableHandle:
+    """Takes a hook back (source: ``torch.utils.hooks.RemovableHandle``)."""
+
+    _ids = itertools.count().__next__
+    __slots__ = ("_hooks", "id")
+
+    def __init__(self, hooks: dict[int, Hook], hook: Hook) -> None:
+        self.id = RemovableHandle._ids()
+        self._hooks = hooks
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        """Take the hook back; more than once does no harm."""
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+class Saved:
+    """A result that its own node needs for backward.
+
+    Holding the tensor itself would make a circle (tensor, node, tensor), so the parts are kept and a tensor with the
+    same history is made of them when it is asked for.
+    """
+
+    __slots__ = ("data", "mask", "number", "storage", "version")
+
+    def __init__(self, tensor: Tensor, storage: Storage, number: int = 0) -> None:
+        self.data = tensor._dispatch_data
+        self.mask = tensor._dispatch_mask
+        self.storage = storage
+        self.version = storage.version
+        self.number = number
+
+
+#: Held while a gradient is added to ``.grad``, so that backward may run in several threads at once.
+accumulating: Final = threading.RLock()

@@ -1,0 +1,58 @@
+"""Tensors kept for backward, and what is wrong when they cannot be used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .node import Node, Saved
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = ["changed", "give_back", "released", "version_error"]
+
+
+def give_back(saved: Saved, node: Node) -> Tensor:
+    """Make a tensor of a node's saved result, with the node as its history.
+
+    Raises ``RuntimeError`` when the result was changed in place meanwhile.
+    """
+    from ..tensor import Tensor
+    from .node import Output
+
+    tensor = Tensor()
+    tensor._dispatch_data = saved.data
+    tensor._dispatch_mask = saved.mask
+    if saved.storage.version != saved.version:
+        raise changed(tensor, saved.storage.version, saved.version, f"output {saved.number} of {node.name()}")
+    tensor._state = node if node.metas is None else Output(node, saved.number)
+    return tensor
+
+
+def version_error(tensor: Tensor, version: int) -> RuntimeError:
+    """Give the error for a saved tensor that is no longer at ``version``."""
+    node = tensor.grad_fn
+    source = "" if node is None else f"output {tensor.output_nr} of {node.name()}"
+    return changed(tensor, tensor._version, version, source)
+
+
+def changed(tensor: Tensor, version: int, expected: int, source: str) -> RuntimeError:
+    """Give the error for a saved tensor that was changed in place."""
+    from ..dtypes import type_name
+
+    which = f", which is {source}," if source else ""
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{type_name(tensor)} {list(tensor.shape)}]{which} is at version {version}; expected version {expected} instead. "
+        "Hint: use an operator that is not in-place, or clone() the tensor before changing it."
+    )
+
+
+def released() -> RuntimeError:
+    """Give the error for a graph whose saved tensors were freed."""
+    return RuntimeError(
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+        "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+        "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+        "saved tensors after calling backward."
+    )

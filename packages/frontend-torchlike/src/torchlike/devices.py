@@ -1,0 +1,98 @@
+"""Devices: naming them, and calls whose tensors lie on two of them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, Final
+
+import dispatch_core as dc
+from dispatch_core.frontend import refuse_mixed
+
+from .tensor import Tensor
+
+__all__ = ["as_device", "call_mixed", "device", "npu"]
+
+device: Final = dc.Device
+
+
+def as_device(value: Any) -> dc.Device | None:
+    """Read what users write for a device: None, a name, or a device."""
+    return None if value is None else dc.Device.parse(value)
+
+
+#: Operators whose first tensor decides, because they copy the others or only read positions from them.
+_COPIES: Final = frozenset({"aten::copy_", "aten::index.Tensor", "aten::index_put", "aten::index_put_"})
+
+
+def call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Answer a call whose tensors lie on two devices (the boundary's hook).
+
+    Copies go ahead, and so do cpu tensors without dimensions, which stand for numbers; anything else is refused as torch
+    refuses it. Raises ``DeviceMismatchError``.
+    """
+    values = [*args, *kwargs.values()]
+    if op.name in _COPIES:
+        first = args[0]
+        if op.name == "aten::copy_":
+            return op(first, args[1].to(first.device), *args[2:], **kwargs)
+        moved = [_to(value, first.device) for value in args[1:]]
+        if all(_is_copied_index(value) for value in args[1:]):
+            return op(first, *moved, **kwargs)
+    found = [tensor for value in values for tensor in _tensors(value)]
+    others = {str(tensor.device) for tensor in found if not _is_number(tensor)}
+    if len(others) == 1 and not op.name.endswith("_"):
+        target = dc.Device.parse(others.pop())
+        return op(
+            *(_number_to(value, target) for value in args),
+            **{name: _number_to(value, target) for name, value in kwargs.items()},
+        )
+    if others and isinstance(args[0], Tensor) and not _is_number(args[0]) and {str(args[0].device)} == others:
+        return op(*(_number_to(value, args[0].device) for value in args), **kwargs)
+    return refuse_mixed(op, args, kwargs)
+
+
+def _tensors(value: Any) -> list[Tensor]:
+    if isinstance(value, Tensor):
+        return [value]
+    return [item for item in value if isinstance(item, Tensor)] if isinstance(value, (list, tuple)) else []
+
+
+def _is_number(tensor: Tensor) -> bool:
+    return tensor.is_cpu and tensor.dim() == 0
+
+
+def _is_copied_index(value: Any) -> bool:
+    """Tell whether an argument of an index operator may come from the cpu: a list of indices, or a value for it."""
+    return all(tensor.is_cpu for tensor in _tensors(value)) if isinstance(value, (list, tuple)) else (
+        not isinstance(value, Tensor) or _is_number(value)
+    )
+
+
+def _to(value: Any, target: dc.Device) -> Any:
+    if isinstance(value, Tensor):
+        return value.to(target)
+    return [_to(item, target) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _number_to(value: Any, target: dc.Device) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_number_to(item, target) for item in value]
+    return value.to(target) if isinstance(value, Tensor) and _is_number(value) else value
+
+
+def _npu_availability() -> dc.Availability:
+    """Say whether an NPU can be used and, if not, why."""
+    from dispatch_core.plugins.loader import availability  # plugins are looked for on the first request only
+
+    try:
+        return availability("npu")
+    except dc.DispatchError as error:
+        return dc.Availability(False, str(error))
+
+
+def _npu_is_available() -> bool:
+    """Tell whether an NPU can be used; ``npu.availability()`` says why not."""
+    return bool(_npu_availability())
+
+
+npu: Final = SimpleNamespace(is_available=_npu_is_available, availability=_npu_availability)

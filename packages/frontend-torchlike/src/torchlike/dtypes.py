@@ -1,0 +1,185 @@
+"""Dtypes under torch's names, what is known of them, and how they combine.
+
+>>> promote_types(float32, int64), can_cast(float64, int32), finfo(float16).max
+(float32, False, 65504.0)
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+import numpy as np
+from dispatch_aten import promotion
+from dispatch_aten.dtypes import (
+    BY_NAME,
+    ScalarType,
+    bfloat16,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_default_dtype,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from dispatch_aten.promotion import Operand, can_cast, promote_types
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+__all__ = [
+    "BY_NAME",
+    "DTYPES",
+    "bfloat16",
+    "can_cast",
+    "complex64",
+    "complex128",
+    "dtype",
+    "finfo",
+    "float16",
+    "float32",
+    "float64",
+    "get_default_dtype",
+    "iinfo",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "numpy_dtype",
+    "promote_types",
+    "result_type",
+    "set_default_dtype",
+    "type_name",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+dtype: Final = ScalarType
+
+#: Every dtype by every name that torch has for it.
+DTYPES: Final[dict[str, ScalarType]] = {
+    **{name: value for name, value in BY_NAME.items() if name != "complex32"},
+    "half": float16,
+    "float": float32,
+    "double": float64,
+    "short": int16,
+    "int": int32,
+    "long": int64,
+    "cfloat": complex64,
+    "cdouble": complex128,
+}
+
+
+def type_name(tensor: Tensor) -> str:
+    """Give a tensor's type in torch's older way of writing: ``torchlike.FloatTensor``."""
+    device = tensor.device.type
+    return f"torchlike.{'' if device == 'cpu' else device + '.'}{tensor.dtype.name}Tensor"
+
+
+@cache
+def numpy_dtype(scalar_type: ScalarType) -> np.dtype[Any]:
+    """Give NumPy's dtype; ``TypeError`` where NumPy has none."""
+    try:
+        return np.dtype(scalar_type.short)
+    except TypeError:
+        raise TypeError(f"NumPy has no dtype for {scalar_type}") from None
+
+
+def _operand(value: Any) -> Operand | bool | int | float | complex:
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    return (Operand.dimensioned if dc.shape(value) else Operand.zero_dim)(dc.dtype(value))
+
+
+def result_type(tensor1: Any, tensor2: Any) -> ScalarType:
+    """Give the dtype of an operator on two tensors or numbers (source: ``torch.result_type``)."""
+    return promotion.result_type(_operand(tensor1), _operand(tensor2))
+
+
+class _TypeInfo:
+    """The limits of a dtype."""
+
+    _fields: tuple[str, ...]
+
+    def __init__(self, type: ScalarType | None = None) -> None:
+        self.type = get_default_dtype() if type is None else type
+        self.bits = self.type.itemsize * 8
+        self.dtype = self.type.short
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _TypeInfo) and self.type == other.type
+
+    def __hash__(self) -> int:
+        return hash(self.type)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={_short(getattr(self, name))}" for name in self._fields)
+        return f"{type(self).__name__}({fields}, dtype={self.dtype})"
+
+
+def _short(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:g}"
+
+
+#: bfloat16 is no NumPy dtype: eps, largest, smallest normal, resolution.
+_BFLOAT16 = (2.0**-7, (2.0 - 2.0**-7) * 2.0**127, 2.0**-126, 0.01)
+
+
+class finfo(_TypeInfo):  # noqa: N801  # torch's name
+    """The limits of a floating-point dtype (source: ``torch.finfo``); ``TypeError`` for others.
+
+    >>> finfo(float32).eps
+    1.1920928955078125e-07
+    """
+
+    _fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+
+    def __init__(self, type: ScalarType | None = None) -> None:
+        super().__init__(type)
+        if not self.type.is_differentiable:
+            raise TypeError(
+                f"torchlike.finfo() requires a floating point input type. Use torchlike.iinfo to handle '{self.type}'"
+            )
+        real = self.type.to_real()
+        if real == bfloat16:
+            self.eps, self.max, self.smallest_normal, self.resolution = _BFLOAT16
+        else:
+            known = np.finfo(numpy_dtype(real))
+            self.eps, self.max = float(known.eps), float(known.max)
+            self.smallest_normal, self.resolution = float(known.smallest_normal), 10.0**-known.precision
+        self.tiny, self.min = self.smallest_normal, -self.max
+
+
+class iinfo(_TypeInfo):  # noqa: N801  # torch's name
+    """The limits of an integer dtype (source: ``torch.iinfo``); ``TypeError`` for others.
+
+    >>> iinfo(int8)
+    iinfo(min=-128, max=127, dtype=int8)
+    """
+
+    _fields = ("min", "max")
+
+    def __init__(self, type: ScalarType | None = None) -> None:
+        if type is None:
+            raise TypeError("iinfo() missing 1 required positional argument: 'type'")
+        super().__init__(type)
+        if self.type.is_differentiable:
+            raise TypeError(
+                f"torchlike.iinfo() requires an integer input type. Use torchlike.finfo to handle '{self.type}'"
+            )
+        if self.type == ScalarType.Bool:
+            raise TypeError("torchlike.bool is not supported by torchlike.iinfo")
+        known = np.iinfo(numpy_dtype(self.type))
+        self.min, self.max = int(known.min), int(known.max)

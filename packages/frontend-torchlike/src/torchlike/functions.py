@@ -1,0 +1,225 @@
+"""torch's functions and methods, made from the operator library's table and a few exceptions to it.
+
+Every operator ``aten::name`` becomes ``torchlike.name``, and ``Tensor.name`` where its first argument is a tensor, unless
+one of the tables below says otherwise. Python's names for arguments (``input``, ``axis``) are mapped to the schema's, and
+sizes may be written one by one where torch allows it.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any, Final
+
+import dispatch_core as dc
+import numpy as np
+from dispatch_aten.operators import ATEN
+
+from .creation import FACTORIES, finish
+from .devices import as_device
+from .tensor import Tensor
+
+__all__ = ["FUNCTIONAL", "FUNCTIONS", "METHODS"]
+
+#: Operators that are only methods in torch.
+_METHODS_ONLY: Final = frozenset(
+    "contiguous expand expand_as index item new_empty new_empty_strided new_full new_ones new_zeros repeat reshape_as"
+    " sum_to_size to type_as view view_as".split()
+)
+#: Operators that are only functions.
+_FUNCTIONS_ONLY: Final = frozenset(
+    "_log_softmax _softmax binary_cross_entropy_with_logits broadcast_tensors cat concat dropout embedding empty_like"
+    " full_like hstack meshgrid native_dropout ones_like rand_like randint_like randn_like stack threshold var_mean vstack"
+    " zeros_like rsub".split()
+)
+#: Operators that torch has in ``nn.functional`` alone.
+_FUNCTIONAL_ONLY: Final = frozenset(
+    "cross_entropy_loss elu gelu l1_loss leaky_relu linear mse_loss nll_loss_nd one_hot silu softplus".split()
+)
+#: In-place operators that are functions as well.
+_INPLACE_FUNCTIONS: Final = frozenset(
+    "abs_ acos_ acosh_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ dropout_ erf_ erfc_"
+    " exp2_ exp_ expm1_ fill_ floor_ frac_ index_put_ log10_ log1p_ log2_ log_ nan_to_num_ neg_ negative_ reciprocal_ relu_"
+    " round_ rsqrt_ sigmoid_ sin_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ zero_".split()
+)
+#: Operators that users do not see: backward's own, and the steps of others.
+_HIDDEN: Final = frozenset("_local_scalar_dense _to_copy _unsafe_view alias copy nonzero_numpy numpy_T slice mT nll_loss".split())
+#: Methods whose sizes may be written one by one: ``t.view(2, 3)``.
+_SIZES: Final = frozenset(
+    "expand flip new_empty new_ones new_zeros permute repeat reshape resize_ sum_to_size tile view".split()
+)
+#: NumPy's names for arguments, which torch takes too.
+_ALIASES: Final = {"axis": "dim", "keepdims": "keepdim"}
+
+_packets: dict[str, Any] = {}
+
+
+class _Operator:
+    """What the table says of all overloads of one name."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.schemas: list[str] = []
+
+    @property
+    def first(self) -> str:
+        """The name of the first argument if that is a tensor, else ""."""
+        head = self.schemas[0].partition("(")[2]
+        kind, _, name = head.replace(")", ",", 1 if head.startswith("Tensor)") else 0).partition(",")[0].partition(" ")
+        if head.startswith("Tensor(a"):
+            kind, _, name = head.partition(") ")
+            name = name.partition(",")[0].partition(")")[0]
+        return name if kind.startswith("Tensor") and not kind.endswith("]") else ""
+
+    @property
+    def is_like(self) -> bool:
+        """Whether the operator makes a tensor like another one, on any device."""
+        return self.name.endswith("_like") or self.name.startswith("new_")
+
+    @property
+    def unary(self) -> bool:
+        """Whether there is nothing to give but the tensor and perhaps ``out``."""
+        return len([schema for schema in self.schemas if "out)" not in schema]) == 1 and "," not in self.schemas[0]
+
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of several results, if they have any."""
+        for schema in self.schemas:
+            returned = schema.rpartition(" -> ")[2]
+            if returned.startswith("(") and "!" not in returned and " " in returned.split(",")[0].strip("("):
+                return tuple(part.split()[1] for part in returned.strip("()").split(","))
+        return None
+
+
+def _read() -> dict[str, _Operator]:
+    found: dict[str, _Operator] = {}
+    for row in ATEN:
+        base = row.name.partition(".")[0]
+        found.setdefault(base, _Operator(base)).schemas.append(row.schema)
+    return found
+
+
+def _named_results(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
+    """Make the class of an operator's named results, printed as torch prints it."""
+    base: Any = namedtuple(name, fields)  # noqa: PYI024  # the fields are known at run time only
+
+    def text(self: Any) -> str:
+        inner = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
+        return f"torchlike.return_types.{name}(\n{inner})"
+
+    return type(name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torchlike.return_types"})
+
+
+def _packed(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Gather sizes that are written one by one: ``(t, 2, 3)`` to ``(t, (2, 3))``."""
+    if len(args) > 1 and (len(args) > 2 or isinstance(args[1], (int, Tensor, np.integer))):
+        return (args[0], tuple(int(size) for size in args[1:]))
+    return args
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _general(operator: _Operator) -> Callable[..., Any]:
+    """Make a function that binds its arguments as torch does and leaves the choice of overload to the dispatcher."""
+    name = operator.name
+    sizes, like = name in _SIZES, operator.is_like
+    fields = operator.names
+    results = None if fields is None else _named_results(name, fields)
+    rename = operator.first == "self"
+    taken = " ".join(operator.schemas)
+    aliases = {alias: real for alias, real in _ALIASES.items() if f" {alias}" not in taken and f" {real}" in taken}
+    packet = getattr(dc.ops.aten, name)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        requires_grad = False
+        if kwargs:
+            if rename and not args and "input" in kwargs:
+                args = (kwargs.pop("input"),)
+            for alias, real in aliases.items():
+                if alias in kwargs:
+                    kwargs[real] = kwargs.pop(alias)
+            if like:
+                requires_grad = kwargs.pop("requires_grad", False)
+                if "device" in kwargs:
+                    kwargs["device"] = as_device(kwargs["device"])
+            if "out" in kwargs and kwargs["out"] is None:
+                del kwargs["out"]
+        if sizes:
+            args = _packed(args)
+        found = packet(*args, **kwargs)
+        if requires_grad:
+            return finish(found, requires_grad)
+        return results(*found) if results is not None and type(found) is tuple else found
+
+    return function
+
+
+def _unary(operator: _Operator) -> Callable[..., Any]:
+    """Make a function of one tensor that adds next to nothing to the overload's own call."""
+    overload = getattr(dc.ops.aten, operator.name).default
+    general = _general(operator)
+
+    def function(input: Any, *, out: Any = None) -> Any:
+        return overload(input) if out is None else general(input, out=out)
+
+    return function
+
+
+def _binary(operator: _Operator) -> Callable[..., Any]:
+    """Make a function of two tensors that goes to their overload directly, and to the packet for anything else."""
+    packet = getattr(dc.ops.aten, operator.name)
+    overloads = packet.overloads()
+    tensors = getattr(packet, next(name for name in ("Tensor", "self", "default") if name in overloads))
+    general = _general(operator)
+
+    def function(input: Any, other: Any, **kwargs: Any) -> Any:
+        if isinstance(other, Tensor) and not kwargs:
+            return tensors(input, other)
+        return general(input, _number(other), **kwargs)
+
+    return function
+
+
+_BINARY: Final = frozenset(
+    "add atan2 bitwise_and bitwise_or bitwise_xor div eq fmod ge gt le logical_and logical_or logical_xor lt matmul maximum"
+    " minimum mul ne remainder sub floor_divide add_ sub_ mul_ div_".split()
+)
+
+
+def _make(operator: _Operator) -> Callable[..., Any]:
+    if operator.name in _BINARY:
+        function = _binary(operator)
+    elif operator.unary and operator.first == "self":
+        function = _unary(operator)
+    else:
+        function = _general(operator)
+    function.__name__ = function.__qualname__ = operator.name
+    function.__module__ = "torchlike"
+    listed = "\n    ".join(operator.schemas)
+    function.__doc__ = f"Source: ``torch.{operator.name}``.\n\n    {listed}\n"
+    return function
+
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
+METHODS: Final[dict[str, Callable[..., Any]]] = {}
+FUNCTIONAL: Final[dict[str, Callable[..., Any]]] = {}
+
+
+def _fill() -> None:
+    for name, operator in _read().items():
+        if name in _HIDDEN or name in FACTORIES or name.endswith(("_backward", "_backward_data", "_forward")):
+            continue
+        function = _make(operator)
+        if name.rstrip("_") in _FUNCTIONAL_ONLY:
+            FUNCTIONAL[name] = function
+            continue
+        inplace = name.endswith("_") and not name.startswith("__")
+        if name not in _METHODS_ONLY and not name.startswith("__") and (not inplace or name in _INPLACE_FUNCTIONS):
+            FUNCTIONS[name] = function
+        if operator.first == "self" and name not in _FUNCTIONS_ONLY:
+            METHODS[name] = function
+
+
+_fill()

@@ -1,0 +1,180 @@
+"""``t[...]`` and ``t[...] = value``: Python's indices as select, slice, unsqueeze, index and index_put_.
+
+Ints, slices, ``None`` and ``...`` make views, one operator for each; tensors, masks and sequences are gathered and indexed
+at once at the end, as in torch.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import dispatch_core as dc
+import numpy as np
+from dispatch_aten.dtypes import ScalarType
+
+from .creation import tensor
+from .dtypes import type_name
+from .tensor import Tensor
+
+__all__ = ["getitem", "setitem"]
+
+_LONGEST_TUPLE = 32
+_INDEX_TYPES = frozenset({ScalarType.Long, ScalarType.Int, ScalarType.Short, ScalarType.Char})
+
+
+def _as_tuple(index: Any) -> tuple[Any, ...]:
+    """Read a lone index as a tuple of one; a list that holds more than numbers is read as a tuple, as torch still does."""
+    if isinstance(index, tuple):
+        return index
+    if isinstance(index, list) and len(index) < _LONGEST_TUPLE:
+        if any(item is None or item is ... or isinstance(item, (Tensor, list, tuple, slice)) for item in index):
+            warnings.warn(
+                "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of "
+                "x[seq]. Later this will be interpreted as tensor index, x[torchlike.tensor(seq)], which will result "
+                "either in an error or a different result",
+                UserWarning,
+                stacklevel=4,
+            )
+            return tuple(index)
+    return (index,)
+
+
+def _consumed(item: Any) -> int:
+    """Give how many dimensions of the tensor an index stands for."""
+    if item is None or item is ...:
+        return 0
+    return item.dim() if isinstance(item, Tensor) and _is_mask(item) else 1
+
+
+def _as_index(item: Any, self: Tensor) -> Any:
+    """Turn one index into None, ``...``, a slice, an int or a tensor; raises ``IndexError`` for anything else."""
+    if item is None or item is ... or isinstance(item, (slice, Tensor)):
+        if isinstance(item, Tensor) and not (item.dtype in _INDEX_TYPES or _is_mask(item)):
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return item
+    if isinstance(item, (bool, np.bool_)):
+        return tensor(bool(item), device=self.device)
+    if isinstance(item, (int, np.integer)):
+        return int(item)
+    if isinstance(item, (list, tuple, range)):
+        made = tensor(list(item), device=self.device)
+        return made if _is_mask(made) else made.to(ScalarType.Long)
+    if isinstance(item, np.ndarray):
+        return tensor(item, device=self.device)
+    raise IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+        f"(got {type(item).__name__})"
+    )
+
+
+def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
+    """Carry out the part of an index that makes views; give the view and the tensors that are left to index it with."""
+    items = tuple(_as_index(item, self) for item in _as_tuple(index))
+    aten = dc.ops.aten
+    rank = self.dim()
+    used = sum(_consumed(item) for item in items)
+    if used > rank:
+        raise IndexError(f"too many indices for tensor of dimension {rank}")
+    result = self
+    dim = covered = 0
+    left: list[Tensor | None] = []
+    for item in items:
+        if item is ...:
+            dim += rank - used
+        elif item is None:
+            result = aten.unsqueeze(result, dim)
+            dim += 1
+        elif isinstance(item, slice):
+            result = _slice(result, dim, item)
+            dim += 1
+        elif not isinstance(item, Tensor):
+            result = _select(result, dim, item, rank)
+        elif item.dim() or _is_mask(item) or item.is_meta:
+            if not item.dim():  # a mask without dimensions keeps or drops one that is added for it
+                result = aten.unsqueeze(result, dim)
+                item = item.reshape(1)  # noqa: PLW2901  # the mask in the form that `index` takes
+            left.extend([None] * (dim - covered))
+            left.append(item)
+            dim += item.dim() if _is_mask(item) else 1
+            covered = dim
+        else:
+            result = _select(result, dim, int(item), rank)
+    return result, left
+
+
+def _is_mask(item: Tensor) -> bool:
+    return item.dtype in (ScalarType.Bool, ScalarType.Byte)
+
+
+def _select(self: Tensor, dim: int, index: int, rank: int) -> Tensor:
+    size = dc.shape(self)[dim]
+    if not rank:
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
+        )
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+    result: Tensor = dc.ops.aten.select.int(self, dim, index)
+    return result
+
+
+def _slice(self: Tensor, dim: int, item: slice) -> Tensor:
+    start, stop, step = (None if part is None else _int(part) for part in (item.start, item.stop, item.step))
+    step = 1 if step is None else step
+    if step == 0:
+        raise ValueError("slice step cannot be zero")
+    if step < 0:
+        raise ValueError("step must be greater than zero")
+    if not self.dim():
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    if start is None and stop is None and step == 1:
+        return self
+    result: Tensor = dc.ops.aten.slice.Tensor(self, dim, start, stop, step)
+    return result
+
+
+def _int(part: Any) -> int:
+    try:
+        return int(part.__index__())
+    except AttributeError:
+        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
+
+
+def getitem(self: Tensor, index: Any) -> Tensor:
+    """Read elements: a view where the index has no tensors, else a copy."""
+    result, left = _split(self, index)
+    if left:
+        return dc.ops.aten.index.Tensor(result, left)  # type: ignore[no-any-return]
+    if result is self:
+        # Even ``t[...]`` is a tensor of its own.
+        return dc.ops.aten.alias(result)  # type: ignore[no-any-return]
+    return result
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """Write elements, with broadcasting; a number fills, a tensor is copied in."""
+    aten = dc.ops.aten
+    target, left = _split(self, index)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Tensor):
+        source = value
+    elif not isinstance(value, (bool, int, float, complex)):
+        raise TypeError(f"can't assign a {type(value).__name__} to a {type_name(self)}")
+    elif left:
+        source = tensor(value, dtype=self.dtype, device=self.device)
+    else:
+        aten.fill_.Scalar(target, value)
+        return
+    if left:
+        if source.dtype != target.dtype and source.dim() == 0:
+            source = source.to(target.dtype)
+        aten.index_put_(target, left, source)
+        return
+    # Leading dimensions of size one are dropped, so that a row can be set from a matrix of one row.
+    surplus = source.dim() - target.dim()
+    while surplus > 0 and dc.shape(source)[0] == 1:
+        source = aten.squeeze.dim(source, 0)
+        surplus -= 1
+    aten.copy_(target, source)

@@ -1,0 +1,124 @@
+"""Tensors and NumPy, copies and pickles: the places where arrays cross to the user."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dispatch_core as dc
+import numpy as np
+
+from .tensor import Tensor, wrap
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["data_ptr", "deep_copy", "elements", "from_numpy", "put", "reduce", "to_array", "to_numpy"]
+
+
+def put(array: NDArray[Any], device: Any = None) -> Tensor:
+    """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
+    place = dc.Device("cpu") if device is None else dc.Device.parse(device)
+    return wrap(dc.ops.prims.device_put(array, device=place))
+
+
+def elements(tensor: Tensor) -> NDArray[Any]:
+    """Give the elements of a tensor on any device as a NumPy array that must not be written to."""
+    array: NDArray[Any] = dc.ops.prims.device_get(tensor.detach() if tensor.requires_grad else tensor)
+    return array
+
+
+def to_numpy(tensor: Tensor, *, force: bool = False) -> NDArray[Any]:
+    """Give a NumPy array that shares memory with a cpu tensor; ``force`` allows what needs a copy or a detach."""
+    if not force:
+        if tensor.device.type != "cpu":
+            raise TypeError(
+                f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                "memory first."
+            )
+        if tensor.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return elements(tensor)
+
+
+def to_array(tensor: Tensor, dtype: Any, copy: bool | None) -> NDArray[Any]:
+    """Answer ``numpy.asarray(tensor)``."""
+    array = to_numpy(tensor)
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def from_numpy(ndarray: NDArray[Any]) -> Tensor:
+    """Give a cpu tensor that shares memory with a NumPy array (source: ``torch.from_numpy``).
+
+    Raises ``TypeError`` for what is no array, or for a dtype that tensors do not have.
+
+    >>> import numpy
+    >>> array = numpy.zeros(2)
+    >>> from_numpy(array).add_(1)
+    tensor([1., 1.], dtype=torchlike.float64)
+    >>> array
+    array([1., 1.])
+    """
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
+    if any(stride < 0 for stride in ndarray.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "supported. (You can probably work around this by making a copy of your array with array.copy().) "
+        )
+    return put(ndarray)
+
+
+def data_ptr(tensor: Tensor) -> int:
+    """Give the address of the first element; 0 for tensors without data."""
+    if tensor.is_meta:
+        return 0
+    if not tensor.is_cpu:
+        raise RuntimeError(f"data_ptr(): {tensor.device} has no addresses in this process")
+    return int(elements(tensor).__array_interface__["data"][0])
+
+
+def reduce(tensor: Tensor) -> tuple[Any, ...]:
+    """Say how to pickle a tensor: as a NumPy array, its device, its class and whether it requires grad."""
+    if not tensor.is_leaf:
+        tensor = tensor.detach()
+    if tensor.is_meta:
+        return _rebuild_meta, (type(tensor), tuple(tensor.shape), tensor.dtype, tensor.requires_grad)
+    return _rebuild, (type(tensor), elements(tensor), str(tensor.device), tensor.requires_grad)
+
+
+def _rebuild(cls: type[Tensor], array: NDArray[Any], device: str, requires_grad: bool) -> Tensor:
+    return _as(cls, put(array, device), requires_grad)
+
+
+def _rebuild_meta(cls: type[Tensor], shape: tuple[int, ...], dtype: Any, requires_grad: bool) -> Tensor:
+    return _as(cls, wrap(dc.ops.aten.empty(shape, dtype=dtype, device=dc.Device("meta"))), requires_grad)
+
+
+def _as(cls: type[Tensor], tensor: Tensor, requires_grad: bool) -> Tensor:
+    """Give the tensor's data in an object of a subclass."""
+    if cls is not Tensor:
+        bare = cls()
+        bare._dispatch_data, bare._dispatch_mask = tensor._dispatch_data, tensor._dispatch_mask
+        tensor = bare
+    return tensor.requires_grad_(requires_grad) if requires_grad else tensor
+
+
+def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
+    """Copy a leaf with its gradient (source: ``torch.Tensor.__deepcopy__``)."""
+    if not tensor.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torchlike.nn.utils.weight_norm usage."
+        )
+    known: Tensor | None = memo.get(id(tensor))
+    if known is not None:
+        return known
+    copy = _as(type(tensor), tensor.detach().clone(), tensor.requires_grad)
+    if tensor._state.grad is not None:
+        copy._state.grad = deep_copy(tensor._state.grad, memo)
+    memo[id(tensor)] = copy
+    return copy

@@ -1,0 +1,229 @@
+"""Python's operators on tensors, and the methods that torch does not take from an operator of the same name.
+
+Importing this module completes the ``Tensor`` class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import dispatch_core as dc
+import numpy as np
+from dispatch_aten.dtypes import ScalarType
+
+from . import indexing
+from .devices import as_device
+from .dtypes import DTYPES, type_name
+from .functions import FUNCTIONS, METHODS, _packed
+from .tensor import Tensor
+
+__all__: list[str] = []
+
+_NUMBERS: Final = (bool, int, float, complex, np.generic)
+_TAKEN: Final = (Tensor, *_NUMBERS)
+
+#: Python's binary operators: the special method's name, the torch function, and whether a number may stand first.
+_OPERATORS: Final = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "pow",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+_COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
+_COMMUTATIVE: Final = ("add", "mul", "and", "or", "xor")
+#: How a number before the tensor is made part of the call, where the operator has no overload for it.
+_REFLECTED: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "sub": lambda self, other: FUNCTIONS["rsub"](self, other),
+    "truediv": lambda self, other: self.reciprocal() * other,
+    "floordiv": lambda self, other: FUNCTIONS["floor_divide"](_like(other, self), self),
+    "mod": lambda self, other: FUNCTIONS["remainder"](other, self),
+    "pow": lambda self, other: FUNCTIONS["pow"](other, self),
+    "matmul": lambda self, other: FUNCTIONS["matmul"](other, self),
+}
+
+
+def _like(number: Any, self: Tensor) -> Tensor:
+    """Make a tensor of a number in the dtype that the number and ``self`` promote to."""
+    from .creation import tensor
+    from .dtypes import result_type
+
+    return tensor(number, dtype=result_type(self, number), device=self.device)
+
+
+def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Tensor, other: Any) -> Any:
+        return function(self, other) if isinstance(other, _TAKEN) else NotImplemented
+
+    return method
+
+
+def _comparison(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Tensor, other: Any) -> Any:
+        return function(self, other) if isinstance(other, _TAKEN) else NotImplemented
+
+    return method
+
+
+def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, _TAKEN):
+            return NotImplemented
+        return function(self, other.item() if isinstance(other, np.generic) else other)
+
+    return method
+
+
+def _add_operators() -> None:
+    made: dict[str, Callable[..., Any]] = {}
+    for python, name in _OPERATORS.items():
+        if name not in FUNCTIONS:
+            continue
+        made[f"__{python}__"] = _forward(FUNCTIONS[name])
+        reflected = FUNCTIONS[name] if python in _COMMUTATIVE else _REFLECTED.get(python)
+        if reflected is not None:
+            made[f"__r{python}__"] = _reflected(reflected)
+        if f"{name}_" in METHODS:
+            made[f"__i{python}__"] = _forward(METHODS[f"{name}_"])
+    for name in _COMPARISONS:
+        made[f"__{name}__"] = _comparison(FUNCTIONS[name])
+    made["__neg__"] = FUNCTIONS["neg"]
+    made["__abs__"] = FUNCTIONS["abs"]
+    made["__pos__"] = FUNCTIONS["positive"]
+    made["__invert__"] = FUNCTIONS["bitwise_not"]
+    made["__getitem__"] = indexing.getitem
+    made["__setitem__"] = indexing.setitem
+    for name, method in made.items():
+        setattr(Tensor, name, method)
+
+
+def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Give the tensor with another dtype or on another device, itself where nothing changes (source: ``Tensor.to``).
+
+    Takes a dtype, a device, a device and a dtype, or a tensor whose both are wanted.
+    """
+    given: dict[str, Any] = {}
+    rest = list(args)
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+        given = {"dtype": other.dtype, "device": other.device}
+    elif "other" in kwargs:
+        other = kwargs.pop("other")
+        given = {"dtype": other.dtype, "device": other.device}
+    else:
+        if rest and isinstance(rest[0], (str, dc.Device)):
+            given["device"] = as_device(rest.pop(0))
+        if rest and (rest[0] is None or isinstance(rest[0], ScalarType)):
+            given["dtype"] = rest.pop(0)
+    for name, value in zip(("non_blocking", "copy"), rest, strict=False):
+        given[name] = value
+    if len(rest) > 2 or (rest and not isinstance(rest[0], bool)):
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got ({', '.join(type(arg).__name__ for arg in args)})"
+        )
+    if kwargs.get("device") is not None:
+        kwargs["device"] = as_device(kwargs["device"])
+    given.update(kwargs)
+    device = given.get("device")
+    if given.get("dtype") in (None, self.dtype) and not given.get("copy") and device in (None, self.device):
+        return self
+    result: Tensor = dc.ops.aten.to.dtype_layout(self, **given)
+    return result
+
+
+def _cast(name: str, dtype: ScalarType) -> Callable[[Tensor], Tensor]:
+    def method(self: Tensor) -> Tensor:
+        return _to(self, dtype)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"Give the tensor as {dtype}."
+    return method
+
+
+def _type(self: Tensor, dtype: ScalarType | str | None = None) -> Any:
+    """Give the type's name, or the tensor with another dtype."""
+    if dtype is None:
+        return type_name(self)
+    if isinstance(dtype, str):
+        name = dtype.rpartition(".")[2].removesuffix("Tensor")
+        dtype = ScalarType[name]
+    return _to(self, dtype)
+
+
+def _cpu(self: Tensor) -> Tensor:
+    """Give the tensor on the cpu."""
+    return _to(self, "cpu")
+
+
+def _new_tensor(self: Tensor, data: Any, **kwargs: Any) -> Tensor:
+    """Make a tensor of the same dtype and device from data."""
+    from .creation import tensor
+
+    return tensor(data, **{"dtype": self.dtype, "device": self.device, **kwargs})
+
+
+def _transposed(self: Tensor) -> Tensor:
+    """The dimensions in reverse order."""
+    result: Tensor = dc.ops.aten.numpy_T(self)
+    return result
+
+
+def _matrix_transposed(self: Tensor) -> Tensor:
+    """The last two dimensions exchanged."""
+    result: Tensor = dc.ops.aten.mT(self)
+    return result
+
+
+def _split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Give the tensor's parts along a dimension: of one size, or of the sizes listed (source: ``torch.split``)."""
+    packet = dc.ops.aten.split_with_sizes if isinstance(split_size, (list, tuple)) else dc.ops.aten.split.Tensor
+    return tuple(packet(self, split_size, dim))
+
+
+def _tuple_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a list of views as a tuple, as torch does."""
+
+    def method(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        return tuple(function(*args, **kwargs))
+
+    method.__name__, method.__doc__ = function.__name__, function.__doc__
+    return method
+
+
+def _size_method(self: Tensor, *sizes: Any) -> Any:
+    return _packed((self, *sizes))
+
+
+def _add_methods() -> None:
+    for name, method in METHODS.items():
+        if name not in Tensor.__dict__:
+            setattr(Tensor, name, method)
+    for name, dtype in DTYPES.items():
+        if name in ("half", "float", "double", "short", "int", "long", "bool", "cfloat", "cdouble", "bfloat16"):
+            setattr(Tensor, name, _cast(name, dtype))
+    Tensor.byte = _cast("byte", ScalarType.Byte)  # type: ignore[attr-defined]  # completes the class
+    Tensor.char = _cast("char", ScalarType.Char)  # type: ignore[attr-defined]
+    Tensor.to = _to  # type: ignore[attr-defined]
+    Tensor.type = _type  # type: ignore[attr-defined]
+    Tensor.cpu = _cpu  # type: ignore[attr-defined]
+    Tensor.new_tensor = _new_tensor  # type: ignore[attr-defined]
+    Tensor.T = property(_transposed)  # type: ignore[attr-defined]
+    Tensor.mT = property(_matrix_transposed)  # type: ignore[attr-defined]
+    FUNCTIONS["split"] = _split
+    for name in ("chunk", "unbind", "tensor_split", "split_with_sizes", "meshgrid", "broadcast_tensors"):
+        FUNCTIONS[name] = _tuple_of(FUNCTIONS[name])
+    for name in ("split", "chunk", "unbind", "tensor_split", "split_with_sizes"):
+        setattr(Tensor, name, FUNCTIONS[name])
+
+
+_add_operators()
+_add_methods()

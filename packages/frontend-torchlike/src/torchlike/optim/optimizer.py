@@ -1,0 +1,110 @@
+"""What all optimizers share: groups of parameters with their settings, and state for each parameter."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..autograd.grad_mode import enable_grad, no_grad
+from ..tensor import Tensor
+
+__all__ = ["Optimizer"]
+
+
+class Optimizer:
+    """The base of optimizers (source: ``torch.optim.Optimizer``); subclasses define ``update`` for one parameter.
+
+    ``params`` is an iterable of tensors, or of groups: dicts with ``"params"`` and settings that differ from the defaults.
+    Raises ``ValueError`` for no parameters or one in two groups, ``TypeError`` for what is no tensor.
+    """
+
+    def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                f"{type(params).__name__}"
+            )
+        self.defaults = defaults
+        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters with settings of their own."""
+        given = param_group["params"]
+        params = [given] if isinstance(given, Tensor) else list(given)
+        known = {id(param) for group in self.param_groups for param in group["params"]}
+        for param in params:
+            if not isinstance(param, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
+            if not param.is_leaf:
+                raise ValueError("can't optimize a non-leaf Tensor")
+            if id(param) in known:
+                raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append({**self.defaults, **param_group, "params": params})
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or set them to zero."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                if set_to_none:
+                    param.grad = None
+                elif param.grad is not None:
+                    param.grad = param.grad.detach().zero_()
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update every parameter that has a gradient; ``closure`` computes the loss anew first."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                for param in group["params"]:
+                    if param.grad is not None:
+                        self.update(param, param.grad, self.state[param], group)
+        return loss
+
+    def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+        """Change one parameter in place by its gradient."""
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        """Give the state by the parameters' places, and the groups' settings."""
+        places: dict[int, int] = {}
+        for group in self.param_groups:
+            for param in group["params"]:
+                places[id(param)] = len(places)
+        groups = [{**group, "params": [places[id(param)] for param in group["params"]]} for group in self.param_groups]
+        return {"state": {places[id(param)]: dict(state) for param, state in self.state.items()}, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over state and settings; raises ``ValueError`` where groups or their sizes differ."""
+        saved = state_dict["param_groups"]
+        if len(saved) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(a["params"]) != len(b["params"]) for a, b in zip(saved, self.param_groups, strict=True)):
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
+        self.state.clear()
+        for before, group in zip(saved, self.param_groups, strict=True):
+            group.update({name: value for name, value in before.items() if name != "params"})
+            for place, param in zip(before["params"], group["params"], strict=True):
+                if place in state_dict["state"]:
+                    self.state[param] = {
+                        name: value.clone() if isinstance(value, Tensor) else value
+                        for name, value in state_dict["state"][place].items()
+                    }
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for number, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {number}")
+            lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
+        return "\n".join([*lines, ")"])

@@ -1,0 +1,199 @@
+"""Tensors as text, in torch's layout.
+
+One width holds for all elements: real numbers are written as integers (``1.``) where all of them are, else with four
+decimals, and all with an exponent where the largest and the smallest are too far apart. Above 1,000 elements only the
+edges of every dimension are shown, and only they decide the width.
+
+>>> import torchlike
+>>> torchlike.tensor([[1., 2.], [3., 4.]])
+tensor([[1., 2.],
+        [3., 4.]])
+>>> torchlike.tensor([1e-5, 1.])
+tensor([1.0000e-05, 1.0000e+00])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dispatch_aten.dtypes import ScalarType, get_default_dtype
+
+from .interop import elements
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .tensor import Tensor
+
+__all__ = ["set_printoptions", "tensor_text"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+_PROFILES = {
+    "default": _Options(),
+    "short": _Options(precision=2, edgeitems=2),
+    "full": _Options(threshold=float("inf")),
+}
+_options = _Options()
+
+
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
+    """Choose how tensors are printed, for the whole process (source: ``torch.set_printoptions``)."""
+    global _options
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    base = _options if profile is None else _PROFILES[profile]
+    _options = replace(base, sci_mode=sci_mode, **{name: value for name, value in given.items() if value is not None})
+
+
+def tensor_text(tensor: Tensor) -> str:
+    """Give the text of a tensor as ``repr`` shows it."""
+    from .nn.parameter import Parameter
+
+    text = _tensor_text(tensor)
+    return f"Parameter containing:\n{text}" if isinstance(tensor, Parameter) else text
+
+
+def _tensor_text(tensor: Tensor) -> str:
+    start = "tensor("
+    shape, dtype, device = tuple(tensor.shape), tensor.dtype, tensor.device
+    notes = []
+    if device.type != "cpu" or device.index is not None:
+        notes.append(f"device='{device}'")
+    default = get_default_dtype()
+    ordinary = dtype in (default, ScalarType.Long, ScalarType.Bool) or (dtype.is_complex and dtype == default.to_complex())
+    if tensor.is_meta:
+        body = "..."
+        notes.append(f"size={shape}")
+        ordinary = dtype == default
+    elif not tensor.numel():
+        body = "[]"
+        if len(shape) != 1:
+            notes.append(f"size={shape}")
+        ordinary = dtype == default
+    else:
+        body = _body(elements(tensor), len(start))
+    if not ordinary:
+        notes.append(f"dtype=torchlike.{dtype}")
+    if tensor.grad_fn is not None:
+        notes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
+    elif tensor.requires_grad:
+        notes.append("requires_grad=True")
+    return _with_notes(start + body, notes, len(start))
+
+
+def _with_notes(text: str, notes: list[str], indent: int) -> str:
+    """Add dtype, device and history after the elements, on new lines where the line gets too long."""
+    width = len(text) - text.rfind("\n") + 1
+    for note in notes:
+        if width + len(note) + 2 > _options.linewidth:
+            text += ",\n" + " " * indent + note
+            width = indent + len(note)
+        else:
+            text += ", " + note
+            width += len(note) + 2
+    return text + ")"
+
+
+def _body(array: NDArray[Any], indent: int) -> str:
+    if array.dtype.kind not in "biufc":  # an extension type such as bfloat16
+        array = array.astype(np.float32)
+    summarize = array.size > _options.threshold
+    shown = _edges(array) if summarize else array
+    write: Callable[[Any], str]
+    if array.dtype.kind == "c":
+        real, imag = _Style.of(shown.real), _Style.of(shown.imag)
+        width = real.width + imag.width + 1
+
+        def write(value: Any) -> str:
+            right = (imag(value.imag) + "j").lstrip()
+            return real(value.real) + (right if right[0] in "+-" else "+" + right)
+
+    else:
+        write = style = _Style.of(shown)
+        width = style.width
+    return _nested(array, indent, write, width + 2, summarize)
+
+
+def _edges(array: NDArray[Any]) -> NDArray[Any]:
+    """Give the elements that a summary shows."""
+    edge = _options.edgeitems
+    for axis, size in enumerate(array.shape):
+        if size > 2 * edge:
+            array = np.take(array, [*range(edge), *range(size - edge, size)], axis=axis)
+    return array
+
+
+def _nested(array: NDArray[Any], indent: int, write: Callable[[Any], str], width: int, summarize: bool) -> str:
+    """Write an array with brackets; ``width`` is an element's with its comma and blank."""
+    if not array.ndim:
+        return write(array[()].item())
+    edge = _options.edgeitems
+    cut = summarize and len(array) > 2 * edge
+    if array.ndim > 1:
+        rows = [array[:edge], array[len(array) - edge :]] if cut else [array]
+        parts = [[_nested(row, indent + 1, write, width, summarize) for row in block] for block in rows]
+        joined = [*parts[0], "...", *parts[1]] if cut else parts[0]
+        return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(joined) + "]"
+    if cut:
+        items = [*map(write, array[:edge].tolist()), " ...", *map(write, array[len(array) - edge :].tolist())]
+    else:
+        items = [write(value) for value in array.tolist()]
+    per_line = max(1, (_options.linewidth - indent) // width)
+    lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """How the elements of one tensor are written: with which format, and how wide."""
+
+    kind: str
+    width: int
+
+    @classmethod
+    def of(cls, array: NDArray[Any]) -> _Style:
+        if array.dtype.kind not in "f":
+            return cls("integer", max(len(str(value)) for value in array.ravel().tolist()))
+        with np.errstate(all="ignore"):
+            values = array.astype(np.float64).ravel()
+        values = values[np.isfinite(values) & (values != 0)]
+        if not values.size:
+            return cls("scientific" if _options.sci_mode else "whole", 1)
+        sizes = np.abs(values)
+        whole = bool(np.all(values == np.ceil(values)))
+        smallest, largest = float(sizes.min()), float(sizes.max())
+        with np.errstate(all="ignore"):
+            wide = largest / smallest > 1000 or largest > 1e8 or (not whole and smallest < 1e-4)
+        scientific = wide if _options.sci_mode is None else _options.sci_mode
+        style = cls("scientific" if scientific else "whole" if whole else "decimal", 0)
+        return cls(style.kind, max(1, *(len(style(value)) for value in values.tolist())))
+
+    def __call__(self, value: Any) -> str:
+        match self.kind:
+            case "scientific":
+                text = f"{value:.{_options.precision}e}"
+            case "whole":
+                text = f"{value:.0f}" + ("." if np.isfinite(value) else "")
+            case "decimal":
+                text = f"{value:.{_options.precision}f}"
+            case _:
+                text = str(value)
+        return text.rjust(self.width)

@@ -1,0 +1,44 @@
+"""Random numbers: seeds, and generators of one's own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dispatch_aten.generator import Generator, default_generator as generator_of
+
+__all__ = [
+    "Generator",
+    "default_generator",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+]
+
+default_generator = generator_of("cpu")
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the generators of all devices (source: ``torch.manual_seed``); gives the cpu's."""
+    return default_generator.manual_seed(seed)
+
+
+def seed() -> int:
+    """Seed the generators of all devices with a number that is not predictable, and give that number."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """Give the number that the cpu's generator was seeded with."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Any:
+    """Give the state of the cpu's generator."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Any) -> None:
+    """Take the state of the cpu's generator back."""
+    default_generator.set_state(new_state)

@@ -1,0 +1,49 @@
+"""Shapes as users see them."""
+
+from __future__ import annotations
+
+from typing import Any, overload
+
+__all__ = ["Size"]
+
+
+class Size(tuple[int, ...]):
+    """A tensor's shape: a tuple of ints (source: ``torch.Size``).
+
+    >>> Size([2, 3]), Size([2, 3]).numel(), Size([2, 3]) == (2, 3)
+    (torchlike.Size([2, 3]), 6, True)
+    """
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """Give the number of elements."""
+        count = 1
+        for size in self:
+            count *= size
+        return count
+
+    @overload  # type: ignore[override]  # slices and sums of shapes are shapes
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Size: ...
+    def __getitem__(self, index: Any) -> Any:
+        found = tuple.__getitem__(self, index)
+        return Size(found) if isinstance(index, slice) else found
+
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple(self) + tuple(other)) if isinstance(other, tuple) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(tuple(other) + tuple(self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, other: Any) -> Any:
+        return Size(tuple(self) * other)
+
+    __rmul__ = __mul__
+
+    def __repr__(self) -> str:
+        return f"torchlike.Size({list(self)})"
+
+    def __reduce__(self) -> Any:
+        return Size, (tuple(self),)

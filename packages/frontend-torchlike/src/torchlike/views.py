@@ -1,0 +1,213 @@
+"""Views: aliases of one storage that know how they were made, so that they can be made again.
+
+Note [Views can be replayed]
+    A view keeps the operators and arguments that lead to it. Replaying them on its base gives the view's history after the
+    base was changed in place (`View.history_now`), the part of a gradient that belongs to the view (`CopySlices`), and, for
+    backends whose arrays cannot be written, the view's new array (`rebind`). A chain is a linked list,
+    ``(chain before, operator, arguments after the first)``, so that views of views share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import dispatch_core as dc
+from dispatch_core.arrays import ARRAY_TYPES
+
+from .autograd.grad_mode import enable_grad, is_grad_enabled
+from .autograd.node import Edge, Leaf, Node, Storage
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+__all__ = ["Chain", "View", "new_view", "rebind", "replay", "set_history"]
+
+Chain = Any
+_MIXED_MODES = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+    "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
+    "outside (if you want the inplace to be tracked)."
+)
+
+
+class View(Leaf):
+    """The state of an alias. ``base`` is the tensor whose history it follows, None for what ``detach`` returns."""
+
+    is_view = True
+
+    def __init__(self, tensor: Tensor, base: Tensor | None, storage: Storage, chain: Chain, skip: Chain) -> None:
+        self.tensor = ref(tensor)
+        self.base = base
+        self.storage = storage
+        self.chain = chain
+        #: The chain of the base: how much of ``chain`` is to be left out when it is replayed there.
+        self.skip = skip
+        self.history: Edge | None = None
+        #: The version at which ``history`` was right.
+        self.seen = storage.version
+        self.own = False
+        self.made_with_grad = is_grad_enabled()
+
+    def history_now(self) -> Edge | None:
+        """Give the edge of the node that made the view, made anew after its base was changed in place."""
+        storage, base = self.storage, self.base
+        assert storage is not None
+        if base is None or self.seen == storage.version:
+            return self.history
+        if self.history is None and not base.requires_grad:
+            return None
+        if not self.made_with_grad:
+            raise RuntimeError(
+                "A view was created in no_grad mode and its base or another view of its base has been modified inplace "
+                f"with grad mode enabled. {_MIXED_MODES}"
+            )
+        with enable_grad():
+            made = replay(base, self.chain, self.skip)
+        self.history = made._state.edge
+        self.seen = storage.version
+        return self.history
+
+    def check_inplace(self) -> None:
+        """Refuse an in-place change that is to be recorded but cannot be."""
+        if not self.made_with_grad and self.base is not None:
+            raise RuntimeError(
+                "A view was created in no_grad mode and is being modified inplace with grad mode enabled. " + _MIXED_MODES
+            )
+
+    @property
+    def requires_grad(self) -> bool:  # type: ignore[override]  # computed here, stored elsewhere
+        """Whether the view or its base requires grad."""
+        return (
+            self.own or self.history is not None or (self.base is not None and self.base._state.requires_grad)
+        )
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.own = value
+
+    @property
+    def grad_fn(self) -> Node | None:
+        edge = self.history_now()
+        return None if edge is None else edge.node
+
+    @property
+    def edge(self) -> Edge:
+        edge = self.history_now()
+        return self if edge is None else edge
+
+    @property
+    def output_nr(self) -> int:  # type: ignore[override]  # computed here, stored elsewhere
+        """The number of the result that the view was."""
+        return 0 if self.history is None else self.history.output_nr
+
+
+@cache
+def _positional(op: Any) -> int:
+    """Give how many arguments after the first an operator takes by position."""
+    return sum(not argument.kwarg_only for argument in op.schema.arguments) - 1
+
+
+def _apply(op: Any, base: Any, args: Sequence[Any]) -> Any:
+    count = _positional(op)
+    names = [argument.name for argument in op.schema.arguments[count + 1 :]]
+    return op(base, *args[:count], **dict(zip(names, args[count:], strict=True)))
+
+
+def replay(base: Any, chain: Chain, stop: Chain = None) -> Any:
+    """Make the view that ``chain`` leads to, from ``stop`` on, of another base: a tensor or a raw array."""
+    steps = []
+    while chain is not stop and chain is not None:
+        chain, op, args = chain
+        steps.append((op, args))
+    for op, args in reversed(steps):
+        base = _apply(op, base, args)
+    return base
+
+
+#: Operators that return several views, each of which is replayed as one slice; the place of ``dim`` among the arguments.
+_PARTS = {"aten::split.Tensor": 2, "aten::split_with_sizes": 2, "aten::unbind.int": 1}
+
+
+def _part(tensor: Tensor, base: Tensor, name: str, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """Describe one part of a tensor as a slice of it; where it begins is read off the arrays."""
+    dim = args[_PARTS[name]] % len(dc.shape(base))
+    stride = dc.strides(base)[dim]
+    start = (dc.storage_offset(tensor) - dc.storage_offset(base)) // stride if stride else 0
+    if name == "aten::unbind.int":
+        return dc.ops.aten.select.int, (base, dim, start)
+    return dc.ops.aten.slice.Tensor, (base, dim, start, start + dc.shape(tensor)[dim], 1)
+
+
+def new_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> None:
+    """Give ``tensor`` the state of a view of ``base``, made by ``op`` with ``args`` (all of them, in schema order)."""
+    above = base._state
+    storage = above.shared_storage()
+    if op.name in _PARTS:
+        op, args = _part(tensor, base, op.name, args)
+    chain = (above.chain, op, args[1:])
+    if op.name == "aten::detach":
+        tensor._state = View(tensor, None, storage, chain, chain)
+    elif above.is_view and above.base is not None:
+        tensor._state = View(tensor, above.base, storage, chain, above.skip)
+    else:
+        tensor._state = View(tensor, base, storage, chain, above.chain)
+    known = ARRAY_TYPES.get(type(tensor._dispatch_data))
+    if known is not None and not known.mutable:
+        if storage.aliases is None:
+            storage.data = base._dispatch_data
+            storage.aliases = [(ref(base), above.chain)]
+        storage.aliases.append((ref(tensor), chain))
+
+
+def rebind(tensor: Tensor, data: Any) -> None:
+    """Let ``tensor`` hold ``data``; where arrays cannot be written, carry the change to every alias.
+
+    The aliases' common array is changed in the elements that the tensor is a view of, and every living alias is made
+    anew from it.
+    """
+    storage = tensor._state.storage
+    if storage is None or storage.aliases is None or dc.shape(data) != dc.shape(tensor):
+        tensor._dispatch_data = data
+        return
+    chain = tensor._state.chain
+    storage.data = data if chain is None else _scatter(storage.data, chain, data)
+    living = []
+    for alias, steps in storage.aliases:
+        target = alias()
+        if target is not None:
+            target._dispatch_data = replay(storage.data, steps)
+            living.append((alias, steps))
+    storage.aliases = living
+
+
+def _scatter(root: Any, chain: Chain, data: Any) -> Any:
+    """Give ``root`` with ``data`` in the elements that ``chain`` is a view of; all three are raw arrays.
+
+    The view of an array of positions says where its elements lie, whatever the chain is made of.
+    """
+    aten = dc.ops.aten
+    count = 1
+    for size in dc.shape(root):
+        count *= size
+    positions = aten.arange(count, device=dc.device(root))
+    where = replay(aten.reshape(positions, dc.shape(root)), chain)
+    flat = aten.index_put(aten.reshape(root, (-1,)), [aten.reshape(where, (-1,))], aten.reshape(data, (-1,)))
+    return aten.reshape(flat, dc.shape(root))
+
+
+def set_history(tensor: Tensor, node: Node) -> None:
+    """Make ``node`` the history of a tensor that was changed in place and is no view that follows a base."""
+    state = tensor._state
+    if state.is_view:
+        state.history = node
+        return
+    node.storage = state.storage
+    node.grad = state.grad
+    before = state.edge
+    retained = None if before.node.retained is None else before.node.retained.pop(before.output_nr, None)
+    if retained is not None:
+        node.retained = {0: node}
+    tensor._state = node

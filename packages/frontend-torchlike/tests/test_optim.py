@@ -1,0 +1,102 @@
+"""Optimizers, against steps computed by hand."""
+
+import pytest
+import torchlike
+from torchlike import optim, tensor
+
+
+def step(optimizer, w, grad):
+    w.grad = tensor(grad)
+    optimizer.step()
+    return pytest.approx(w.tolist())
+
+
+def test_sgd_with_momentum_and_weight_decay():
+    w = tensor([1.0], requires_grad=True)
+    optimizer = optim.SGD([w], lr=0.1, momentum=0.9, weight_decay=0.5)
+    assert step(optimizer, w, [1.0]) == [1 - 0.1 * 1.5]
+    # gradient 1 + 0.5 * 0.85, momentum 0.9 * 1.5
+    assert step(optimizer, w, [1.0]) == [0.85 - 0.1 * (1.425 + 1.35)]
+
+
+def test_nesterov():
+    w = tensor([1.0], requires_grad=True)
+    optimizer = optim.SGD([w], lr=0.1, momentum=0.9, nesterov=True)
+    assert step(optimizer, w, [1.0]) == [1 - 0.1 * 1.9]
+    with pytest.raises(ValueError, match="Nesterov momentum requires a momentum and zero dampening"):
+        optim.SGD([w], lr=0.1, nesterov=True)
+
+
+def test_adam_moves_by_the_learning_rate_at_first():
+    w = tensor([1.0, -1.0], requires_grad=True)
+    optimizer = optim.Adam([w], lr=0.1)
+    assert step(optimizer, w, [5.0, -0.01]) == pytest.approx([0.9, -0.9], abs=1e-6)
+
+
+def test_adamw_decays_apart_from_the_gradient():
+    w = tensor([1.0], requires_grad=True)
+    optimizer = optim.AdamW([w], lr=0.1, weight_decay=0.5)
+    assert step(optimizer, w, [0.0]) == [0.95]
+
+
+def test_zero_grad_forgets_or_zeroes():
+    w = tensor([1.0], requires_grad=True)
+    optimizer = optim.SGD([w], lr=0.1)
+    w.grad = tensor([1.0])
+    optimizer.zero_grad(set_to_none=False)
+    assert w.grad.tolist() == [0.0]
+    optimizer.zero_grad()
+    assert w.grad is None
+
+
+def test_groups_have_settings_of_their_own():
+    a, b = tensor([1.0], requires_grad=True), tensor([1.0], requires_grad=True)
+    optimizer = optim.SGD([{"params": [a]}, {"params": [b], "lr": 1.0}], lr=0.1)
+    a.grad, b.grad = tensor([1.0]), tensor([1.0])
+    optimizer.step()
+    assert a.tolist() == pytest.approx([0.9]) and b.tolist() == [0.0]
+
+
+def test_state_dict_carries_on():
+    def run(steps, optimizer, w):
+        for _ in range(steps):
+            step(optimizer, w, [1.0])
+
+    w = tensor([1.0], requires_grad=True)
+    first = optim.Adam([w], lr=0.1)
+    run(2, first, w)
+    v = w.detach().clone().requires_grad_()
+    second = optim.Adam([v], lr=0.5)
+    second.load_state_dict(first.state_dict())
+    run(2, first, w)
+    run(2, second, v)
+    assert torchlike.equal(w, v)
+    with pytest.raises(ValueError, match="different number of parameter groups"):
+        second.load_state_dict({"state": {}, "param_groups": []})
+
+
+def test_a_closure_is_run_with_grad_mode_on():
+    w = tensor([1.0], requires_grad=True)
+    optimizer = optim.SGD([w], lr=0.1)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = (w * 2).sum()
+        loss.backward()
+        return loss
+
+    assert optimizer.step(closure).item() == 2.0
+    assert w.tolist() == pytest.approx([0.8])
+
+
+@pytest.mark.parametrize("make", [optim.SGD, optim.Adam, optim.AdamW])
+def test_bad_settings_are_refused(make):
+    w = tensor([1.0], requires_grad=True)
+    with pytest.raises(ValueError, match="Invalid learning rate: -1"):
+        make([w], lr=-1)
+    with pytest.raises(ValueError, match="optimizer got an empty parameter list"):
+        make([])
+    with pytest.raises(ValueError, match="can't optimize a non-leaf Tensor"):
+        make([w * 2])
+    with pytest.raises(TypeError, match="should be an iterable of Tensors or dicts"):
+        make(w)

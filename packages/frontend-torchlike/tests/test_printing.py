@@ -1,0 +1,64 @@
+"""Tensors as text, against what torch 2.13 printed for the same elements."""
+
+import pytest
+import torchlike
+from torchlike import tensor
+
+RECORDED = [
+    ([[1.0, 2.0], [3.0, 4.0]], "tensor([[1., 2.],\n        [3., 4.]])"),
+    ([1.5, -2.25], "tensor([ 1.5000, -2.2500])"),
+    ([1e-5, 1.0], "tensor([1.0000e-05, 1.0000e+00])"),
+    ([1e9, 1.0], "tensor([1.0000e+09, 1.0000e+00])"),
+    ([float("inf"), float("nan"), 1.0], "tensor([inf, nan, 1.])"),
+    ([0.0, 0.0], "tensor([0., 0.])"),
+    ([True, False], "tensor([ True, False])"),
+    ([1, -20, 300], "tensor([  1, -20, 300])"),
+    (3.0, "tensor(3.)"),
+    ([], "tensor([])"),
+    ([[], []], "tensor([], size=(2, 0))"),
+    ([1 + 2j, -0.5j], "tensor([1.0000+2.0000j, -0.0000-0.5000j])"),
+]
+
+
+@pytest.mark.parametrize(("data", "text"), RECORDED, ids=[text.partition("\n")[0] for _, text in RECORDED])
+def test_elements_are_laid_out_as_by_torch(data, text):
+    assert repr(tensor(data)) == text
+
+
+def test_dtype_device_and_history_are_noted():
+    assert repr(tensor([1.0], dtype=torchlike.float64)) == "tensor([1.], dtype=torchlike.float64)"
+    assert repr(tensor([1], dtype=torchlike.int32)) == "tensor([1], dtype=torchlike.int32)"
+    x = tensor([1.0], requires_grad=True)
+    assert repr(x) == "tensor([1.], requires_grad=True)"
+    assert repr(x + x) == "tensor([2.], grad_fn=<AddBackward0>)"
+    assert repr(torchlike.ones(2, 3, device="meta")) == "tensor(..., device='meta', size=(2, 3))"
+    assert (
+        repr(torchlike.ones(2, device="meta", dtype=torchlike.int64))
+        == "tensor(..., device='meta', size=(2,), dtype=torchlike.int64)"
+    )
+
+
+def test_large_tensors_are_summarised():
+    assert repr(torchlike.arange(1001)) == "tensor([   0,    1,    2,  ...,  998,  999, 1000])"
+    text = repr(torchlike.zeros(40, 40))
+    assert text.splitlines()[3] == "        ...,"
+    assert text.splitlines()[0] == "tensor([[0., 0., 0.,  ..., 0., 0., 0.],"
+
+
+def test_long_rows_are_wrapped_at_eighty_columns():
+    lines = repr(torchlike.arange(50)).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[1].startswith("        ")
+
+
+def test_printoptions_are_taken_and_given_back():
+    torchlike.set_printoptions(precision=2)
+    try:
+        assert repr(tensor([1.2345])) == "tensor([1.23])"
+    finally:
+        torchlike.set_printoptions(profile="default")
+    assert repr(tensor([1.2345])) == "tensor([1.2345])"
+
+
+def test_a_scalar_tensor_formats_as_its_number():
+    assert f"{tensor(1.23456):.2f}" == "1.23"
