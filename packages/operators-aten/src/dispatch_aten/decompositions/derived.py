@@ -37,6 +37,8 @@ def register(
     """Register the derived kernel of every in-place and ``out=`` overload that has no kernel of its own."""
     for operator in ATEN:
         functional = functional_of(operator.name)
+        if operator.name == "index_put_":
+            continue  # the functional operator is a copy and this one, which every backend has
         if functional is None or operator.name in implicit or operator.name in explicit:
             continue
         key = "CompositeImplicitAutograd" if functional in implicit else "CompositeExplicitAutograd"

@@ -1,3 +1,243 @@
-"""Composite kernels, being written."""
-IMPLICIT = {}
-EXPLICIT = {}
+"""Indexing, gathering and scattering in terms of a few of them, and the backward operators of views."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import int64
+from dispatch_aten.errors import OperatorError
+from dispatch_aten.promotion import Number
+from dispatch_aten.shapes import RULES
+from dispatch_aten.shapes.dims import wrap_dim
+
+from ._shared import Array, aten, meta_of, ndim, numel_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["EXPLICIT", "IMPLICIT"]
+
+
+def _index_put(
+    self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False
+) -> Array:
+    return aten.index_put_.default(aten.clone.default(self), indices, values, accumulate)
+
+
+def _at(index: Array, dim: int, count: int) -> list[Array | None]:
+    """Give the index list that applies ``index`` to one dimension."""
+    return [None] * wrap_dim(dim, max(count, 1)) + [index]
+
+
+def _index_select(self: Array, dim: int, index: Array) -> Array:
+    RULES["index_select"](meta_of(self), dim, meta_of(index))
+    if not ndim(self):
+        return aten.clone.default(self)
+    flat = aten.reshape.default(index, (-1,))
+    return aten.contiguous.default(aten.index.Tensor(self, _at(flat, dim, ndim(self))))
+
+
+def _index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Number = 1) -> Array:
+    RULES["index_add"](meta_of(self), dim, meta_of(index), meta_of(source), alpha=alpha)
+    values = source if alpha == 1 else aten.mul.Scalar(source, alpha)
+    if not ndim(self):
+        return aten.add.Tensor(self, aten.reshape.default(values, ()))
+    flat = aten.reshape.default(index, (-1,))
+    return aten.index_put.default(
+        aten.clone.default(self, memory_format=0), _at(flat, dim, ndim(self)), values, True
+    )
+
+
+def _positions(index: Array, dim: int) -> list[Array]:
+    """Give index tensors that address, for each element of ``index``, its place with ``dim`` replaced by its value."""
+    shape = dc.shape(index)
+    places = []
+    for each, size in enumerate(shape):
+        if each == dim:
+            places.append(index)
+            continue
+        line = dc.wrap_like(index, aten.arange.start_step(0, size, 1, dtype=int64, device=dc.device(index)))
+        places.append(aten.view.default(line, [-1 if other == each else 1 for other in range(len(shape))]))
+    return places
+
+
+def _gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
+    RULES["gather"](meta_of(self), dim, meta_of(index))
+    if not numel_of(index):
+        return aten.new_empty.default(self, dc.shape(index))
+    if not ndim(self) or not ndim(index):
+        return aten.reshape.default(aten.take.default(self, index), dc.shape(index))
+    return aten.contiguous.default(aten.index.Tensor(self, _positions(index, wrap_dim(dim, ndim(self)))))
+
+
+def _scatter(accumulate: bool) -> Callable[..., Array]:
+    name = "scatter_add" if accumulate else "scatter.src"
+
+    def kernel(self: Array, dim: int, index: Array, src: Array) -> Array:
+        RULES[name](meta_of(self), dim, meta_of(index), meta_of(src))
+        if not numel_of(index):
+            return aten.clone.default(self, memory_format=0)
+        shape = dc.shape(index)
+        if not ndim(self) or not shape:
+            row = _scatter(accumulate)(
+                aten.reshape.default(self, (-1,)), 0, aten.reshape.default(index, (-1,)), aten.reshape.default(src, (-1,))
+            )
+            return aten.reshape.default(row, dc.shape(self))
+        part = src
+        for each, size in enumerate(shape):
+            if dc.shape(src)[each] != size:
+                part = aten.slice.Tensor(part, each, 0, size)
+        base = aten.clone.default(self, memory_format=0)
+        return aten.index_put.default(base, _positions(index, wrap_dim(dim, len(shape))), part, accumulate)
+
+    return kernel
+
+
+def _take(self: Array, index: Array) -> Array:
+    RULES["take"](meta_of(self), meta_of(index))
+    flat = aten.reshape.default(self, (-1,))
+    return aten.reshape.default(aten.index.Tensor(flat, [aten.reshape.default(index, (-1,))]), dc.shape(index))
+
+
+def _masked_select(self: Array, mask: Array) -> Array:
+    wide, kept = aten.broadcast_tensors.default([self, mask])
+    return aten.index.Tensor(wide, [kept])
+
+
+def _masked_scatter(self: Array, mask: Array, source: Array) -> Array:
+    meta = RULES["masked_scatter"](meta_of(self), meta_of(mask), meta_of(source))
+    base = aten.clone.default(aten.expand.default(self, meta.shape), memory_format=0)
+    where = aten.expand.default(mask, meta.shape)
+    count = int(aten.item.default(aten.sum.default(where)))
+    if numel_of(source) < count:
+        raise OperatorError(
+            "masked_scatter: Number of elements of source < number of ones in mask",
+            operator="aten::masked_scatter",
+            argument="source",
+        )
+    values = aten.slice.Tensor(aten.reshape.default(source, (-1,)), 0, 0, count)
+    return aten.index_put.default(base, [where], values, False)
+
+
+def _nonzero_numpy(self: Array) -> list[Array]:
+    if not ndim(self):
+        self = aten.unsqueeze.default(self, 0)
+    return list(aten.unbind.int(aten.nonzero.default(self), 1))
+
+
+def _argwhere(self: Array) -> Array:
+    return aten.nonzero.default(self)
+
+
+def _one_hot(self: Array, num_classes: int = -1) -> Array:
+    if dc.dtype(self) != int64:
+        raise OperatorError(
+            "one_hot is only applicable to index tensor of type LongTensor.", operator="aten::one_hot", argument="self"
+        )
+    if numel_of(self):
+        if aten.item.default(aten.min.default(self)) < 0:
+            raise OperatorError("Class values must be non-negative.", operator="aten::one_hot", argument="self")
+        most = int(aten.item.default(aten.max.default(self)))
+        if num_classes == -1:
+            num_classes = most + 1
+        elif num_classes <= most:
+            raise OperatorError(
+                "Class values must be smaller than num_classes.", operator="aten::one_hot", argument="num_classes"
+            )
+    elif num_classes <= 0:
+        raise OperatorError(
+            "Can not infer total number of classes from empty tensor.", operator="aten::one_hot", argument="num_classes"
+        )
+    classes = dc.wrap_like(
+        self, aten.arange.start_step(0, num_classes, 1, dtype=int64, device=dc.device(self))
+    )
+    return aten._to_copy.default(aten.eq.Tensor(aten.unsqueeze.default(self, -1), classes), dtype=int64)
+
+
+def _written(view: str, *names: str) -> Callable[..., Array]:
+    """Make ``select_scatter`` and its kind: a copy of ``self`` with ``src`` written into a view of it."""
+    packet, _, overload = view.partition(".")
+    rule = names[0]
+
+    def kernel(self: Array, src: Array, *args: Any, **kwargs: Any) -> Array:
+        RULES[rule](meta_of(self), meta_of(src), *args, **kwargs)
+        base = aten.clone.default(self, memory_format=0)
+        aten.copy_.default(getattr(getattr(aten, packet), overload or "default")(base, *args, **kwargs), src)
+        return base
+
+    return kernel
+
+
+def _view_backward(view: str) -> Callable[..., Array]:
+    """Make the backward operator of a view: zeros of the input's shape with the gradient in the view's place."""
+    packet, _, overload = view.partition(".")
+
+    def kernel(grad_output: Array, input_sizes: Sequence[int], *args: Any) -> Array:
+        base = aten.new_zeros.default(grad_output, input_sizes)
+        aten.copy_.default(getattr(getattr(aten, packet), overload or "default")(base, *args), grad_output)
+        return base
+
+    return kernel
+
+
+def _embedding(
+    weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Array:
+    RULES["embedding"](meta_of(weight), meta_of(indices))
+    rows = aten.index_select.default(weight, 0, aten.reshape.default(indices, (-1,)))
+    return aten.view.default(rows, (*dc.shape(indices), dc.shape(weight)[1]))
+
+
+def _embedding_dense_backward(
+    grad_output: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Array:
+    width = dc.shape(grad_output)[-1]
+    flat = aten.reshape.default(indices, (-1,))
+    rows = aten.reshape.default(grad_output, (prod(dc.shape(indices)), width))
+    if padding_idx >= 0:
+        rows = aten.masked_fill.Scalar(rows, aten.unsqueeze.default(aten.eq.Scalar(flat, padding_idx), 1), 0)
+    if scale_grad_by_freq:
+        ones = aten.new_ones.default(grad_output, dc.shape(flat))
+        counts = aten.index_add.default(aten.new_zeros.default(grad_output, (num_weights,)), 0, flat, ones)
+        rows = aten.div.Tensor(rows, aten.unsqueeze.default(aten.index_select.default(counts, 0, flat), 1))
+    return aten.index_add.default(aten.new_zeros.default(grad_output, (num_weights, width)), 0, flat, rows)
+
+
+def _value_selecting_reduction_backward(
+    grad: Array, dim: int, indices: Array, sizes: Sequence[int], keepdim: bool
+) -> Array:
+    if not sizes:
+        return grad
+    if not keepdim:
+        grad, indices = aten.unsqueeze.default(grad, dim), aten.unsqueeze.default(indices, dim)
+    return aten.scatter.src(aten.new_zeros.default(grad, sizes), dim, indices, grad)
+
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "nonzero_numpy": _nonzero_numpy,
+    "argwhere": _argwhere,
+    "one_hot": _one_hot,
+    "value_selecting_reduction_backward": _value_selecting_reduction_backward,
+}
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "index_put": _index_put,
+    "index_select": _index_select,
+    "index_add": _index_add,
+    "gather": _gather,
+    "scatter.src": _scatter(accumulate=False),
+    "scatter_add": _scatter(accumulate=True),
+    "take": _take,
+    "masked_select": _masked_select,
+    "masked_scatter": _masked_scatter,
+    "select_scatter": _written("select.int", "select_scatter"),
+    "slice_scatter": _written("slice.Tensor", "slice_scatter"),
+    "diagonal_scatter": _written("diagonal", "diagonal_scatter"),
+    "select_backward": _view_backward("select.int"),
+    "slice_backward": _view_backward("slice.Tensor"),
+    "diagonal_backward": _view_backward("diagonal"),
+    "embedding": _embedding,
+    "embedding_dense_backward": _embedding_dense_backward,
+}

@@ -1,3 +1,265 @@
-"""Composite kernels, being written."""
-IMPLICIT = {}
-EXPLICIT = {}
+"""Softmax and loss functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType, int64
+from dispatch_aten.errors import ArgumentValueError, OperatorError, ShapeError
+from dispatch_aten.shapes import RULES
+
+from ._shared import Array, aten, converted, meta_of, ndim, numel_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["EXPLICIT", "IMPLICIT"]
+
+_NONE, _MEAN, _SUM = 0, 1, 2
+
+
+def _with_dtype(name: str) -> Callable[..., Array]:
+    def kernel(self: Array, dim: int, dtype: ScalarType | None = None) -> Array:
+        found = self if dtype is None else converted(self, dtype)
+        return getattr(aten, name).default(found, dim, False)
+
+    return kernel
+
+
+def _softmax(self: Array, dim: int, half_to_float: bool) -> Array:
+    RULES["_softmax"](meta_of(self), dim, half_to_float)
+    if not numel_of(self):
+        return aten.clone.default(self, memory_format=0)
+    shifted = aten.exp.default(aten.sub.Tensor(self, aten.amax.default(self, [dim], True)))
+    return aten.contiguous.default(aten.div.Tensor(shifted, aten.sum.dim_IntList(shifted, [dim], True)))
+
+
+def _log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
+    RULES["_log_softmax"](meta_of(self), dim, half_to_float)
+    if not numel_of(self):
+        return aten.clone.default(self, memory_format=0)
+    shifted = aten.sub.Tensor(self, aten.amax.default(self, [dim], True))
+    total = aten.log.default(aten.sum.dim_IntList(aten.exp.default(shifted), [dim], True))
+    return aten.contiguous.default(aten.sub.Tensor(shifted, total))
+
+
+def _softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: ScalarType) -> Array:
+    weighted = aten.mul.Tensor(grad_output, output)
+    total = aten.sum.dim_IntList(weighted, [dim], True)
+    return converted(aten.sub.Tensor(weighted, aten.mul.Tensor(output, total)), input_dtype)
+
+
+def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: ScalarType) -> Array:
+    total = aten.sum.dim_IntList(grad_output, [dim], True)
+    return converted(aten.sub.Tensor(grad_output, aten.mul.Tensor(aten.exp.default(output), total)), input_dtype)
+
+
+def _picked(self: Array, target: Array, weight: Array | None, ignore_index: int) -> tuple[Array, Array, Array]:
+    """Give input rows, safe targets and the weight of each row, which is zero where the target is to be ignored."""
+    rows = self if ndim(self) == 2 else aten.unsqueeze.default(self, 0)
+    target = converted(aten.reshape.default(target, (-1,)), int64)
+    ignored = aten.eq.Scalar(target, ignore_index)
+    safe = aten.masked_fill.Scalar(target, ignored, 0)
+    each = aten.new_ones.default(rows, dc.shape(safe)) if weight is None else aten.index_select.default(weight, 0, safe)
+    return rows, safe, aten.masked_fill.Scalar(each, ignored, 0)
+
+
+def _nll_loss_forward(
+    self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
+    RULES["nll_loss_forward"](
+        meta_of(self), meta_of(target), None if weight is None else meta_of(weight), reduction, ignore_index
+    )
+    rows, safe, each = _picked(self, target, weight, ignore_index)
+    chosen = aten.squeeze.dim(aten.gather.default(rows, 1, aten.unsqueeze.default(safe, 1)), 1)
+    loss = aten.neg.default(aten.mul.Tensor(chosen, each))
+    if reduction == _NONE:
+        total = aten.new_zeros.default(self, ())
+        return (loss if ndim(self) == 2 else aten.squeeze.dim(loss, 0)), total
+    total = aten.sum.default(each)
+    summed = aten.sum.default(loss)
+    return (aten.div.Tensor(summed, total) if reduction == _MEAN else summed), total
+
+
+def _nll_loss_backward(
+    grad_output: Array,
+    self: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
+    rows, safe, each = _picked(self, target, weight, ignore_index)
+    scale = aten.neg.default(each)
+    grad = aten.div.Tensor(grad_output, total_weight) if reduction == _MEAN else grad_output
+    scale = aten.mul.Tensor(scale, aten.reshape.default(grad, (-1,)) if reduction == _NONE else grad)
+    index = aten.unsqueeze.default(safe, 1)
+    zeros = aten.new_zeros.default(self, dc.shape(rows))
+    result = aten.scatter.src(zeros, 1, index, aten.unsqueeze.default(scale, 1))
+    return aten.reshape.default(result, dc.shape(self))
+
+
+def _nll_loss(
+    self: Array, target: Array, weight: Array | None = None, reduction: int = _MEAN, ignore_index: int = -100
+) -> Array:
+    return aten.nll_loss_forward.default(self, target, weight, reduction, ignore_index)[0]
+
+
+def _nll_loss_nd(
+    self: Array, target: Array, weight: Array | None = None, reduction: int = _MEAN, ignore_index: int = -100
+) -> Array:
+    shape, wanted = dc.shape(self), dc.shape(target)
+    if not shape:
+        raise ShapeError("Expected 1 or more dimensions (got 0)", operator="aten::nll_loss_nd", argument="self")
+    batch = wanted[0] if wanted else 1
+    if len(shape) != 1 and shape[0] != batch:
+        raise ArgumentValueError(
+            f"Expected input batch_size ({shape[0]}) to match target batch_size ({batch}).",
+            operator="aten::nll_loss_nd",
+            argument="target",
+        )
+    if len(shape) <= 2:
+        return aten.nll_loss.default(self, target, weight, reduction, ignore_index)
+    if wanted != (shape[0], *shape[2:]):
+        raise ShapeError(
+            f"Expected target size {[shape[0], *shape[2:]]}, got {list(wanted)}",
+            operator="aten::nll_loss_nd",
+            argument="target",
+        )
+    # Classes last and all other dimensions in one: the loss of a picture is that of its pixels.
+    rows = aten.reshape.default(aten.movedim.int(self, 1, -1), (-1, shape[1]))
+    loss = aten.nll_loss.default(rows, aten.reshape.default(target, (-1,)), weight, reduction, ignore_index)
+    return aten.reshape.default(loss, wanted) if reduction == _NONE else loss
+
+
+def _cross_entropy_loss(
+    self: Array,
+    target: Array,
+    weight: Array | None = None,
+    reduction: int = _MEAN,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Array:
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise OperatorError(
+            f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}",
+            operator="aten::cross_entropy_loss",
+            argument="label_smoothing",
+        )
+    class_dim = 0 if ndim(self) == 1 else 1
+    if dc.shape(self) == dc.shape(target) and dc.dtype(target).is_floating_point:
+        return _cross_entropy_of_probabilities(self, target, weight, reduction, label_smoothing, class_dim)
+    logs = aten.log_softmax.int(self, class_dim, None)
+    loss = aten.nll_loss_nd.default(logs, target, weight, reduction, ignore_index)
+    if label_smoothing == 0.0:
+        return loss
+    smooth = _smooth_loss(logs, target, weight, reduction, ignore_index, class_dim)
+    share = label_smoothing / dc.shape(self)[class_dim]
+    return aten.add.Tensor(aten.mul.Scalar(loss, 1 - label_smoothing), aten.mul.Scalar(smooth, share))
+
+
+def _by_class(weight: Array, count: int, class_dim: int) -> Array:
+    shape = [1] * count
+    shape[class_dim] = -1
+    return aten.view.default(weight, shape)
+
+
+def _smooth_loss(
+    logs: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, class_dim: int
+) -> Array:
+    """Give the loss against a target that spreads evenly over the classes."""
+    weighted = logs if weight is None else aten.mul.Tensor(logs, _by_class(weight, ndim(logs), class_dim))
+    each = aten.neg.default(aten.sum.dim_IntList(weighted, [class_dim], False))
+    ignored = aten.reshape.default(aten.eq.Scalar(target, ignore_index), dc.shape(each))
+    each = aten.masked_fill.Scalar(each, ignored, 0)
+    if reduction == _NONE:
+        return each
+    total = aten.sum.default(each)
+    if reduction == _SUM:
+        return total
+    kept = aten.logical_not.default(ignored)
+    if weight is None:
+        return aten.div.Tensor(total, aten.sum.default(kept))
+    safe = aten.masked_fill.Scalar(target, aten.eq.Scalar(target, ignore_index), 0)
+    chosen = aten.reshape.default(aten.index_select.default(weight, 0, aten.reshape.default(safe, (-1,))), dc.shape(each))
+    return aten.div.Tensor(total, aten.sum.default(aten.mul.Tensor(chosen, kept)))
+
+
+def _cross_entropy_of_probabilities(
+    self: Array, target: Array, weight: Array | None, reduction: int, label_smoothing: float, class_dim: int
+) -> Array:
+    classes = dc.shape(self)[class_dim]
+    if label_smoothing > 0.0:
+        target = aten.add.Scalar(aten.mul.Scalar(target, 1 - label_smoothing), label_smoothing / classes)
+    product = aten.mul.Tensor(aten.log_softmax.int(self, class_dim, None), target)
+    if weight is not None:
+        product = aten.mul.Tensor(product, _by_class(weight, ndim(self), class_dim))
+    if reduction == _NONE:
+        return aten.neg.default(aten.sum.dim_IntList(product, [class_dim], False))
+    total = aten.neg.default(aten.sum.default(product))
+    return total if reduction == _SUM else aten.div.Scalar(total, max(numel_of(self) // classes, 1))
+
+
+def _reduced(loss: Array, reduction: int) -> Array:
+    if reduction == _MEAN:
+        return aten.mean.default(loss)
+    return aten.sum.default(loss) if reduction == _SUM else loss
+
+
+def _mse_loss(self: Array, target: Array, reduction: int = _MEAN) -> Array:
+    RULES["mse_loss"](meta_of(self), meta_of(target), reduction)
+    away = aten.sub.Tensor(self, target)
+    return _reduced(aten.mul.Tensor(away, away), reduction)
+
+
+def _mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int) -> Array:
+    away = aten.sub.Tensor(self, target)
+    factor = 2.0 / max(numel_of(away), 1) if reduction == _MEAN else 2.0
+    return aten.mul.Tensor(aten.mul.Scalar(away, factor), grad_output)
+
+
+def _l1_loss(self: Array, target: Array, reduction: int = _MEAN) -> Array:
+    return _reduced(aten.abs.default(aten.sub.Tensor(self, target)), reduction)
+
+
+def _bce_with_logits(
+    self: Array,
+    target: Array,
+    weight: Array | None = None,
+    pos_weight: Array | None = None,
+    reduction: int = _MEAN,
+) -> Array:
+    # log(1 + exp(-x)) without overflow on either side.
+    below = aten.clamp_min.default(aten.neg.default(self), 0)
+    soft = aten.add.Tensor(aten.log1p.default(aten.exp.default(aten.neg.default(aten.abs.default(self)))), below)
+    if pos_weight is not None:
+        factor = aten.add.Scalar(aten.mul.Tensor(aten.sub.Scalar(pos_weight, 1), target), 1)
+        soft = aten.mul.Tensor(soft, factor)
+    loss = aten.add.Tensor(aten.mul.Tensor(aten.rsub.Scalar(target, 1), self), soft)
+    if weight is not None:
+        loss = aten.mul.Tensor(loss, weight)
+    return _reduced(loss, reduction)
+
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "softmax.int": _with_dtype("_softmax"),
+    "log_softmax.int": _with_dtype("_log_softmax"),
+    "nll_loss": _nll_loss,
+    "nll_loss_nd": _nll_loss_nd,
+    "cross_entropy_loss": _cross_entropy_loss,
+    "l1_loss": _l1_loss,
+}
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "_softmax": _softmax,
+    "_log_softmax": _log_softmax,
+    "_softmax_backward_data": _softmax_backward,
+    "_log_softmax_backward_data": _log_softmax_backward,
+    "nll_loss_forward": _nll_loss_forward,
+    "nll_loss_backward": _nll_loss_backward,
+    "mse_loss": _mse_loss,
+    "mse_loss_backward": _mse_loss_backward,
+    "binary_cross_entropy_with_logits": _bce_with_logits,
+}

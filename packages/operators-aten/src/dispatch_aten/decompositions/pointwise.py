@@ -1,3 +1,365 @@
-"""Composite kernels, being written."""
-IMPLICIT = {}
-EXPLICIT = {}
+"""Element-wise operators in terms of simpler ones: what a backend without a kernel of its own runs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType, bool_
+from dispatch_aten.errors import AtenError, DtypeError, OperatorError
+from dispatch_aten.promotion import Number, Promotion, computation_type
+from dispatch_aten.shapes import RULES
+
+from ._shared import Array, aten, common_dtype, converted, meta_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["EXPLICIT", "IMPLICIT"]
+
+_LN2: Final = math.log(2.0)
+_LN10: Final = math.log(10.0)
+
+
+def _floating(self: Array) -> Array:
+    """Give ``self`` as a floating-point tensor."""
+    return converted(self, computation_type(Promotion.INT_TO_FLOAT, dc.dtype(self)))
+
+
+def _of_floats(function: Callable[..., Array]) -> Callable[..., Array]:
+    def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
+        return function(_floating(self), *args, **kwargs)
+
+    return kernel
+
+
+def _checked(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
+    """Let the operator's shape rule see the arguments first, so that bad ones get torch's error."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Array:
+        described = [meta_of(value) if _is_array(value) else value for value in args]
+        RULES[name](*described, **kwargs)
+        return function(*args, **kwargs)
+
+    return kernel
+
+
+def _is_array(value: object) -> bool:
+    return value is not None and not isinstance(value, (bool, int, float, complex, str))
+
+
+def _sign(self: Array) -> Array:
+    zero = aten.zeros_like.default(self)
+    above, below = aten.gt.Tensor(self, zero), aten.lt.Tensor(self, zero)
+    if dc.dtype(self) == bool_:
+        return above
+    dtype = dc.dtype(self)
+    return aten.sub.Tensor(converted(above, dtype), converted(below, dtype))
+
+
+def _isnan(self: Array) -> Array:
+    return aten.ne.Tensor(self, self)
+
+
+def _isinf(self: Array) -> Array:
+    if not dc.dtype(self).is_differentiable:
+        return aten.zeros_like.default(self, dtype=bool_)
+    return aten.eq.Scalar(aten.abs.default(self), math.inf)
+
+
+def _isfinite(self: Array) -> Array:
+    if not dc.dtype(self).is_differentiable:
+        return aten.ones_like.default(self, dtype=bool_)
+    return aten.mul.Tensor(aten.eq.Tensor(self, self), aten.ne.Scalar(aten.abs.default(self), math.inf))
+
+
+def _nan_to_num(
+    self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Array:
+    dtype = dc.dtype(self)
+    if not dtype.is_differentiable:
+        return aten.clone.default(self)
+    most = _LARGEST[dtype]
+    result = aten.masked_fill.Scalar(self, aten.isnan.default(self), 0.0 if nan is None else nan)
+    result = aten.masked_fill.Scalar(result, aten.eq.Scalar(self, math.inf), most if posinf is None else posinf)
+    return aten.masked_fill.Scalar(result, aten.eq.Scalar(self, -math.inf), -most if neginf is None else neginf)
+
+
+_LARGEST: Final[dict[ScalarType, float]] = {
+    ScalarType.Half: 65504.0,
+    ScalarType.BFloat16: (2.0 - 2.0**-7) * 2.0**127,
+    ScalarType.Float: (2.0 - 2.0**-23) * 2.0**127,
+    ScalarType.Double: (2.0 - 2.0**-52) * 2.0**1023,
+}
+
+
+def _masked_fill(self: Array, mask: Array, value: Array) -> Array:
+    try:
+        RULES["masked_fill.Tensor"](meta_of(self), meta_of(mask), meta_of(value))
+    except AtenError as error:
+        raise error.at("aten::masked_fill.Tensor") from None
+    return aten.contiguous.default(aten.where.self(mask, converted(value, dc.dtype(self)), self))
+
+
+def _where_indices(condition: Array) -> list[Array]:
+    return list(aten.nonzero_numpy.default(condition))
+
+
+def _clamp_tensor(self: Array, min: Array | None = None, max: Array | None = None) -> Array:  # noqa: A002
+    dtype = common_dtype(self, *(bound for bound in (min, max) if bound is not None))
+    result = converted(self, dtype)
+    if min is not None:
+        result = aten.maximum.default(result, min)
+    if max is not None:
+        result = aten.minimum.default(result, max)
+    return result
+
+
+def _lerp(self: Array, end: Array, weight: Array | Number) -> Array:
+    span = aten.sub.Tensor(end, self)
+    part = aten.mul.Tensor(span, weight) if _is_array(weight) else aten.mul.Scalar(span, weight)
+    return aten.add.Tensor(self, part)
+
+
+def _addcmul(self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
+    return aten.add.Tensor(self, aten.mul.Tensor(tensor1, tensor2), alpha=value)
+
+
+def _addcdiv(self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
+    return aten.add.Tensor(self, aten.div.Tensor(tensor1, tensor2), alpha=value)
+
+
+def _div_mode(self: Array, other: Array, *, rounding_mode: str | None) -> Array:
+    if rounding_mode is None:
+        return aten.div.Tensor(self, other)
+    if rounding_mode == "floor":
+        return aten.floor_divide.default(self, other)
+    dtype = common_dtype(self, other)
+    return converted(aten.trunc.default(aten.div.Tensor(self, other)), dtype)
+
+
+def _logical(name: str) -> Callable[..., Array]:
+    def kernel(self: Array, other: Array) -> Array:
+        return getattr(aten, name).Tensor(_truth(self), _truth(other))
+
+    return kernel
+
+
+def _truth(self: Array) -> Array:
+    return self if dc.dtype(self) == bool_ else aten.ne.Scalar(self, 0)
+
+
+def _relu(self: Array) -> Array:
+    return aten.clamp_min.default(self, 0)
+
+
+def _silu(self: Array) -> Array:
+    return aten.mul.Tensor(self, aten.sigmoid.default(self))
+
+
+def _silu_backward(grad_output: Array, self: Array) -> Array:
+    gate = aten.sigmoid.default(self)
+    slope = aten.mul.Tensor(gate, aten.add.Scalar(aten.mul.Tensor(self, aten.rsub.Scalar(gate, 1)), 1))
+    return aten.mul.Tensor(grad_output, slope)
+
+
+_GELU_SCALE: Final = math.sqrt(2.0 / math.pi)
+_GELU_CUBIC: Final = 0.044715
+
+
+def _gelu(self: Array, *, approximate: str = "none") -> Array:
+    return aten.mul.Tensor(self, _gelu_gate(self, approximate))
+
+
+def _gelu_gate(self: Array, approximate: str) -> Array:
+    if approximate == "tanh":
+        cubed = aten.mul.Tensor(aten.mul.Tensor(self, self), self)
+        inner = aten.mul.Scalar(aten.add.Tensor(self, cubed, alpha=_GELU_CUBIC), _GELU_SCALE)
+        return aten.mul.Scalar(aten.add.Scalar(aten.tanh.default(inner), 1), 0.5)
+    return aten.mul.Scalar(aten.add.Scalar(aten.erf.default(aten.mul.Scalar(self, math.sqrt(0.5))), 1), 0.5)
+
+
+def _gelu_backward(grad_output: Array, self: Array, *, approximate: str = "none") -> Array:
+    squared = aten.mul.Tensor(self, self)
+    if approximate == "tanh":
+        inner = aten.mul.Scalar(
+            aten.mul.Tensor(self, aten.add.Scalar(aten.mul.Scalar(squared, _GELU_CUBIC), 1)), _GELU_SCALE
+        )
+        bent = aten.tanh.default(inner)
+        rise = aten.mul.Scalar(aten.add.Scalar(aten.mul.Scalar(squared, 3 * _GELU_CUBIC), 1), 0.5 * _GELU_SCALE)
+        density = aten.mul.Tensor(aten.rsub.Scalar(aten.mul.Tensor(bent, bent), 1), rise)
+        gate = aten.mul.Scalar(aten.add.Scalar(bent, 1), 0.5)
+    else:
+        density = aten.mul.Scalar(aten.exp.default(aten.mul.Scalar(squared, -0.5)), 1.0 / math.sqrt(2.0 * math.pi))
+        gate = _gelu_gate(self, approximate)
+    return aten.mul.Tensor(grad_output, aten.add.Tensor(gate, aten.mul.Tensor(self, density)))
+
+
+def _leaky_relu(self: Array, negative_slope: Number = 0.01) -> Array:
+    return aten.where.self(aten.gt.Scalar(self, 0), self, aten.mul.Scalar(self, negative_slope))
+
+
+def _leaky_relu_backward(grad_output: Array, self: Array, negative_slope: Number, self_is_result: bool) -> Array:
+    return aten.where.self(aten.gt.Scalar(self, 0), grad_output, aten.mul.Scalar(grad_output, negative_slope))
+
+
+def _softplus(self: Array, beta: Number = 1, threshold: Number = 20) -> Array:
+    steep = aten.mul.Scalar(self, beta)
+    soft = aten.div.Scalar(aten.log1p.default(aten.exp.default(steep)), beta)
+    return aten.where.self(aten.gt.Scalar(steep, threshold), self, soft)
+
+
+def _softplus_backward(grad_output: Array, self: Array, beta: Number, threshold: Number) -> Array:
+    steep = aten.mul.Scalar(self, beta)
+    soft = aten.mul.Tensor(grad_output, aten.sigmoid.default(steep))
+    return aten.where.self(aten.gt.Scalar(steep, threshold), grad_output, soft)
+
+
+def _elu(self: Array, alpha: Number = 1, scale: Number = 1, input_scale: Number = 1) -> Array:
+    curved = aten.mul.Scalar(aten.expm1.default(aten.mul.Scalar(self, input_scale)), alpha * scale)
+    return aten.where.self(aten.gt.Scalar(self, 0), aten.mul.Scalar(self, scale), curved)
+
+
+def _elu_backward(
+    grad_output: Array, alpha: Number, scale: Number, input_scale: Number, is_result: bool, self_or_result: Array
+) -> Array:
+    if is_result:
+        slope = aten.mul.Scalar(aten.add.Scalar(self_or_result, alpha * scale), input_scale)
+    else:
+        grown = aten.exp.default(aten.mul.Scalar(self_or_result, input_scale))
+        slope = aten.mul.Scalar(grown, alpha * scale * input_scale)
+    curved = aten.mul.Tensor(grad_output, slope)
+    return aten.where.self(aten.gt.Scalar(self_or_result, 0), aten.mul.Scalar(grad_output, scale), curved)
+
+
+def _threshold(self: Array, threshold: Number, value: Number) -> Array:
+    return aten.where.self(aten.le.Scalar(self, threshold), aten.new_full.default(self, (), value), self)
+
+
+def _threshold_backward(grad_output: Array, self: Array, threshold: Number) -> Array:
+    zero = aten.new_zeros.default(grad_output, ())
+    return aten.where.self(aten.le.Scalar(self, threshold), zero, grad_output)
+
+
+def _sigmoid_backward(grad_output: Array, output: Array) -> Array:
+    return aten.mul.Tensor(grad_output, aten.mul.Tensor(output, aten.rsub.Scalar(output, 1)))
+
+
+def _tanh_backward(grad_output: Array, output: Array) -> Array:
+    return aten.mul.Tensor(grad_output, aten.rsub.Scalar(aten.mul.Tensor(output, output), 1))
+
+
+def _isclose(
+    self: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Array:
+    if dc.dtype(self) != dc.dtype(other):
+        raise DtypeError(
+            f"{dc.dtype(self).name} did not match {dc.dtype(other).name}", operator="aten::isclose", argument="other"
+        )
+    for name, bound in (("rtol", rtol), ("atol", atol)):
+        if not bound >= 0:
+            raise OperatorError(
+                f"{name} must be greater than or equal to zero, but got {bound:g}", operator="aten::isclose", argument=name
+            )
+    close = aten.eq.Tensor(self, other)
+    if not dc.dtype(self).is_differentiable:
+        if rtol == 0 and atol == 0:
+            return close
+        self, other = _floating(self), _floating(other)
+    elif equal_nan:
+        close = aten.logical_or.default(close, aten.logical_and.default(aten.isnan.default(self), aten.isnan.default(other)))
+    allowed = aten.add.Scalar(aten.mul.Scalar(aten.abs.default(other), rtol), atol)
+    error = aten.abs.default(aten.sub.Tensor(self, other))
+    near = aten.logical_and.default(aten.isfinite.default(error), aten.le.Tensor(error, allowed))
+    return aten.logical_or.default(close, near)
+
+
+def _allclose(
+    self: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    return bool(aten.item.default(aten.all.default(aten.isclose.default(self, other, rtol, atol, equal_nan))))
+
+
+def _equal(self: Array, other: Array) -> bool:
+    if dc.shape(self) != dc.shape(other):
+        return False
+    return bool(aten.item.default(aten.all.default(aten.eq.Tensor(self, other))))
+
+
+def _round_decimals(self: Array, *, decimals: int) -> Array:
+    if decimals == 0:
+        return aten.round.default(self)
+    factor = 10.0 ** abs(decimals)
+    if decimals > 0:
+        return aten.div.Scalar(aten.round.default(aten.mul.Scalar(self, factor)), factor)
+    return aten.mul.Scalar(aten.round.default(aten.div.Scalar(self, factor)), factor)
+
+
+def _tan(self: Array) -> Array:
+    return aten.div.Tensor(aten.sin.default(self), aten.cos.default(self))
+
+
+def _remainder(self: Array, other: Array) -> Array:
+    return aten.sub.Tensor(self, aten.mul.Tensor(aten.floor_divide.default(self, other), other))
+
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "square": lambda self: aten.pow.Tensor_Scalar(self, 2),
+    "isfinite": _isfinite,
+    "isclose": _isclose,
+    "where": _where_indices,
+    "silu_backward": _silu_backward,
+}
+
+_FLOATS: Final[dict[str, Callable[..., Array]]] = {
+    "expm1": lambda x: aten.sub.Scalar(aten.exp.default(x), 1),
+    "exp2": lambda x: aten.exp.default(aten.mul.Scalar(x, _LN2)),
+    "log2": lambda x: aten.div.Scalar(aten.log.default(x), _LN2),
+    "log10": lambda x: aten.div.Scalar(aten.log.default(x), _LN10),
+    "log1p": lambda x: aten.log.default(aten.add.Scalar(x, 1)),
+    "rsqrt": lambda x: aten.reciprocal.default(aten.sqrt.default(x)),
+    "reciprocal": lambda x: aten.div.Tensor(aten.ones_like.default(x), x),
+    "tan": _tan,
+    "sigmoid": lambda x: aten.reciprocal.default(aten.add.Scalar(aten.exp.default(aten.neg.default(x)), 1)),
+    "erfc": lambda x: aten.rsub.Scalar(aten.erf.default(x), 1),
+}
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _of_floats(kernel) for name, kernel in _FLOATS.items()} | {
+    "sign": _checked("sign", _sign),
+    "isnan": _isnan,
+    "isinf": _isinf,
+    "nan_to_num": _nan_to_num,
+    "masked_fill.Tensor": _masked_fill,
+    "clamp.Tensor": _checked("clamp.Tensor", _clamp_tensor),
+    "clamp_min.Tensor": lambda self, min: aten.maximum.default(self, min),  # noqa: A006
+    "clamp_max.Tensor": lambda self, max: aten.minimum.default(self, max),  # noqa: A006
+    "lerp.Tensor": _checked("lerp.Tensor", _lerp),
+    "lerp.Scalar": _checked("lerp.Scalar", _lerp),
+    "addcmul": _checked("addcmul", _addcmul),
+    "addcdiv": _checked("addcdiv", _addcdiv),
+    "div.Tensor_mode": _checked("div.Tensor_mode", _div_mode),
+    "logical_and": _logical("bitwise_and"),
+    "logical_or": _logical("bitwise_or"),
+    "logical_xor": _logical("bitwise_xor"),
+    "logical_not": lambda self: aten.eq.Scalar(self, 0),
+    "frac": lambda self: aten.sub.Tensor(self, aten.trunc.default(self)),
+    "round.decimals": _checked("round.decimals", _round_decimals),
+    "remainder.Tensor": _checked("remainder.Tensor", _remainder),
+    "relu": _checked("relu", _relu),
+    "silu": _checked("silu", _silu),
+    "gelu": _checked("gelu", _gelu),
+    "gelu_backward": _gelu_backward,
+    "leaky_relu": _checked("leaky_relu", _leaky_relu),
+    "leaky_relu_backward": _leaky_relu_backward,
+    "softplus": _checked("softplus", _softplus),
+    "softplus_backward": _softplus_backward,
+    "elu": _checked("elu", _elu),
+    "elu_backward": _elu_backward,
+    "threshold": _threshold,
+    "threshold_backward": _threshold_backward,
+    "sigmoid_backward": _sigmoid_backward,
+    "tanh_backward": _tanh_backward,
+    "allclose": _allclose,
+    "equal": _equal,
+}

@@ -1,3 +1,185 @@
-"""Composite kernels, being written."""
-IMPLICIT = {}
-EXPLICIT = {}
+"""Random factories and functions in terms of the in-place generators, so that a backend writes each distribution once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
+from dispatch_aten.errors import OperatorError
+from dispatch_aten.shapes import RULES
+
+from ._shared import Array, aten, meta_of, numel_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["EXPLICIT", "IMPLICIT"]
+
+
+def _sampled(name: str, draw: Callable[..., Array]) -> Callable[..., Array]:
+    """Make the kernel of ``name(size, *, generator=None, dtype, device)``."""
+
+    def kernel(
+        size: Sequence[int],
+        *,
+        generator: Any = None,
+        dtype: ScalarType | None = None,
+        device: Any = None,
+        **options: Any,
+    ) -> Array:
+        RULES[name](size, dtype=dtype)
+        fresh = aten.empty.memory_format(size, dtype=dtype or get_default_dtype(), device=device)
+        return draw(fresh, generator=generator)
+
+    return kernel
+
+
+def _sampled_like(name: str, draw: Callable[..., Array]) -> Callable[..., Array]:
+    def kernel(self: Array, *, generator: Any = None, **options: Any) -> Array:
+        RULES[name](meta_of(self), dtype=options.get("dtype"))
+        return draw(aten.empty_like.default(self, **options), generator=generator)
+
+    return kernel
+
+
+def _uniform(self: Array, *, generator: Any = None) -> Array:
+    return aten.uniform_.default(self, 0.0, 1.0, generator=generator)
+
+
+def _normal(self: Array, *, generator: Any = None) -> Array:
+    return aten.normal_.default(self, 0.0, 1.0, generator=generator)
+
+
+def _randint(
+    high: int,
+    size: Sequence[int],
+    *,
+    generator: Any = None,
+    dtype: ScalarType | None = int64,
+    device: Any = None,
+    **options: Any,
+) -> Array:
+    return _randint_low(0, high, size, generator=generator, dtype=dtype, device=device)
+
+
+def _randint_low(
+    low: int,
+    high: int,
+    size: Sequence[int],
+    *,
+    generator: Any = None,
+    dtype: ScalarType | None = int64,
+    device: Any = None,
+    **options: Any,
+) -> Array:
+    RULES["randint.low"](low, high, size, dtype=dtype)
+    fresh = aten.empty.memory_format(size, dtype=int64 if dtype is None else dtype, device=device)
+    return getattr(aten.random_, "from")(fresh, low, high, generator=generator)
+
+
+def _randint_like(self: Array, high: int, *, generator: Any = None, **options: Any) -> Array:
+    return _randint_like_low(self, 0, high, generator=generator, **options)
+
+
+def _randint_like_low(self: Array, low: int, high: int, *, generator: Any = None, **options: Any) -> Array:
+    fresh = aten.empty_like.default(self, **options)
+    return getattr(aten.random_, "from")(fresh, low, high, generator=generator)
+
+
+def _randperm(
+    n: int, *, generator: Any = None, dtype: ScalarType | None = int64, device: Any = None, **options: Any
+) -> Array:
+    RULES["randperm"](n, dtype=dtype)
+    keys = aten.empty.memory_format((n,), dtype=ScalarType.Double, device=device)
+    order = aten.argsort.default(aten.uniform_.default(keys, 0.0, 1.0, generator=generator), 0, False)
+    return order if dtype in (None, int64) else aten._to_copy.default(order, dtype=dtype)
+
+
+def _random_to(self: Array, to: int, *, generator: Any = None) -> Array:
+    return getattr(aten.random_, "from")(self, 0, to, generator=generator)
+
+
+def _bernoulli(self: Array, *, generator: Any = None) -> Array:
+    RULES["bernoulli"](meta_of(self))
+    return aten.bernoulli_.Tensor(aten.empty_like.default(self), self, generator=generator)
+
+
+def _bernoulli_p(self: Array, p: float, *, generator: Any = None) -> Array:
+    fresh = aten.empty_like.default(self, memory_format=0)
+    return aten.bernoulli_.float(fresh, p, generator=generator)
+
+
+def _bernoulli_float_inplace(self: Array, p: float = 0.5, *, generator: Any = None) -> Array:
+    RULES["bernoulli_.float"](meta_of(self), p)
+    draws = aten.empty_like.default(self, dtype=get_default_dtype())
+    hit = aten.lt.Scalar(aten.uniform_.default(draws, 0.0, 1.0, generator=generator), p)
+    return aten.copy_.default(self, hit)
+
+
+def _bernoulli_tensor_inplace(self: Array, p: Array, *, generator: Any = None) -> Array:
+    RULES["bernoulli_.Tensor"](meta_of(self), meta_of(p))
+    draws = aten.empty_like.default(self, dtype=dc.dtype(p))
+    hit = aten.lt.Tensor(aten.uniform_.default(draws, 0.0, 1.0, generator=generator), p)
+    return aten.copy_.default(self, hit)
+
+
+def _dropout(input: Array, p: float, train: bool) -> Array:  # noqa: A002
+    if not 0 <= p <= 1:
+        raise OperatorError(
+            f"dropout probability has to be between 0 and 1, but got {p:g}", operator="aten::dropout", argument="p"
+        )
+    if p == 0 or not train or not numel_of(input):
+        return input
+    return aten.native_dropout.default(input, p, train)[0]
+
+
+def _dropout_inplace(self: Array, p: float, train: bool) -> Array:
+    if not train or p == 0:
+        return self
+    return aten.copy_.default(self, aten.dropout.default(self, p, train))
+
+
+def _native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, Array]:  # noqa: A002
+    if not numel_of(input):
+        return input, aten.empty_like.default(input)
+    if train is False:
+        return aten.clone.default(input), aten.ones_like.default(input, dtype=bool_)
+    kept = aten.bernoulli_.float(aten.empty_like.default(input, dtype=bool_), 1 - p)
+    scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
+    return aten.mul.Scalar(aten.mul.Tensor(input, kept), scale), kept
+
+
+def _native_dropout_backward(grad_output: Array, mask: Array, scale: float) -> Array:
+    return aten.mul.Scalar(aten.mul.Tensor(grad_output, mask), scale)
+
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = {"dropout": _dropout, "dropout_": _dropout_inplace}
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "rand": _sampled("rand", _uniform),
+    "rand.generator": _sampled("rand", _uniform),
+    "randn": _sampled("randn", _normal),
+    "randn.generator": _sampled("randn", _normal),
+    "rand_like": _sampled_like("rand_like", _uniform),
+    "rand_like.generator": _sampled_like("rand_like", _uniform),
+    "randn_like": _sampled_like("randn_like", _normal),
+    "randn_like.generator": _sampled_like("randn_like", _normal),
+    "randint": _randint,
+    "randint.generator": _randint,
+    "randint.low": _randint_low,
+    "randint.low_generator": _randint_low,
+    "randint_like": _randint_like,
+    "randint_like.generator": _randint_like,
+    "randint_like.low_dtype": _randint_like_low,
+    "randint_like.low_generator_dtype": _randint_like_low,
+    "randperm": _randperm,
+    "randperm.generator": _randperm,
+    "random_.to": _random_to,
+    "bernoulli": _bernoulli,
+    "bernoulli.p": _bernoulli_p,
+    "bernoulli_.float": _bernoulli_float_inplace,
+    "bernoulli_.Tensor": _bernoulli_tensor_inplace,
+    "native_dropout": _native_dropout,
+    "native_dropout_backward": _native_dropout_backward,
+}

@@ -1,3 +1,251 @@
-"""Composite kernels, being written."""
-IMPLICIT = {}
-EXPLICIT = {}
+"""Reductions in terms of a few of them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType, bool_, int64, uint8
+from dispatch_aten.promotion import Promotion, computation_type
+from dispatch_aten.shapes import RULES
+from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
+
+from ._shared import Array, aten, converted, meta_of, ndim, numel_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dispatch_aten.shapes.meta import TensorMeta
+
+__all__ = ["EXPLICIT", "IMPLICIT"]
+
+
+def _all_dims(self: Array) -> tuple[int, ...]:
+    return tuple(range(ndim(self)))
+
+
+def _sum(self: Array, *, dtype: ScalarType | None = None) -> Array:
+    return aten.sum.dim_IntList(self, None, False, dtype=dtype)
+
+
+def _mean(self: Array, *, dtype: ScalarType | None = None) -> Array:
+    return aten.mean.dim(self, None, False, dtype=dtype)
+
+
+def _mean_dim(
+    self: Array, dim: int | Sequence[int] | None, keepdim: bool = False, *, dtype: ScalarType | None = None
+) -> Array:
+    meta: TensorMeta = RULES["mean.dim"](meta_of(self), dim, keepdim, dtype=dtype)
+    total = aten.sum.dim_IntList(self, dim, keepdim, dtype=meta.dtype)
+    return aten.div.Scalar(total, _count(self, dim))
+
+
+def _count(self: Array, dim: int | Sequence[int] | None) -> int:
+    shape = dc.shape(self)
+    return math.prod(shape[each] for each in wrap_dims(dim, len(shape)) if shape)
+
+
+def _prod(self: Array, *, dtype: ScalarType | None = None) -> Array:
+    return aten.prod.dim_int(aten.reshape.default(self, (-1,) if numel_of(self) else (0,)), 0, False, dtype=dtype)
+
+
+def _extremum(name: str) -> Callable[..., Array]:
+    def kernel(self: Array) -> Array:
+        RULES[name](meta_of(self))
+        return getattr(aten, f"a{name}").default(self, (), False)
+
+    return kernel
+
+
+def _extremum_with_indices(name: str) -> Callable[..., tuple[Array, Array]]:
+    def kernel(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
+        RULES[f"{name}.dim"](meta_of(self), dim, keepdim)
+        found = converted(self, uint8) if dc.dtype(self) == bool_ else self
+        indices = getattr(aten, f"arg{name}").default(found, dim, True)
+        values = aten.gather.default(self, dim, indices) if ndim(self) else aten.clone.default(self)
+        if keepdim or not ndim(self):
+            return values, indices if ndim(self) else aten.reshape.default(indices, ())
+        return aten.squeeze.dim(values, dim), aten.squeeze.dim(indices, dim)
+
+    return kernel
+
+
+def _any_like(name: str) -> dict[str, Callable[..., Array]]:
+    """Make the kernels of ``any`` and ``all`` from sums of truth values."""
+
+    def reduced(self: Array, dims: Sequence[int], keepdim: bool) -> Array:
+        truth = aten.ne.Scalar(self, 0)
+        if name == "all":
+            truth = aten.logical_not.default(truth)
+        if dims or not ndim(self):
+            truth = aten.gt.Scalar(aten.sum.dim_IntList(truth, list(dims), keepdim), 0)
+        if name == "all":
+            truth = aten.logical_not.default(truth)
+        return converted(truth, uint8) if dc.dtype(self) == uint8 else truth
+
+    def all_dims(self: Array) -> Array:
+        return reduced(self, _all_dims(self), False)
+
+    def one_dim(self: Array, dim: int, keepdim: bool = False) -> Array:
+        return reduced(self, (wrap_dim(dim, ndim(self)),), keepdim)
+
+    def some_dims(self: Array, dim: Sequence[int] | None = None, keepdim: bool = False) -> Array:
+        return reduced(self, wrap_dims(dim, ndim(self), all_if_empty=False), keepdim)
+
+    return {name: all_dims, f"{name}.dim": one_dim, f"{name}.dims": some_dims}
+
+
+def _variance(
+    self: Array, dim: int | Sequence[int] | None, correction: float | None, keepdim: bool
+) -> tuple[Array, Array]:
+    """Give variance and mean; two passes, as torch's kernels do it to the same precision."""
+    RULES["var.correction"](meta_of(self), dim, correction=correction, keepdim=keepdim)
+    mean = aten.mean.dim(self, dim, True)
+    away = aten.sub.Tensor(self, mean)
+    free = _count(self, dim) - (1 if correction is None else correction)
+    squares = aten.sum.dim_IntList(aten.mul.Tensor(away, away), dim, keepdim)
+    if not keepdim:
+        mean = aten.reshape.default(mean, dc.shape(squares))
+    return _divided(squares, max(free, 0)), mean
+
+
+def _divided(self: Array, count: float) -> Array:
+    return aten.div.Tensor(self, aten.new_full.default(self, (), count))
+
+
+def _var_correction(
+    self: Array, dim: int | Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False
+) -> Array:
+    return _variance(self, dim, correction, keepdim)[0]
+
+
+def _std_correction(
+    self: Array, dim: int | Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False
+) -> Array:
+    return aten.sqrt.default(aten.var.correction(self, dim, correction=correction, keepdim=keepdim))
+
+
+def _var_mean_correction(
+    self: Array, dim: int | Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False
+) -> tuple[Array, Array]:
+    return _variance(self, dim, correction, keepdim)
+
+
+def _older(name: str) -> dict[str, Callable[..., Any]]:
+    """Make the overloads that say ``unbiased`` where the newer one says ``correction``."""
+
+    def everything(self: Array, unbiased: bool = True) -> Any:
+        return getattr(aten, name).correction(self, None, correction=int(unbiased), keepdim=False)
+
+    def some(self: Array, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False) -> Any:
+        return getattr(aten, name).correction(self, dim, correction=int(unbiased), keepdim=keepdim)
+
+    return {name: everything, f"{name}.dim": some}
+
+
+def _vector_norm(
+    self: Array,
+    ord: float = 2,  # noqa: A002  # torch's name
+    dim: int | Sequence[int] | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: ScalarType | None = None,
+) -> Array:
+    RULES["linalg_vector_norm"](meta_of(self), ord, dim, keepdim, dtype=dtype)
+    size = aten.abs.default(self if dtype is None else converted(self, dtype))
+    dims = list(wrap_dims(dim, ndim(self)))
+    if ord == math.inf:
+        return aten.amax.default(size, dims, keepdim) if dims else size
+    if ord == -math.inf:
+        return aten.amin.default(size, dims, keepdim) if dims else size
+    if ord == 0:
+        return aten.sum.dim_IntList(aten.ne.Scalar(size, 0), dims, keepdim, dtype=dc.dtype(size))
+    if ord == 1:
+        return aten.sum.dim_IntList(size, dims, keepdim)
+    if ord == 2:
+        return aten.sqrt.default(aten.sum.dim_IntList(aten.mul.Tensor(size, size), dims, keepdim))
+    powers = aten.sum.dim_IntList(aten.pow.Tensor_Scalar(size, ord), dims, keepdim)
+    return aten.pow.Tensor_Scalar(powers, 1.0 / ord)
+
+
+def _norm(
+    self: Array,
+    p: float | None = 2,
+    dim: int | Sequence[int] = (),
+    keepdim: bool = False,
+    *,
+    dtype: ScalarType | None = None,
+) -> Array:
+    RULES["norm.ScalarOpt_dim"](meta_of(self if dtype is None else converted(self, dtype)), p, dim, keepdim)
+    return aten.linalg_vector_norm.default(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
+
+
+def _norm_dtype(self: Array, p: float | None, *, dtype: ScalarType) -> Array:
+    return _norm(self, p, (), False, dtype=dtype)
+
+
+def _logsumexp(self: Array, dim: int | Sequence[int], keepdim: bool = False) -> Array:
+    self = converted(self, computation_type(Promotion.INT_TO_FLOAT, dc.dtype(self)))
+    if not numel_of(self):
+        return aten.log.default(aten.sum.dim_IntList(aten.exp.default(self), dim, keepdim))
+    dims = list(wrap_dims(dim, ndim(self)))
+    most = aten.amax.default(self, dims, True)
+    # An infinite maximum would give inf - inf.
+    most = aten.where.self(aten.isinf.default(most), aten.new_zeros.default(most, ()), most)
+    total = aten.sum.dim_IntList(aten.exp.default(aten.sub.Tensor(self, most)), dims, keepdim)
+    return aten.add.Tensor(aten.log.default(total), aten.reshape.default(most, dc.shape(total)))
+
+
+def _count_nonzero(self: Array, dim: int | Sequence[int] | None = None) -> Array:
+    return aten.sum.dim_IntList(aten.ne.Scalar(self, 0), dim, False, dtype=int64)
+
+
+def _aminmax(self: Array, *, dim: int | None = None, keepdim: bool = False) -> tuple[Array, Array]:
+    RULES["aminmax"](meta_of(self), dim=dim, keepdim=keepdim)
+    dims = [] if dim is None else [dim]
+    return aten.amin.default(self, dims, keepdim), aten.amax.default(self, dims, keepdim)
+
+
+def _sum_to_size(self: Array, size: Sequence[int]) -> Array:
+    shape, wanted = dc.shape(self), tuple(size)
+    RULES["sum_to_size"](meta_of(self), wanted)
+    if shape == wanted:
+        return self
+    extra = len(shape) - len(wanted)
+    dims = [dim for dim, have in enumerate(shape) if dim < extra or (wanted[dim - extra] == 1 and have != 1)]
+    total = aten.sum.dim_IntList(self, dims, True) if dims else self
+    return aten.view.default(total, wanted)
+
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    **_older("var"),
+    **_older("std"),
+    **_older("var_mean"),
+    "sum_to_size": _sum_to_size,
+}
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    **_any_like("any"),
+    **_any_like("all"),
+    "sum": _sum,
+    "mean": _mean,
+    "mean.dim": _mean_dim,
+    "prod": _prod,
+    "max": _extremum("max"),
+    "min": _extremum("min"),
+    "max.dim": _extremum_with_indices("max"),
+    "min.dim": _extremum_with_indices("min"),
+    "var.correction": _var_correction,
+    "std.correction": _std_correction,
+    "var_mean.correction": _var_mean_correction,
+    "linalg_vector_norm": _vector_norm,
+    "norm.Scalar": _norm,
+    "norm.ScalarOpt_dim": _norm,
+    "norm.ScalarOpt_dtype": _norm_dtype,
+    "norm.ScalarOpt_dim_dtype": _norm,
+    "logsumexp": _logsumexp,
+    "count_nonzero": _count_nonzero,
+    "count_nonzero.dim_IntList": _count_nonzero,
+    "aminmax": _aminmax,
+}
