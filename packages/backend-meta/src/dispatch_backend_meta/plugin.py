@@ -1,0 +1,38 @@
+"""The plugin: what the meta backend is, and the registration of its kernels."""
+
+from __future__ import annotations
+
+import dispatch_core as dc
+
+from .arrays import MetaArray
+from .kernels import KERNELS, PRIMS
+
+__all__ = ["dispatch_backend_info", "dispatch_is_available", "dispatch_register"]
+
+
+@dc.hookimpl
+def dispatch_backend_info() -> dc.BackendInfo:
+    """Describe the backend: device ``meta``, key Meta, arrays without data."""
+    array = dc.ArrayType(
+        MetaArray,
+        shape=lambda array: array.shape,
+        strides=lambda array: array.strides,
+        storage_offset=lambda array: array.storage_offset,
+        dtype=lambda array: array.dtype,
+    )
+    return dc.BackendInfo("meta", "Meta", (array,))
+
+
+@dc.hookimpl
+def dispatch_register(registry: dc.Registry) -> None:
+    """Register every kernel under the key Meta."""
+    for namespace, kernels in (("aten", KERNELS), ("prims", PRIMS)):
+        library = dc.Library(namespace, "IMPL", "Meta", registry=registry)
+        for name, kernel in kernels.items():
+            library.impl(name, kernel)
+
+
+@dc.hookimpl
+def dispatch_is_available() -> bool:
+    """Say yes: nothing is needed for arrays without data."""
+    return True
