@@ -157,7 +157,11 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
         if winner is None:
             winner = key, slot
     if winner is None:
-        return Resolution(entry, mask, None, entry.slot(None), effective, explicit=not arguments)
+        slot = entry.slot(None)
+        if slot.registration is not None and slot.registration.is_fallthrough:
+            # An alias that is passed over reaches the empty keyset too, below which there is nothing.
+            slot = MISSING
+        return Resolution(entry, mask, None, slot, effective, explicit=not arguments)
     return Resolution(entry, mask, *winner, effective, explicit=not arguments)
 
 
