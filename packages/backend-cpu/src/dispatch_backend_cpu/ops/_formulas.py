@@ -35,7 +35,6 @@ __all__ = [
     "sigmoid",
     "sign",
     "silu",
-    "silu_backward",
     "softplus",
     "softplus_backward",
     "sub",
@@ -182,11 +181,6 @@ def sigmoid(a: Array) -> Any:
 
 def silu(a: Array) -> Any:
     return a * sigmoid(a)
-
-
-def silu_backward(grad: Array, a: Array) -> Any:
-    s = sigmoid(a)
-    return grad * s * (1 + a * (1 - s))
 
 
 def gelu(a: Array, *, approximate: str = "none") -> Any:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
-from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
+from dispatch_aten.errors import DimensionError, DtypeError, OperatorError
 from dispatch_aten.shapes import TensorMeta
 from dispatch_aten.shapes.dims import wrap_dim
 
@@ -30,7 +30,7 @@ def _expanded(self: Array, indices: Indices) -> tuple[list[Any], list[Array | No
     """Turn torch's list of indices into NumPy's tuple, masks into the integers of their true elements.
 
     Gives the tuple's items, and the same with None for full slices. Raises ``DimensionError`` for too many indices, masks
-    that do not fit and indices out of range, ``DtypeError`` for indices that are no integers.
+    that do not fit and indices that are neither integers nor masks. Whether they are in range is left to check.
     """
     places: list[Array | None] = []
     for number, index in enumerate(indices):
@@ -51,10 +51,6 @@ def _expanded(self: Array, indices: Indices) -> tuple[list[Any], list[Array | No
         raise DimensionError(
             f"too many indices for tensor of dimension {self.ndim} (got {taken})", argument="indices"
         )
-    _check_broadcast([place for place in places if place is not None])
-    for dim, place in enumerate(places):
-        if place is not None:
-            _check_range(place, dim, self.shape[dim])
     items: list[Any] = [slice(None) if place is None else place for place in places]
     return items, places
 
@@ -69,18 +65,11 @@ def _check_mask(self: Array, mask: Array, dim: int, number: int) -> None:
             )
 
 
-def _check_broadcast(places: list[Array]) -> None:
-    try:
-        np.broadcast_shapes(*[place.shape for place in places])
-    except ValueError:
-        shapes = ", ".join(str(list(place.shape)) for place in places)
-        raise DimensionError(
-            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}", argument="indices"
-        ) from None
-
-
-def _check_range(index: Array, dim: int, size: int) -> None:
-    if index.size:
+def _check_range(self: Array, places: list[Array | None]) -> None:
+    for dim, index in enumerate(places):
+        if index is None or not index.size:
+            continue
+        size = self.shape[dim]
         low, high = index.min(), index.max()
         if low < -size or high >= size:
             wrong = int(high if high >= size else low)
@@ -92,31 +81,27 @@ def _index(self: Array, indices: Indices) -> Array:
     items, places = _expanded(self, indices)
     if not items:
         return self.copy()
-    result = self[tuple(items)]
-    return conform(result, expect("index.Tensor", self, places))
+    expected = expect("index.Tensor", self, places)
+    _check_range(self, places)
+    return conform(self[tuple(items)], expected)
+
+
+def _is_one_mask(indices: Indices) -> bool:
+    given = [index for index in indices if index is not None]
+    return len(given) == 1 and given[0].dtype.char in "?B"
 
 
 @KERNELS("index_put_")
 @quiet
 def _index_put_inplace(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
-    items, _ = _expanded(self, indices)
-    if values.dtype != self.dtype:
-        raise DtypeError(
-            "Index put requires the source and destination dtypes match, "
-            f"got {describe(self).dtype.name} for the destination and {describe(values).dtype.name} for the source.",
-            argument="values",
-        )
+    items, places = _expanded(self, indices)
+    if not accumulate and values.size == 1 and _is_one_mask(indices):
+        values = cast(values, self.dtype)  # Torch calls masked_fill_ here, which converts its value.
+    expect("index_put_", self, places, values, accumulate)
     check_writable(self, expanded=True)
-    place = tuple(items) or (...,)
-    target = self[place].shape
-    try:
-        source = np.broadcast_to(values, target)
-    except ValueError:
-        raise ShapeError(
-            f"shape mismatch: value tensor of shape {list(values.shape)} cannot be broadcast to indexing result of shape "
-            f"{list(target)}",
-            argument="values",
-        ) from None
+    _check_range(self, places)
+    place = tuple(items)
+    source = np.broadcast_to(values, expect("index.Tensor", self, places).shape)
     if accumulate:
         np.add.at(self, place, source)
     else:
@@ -234,6 +219,8 @@ def _index_select(self: Array, dim: int, index: Array) -> Array:
     a = np.atleast_1d(self)
     axis = wrap_dim(dim, a.ndim)
     places = np.atleast_1d(index)
+    if not a.shape[axis]:
+        raise OperatorError("index_select(): self indexing axis dim should be positive", argument="self")
     if places.size and (int(places.min()) < 0 or int(places.max()) >= a.shape[axis]):
         raise DimensionError("index out of range in self", operator="aten::index_select", argument="index")
     return conform(np.take(a, places, axis), expected)

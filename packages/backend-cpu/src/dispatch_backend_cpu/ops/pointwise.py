@@ -51,7 +51,6 @@ _UNARY: Final[dict[str, tuple[Callable[..., Any], str]]] = {
     "asinh": (np.arcsinh, "fc"),
     "acosh": (np.arccosh, "fc"),
     "atanh": (np.arctanh, "fc"),
-    "square": (np.square, "ifc"),
     "floor": (np.floor, "f"),
     "ceil": (np.ceil, "f"),
     "trunc": (np.trunc, "f"),
@@ -59,7 +58,6 @@ _UNARY: Final[dict[str, tuple[Callable[..., Any], str]]] = {
     "bitwise_not": (np.invert, "bi"),
     "isnan": (np.isnan, "fc"),
     "isinf": (np.isinf, "fc"),
-    "isfinite": (np.isfinite, "fc"),
     "logical_not": (np.logical_not, "bifc"),
 }
 
@@ -156,7 +154,6 @@ _FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
     "addcdiv": (3, lambda a, b, c, value=1: a + f.number(value, a) * b / c, True),
     "sigmoid_backward": (2, lambda grad, y: grad * (1 - y) * y, True),
     "tanh_backward": (2, lambda grad, y: grad * (1 - y * y), True),
-    "silu_backward": (2, f.silu_backward, True),
     "gelu_backward": (2, f.gelu_backward, True),
     "leaky_relu_backward": (2, f.leaky_relu_backward, True),
     "softplus_backward": (2, f.softplus_backward, True),
@@ -184,7 +181,6 @@ def _install() -> None:
         KERNELS[name] = with_number(ufunc, general, frozenset(map(np.dtype, chars))) if chars else general
     for name, (arity, formula, opmath) in _FORMULAS.items():
         KERNELS[name] = elementwise(name, formula, arity, opmath=opmath)
-    del KERNELS["square_"]
 
 
 _install()

@@ -113,38 +113,18 @@ def _moments(a: Array, axes: tuple[int, ...], correction: float, keepdim: bool) 
     return var, mean if keepdim else mean.reshape(np.shape(var))
 
 
-def _correction(unbiased: bool | None, correction: float | None) -> float:
-    if correction is not None:
-        return correction
-    return 1.0 if unbiased is None or unbiased else 0.0
-
-
-def _var(meta: Any, a: Array, unbiased: bool = True) -> tuple[Any, Any]:
-    return _moments(a, _axes(a, None), _correction(unbiased, None), False)
-
-
-def _var_dim(meta: Any, a: Array, dim: Dims, unbiased: bool = True, keepdim: bool = False) -> tuple[Any, Any]:
-    return _moments(a, _axes(a, dim), _correction(unbiased, None), keepdim)
-
-
-def _var_correction(
+def _var_mean(
     meta: Any, a: Array, dim: Dims = None, *, correction: float | None = None, keepdim: bool = False
 ) -> tuple[Any, Any]:
-    return _moments(a, _axes(a, dim), _correction(None, correction), keepdim)
+    return _moments(a, _axes(a, dim), 1.0 if correction is None else correction, keepdim)
 
 
-def _install_moments() -> None:
-    for overload, compute in (("", _var), (".dim", _var_dim), (".correction", _var_correction)):
+def _var(meta: Any, *args: Any, **kwargs: Any) -> Any:
+    return _var_mean(meta, *args, **kwargs)[0]
 
-        def var(meta: Any, *args: Any, compute: Any = compute, **kwargs: Any) -> Any:
-            return compute(meta, *args, **kwargs)[0]
 
-        def std(meta: Any, *args: Any, compute: Any = compute, **kwargs: Any) -> Any:
-            return np.sqrt(compute(meta, *args, **kwargs)[0])
-
-        KERNELS[f"var{overload}"] = ruled(f"var{overload}", var)
-        KERNELS[f"std{overload}"] = ruled(f"std{overload}", std)
-        KERNELS[f"var_mean{overload}"] = ruled(f"var_mean{overload}", compute)
+def _std(meta: Any, *args: Any, **kwargs: Any) -> Any:
+    return np.sqrt(_var(meta, *args, **kwargs))
 
 
 def _vector_norm(
@@ -232,6 +212,9 @@ _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
     "all": _truth(np.logical_and.reduce),
     "all.dim": _truth(np.logical_and.reduce),
     "all.dims": _truth(np.logical_and.reduce),
+    "var.correction": _var,
+    "std.correction": _std,
+    "var_mean.correction": _var_mean,
     "linalg_vector_norm": _vector_norm,
     "norm.Scalar": _norm,
     "norm.ScalarOpt_dim": _norm,
@@ -250,7 +233,6 @@ KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()
 # ``any`` and ``all`` without dims reduce everything; with an empty list they reduce nothing.
 for _name, _fold in (("any", np.logical_or.reduce), ("all", np.logical_and.reduce)):
     KERNELS[_name] = ruled(_name, lambda meta, a, fold=_fold: fold(a.astype(np.bool_), None))
-_install_moments()
 
 
 def _scan_inplace(name: str) -> Kernel:

@@ -32,10 +32,6 @@ def _sort(meta: Any, self: Array, dim: int = -1, descending: bool = False, *, st
     return np.take_along_axis(self, order, axis), order
 
 
-def _argsort(meta: Any, self: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
-    return _sort(meta, self, dim, descending)[1]
-
-
 def _topk(meta: Any, self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
@@ -47,8 +43,6 @@ def _topk(meta: Any, self: Array, k: int, dim: int = -1, largest: bool = True, s
 _COMPUTE: Final = {
     "sort": _sort,
     "sort.stable": _sort,
-    "argsort": _argsort,
-    "argsort.stable": _argsort,
     "topk": _topk,
 }
 KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})
