@@ -1,10 +1,10 @@
 """The cpu backend's kernels against torch: values, dtypes, shapes, strides and classes of errors, on generated inputs.
 
-A case is an operator with arguments. Arrays come in all layouts that views can have; torch gets the same storage, viewed alike.
+A case is an operator with arguments. Arrays come in all layouts that views can have; torch gets the same storage, viewed
+alike.
 """
 
 import zlib
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -136,8 +136,10 @@ def compare(name, args, kwargs=None, *, kernel=None, strides=True, view=False, t
         try:
             found = kernel(*args, **kwargs)
         except Exception as ours:  # noqa: BLE001
-            good = isinstance(ours, type(error)) or (isinstance(ours, RuntimeError) and isinstance(error, RuntimeError))
-            assert good, (where, repr(ours), repr(error))
+            if not isinstance(ours, type(error)) and not (
+                isinstance(ours, RuntimeError) and type(error) is NotImplementedError
+            ):
+                pytest.fail(f"{where}: torch raises {error!r}, the kernel {ours!r}")
         else:
             pytest.fail(f"{where}: torch raises {error!r}, the kernel gave {found!r}")
         if inplace:
@@ -326,7 +328,9 @@ def some_dims(rng, ndim, *, none=True):
 
 
 def some_dim(rng, ndim):
-    return int(rng.integers(-ndim - 1, ndim + 1)) if rng.random() < 0.1 else int(rng.integers(-max(ndim, 1), max(ndim, 1)))
+    return (
+        int(rng.integers(-ndim - 1, ndim + 1)) if rng.random() < 0.1 else int(rng.integers(-max(ndim, 1), max(ndim, 1)))
+    )
 
 
 def flag(rng):
@@ -419,7 +423,9 @@ def test_products():
         compare("dot", [matrix(rng, (k,), dtype), matrix(rng, (wrong,), other)])
         options = {"beta": pick(rng, [0, 1, 2]), "alpha": pick(rng, [1, 2, 3])}
         bias = pick(rng, [(n, m), (m,), (1, m), (n, 1), ()])
-        compare("addmm", [matrix(rng, bias, dtype), matrix(rng, (n, k), dtype), matrix(rng, (wrong, m), other)], options)
+        compare(
+            "addmm", [matrix(rng, bias, dtype), matrix(rng, (n, k), dtype), matrix(rng, (wrong, m), other)], options
+        )
         operands = [matrix(rng, (b, n, m), dtype), matrix(rng, (b, n, k), dtype), matrix(rng, (b, wrong, m), other)]
         compare("baddbmm", operands, options)
 
@@ -427,7 +433,7 @@ def test_products():
 def test_softmax_family():
     rng = seeded("softmax")
     for _ in range(200):
-        a = tame(rng, FLOATS + ("int32",))
+        a = tame(rng, (*FLOATS, "int32"))
         dim = some_dim(rng, a.ndim)
         compare("_softmax", [a, dim, False])
         compare("_log_softmax", [a, dim, False])
@@ -457,7 +463,10 @@ def test_losses():
             compare("nll_loss_backward", [grad, *args, total])
         a, b = arrays(rng, 2, FLOATS, same=1, special=False)
         compare("mse_loss", [a, b, reduction])
-        compare("mse_loss_backward", [array(rng, a.shape if reduction == 0 else (), a.dtype, special=False), a, a, reduction])
+        compare(
+            "mse_loss_backward",
+            [array(rng, a.shape if reduction == 0 else (), a.dtype, special=False), a, a, reduction],
+        )
 
 
 VIEWS = {
@@ -501,7 +510,7 @@ def test_views(name):
         compare(name, [a, *args], kwargs, view=True)
         try:
             found = KERNELS[name](a, *args, **kwargs)
-        except Exception:  # noqa: BLE001, S112  # compared above
+        except Exception:  # noqa: BLE001  # compared above
             continue
         for each in found if isinstance(found, list) else [found]:
             assert storage(each) is storage(a) or not each.size, name
@@ -548,7 +557,9 @@ FACTORIES = {
 def test_factories(name):
     rng = seeded(name)
     for _ in range(80):
-        dtype = maybe_dtype(rng, (ScalarType.Float, ScalarType.Double, ScalarType.Long, ScalarType.Byte, ScalarType.Half))
+        dtype = maybe_dtype(
+            rng, (ScalarType.Float, ScalarType.Double, ScalarType.Long, ScalarType.Byte, ScalarType.Half)
+        )
         args = FACTORIES[name](rng)
         if name.startswith("empty"):
             expect_layout(name, args, {"dtype": dtype})
@@ -628,7 +639,9 @@ def test_index_put():
             shape = overload("index.Tensor")(to_torch(a), to_torch(indices)).shape
         except (RuntimeError, IndexError):
             shape = (2,)
-        values = array(rng, broadcastable(rng, tuple(shape)), a.dtype if rng.random() < 0.95 else "int32", special=False)
+        values = array(
+            rng, broadcastable(rng, tuple(shape)), a.dtype if rng.random() < 0.95 else "int32", special=False
+        )
         accumulate = flag(rng)
         unique = accumulate or values.ndim == 0
         compare("index_put_", [a, indices, values if unique else values.reshape(-1)[:1], accumulate])
@@ -668,7 +681,11 @@ def test_index_select_and_kin():
         if a.ndim and index.ndim == 1 and -a.ndim <= dim < a.ndim:
             shape = list(a.shape)
             shape[dim] = index.size
-            compare("index_add_", [a, dim, index, array(rng, tuple(shape), a.dtype, special=False)], {"alpha": pick(rng, [1, 2])})
+            compare(
+                "index_add_",
+                [a, dim, index, array(rng, tuple(shape), a.dtype, special=False)],
+                {"alpha": pick(rng, [1, 2])},
+            )
 
 
 def test_embedding():
@@ -713,7 +730,10 @@ def test_lists():
         same = [array(rng, shape, pick(rng, ALL), pick(rng, LAYOUTS), special=False) for _ in range(3)]
         compare("stack", [same, int(rng.integers(-len(shape) - 1, len(shape) + 1))])
         a = tame(rng)
-        compare("repeat", [a, [int(times) for times in rng.integers(0, 3, a.ndim + int(rng.integers(-1, 2)) if a.ndim else 1)]])
+        compare(
+            "repeat",
+            [a, [int(times) for times in rng.integers(0, 3, a.ndim + int(rng.integers(-1, 2)) if a.ndim else 1)]],
+        )
         compare("flip", [a, some_dims(rng, a.ndim, none=False)])
         dims = [int(dim) for dim in rng.permutation(a.ndim)[: int(rng.integers(0, 3))]]
         compare("roll", [a, [int(step) for step in rng.integers(-3, 4, max(len(dims), 1))], dims])

@@ -1,4 +1,4 @@
-"""The meta backend's kernels against torch: shapes, strides, offsets and dtypes, on the inputs of the cpu backend's tests."""
+"""The meta backend's kernels against torch: shapes, strides, offsets and dtypes, on the cpu backend's inputs."""
 
 import importlib.util
 from pathlib import Path

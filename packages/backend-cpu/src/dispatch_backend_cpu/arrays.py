@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
+
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DtypeError, OperatorError
 from dispatch_aten.shapes.layout import iterator_strides

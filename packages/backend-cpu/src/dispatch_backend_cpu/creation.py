@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+
 from dispatch_aten.shapes import TensorMeta
 
 from ._table import Kernel, KernelTable
@@ -138,5 +139,3 @@ def _zero_inplace(self: Array) -> Array:
     check_writable(self, expanded=True)
     self.fill(0)
     return self
-
-

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-import dispatch_core as dc
 import numpy as np
+
+import dispatch_core as dc
 
 from . import creation, random
 from ._table import Kernel, KernelTable

@@ -4,9 +4,9 @@ Torch divides by zero and overflows in silence; NumPy warns, and raises where th
 turning warnings into errors.
 
 Note [Quiet by context]
-NumPy keeps its error state in a context variable. A ``Context`` of our own, in which that state says "ignore", is entered for
-the length of one NumPy call by ``Context.run``: some 20 ns, against about 1 µs for ``np.errstate``. Only one thread can be
-inside a ``Context`` at a time (and not twice); whoever finds it occupied takes ``np.errstate`` instead.
+NumPy keeps its error state in a context variable. A ``Context`` of our own, in which that state says "ignore", is entered
+for the length of one NumPy call by ``Context.run``: some 20 ns, against about 1 µs for ``np.errstate``. Only one thread can
+be inside a ``Context`` at a time (and not twice); whoever finds it occupied takes ``np.errstate`` instead.
 """
 
 from __future__ import annotations

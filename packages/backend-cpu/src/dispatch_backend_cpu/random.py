@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+
 from dispatch_aten.errors import OperatorError
 
 from ._table import Kernel, KernelTable

@@ -104,8 +104,10 @@ def check_writable(array: TensorMeta) -> None:
 
     Raises ``OperatorError`` for expanded arrays.
     """
-    if 0 in array.strides and array.numel and any(
-        stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True)
+    if (
+        0 in array.strides
+        and array.numel
+        and any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
     ):
         raise OperatorError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "

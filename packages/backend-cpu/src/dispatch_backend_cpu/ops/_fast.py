@@ -1,10 +1,10 @@
 """The short way of element-wise kernels: operands of one dtype go straight to the ufunc.
 
 Note [The short way]
-Where a ufunc gives torch's result for two arrays of the same dtype, the kernel calls it before it looks at anything else. What
-is left to do afterwards is little: results of two or more dimensions may need another layout (see ``laid_out``), and whatever
-went wrong is left to the general kernel, which checks everything and raises torch's error. ``run`` keeps NumPy quiet and is
-looked up once, as a default argument would be, because a kernel's whole budget is half a microsecond.
+Where a ufunc gives torch's result for two arrays of the same dtype, the kernel calls it before it looks at anything else.
+What is left to do afterwards is little: results of two or more dimensions may need another layout (see ``laid_out``), and
+whatever went wrong is left to the general kernel, which checks everything and raises torch's error. A kernel's whole budget
+is half a microsecond.
 """
 
 from __future__ import annotations
@@ -102,7 +102,11 @@ def inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel, dty
 
     def kernel(self: Array, other: Any) -> Array:
         check_overlap(self, other)
-        if isinstance(other, np.ndarray) and (dtype := self.dtype) is other.dtype and (dtypes is None or dtype in dtypes):
+        if (
+            isinstance(other, np.ndarray)
+            and (dtype := self.dtype) is other.dtype
+            and (dtypes is None or dtype in dtypes)
+        ):
             try:
                 run(ufunc, self, other, self)
             except (RuntimeError, ValueError, TypeError):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+
 from dispatch_aten.errors import OperatorError
 
 from ..arrays import Array

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.promotion import Number, Promotion, computation_type, result_type, rule_for
 from dispatch_aten.shapes import RULES, TensorMeta
@@ -66,7 +67,7 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Array:
 
 
 def half_as_float(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Give the dtype that torch computes in: ``float32`` for ``float16``, else the same one (source: ``at::opmath_type``)."""
+    """Give the dtype that torch computes in, ``float32`` for ``float16`` (source: ``at::opmath_type``)."""
     return np.dtype(np.float32) if dtype.char == "e" else dtype
 
 
@@ -98,8 +99,10 @@ def _check_partial_overlap(written: Array, read: Array) -> None:
     """Refuse an input that shares some, but not all, of the memory that is written to."""
     if read is written or storage(read) is not storage(written) or not np.may_share_memory(written, read):
         return
-    if read.shape == written.shape and read.strides == written.strides and (
-        storage_offset_of(read) == storage_offset_of(written)
+    if (
+        read.shape == written.shape
+        and read.strides == written.strides
+        and (storage_offset_of(read) == storage_offset_of(written))
     ):
         return
     dense = [x.flags.forc or _is_dense(x) for x in (written, read)]
@@ -137,5 +140,3 @@ def write(written: Array, value: Any) -> Array:
         value = value.real
     np.copyto(written, value, casting="unsafe")
     return written
-
-

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import ArgumentTypeError
 from dispatch_core.devices import Device

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError
 from dispatch_aten.shapes import TensorMeta
 from dispatch_aten.shapes.dims import wrap_dim
 
-from .._table import KernelTable
+from .._table import Kernel, KernelTable
 from ..arrays import Array, check_writable, conform, describe, empty_strided, numpy_dtype
 from ..quiet import quiet
 from ._ruled import cast, check_overlap, expect, half_as_float, ruled, write
@@ -33,11 +34,11 @@ def _expanded(self: Array, indices: Indices) -> tuple[list[Any], list[Array | No
     that do not fit and indices that are neither integers nor masks. Whether they are in range is left to check.
     """
     places: list[Array | None] = []
-    for number, index in enumerate(indices):
-        if index is None:
+    for number, given in enumerate(indices):
+        if given is None:
             places.append(None)
             continue
-        index = np.asarray(index)
+        index = np.asarray(given)
         kind = index.dtype.char
         if kind in "?B":
             _check_mask(self, index, len(places), number)
@@ -48,9 +49,7 @@ def _expanded(self: Array, indices: Indices) -> tuple[list[Any], list[Array | No
             raise DimensionError("tensors used as indices must be long, int, byte or bool tensors", argument="indices")
     taken = len(places)
     if taken > self.ndim:
-        raise DimensionError(
-            f"too many indices for tensor of dimension {self.ndim} (got {taken})", argument="indices"
-        )
+        raise DimensionError(f"too many indices for tensor of dimension {self.ndim} (got {taken})", argument="indices")
     items: list[Any] = [slice(None) if place is None else place for place in places]
     return items, places
 
@@ -73,7 +72,9 @@ def _check_range(self: Array, places: list[Array | None]) -> None:
         low, high = index.min(), index.max()
         if low < -size or high >= size:
             wrong = int(high if high >= size else low)
-            raise DimensionError(f"index {wrong} is out of bounds for dimension {dim} with size {size}", argument="indices")
+            raise DimensionError(
+                f"index {wrong} is out of bounds for dimension {dim} with size {size}", argument="indices"
+            )
 
 
 @KERNELS("index.Tensor")
@@ -219,9 +220,9 @@ def _index_select(self: Array, dim: int, index: Array) -> Array:
     a = np.atleast_1d(self)
     axis = wrap_dim(dim, a.ndim)
     places = np.atleast_1d(index)
-    if not a.shape[axis]:
+    if not a.shape[axis] and a.ndim > 1:
         raise OperatorError("index_select(): self indexing axis dim should be positive", argument="self")
-    if places.size and (int(places.min()) < 0 or int(places.max()) >= a.shape[axis]):
+    if not a.shape[axis] or (places.size and (int(places.min()) < 0 or int(places.max()) >= a.shape[axis])):
         raise DimensionError("index out of range in self", operator="aten::index_select", argument="index")
     return conform(np.take(a, places, axis), expected)
 
@@ -239,7 +240,8 @@ def _index_add_inplace(self: Array, dim: int, index: Array, source: Array, *, al
     addend = np.atleast_1d(source)
     if alpha != 1:
         addend = addend * cast(alpha, self.dtype)
-    np.add.at(target, (slice(None),) * axis + (places,), addend)
+    place: Any = (slice(None),) * axis + (places,)
+    np.add.at(target, place, addend)
     return self
 
 
@@ -289,9 +291,7 @@ def _select_backward(meta: TensorMeta, grad: Array, input_sizes: Any, dim: int, 
     return _scattered(meta, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (index,))
 
 
-def _slice_backward(
-    meta: TensorMeta, grad: Array, input_sizes: Any, dim: int, start: int, end: int, step: int
-) -> Any:
+def _slice_backward(meta: TensorMeta, grad: Array, input_sizes: Any, dim: int, start: int, end: int, step: int) -> Any:
     return _scattered(meta, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (slice(start, end, step),))
 
 
@@ -303,7 +303,7 @@ def _diagonal_backward(meta: TensorMeta, grad: Array, input_sizes: Any, offset: 
     return result
 
 
-_COMPUTE: Final = {
+_COMPUTE: Final[dict[str, Kernel]] = {
     "embedding_dense_backward": _embedding_dense_backward,
     "select_backward": _select_backward,
     "slice_backward": _slice_backward,

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+
 from dispatch_aten.shapes import TensorMeta
 from dispatch_aten.shapes.dims import wrap_dim
 
-from .._table import KernelTable
+from .._table import Kernel, KernelTable
 from ..arrays import Array, empty_strided, numpy_dtype
 from ._ruled import ruled, write
 
@@ -62,7 +63,7 @@ def _roll(meta: TensorMeta, self: Array, shifts: Any, dims: Any = ()) -> Any:
     return np.roll(self, shifts, tuple(wrap_dim(dim, self.ndim) for dim in dims))
 
 
-_COMPUTE: Final = {
+_COMPUTE: Final[dict[str, Kernel]] = {
     "cat": _cat,
     "stack": _stack,
     "repeat": _repeat,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+
 from dispatch_aten.shapes import TensorMeta
 
 from .._table import Kernel, KernelTable

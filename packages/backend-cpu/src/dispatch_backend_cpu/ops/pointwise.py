@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+
 from dispatch_aten.promotion import Promotion, result_type
 
 from .._table import Kernel, KernelTable

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
+
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import TensorMeta
 from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
@@ -17,6 +18,7 @@ from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
 from .._table import Kernel, KernelTable
 from ..arrays import Array, numpy_dtype
 from ..quiet import quiet, run
+from ._folds import ALL, ANY, MAX, MIN, PROD, SUM
 from ._ruled import cast, check_overlap, expect, half_as_float, ruled, write
 
 __all__ = ["KERNELS"]
@@ -45,7 +47,7 @@ def _accumulating(fold: Any) -> Callable[..., Any]:
 def _mean(meta: TensorMeta, a: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     a = cast(a, half_as_float(numpy_dtype(meta.dtype)))
     axes = _axes(a, dim)
-    return np.add.reduce(a, axes, None, None, keepdim) / a.dtype.type(math.prod(a.shape[axis] for axis in axes))
+    return SUM(a, axes, None, None, keepdim) / a.dtype.type(math.prod(a.shape[axis] for axis in axes))
 
 
 _plain_sum: Final = frozenset(np.dtype(char) for char in "fdlFD")
@@ -53,12 +55,12 @@ _plain_sum: Final = frozenset(np.dtype(char) for char in "fdlFD")
 
 def _fast_sum() -> Kernel:
     """Sum everything; for dtypes that are their own accumulator without looking further."""
-    general = ruled("sum", _accumulating(np.add.reduce))
+    general = ruled("sum", _accumulating(SUM))
 
     def kernel(self: Array, *, dtype: ScalarType | None = None) -> Any:
         if dtype is None and self.dtype in _plain_sum:
             try:
-                return run(np.add.reduce, self, None)
+                return run(SUM, self, None)
             except RuntimeError:
                 pass
         return general(self, dtype=dtype)
@@ -106,10 +108,10 @@ def _moments(a: Array, axes: tuple[int, ...], correction: float, keepdim: bool) 
     wide = cast(a, half_as_float(a.dtype))
     count = math.prod(wide.shape[axis] for axis in axes)
     real = wide.real.dtype.type
-    mean = np.add.reduce(wide, axes, None, None, True) / real(count)
+    mean = SUM(wide, axes, None, None, True) / real(count)
     deviation = wide - mean
     squares = (deviation * deviation.conj()).real if wide.dtype.kind == "c" else deviation * deviation
-    var = np.add.reduce(squares, axes, None, None, keepdim) / real(max(count - correction, 0))
+    var = SUM(squares, axes, None, None, keepdim) / real(max(count - correction, 0))
     return var, mean if keepdim else mean.reshape(np.shape(var))
 
 
@@ -140,16 +142,16 @@ def _vector_norm(
     axes = _axes(a, dim)
     size = np.absolute(a)
     if ord in (math.inf, -math.inf):
-        fold = np.maximum if ord > 0 else np.minimum
-        return fold.reduce(size, axes, None, None, keepdim, 0.0 if not a.size else np._NoValue)
+        fold = MAX if ord > 0 else MIN
+        return fold(size, axes, None, None, keepdim, 0.0 if not a.size else np._NoValue)
     if ord == 0:
-        return np.add.reduce((a != 0).astype(size.dtype), axes, None, None, keepdim)
+        return SUM((a != 0).astype(size.dtype), axes, None, None, keepdim)
     if ord == 1:
-        return np.add.reduce(size, axes, None, None, keepdim)
+        return SUM(size, axes, None, None, keepdim)
     if ord == 2:
-        return np.sqrt(np.add.reduce(size * size, axes, None, None, keepdim))
+        return np.sqrt(SUM(size * size, axes, None, None, keepdim))
     power = size.dtype.type(ord)
-    return np.add.reduce(size**power, axes, None, None, keepdim) ** (1 / power)
+    return SUM(size**power, axes, None, None, keepdim) ** (1 / power)
 
 
 def _norm(
@@ -162,20 +164,20 @@ def _logsumexp(meta: TensorMeta, a: Array, dim: Dims, keepdim: bool = False) -> 
     a = cast(a, half_as_float(numpy_dtype(meta.dtype)))
     axes = _axes(a, dim)
     if not a.size:
-        return np.log(np.add.reduce(np.exp(a), axes, None, None, keepdim))
-    top = np.maximum.reduce(a, axes, None, None, True)
+        return np.log(SUM(np.exp(a), axes, None, None, keepdim))
+    top = MAX(a, axes, None, None, True)
     top = np.where(np.isfinite(top), top, np.zeros((), a.dtype))
-    total = np.log(np.add.reduce(np.exp(a - top), axes, None, None, True)) + top
+    total = np.log(SUM(np.exp(a - top), axes, None, None, True)) + top
     return total if keepdim else total.reshape(meta.shape)
 
 
 def _count_nonzero(meta: TensorMeta, a: Array, dim: Dims = None) -> Any:
-    return np.add.reduce(a != 0, _axes(a, dim), np.int64)
+    return SUM(a != 0, _axes(a, dim), np.int64)
 
 
 def _aminmax(meta: Any, a: Array, *, dim: int | None = None, keepdim: bool = False) -> Any:
     axes = _axes(a, dim)
-    return np.minimum.reduce(a, axes, None, None, keepdim), np.maximum.reduce(a, axes, None, None, keepdim)
+    return MIN(a, axes, None, None, keepdim), MAX(a, axes, None, None, keepdim)
 
 
 def _scan(accumulate: Any) -> Callable[..., Any]:
@@ -193,25 +195,25 @@ def _scan(accumulate: Any) -> Callable[..., Any]:
 
 
 _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
-    "sum.dim_IntList": _accumulating(np.add.reduce),
-    "prod": _accumulating(np.multiply.reduce),
-    "prod.dim_int": _accumulating(np.multiply.reduce),
+    "sum.dim_IntList": _accumulating(SUM),
+    "prod": _accumulating(PROD),
+    "prod.dim_int": _accumulating(PROD),
     "mean": _mean,
     "mean.dim": _mean,
-    "amax": _extremum(np.maximum.reduce),
-    "amin": _extremum(np.minimum.reduce),
-    "max": _extremum(np.maximum.reduce),
-    "min": _extremum(np.minimum.reduce),
+    "amax": _extremum(MAX),
+    "amin": _extremum(MIN),
+    "max": _extremum(MAX),
+    "min": _extremum(MIN),
     "max.dim": _extremum_with_index(np.argmax),
     "min.dim": _extremum_with_index(np.argmin),
     "argmax": _index_of(np.argmax),
     "argmin": _index_of(np.argmin),
-    "any": _truth(np.logical_or.reduce),
-    "any.dim": _truth(np.logical_or.reduce),
-    "any.dims": _truth(np.logical_or.reduce),
-    "all": _truth(np.logical_and.reduce),
-    "all.dim": _truth(np.logical_and.reduce),
-    "all.dims": _truth(np.logical_and.reduce),
+    "any": _truth(ANY),
+    "any.dim": _truth(ANY),
+    "any.dims": _truth(ANY),
+    "all": _truth(ALL),
+    "all.dim": _truth(ALL),
+    "all.dims": _truth(ALL),
     "var.correction": _var,
     "std.correction": _std,
     "var_mean.correction": _var_mean,
@@ -231,7 +233,7 @@ _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
 KERNELS["sum"] = _fast_sum()
 KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})
 # ``any`` and ``all`` without dims reduce everything; with an empty list they reduce nothing.
-for _name, _fold in (("any", np.logical_or.reduce), ("all", np.logical_and.reduce)):
+for _name, _fold in (("any", ANY), ("all", ALL)):
     KERNELS[_name] = ruled(_name, lambda meta, a, fold=_fold: fold(a.astype(np.bool_), None))
 
 

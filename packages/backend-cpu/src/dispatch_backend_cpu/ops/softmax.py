@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DimensionError
 from dispatch_aten.shapes import TensorMeta
 from dispatch_aten.shapes.dims import wrap_dim
 
-from .._table import KernelTable
+from .._table import Kernel, KernelTable
 from ..arrays import Array, numpy_dtype
+from ._folds import MAX, SUM
 from ._formulas import number
 from ._ruled import cast, half_as_float, ruled
 
@@ -32,8 +34,8 @@ def _softmax(meta: TensorMeta, self: Array, dim: int, half_to_float: bool) -> An
     axis = wrap_dim(dim, self.ndim)
     if not a.size:
         return a
-    powers = np.exp(a - np.maximum.reduce(a, axis, None, None, True))
-    powers /= np.add.reduce(powers, axis, None, None, True)
+    powers = np.exp(a - MAX(a, axis, None, None, True))
+    powers /= SUM(powers, axis, None, None, True)
     return powers
 
 
@@ -42,8 +44,8 @@ def _log_softmax(meta: TensorMeta, self: Array, dim: int, half_to_float: bool) -
     axis = wrap_dim(dim, self.ndim)
     if not a.size:
         return a
-    shifted = a - np.maximum.reduce(a, axis, None, None, True)
-    shifted -= np.log(np.add.reduce(np.exp(shifted), axis, None, None, True))
+    shifted = a - MAX(a, axis, None, None, True)
+    shifted -= np.log(SUM(np.exp(shifted), axis, None, None, True))
     return shifted
 
 
@@ -51,13 +53,13 @@ def _softmax_backward(meta: TensorMeta, grad: Array, output: Array, dim: int, in
     axis = wrap_dim(dim, grad.ndim)
     output = _wide(output, meta)
     weighted = _wide(grad, meta) * output
-    return weighted - output * np.add.reduce(weighted, axis, None, None, True)
+    return weighted - output * SUM(weighted, axis, None, None, True)
 
 
 def _log_softmax_backward(meta: TensorMeta, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
     axis = wrap_dim(dim, grad.ndim)
     grad = _wide(grad, meta)
-    return grad - np.exp(_wide(output, meta)) * np.add.reduce(grad, axis, None, None, True)
+    return grad - np.exp(_wide(output, meta)) * SUM(grad, axis, None, None, True)
 
 
 def _chosen(classes: int, target: Array, ignore_index: int) -> tuple[Array, Array]:
@@ -83,8 +85,8 @@ def _nll_loss_forward(
     losses = np.where(counts, -rows[np.arange(len(rows)), chosen], number(0, rows)) * weights
     if reduction not in (_MEAN, _SUM) and self.ndim == 2:
         return losses, np.zeros((), dtype)
-    total = np.add.reduce(weights)
-    loss = np.add.reduce(losses)
+    total = SUM(weights)
+    loss = SUM(losses)
     return (loss / total if reduction == _MEAN else loss), total
 
 
@@ -112,8 +114,8 @@ def _nll_loss_backward(
 
 def _reduced(losses: Array, reduction: int) -> Any:
     if reduction == _MEAN:
-        return np.add.reduce(losses, None) / losses.dtype.type(losses.size)
-    return np.add.reduce(losses, None) if reduction == _SUM else losses
+        return SUM(losses, None) / losses.dtype.type(losses.size)
+    return SUM(losses, None) if reduction == _SUM else losses
 
 
 def _mse_loss(meta: TensorMeta, self: Array, target: Array, reduction: int = _MEAN) -> Any:
@@ -129,7 +131,7 @@ def _mse_loss_backward(meta: TensorMeta, grad: Array, self: Array, target: Array
     return factor * difference * cast(grad, dtype)
 
 
-_COMPUTE: Final = {
+_COMPUTE: Final[dict[str, Kernel]] = {
     "_softmax": _softmax,
     "_log_softmax": _log_softmax,
     "_softmax_backward_data": _softmax_backward,

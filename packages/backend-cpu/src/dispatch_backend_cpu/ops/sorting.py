@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+
 from dispatch_aten.shapes.dims import wrap_dim
 
-from .._table import KernelTable
+from .._table import Kernel, KernelTable
 from ..arrays import Array
 from ._ruled import ruled
 
@@ -40,7 +41,7 @@ def _topk(meta: Any, self: Array, k: int, dim: int = -1, largest: bool = True, s
     return np.take_along_axis(self, order, axis), order
 
 
-_COMPUTE: Final = {
+_COMPUTE: Final[dict[str, Kernel]] = {
     "sort": _sort,
     "sort.stable": _sort,
     "topk": _topk,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+
 from dispatch_aten.shapes import RULES, TensorMeta
 
 from .._table import Kernel, KernelTable
@@ -26,7 +27,12 @@ def _placed(array: Array) -> TensorMeta:
 
 def _restrided(array: Array, here: TensorMeta, wanted: TensorMeta) -> Array:
     """View ``array`` as the rule says."""
-    if wanted.storage_offset == here.storage_offset and array.flags.c_contiguous and array.size and 0 not in wanted.shape:
+    if (
+        wanted.storage_offset == here.storage_offset
+        and array.flags.c_contiguous
+        and array.size
+        and 0 not in wanted.shape
+    ):
         itemsize = array.itemsize
         strides = tuple([stride * itemsize for stride in wanted.strides])
         try:
@@ -49,10 +55,9 @@ def _view(name: str) -> Kernel:
     return kernel
 
 
-_BY_RULE: Final = (
-    "view as_strided expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal"
-)
-for _name in _BY_RULE.split():
+_BY_RULE: Final = """
+view as_strided expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal
+"""for _name in _BY_RULE.split():
     KERNELS[_name] = _view(_name)
 
 
@@ -124,5 +129,3 @@ def _slice(self: Array, dim: int = 0, start: int | None = None, end: int | None 
 @KERNELS("_unsafe_view")
 def _unsafe_view(self: Array, size: Any) -> Any:
     return KERNELS["view"](self, size)
-
-

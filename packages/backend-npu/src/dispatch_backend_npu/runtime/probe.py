@@ -1,8 +1,8 @@
 """Looking for the Ascend toolkit's runtime library, without loading anything.
 
-``libascendcl.so`` holds the runtime of every toolkit so far, ``libacl_rt.so`` that of the newer ones. Their folder is told by
-the environment (``ASCEND_TOOLKIT_HOME``, ``ASCEND_HOME_PATH``, set by the toolkit's ``set_env.sh``), else it is one of the
-installer's defaults, else the dynamic loader's own path.
+``libascendcl.so`` holds the runtime of every toolkit so far, ``libacl_rt.so`` that of the newer ones. Their folder is told
+by the environment (``ASCEND_TOOLKIT_HOME``, ``ASCEND_HOME_PATH``, set by the toolkit's ``set_env.sh``), else it is one of
+the installer's defaults, else on the dynamic loader's path.
 """
 
 from __future__ import annotations
