@@ -220,9 +220,7 @@ def _index_select(self: Array, dim: int, index: Array) -> Array:
     a = np.atleast_1d(self)
     axis = wrap_dim(dim, a.ndim)
     places = np.atleast_1d(index)
-    if not a.shape[axis] and a.ndim > 1:
-        raise OperatorError("index_select(): self indexing axis dim should be positive", argument="self")
-    if not a.shape[axis] or (places.size and (int(places.min()) < 0 or int(places.max()) >= a.shape[axis])):
+    if places.size and (int(places.min()) < 0 or int(places.max()) >= a.shape[axis]):
         raise DimensionError("index out of range in self", operator="aten::index_select", argument="index")
     return conform(np.take(a, places, axis), expected)
 

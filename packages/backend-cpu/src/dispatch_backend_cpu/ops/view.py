@@ -57,7 +57,8 @@ def _view(name: str) -> Kernel:
 
 _BY_RULE: Final = """
 view as_strided expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal
-"""for _name in _BY_RULE.split():
+"""
+for _name in _BY_RULE.split():
     KERNELS[_name] = _view(_name)
 
 
