@@ -6,8 +6,14 @@ import os
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+
+import dispatch_core as dc
+from dispatch_core import arrays, frontend
+from dispatch_core.registry import forget_everywhere
 
 
 @pytest.fixture
@@ -51,3 +57,97 @@ def run_python(tmp_path):
         )
 
     return run
+
+
+@pytest.fixture(params=["generated", "interpreted"])
+def registry(request):
+    """A registry of the test's own, once with generated calls and once with their plain twins."""
+    return dc.Registry(interpreted=request.param == "interpreted")
+
+
+@pytest.fixture
+def library(registry):
+    """A library of that registry, for namespace ``t``."""
+    return dc.Library("t", "DEF", registry=registry)
+
+
+class Array:
+    """An array that only these tests know: NumPy's, in a box of another type."""
+
+    __slots__ = ("a",)
+
+    def __init__(self, a):
+        self.a = np.asarray(a, dtype=float)
+
+    def __eq__(self, other):
+        return bool(np.array_equal(self.a, other.a if isinstance(other, Array) else other))
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.a.tolist()})"
+
+
+@pytest.fixture
+def make_backend():
+    """Register a backend with an array class of its own; it is gone after the test."""
+    made = []
+
+    def make(name, key="", *, mutable=True, device_index=None):
+        cls = type(f"{name.capitalize()}Array", (Array,), {"__slots__": ()})
+        array_type = dc.ArrayType(
+            cls,
+            shape=lambda array: array.a.shape,
+            dtype=lambda array: array.a.dtype.name,
+            strides=lambda array: tuple(step // array.a.itemsize for step in array.a.strides),
+            mutable=mutable,
+            coerce=lambda value: cls(value) if isinstance(value, np.generic) else value,
+            device_index=device_index,
+        )
+        info = dc.BackendInfo(name, key, (array_type,))
+        found = dc.registry.add_backend(info)
+        made.append((info, found))
+        return SimpleNamespace(name=name, key=found, array=cls, info=info)
+
+    yield make
+    for info, key in reversed(made):
+        arrays._remove_backend(info, key)
+    forget_everywhere()
+
+
+@pytest.fixture
+def toy(make_backend):
+    """A backend for device ``toy`` with writable arrays."""
+    return make_backend("toy")
+
+
+@pytest.fixture
+def make_frontend():
+    """Register a frontend with a tensor class of its own, which counts writes; it is gone after the test."""
+    made = []
+
+    def make(name, **hooks):
+        def mutated(self):
+            self.writes = getattr(self, "writes", 0) + 1
+
+        cls = type(f"{name.capitalize()}Tensor", (), {"_dispatch_mutated": mutated, **hooks})
+        made.append(dc.register_frontend(name, cls))
+        return made[-1]
+
+    yield make
+    for each in made:
+        if frontend.FRONTENDS.get(each.marker) is each:
+            frontend._remove(each)
+
+
+@pytest.fixture
+def tensors(make_frontend):
+    """A frontend whose views remember their base and the call that made them."""
+
+    def view(self, data, op, args):
+        tensor = boxes.wrap(data)
+        tensor.base, tensor.made_by = self, (op.name, args)
+        return tensor
+
+    boxes = make_frontend("boxes", _dispatch_view=view)
+    return boxes

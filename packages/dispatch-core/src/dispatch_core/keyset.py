@@ -195,7 +195,8 @@ class DispatchKeySet:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"DispatchKeySet is immutable: cannot set {name!r}")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]  # both refuse, whatever they are given
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"DispatchKeySet is immutable: cannot delete {name!r}")
 
     def __reduce__(self) -> tuple[type[DispatchKeySet], tuple[tuple[str, ...]]]:
         # Names, not bits: a vendor's bit may differ in the process that reads it.
