@@ -131,7 +131,10 @@ def is_tensor(value: object) -> bool:
     """Tell whether ``value`` is a frontend's tensor or an array that a backend owns."""
     if hasattr(type(value), "_dispatch_mask") or type(value) in TYPE_MASKS:
         return True
-    return not isinstance(value, _NEVER_ARRAYS) and find_type(type(value)) != 0
+    if isinstance(value, _NEVER_ARRAYS):
+        return False
+    # A tensor class without slots has the mask on its instances only.
+    return isinstance(getattr(value, "_dispatch_mask", None), int) or find_type(type(value)) != 0
 
 
 #: Types that are asked about often and are never arrays; the look-up need not scan plugins for them.

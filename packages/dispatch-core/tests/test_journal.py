@@ -1,0 +1,160 @@
+"""Transactions: what fails half way leaves nothing behind."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+import dispatch_core as dc
+from dispatch_core import arrays, frontend
+
+
+class Half(Exception):
+    pass
+
+
+def state(registry):
+    """Everything that registrations change."""
+    return (
+        {name: (entry.schema, entry.tags, dict(entry._registrations), dict(entry._covered)) for name, entry in registry.entries.items()},
+        {name: list(found) for name, found in registry.packets.items()},
+        dict(registry.fallbacks),
+        dict(registry.definitions),
+        dict(arrays.DEVICE_KEYS),
+        dict(arrays.TYPE_MASKS),
+        dict(frontend.FRONTENDS),
+    )
+
+
+def test_a_failed_block_takes_every_kind_of_registration_back(registry):
+    outside = dc.Library("t", "FRAGMENT", registry=registry)
+    outside.define("kept(int x, *, int alpha=1) -> int")
+    outside.impl("kept", lambda x, alpha: x, "CPU")
+    outside.impl("bare", lambda x: x, "CPU")
+    before = state(registry)
+
+    class Array:
+        pass
+
+    class Tensor:
+        pass
+
+    with pytest.raises(Half), registry.transaction():
+        inside = dc.Library("t", "DEF", registry=registry)
+        inside.define("new.a(int x) -> int", tags=("pointwise",))
+        inside.impl("new.a", lambda x: x)
+        with pytest.warns(dc.OverwriteWarning):
+            inside.impl("kept", lambda x, alpha: -x, "CPU")
+        inside.impl("kept", lambda x: x, "CPU", when=("alpha", 1))
+        inside.define("bare(int x) -> int")
+        dc.Library("_", "IMPL", registry=registry).fallback(lambda op, *args: 0, "Tracer")
+        registry.register_fallthrough("t::kept", "Tracer")
+        array_type = dc.ArrayType(Array, shape=lambda _: (), dtype=lambda _: "x")
+        registry.add_backend(dc.BackendInfo("halfway", "", (array_type,)))
+        dc.register_frontend("halfway", Tensor)
+        raise Half
+    assert state(registry) == before
+    assert registry.call_direct("t::kept", "CPU", 3) == 3
+    with pytest.raises(dc.OperatorNotFoundError):
+        registry.dispatch("t::new", 1)
+
+
+def test_calls_after_a_rollback_answer_as_before(registry, library):
+    library.define("f(int x) -> int")
+    library.impl("f", lambda x: x + 1)
+    op = registry.ops.t.f.default
+    assert op(1) == 2
+    with pytest.raises(Half), registry.transaction():
+        registry.register_kernel("t::f", "CompositeExplicitAutograd", lambda x: -1)
+        assert op(1) == -1
+        raise Half
+    assert op(1) == 2
+
+
+def test_a_block_that_succeeds_keeps_its_registrations(registry):
+    with registry.transaction():
+        registry.register_kernel("t::f", "CPU", lambda: 1)
+    assert registry.has_kernel("t::f", "CPU")
+
+
+def test_an_inner_block_becomes_part_of_the_outer_one(registry):
+    with pytest.raises(Half), registry.transaction():
+        with registry.transaction():
+            registry.register_kernel("t::f", "CPU", lambda: 1)
+        with pytest.raises(ZeroDivisionError), registry.transaction():
+            registry.register_kernel("t::g", "CPU", lambda: 1)
+            1 / 0  # noqa: B018  # the inner block is to fail
+        assert registry.has_kernel("t::f", "CPU")
+        assert not registry.has_kernel("t::g", "CPU")
+        raise Half
+    assert not registry.entries
+
+
+def test_an_inner_block_is_bound_by_the_outer_ones_restrictions(registry):
+    with registry.transaction(distribution=("ours", "1.0")):
+        registry.register_kernel("t::f", "CPU", lambda: 1)
+    with pytest.raises(dc.RegistrationError, match="ours 1.0"):
+        with registry.transaction(distribution=("theirs", "2.0"), allow_overwrite=False), registry.transaction():
+            registry.register_kernel("t::f", "CPU", lambda: 2)
+    assert registry.call_direct("t::f", "CPU") == 1
+
+
+def test_a_plugin_cannot_replace_anothers_kernel(registry, library):
+    library.define("f(int x, *, int alpha=1) -> int")
+    with registry.transaction(distribution=("ours", "1.0")):
+        registry.register_kernel("t::f", "CPU", lambda x, alpha: x)
+    restricted = {"distribution": ("theirs", "2.0"), "allow_overwrite": False}
+    with pytest.raises(dc.RegistrationError) as caught, registry.transaction(**restricted):
+        registry.register_kernel("t::f", "CPU", lambda x, alpha: 0)
+    assert "t::f has a kernel for CPU from ours 1.0 (" in str(caught.value)
+    assert "now comes one from theirs 2.0 (" in str(caught.value)
+    with pytest.raises(dc.RegistrationError), registry.transaction(**restricted):
+        registry.register_kernel("t::f", "CPU", lambda x: 0, when=("alpha", 1))
+    with registry.transaction(**restricted):
+        registry.register_kernel("t::f", "CUDA", lambda x, alpha: 0)
+        with pytest.warns(dc.OverwriteWarning):
+            registry.register_kernel("t::f", "CUDA", lambda x, alpha: 1)
+    assert registry.call_direct("t::f", "CPU", 5) == 5
+
+
+def test_a_rollback_leaves_alone_what_took_the_place_meanwhile(registry):
+    """A library that was closed inside the block took its registrations back already."""
+    with pytest.raises(Half), registry.transaction():
+        first = dc.Library("t", "DEF", registry=registry)
+        first.define("f(int x) -> int")
+        first.impl("f", lambda x: 1)
+        first.close()
+        second = _outside(lambda: dc.Library("t", "DEF", registry=registry))
+        _outside(lambda: second.define("f(int x) -> int"))
+        _outside(lambda: second.impl("f", lambda x: 2))
+        raise Half
+    assert registry.ops.t.f(0) == 2
+    with pytest.raises(dc.RegistrationError, match="has a DEF library already"):
+        dc.Library("t", "DEF", registry=registry)
+
+
+def _outside(act):
+    """Run something in another thread, which has no part in the transaction."""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(act()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_a_frontend_after_a_rolled_back_one_gets_its_own_tensors(registry, library, toy, make_frontend):
+    """The next frontend has the same marker bit; nothing may make the first one's tensors for it."""
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", lambda x: type(x)(x.a + 1), toy.key)
+
+    class First:
+        pass
+
+    with pytest.raises(Half), registry.transaction():
+        first = dc.register_frontend("first", First)
+        assert isinstance(registry.ops.t.f(first.wrap(toy.array([1]))), First)
+        raise Half
+    second = make_frontend("second")
+    assert second.marker == first.marker
+    assert isinstance(registry.ops.t.f(second.wrap(toy.array([1]))), second.tensor_type)

@@ -1,0 +1,164 @@
+"""The context's masks: nesting, exclusion over inclusion, threads and tasks, and which calls use them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+import dispatch_core as dc
+from dispatch_core import DispatchKeySet, apply_masks, exclude_keys, include_keys, masks
+
+
+def test_nothing_is_masked_to_begin_with():
+    assert masks.current() is None
+    assert apply_masks("CPU") == DispatchKeySet("CPU")
+
+
+def test_guards_nest_and_are_undone_in_order():
+    with include_keys("Profiler"):
+        with include_keys("Tracer"), exclude_keys("CPU"):
+            assert apply_masks("CPU") == DispatchKeySet(["Profiler", "Tracer"])
+            with exclude_keys("Tracer"):
+                assert apply_masks("CPU") == DispatchKeySet("Profiler")
+            assert apply_masks("CPU") == DispatchKeySet(["Profiler", "Tracer"])
+        assert apply_masks("CPU") == DispatchKeySet(["Profiler", "CPU"])
+    assert masks.current() is None
+
+
+def test_exclusion_beats_inclusion_in_either_order():
+    with include_keys("Tracer"), exclude_keys("Tracer"):
+        assert apply_masks("CPU") == DispatchKeySet("CPU")
+    with exclude_keys("Tracer"), include_keys("Tracer"):
+        assert apply_masks("CPU") == DispatchKeySet("CPU")
+
+
+def test_the_same_guard_can_be_entered_inside_itself():
+    guard = exclude_keys("CPU")
+    with guard:
+        with guard:
+            assert not apply_masks("CPU")
+        assert not apply_masks("CPU")
+    assert apply_masks("CPU")
+
+
+def test_an_error_in_the_block_undoes_the_guard():
+    with pytest.raises(ZeroDivisionError), include_keys("Tracer"):
+        1 / 0  # noqa: B018  # the block is to fail
+    assert masks.current() is None
+
+
+def test_guards_take_keys_names_keysets_and_masks():
+    keys = DispatchKeySet(["Tracer", "Profiler"])
+    for spelled in ((keys,), ("Tracer", "Profiler"), (keys.mask,), (["Tracer"], dc.DispatchKey.Profiler)):
+        with include_keys(*spelled):
+            assert apply_masks("CPU") == keys | "CPU"
+        with exclude_keys(*spelled):
+            assert apply_masks(keys | "CPU") == DispatchKeySet("CPU")
+    with pytest.raises(dc.DispatchKeyError, match="no dispatch key is named 'Trace'"):
+        include_keys("Trace")
+    with pytest.raises(dc.DispatchKeyError, match="bit 63"):
+        exclude_keys(1 << 63)
+
+
+def test_excluding_a_key_excludes_that_key_alone():
+    with exclude_keys("CPU"):
+        assert apply_masks(["CPU", "Meta", "SparseCPU"]) == DispatchKeySet(["Meta", "SparseCPU"])
+
+
+def test_excluding_autograd_covers_backends_that_come_later():
+    with exclude_keys("Autograd"):
+        dc.DispatchKey.register_backend("AfterGuard")
+        assert apply_masks(["AutogradAfterGuard", "AutogradCPU", "AutogradOther", "CPU"]) == DispatchKeySet("CPU")
+
+
+def test_masks_do_not_reach_other_threads():
+    seen = []
+    with include_keys("Tracer"):
+        thread = threading.Thread(target=lambda: seen.append(masks.current()))
+        thread.start()
+        thread.join()
+        assert masks.current() is not None
+    assert seen == [None]
+
+
+def test_masks_do_not_leak_between_tasks_or_across_await():
+    async def worker(name, started, go):
+        with include_keys(name):
+            started.set()
+            await go.wait()
+            await asyncio.sleep(0)
+            return apply_masks("CPU")
+
+    async def main():
+        go = asyncio.Event()
+        tasks = []
+        for name in ("Tracer", "Profiler"):
+            started = asyncio.Event()
+            tasks.append(asyncio.create_task(worker(name, started, go)))
+            await started.wait()
+            assert masks.current() is None
+        go.set()
+        return await asyncio.gather(*tasks)
+
+    assert asyncio.run(main()) == [DispatchKeySet(["Tracer", "CPU"]), DispatchKeySet(["Profiler", "CPU"])]
+
+
+@pytest.fixture
+def layered(registry, library):
+    """An operator with a kernel at every key of interest, which says where it arrived."""
+    library.define("f(int x) -> str")
+    for name in ("Profiler", "Tracer", "CPU", "Meta"):
+        library.impl("f", lambda keyset, x, name=name: (name, keyset), name, with_keyset=True)
+    return registry
+
+
+def test_dispatch_uses_included_keys(layered):
+    with include_keys("Tracer"):
+        assert layered.dispatch("t::f", 1)[0] == "Tracer"
+        assert layered.dispatch_with_keyset("t::f", "CPU", 1)[0] == "Tracer"
+
+
+def test_redispatch_applies_exclusions_only(layered):
+    with include_keys("Tracer"), exclude_keys("Meta"):
+        where, keyset = layered.redispatch("t::f", DispatchKeySet(["CPU", "Meta"]), 1)
+        assert (where, keyset) == ("CPU", DispatchKeySet("CPU"))
+        assert layered.ops.t.f.redispatch(["CPU", "Meta"], 1)[0] == "CPU"
+
+
+def test_dispatch_with_keyset_is_keys_with_included_without_excluded(layered):
+    with include_keys("Tracer", "Profiler"), exclude_keys("Profiler"):
+        where, keyset = layered.dispatch_with_keyset("t::f", ["CPU", "Profiler"], 1)
+        assert (where, keyset) == ("Tracer", DispatchKeySet(["Tracer", "CPU"]))
+
+
+def test_a_layer_under_an_included_key_does_not_recur(registry, library):
+    seen = []
+    library.define("f(int x) -> int")
+
+    def profile(keyset, x):
+        seen.append(keyset)
+        return registry.redispatch("t::f", keyset - "Profiler", x)
+
+    library.impl("f", profile, "Profiler", with_keyset=True)
+    library.impl("f", lambda x: x + 1, "CPU")
+    with include_keys("Profiler", "CPU"):
+        assert registry.dispatch("t::f", 1) == 2
+    assert seen == [DispatchKeySet(["Profiler", "CPU"])]
+
+
+def test_a_keyset_given_to_a_kernel_can_be_masked(registry, library, toy, tensors):
+    """The keyset carries its frontend's marker, which is nothing to mask."""
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", lambda x: type(x)(x.a + 1), toy.key)
+
+    def layer(keyset, x):
+        with exclude_keys(keyset & "Tracer"):
+            return registry.ops.t.f(x)
+
+    library.impl("f", layer, "Tracer", with_keyset=True)
+    with include_keys("Tracer"):
+        found = registry.ops.t.f(tensors.wrap(toy.array([1])))
+    assert isinstance(found, tensors.tensor_type)
+    assert found._dispatch_data == [2]
