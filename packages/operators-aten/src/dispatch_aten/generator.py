@@ -1,0 +1,142 @@
+"""Random number generators: the seed is here, the stream of numbers belongs to the backend.
+
+A backend keeps whatever it draws from in ``Generator.engine``; it makes one from ``initial_seed()`` when it finds None
+there. An engine has ``seed(number)``, ``get_state()`` and ``set_state(state)``.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from typing import Any, Final, Protocol
+
+from dispatch_core import Device
+
+from .errors import OperatorError
+
+__all__ = ["DEFAULT_SEED", "Engine", "Generator", "default_generator", "manual_seed_all"]
+
+DEFAULT_SEED: Final = 67280421310721
+"""The seed of a generator that nobody has seeded; torch's own."""
+
+_LOW, _HIGH = -(1 << 63), 1 << 64
+
+
+class Engine(Protocol):
+    """What a backend puts behind a generator."""
+
+    def seed(self, seed: int, /) -> None:
+        """Start the stream anew."""
+
+    def get_state(self) -> Any:
+        """Give everything that decides what is drawn next."""
+
+    def set_state(self, state: Any, /) -> None:
+        """Go on from a state that ``get_state`` gave."""
+
+
+class Generator:
+    """A stream of random numbers on one device (source: ``torch.Generator``).
+
+    Its methods may be called from any thread; ``lock`` guards the seed and the engine.
+
+    >>> generator = Generator("cpu").manual_seed(7)
+    >>> generator.initial_seed()
+    7
+    """
+
+    __slots__ = ("__weakref__", "_device", "_seed", "engine", "lock")
+
+    def __init__(self, device: str | Device = "cpu") -> None:
+        self._device = Device.parse(device)
+        self._seed = DEFAULT_SEED
+        self.engine: Any = None
+        self.lock = threading.RLock()
+
+    @property
+    def device(self) -> Device:
+        """The device that the generator draws for."""
+        return self._device
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the stream anew from ``seed``; give the generator itself.
+
+        Raises ``OperatorError`` for a number that does not fit 64 bits.
+        """
+        seed = int(seed)
+        if not _LOW <= seed < _HIGH:
+            raise OperatorError("Overflow when unpacking long long", operator="manual_seed", argument="seed")
+        with self.lock:
+            self._seed = seed % _HIGH
+            if self.engine is not None:
+                self.engine.seed(self._seed)
+        return self
+
+    def seed(self) -> int:
+        """Start the stream anew from a number that nobody can foretell; give the number."""
+        chosen = secrets.randbits(53)
+        self.manual_seed(chosen)
+        return chosen
+
+    def initial_seed(self) -> int:
+        """Give the number that the stream was started from."""
+        return self._seed
+
+    def get_state(self) -> Any:
+        """Give the state: the seed and, once numbers were drawn, the engine's own."""
+        with self.lock:
+            return {"seed": self._seed, "engine": None if self.engine is None else self.engine.get_state()}
+
+    def set_state(self, new_state: Any) -> Generator:
+        """Go on from a state that ``get_state`` gave; give the generator itself."""
+        with self.lock:
+            self._seed = new_state["seed"]
+            if new_state["engine"] is None:
+                self.engine = None
+            elif self.engine is None:
+                raise OperatorError(
+                    "the generator has not drawn yet, so it has no engine to take the state",
+                    operator="set_state",
+                    hint="draw once on the device first",
+                )
+            else:
+                self.engine.set_state(new_state["engine"])
+        return self
+
+    def __repr__(self) -> str:
+        return f"<Generator on {self._device}, seed {self._seed}>"
+
+
+_defaults: dict[str, Generator] = {}
+_lock: Final = threading.Lock()
+_seed_for_all: int | None = None
+
+
+def default_generator(device: str | Device) -> Generator:
+    """Give the generator that random operators on ``device`` use when they are given none.
+
+    >>> default_generator("cpu") is default_generator("cpu")
+    True
+    """
+    name = str(device)
+    found = _defaults.get(name)
+    if found is None:
+        with _lock:
+            found = _defaults.get(name)
+            if found is None:
+                found = Generator(device)
+                if _seed_for_all is not None:
+                    found.manual_seed(_seed_for_all)
+                _defaults[name] = found
+    return found
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed the default generators of all devices, those of devices that are not in use yet included."""
+    global _seed_for_all  # noqa: PLW0603  # one seed for the process, as in torch.manual_seed
+    Generator().manual_seed(seed)
+    with _lock:
+        _seed_for_all = seed
+        generators = list(_defaults.values())
+    for generator in generators:
+        generator.manual_seed(seed)
