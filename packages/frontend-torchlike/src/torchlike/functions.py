@@ -7,6 +7,7 @@ sizes may be written one by one where torch allows it.
 
 from __future__ import annotations
 
+import re
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, Final
@@ -19,7 +20,7 @@ from .creation import FACTORIES, finish
 from .devices import as_device
 from .tensor import Tensor
 
-__all__ = ["FUNCTIONAL", "FUNCTIONS", "METHODS"]
+__all__ = ["FUNCTIONAL", "FUNCTIONS", "METHODS", "QUICK"]
 
 #: Operators that are only methods in torch.
 _METHODS_ONLY: Final = frozenset(
@@ -51,7 +52,7 @@ _SIZES: Final = frozenset(
 #: NumPy's names for arguments, which torch takes too.
 _ALIASES: Final = {"axis": "dim", "keepdims": "keepdim"}
 
-_packets: dict[str, Any] = {}
+_FIRST: Final = re.compile(r"[\w.]+\(Tensor(?:\([^)]*\))? (\w+)")
 
 
 class _Operator:
@@ -64,12 +65,8 @@ class _Operator:
     @property
     def first(self) -> str:
         """The name of the first argument if that is a tensor, else ""."""
-        head = self.schemas[0].partition("(")[2]
-        kind, _, name = head.replace(")", ",", 1 if head.startswith("Tensor)") else 0).partition(",")[0].partition(" ")
-        if head.startswith("Tensor(a"):
-            kind, _, name = head.partition(") ")
-            name = name.partition(",")[0].partition(")")[0]
-        return name if kind.startswith("Tensor") and not kind.endswith("]") else ""
+        found = _FIRST.match(self.schemas[0])
+        return found[1] if found else ""
 
     @property
     def is_like(self) -> bool:
@@ -205,18 +202,21 @@ def _make(operator: _Operator) -> Callable[..., Any]:
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
 METHODS: Final[dict[str, Callable[..., Any]]] = {}
 FUNCTIONAL: Final[dict[str, Callable[..., Any]]] = {}
+#: The functions that go straight to an overload, for code that is generated.
+QUICK: Final[dict[str, Callable[..., Any]]] = {}
 
 
 def _fill() -> None:
     for name, operator in _read().items():
-        if name in _HIDDEN or name in FACTORIES or name.endswith(("_backward", "_backward_data", "_forward")):
+        if name in _HIDDEN or name in FACTORIES or name.endswith(("_backward", "_backward_data", "_forward", "__")):
             continue
         function = _make(operator)
+        if name in _BINARY or (operator.unary and operator.first == "self"):
+            QUICK[name] = function
         if name.rstrip("_") in _FUNCTIONAL_ONLY:
             FUNCTIONAL[name] = function
             continue
-        inplace = name.endswith("_") and not name.startswith("__")
-        if name not in _METHODS_ONLY and not name.startswith("__") and (not inplace or name in _INPLACE_FUNCTIONS):
+        if name not in _METHODS_ONLY and (not name.endswith("_") or name in _INPLACE_FUNCTIONS):
             FUNCTIONS[name] = function
         if operator.first == "self" and name not in _FUNCTIONS_ONLY:
             METHODS[name] = function

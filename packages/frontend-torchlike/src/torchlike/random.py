@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dispatch_aten.generator import Generator, default_generator as generator_of
+from dispatch_aten.generator import Generator, manual_seed_all
+from dispatch_aten.generator import default_generator as generator_of
 
 __all__ = [
     "Generator",
@@ -21,12 +22,15 @@ default_generator = generator_of("cpu")
 
 def manual_seed(seed: int) -> Generator:
     """Seed the generators of all devices (source: ``torch.manual_seed``); gives the cpu's."""
-    return default_generator.manual_seed(seed)
+    manual_seed_all(seed)
+    return default_generator
 
 
 def seed() -> int:
     """Seed the generators of all devices with a number that is not predictable, and give that number."""
-    return default_generator.seed()
+    chosen = default_generator.seed()
+    manual_seed_all(chosen)
+    return chosen
 
 
 def initial_seed() -> int:

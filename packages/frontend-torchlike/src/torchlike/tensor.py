@@ -30,9 +30,13 @@ def autograd_bit(mask: int) -> int:
     """Give the Autograd key that belongs to the device in ``mask``, as a mask."""
     bit = _autograd_bits.get(mask)
     if bit is None:
+        from .autograd.register import cover  # it needs the operators, which need this class
+
         bit = 0
         for key in keys_of(mask & ARRAYS):
-            bit |= DispatchKey[f"Autograd{key.backend}" if key.backend else "AutogradOther"]
+            autograd = DispatchKey[f"Autograd{key.backend}" if key.backend else "AutogradOther"]
+            cover(autograd)
+            bit |= autograd
         _autograd_bits[mask] = bit
     return bit
 
@@ -89,7 +93,11 @@ class Tensor:
     # Autograd.
 
     def _meta(self) -> tuple[tuple[int, ...], Any]:
-        return dc.shape(self), dc.dtype(self)
+        data = self._dispatch_data
+        try:
+            return data.shape, data.dtype
+        except AttributeError:
+            return dc.shape(self), dc.dtype(self)
 
     @property
     def requires_grad(self) -> bool:

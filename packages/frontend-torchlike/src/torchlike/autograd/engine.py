@@ -13,7 +13,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
 from .grad_mode import set_grad_enabled
-from .node import Edge, Leaf, Meta, Node, accumulating
+from .node import Edge, Leaf, Meta, Node, accumulating, scalar_type
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -170,17 +170,16 @@ def _run(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None:
 def _fit(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
     """Reduce a gradient to the shape and dtype of what it is the gradient of."""
     shape, dtype = meta
-    got = dc.shape(grad)
-    if got != shape:
-        if not _expands_to(shape, got):
+    found_shape, found_dtype = grad._meta()
+    if found_shape != shape:
+        if not _expands_to(shape, found_shape):
             raise RuntimeError(
-                f"Function {node.name()} returned an invalid gradient at index {index} - got {list(got)} "
+                f"Function {node.name()} returned an invalid gradient at index {index} - got {list(found_shape)} "
                 f"but expected shape compatible with {list(shape)}"
             )
         grad = sum_to(grad, shape)
-    found: Any = dc.dtype(grad)
-    if found is not dtype:
-        grad = cast(grad, dtype)
+    if found_dtype is not dtype and dc.dtype(grad) is not scalar_type(dtype):
+        grad = cast(grad, scalar_type(dtype))
     return grad
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 
 from .grad_mode import is_grad_enabled, no_grad
-from .node import Edge, Leaf, Node, Output, Saved, next_sequence
+from .node import Edge, Leaf, Node, Output, Saved, next_sequence, scalar_type
 from .saved import give_back, released, version_error
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class _Context(Node):
             return None
         from ..creation import FACTORIES
 
-        return FACTORIES["zeros"](meta[0], dtype=meta[1], device=self.device)
+        return FACTORIES["zeros"](meta[0], dtype=scalar_type(meta[1]), device=self.device)
 
     device: Any = None
 

@@ -21,16 +21,24 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 from weakref import ref
 
+from dispatch_aten.dtypes import BY_NAME, ScalarType
+
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-__all__ = ["Edge", "Leaf", "Node", "Output", "RemovableHandle", "Saved", "State", "Storage", "next_sequence"]
+__all__ = ["Edge", "Leaf", "Node", "Output", "RemovableHandle", "Saved", "State", "Storage", "next_sequence", "scalar_type"]
 
 #: Numbers nodes in the order of their making; a node's inputs always have smaller numbers.
 next_sequence: Final = itertools.count(1).__next__
 
+#: Shape and dtype, the dtype as the array itself has it (see `scalar_type`).
 Meta: TypeAlias = "tuple[tuple[int, ...], Any]"
 Hook: TypeAlias = "Callable[..., Any]"
+
+
+def scalar_type(dtype: Any) -> ScalarType:
+    """Give the scalar type of a dtype as an array has it."""
+    return dtype if isinstance(dtype, ScalarType) else BY_NAME[str(dtype)]
 
 
 class Storage:

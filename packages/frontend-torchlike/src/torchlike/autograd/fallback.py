@@ -1,0 +1,110 @@
+"""What runs under the Autograd keys for operators without a kernel there, so that no gradient is lost in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import dispatch_core as dc
+from dispatch_core.keys import AUTOGRAD
+
+from .grad_mode import is_grad_enabled
+from .inplace import check_inplace, rebase
+from .node import Node, next_sequence
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = ["NotDifferentiable", "pass_on", "refuse_out", "run_without_formula"]
+
+
+class NotDifferentiable(Node):
+    """The history of a result whose operator has no derivative formula; reaching it in backward is an error."""
+
+    operator: str
+
+    def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
+        raise NotImplementedError(
+            f"derivative for {self.operator} is not implemented\n"
+            "Hint: detach() its inputs if no gradient should flow, or register a kernel for it under the key Autograd"
+        )
+
+    def name(self) -> str:
+        return "NotImplemented"
+
+
+def tensors_in(values: Any) -> Iterator[Tensor]:
+    """Give the tensors among arguments or results, those in lists too."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from tensors_in(value)
+        elif hasattr(value, "_state"):
+            yield value
+
+
+def run_without_formula(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run an operator below autograd; results that depend on a gradient remember that it is lost (the boxed fallback)."""
+    below = (keyset.mask | keyset.marker) & ~AUTOGRAD
+    if not is_grad_enabled():
+        return op.redispatch(below, *args, **kwargs)
+    sources = [tensor for tensor in tensors_in([*args, *kwargs.values()]) if tensor.requires_grad]
+    if not sources:
+        return op.redispatch(below, *args, **kwargs)
+    edges = tuple(tensor._state.edge for tensor in sources)
+    written = [
+        kwargs[argument.name] if argument.kwarg_only else args[index]
+        for index, argument in enumerate(op.schema.arguments)
+        if argument.is_write
+    ]
+    for tensor in tensors_in(written):
+        check_inplace(tensor)
+    result = op.redispatch(below, *args, **kwargs)
+    changed = {id(tensor) for tensor in tensors_in(written)}
+    for tensor in tensors_in([result]):
+        if not dc.dtype(tensor).is_differentiable:
+            continue
+        node = NotDifferentiable()
+        node.operator = op.name
+        node.seq = next_sequence()
+        node.meta = tensor._meta()
+        if id(tensor) in changed:
+            node.next = (None, *edges)
+            rebase(tensor, node)
+        else:
+            from ..tensor import autograd_bit
+
+            node.next = edges
+            node.storage = tensor._state.storage
+            if tensor._state.is_view:
+                tensor._state.history = node
+            else:
+                tensor._state = node
+            tensor._dispatch_mask |= autograd_bit(tensor._dispatch_mask)
+    return result
+
+
+def pass_on(op: Any, keyset: Any) -> Any:
+    """Make the kernel of an operator that has no gradient by its nature: it only runs below autograd."""
+    below = (keyset.mask | keyset.marker) & ~AUTOGRAD
+    redispatch = op.redispatch
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        return redispatch(below, *args, **kwargs)
+
+    return kernel
+
+
+def refuse_out(op: Any, keyset: Any) -> Any:
+    """Make the kernel of an ``out=`` overload, which cannot be recorded."""
+    below = (keyset.mask | keyset.marker) & ~AUTOGRAD
+    redispatch = op.redispatch
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        if is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_in([*args, *kwargs.values()])):
+            raise RuntimeError(
+                f"{op.name.rpartition('::')[2].partition('.')[0]}(): functions with out=... arguments don't support "
+                "automatic differentiation, but one of the arguments requires grad."
+            )
+        return redispatch(below, *args, **kwargs)
+
+    return kernel

@@ -1,0 +1,186 @@
+"""Derivative formulas, read for what code needs to know: which tensors they save, which numbers, which results.
+
+The formulas themselves are data of the operator library; `dispatch_aten.derivatives` says what names they may use.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import dispatch_core as dc
+from dispatch_aten import formulas as functions
+from dispatch_aten.derivatives import METADATA_SUFFIXES
+
+__all__ = ["Recipe"]
+
+
+def _numel(tensor: Any) -> int:
+    count = 1
+    for size in dc.shape(tensor):
+        count *= size
+    return count
+
+
+#: What formulas ask of a tensor without looking at its elements, by the suffix of the name.
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "_sizes": lambda tensor: tensor._meta()[0],
+    "_strides": dc.strides,
+    "_storage_offset": dc.storage_offset,
+    "_dim": lambda tensor: len(dc.shape(tensor)),
+    "_numel": _numel,
+    "_dtype": dc.dtype,
+    "_device": dc.device,
+}
+assert set(_READERS) == set(METADATA_SUFFIXES)
+
+
+class _Calls(ast.NodeTransformer):
+    """Give called functions names of their own, so that an argument of the same name does not hide one."""
+
+    def __init__(self) -> None:
+        self.called: set[str] = set()
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802  # the ast module's name
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name):
+            self.called.add(node.func.id)
+            node.func = ast.Name(id=f"f_{node.func.id}", ctx=ast.Load())
+        return node
+
+
+class Recipe:
+    """Everything that the generated code of one overload depends on.
+
+    ``gradients`` maps each differentiable argument to its formula; ``op`` may be the in-place variant of the operator that
+    the formulas belong to. ``number`` ends the node's name.
+    """
+
+    def __init__(
+        self,
+        op: Any,
+        gradients: Mapping[str, str],
+        *,
+        differentiable_results: tuple[bool, ...] | None = None,
+        number: int = 0,
+    ) -> None:
+        schema = op.schema
+        self.op = op
+        self.number = number
+        self.differentiable_results = differentiable_results
+        self.arguments = [argument.name for argument in schema.arguments]
+        self.kinds = {tensor.argument.name: tensor.kind for tensor in schema.tensor_arguments}
+        self.list_inputs = {name for name, kind in self.kinds.items() if kind in ("list", "optional_list")}
+        self.optional_inputs = {name for name, kind in self.kinds.items() if kind == "optional"}
+        self.inplace = schema.arguments[0].is_write
+        self.view = any(each.alias is not None and not each.is_write for each in schema.returns)
+        returns_list = str(schema.returns[0].type).endswith("[]")
+        #: The number of results; 0 where a call decides it.
+        self.outputs = 0 if returns_list else len(schema.returns)
+        self.results = ["result"] if self.outputs < 2 else [f"result{number}" for number in range(self.outputs)]
+        if self.inplace and next(iter(gradients), None) != "self":
+            # An in-place operator's node always begins with the tensor that was written to.
+            gradients = {"self": gradients.get("self", "None"), **gradients}
+        calls = _Calls()
+        self._trees = {name: calls.visit(ast.parse(text, mode="eval")) for name, text in gradients.items()}
+        self.called = calls.called
+        self.gradients = {name: ast.unparse(tree) for name, tree in self._trees.items()}
+
+    def _names_in(self, name: str) -> set[str]:
+        return {node.id for node in ast.walk(self._trees[name]) if isinstance(node, ast.Name)}
+
+    @cached_property
+    def names(self) -> set[str]:
+        """Every name that a formula mentions, those of functions left out."""
+        return set[str]().union(*(self._names_in(name) for name in self.gradients))
+
+    @cached_property
+    def saved_inputs(self) -> list[str]:
+        """The tensor arguments whose elements a formula uses."""
+        return [name for name in self.arguments if name in self.kinds and name in self.names]
+
+    @cached_property
+    def saved_results(self) -> list[str]:
+        """The results that a formula uses."""
+        return [name for name in self.results if name in self.names and name not in self.arguments]
+
+    @cached_property
+    def metadata(self) -> dict[str, tuple[str, str]]:
+        """The names that stand for a property of a tensor, each with the tensor and the suffix."""
+        found = {}
+        for name in sorted(self.names - set(self.arguments)):
+            for suffix in _READERS:
+                tensor = name.removesuffix(suffix)
+                if tensor != name and (tensor in self.kinds or tensor in self.results):
+                    found[name] = (tensor, suffix)
+        return found
+
+    @cached_property
+    def values(self) -> list[str]:
+        """The numbers, shapes and other arguments without elements that a formula uses."""
+        plain = [name for name in self.arguments if name not in self.kinds and name in self.names]
+        return [*plain, *self.metadata]
+
+    def reading(self, name: str) -> str:
+        """Give the source of a property of a tensor, as it stands in the kernel."""
+        tensor, suffix = self.metadata[name]
+        if tensor in self.list_inputs:
+            return f"[_read{suffix}(_t) for _t in {tensor}]"
+        if tensor in self.results:
+            tensor = "_r" if self.outputs == 1 else f"_r[{self.results.index(tensor)}]"
+        return f"None if {tensor} is None else _read{suffix}({tensor})" if tensor in self.optional_inputs else (
+            f"_read{suffix}({tensor})"
+        )
+
+    def is_early(self, name: str) -> bool:
+        """Tell whether a property is read before the operator runs: one of an argument, which it may change."""
+        return self.metadata[name][0] in self.kinds
+
+    def users(self, name: str) -> list[str]:
+        """Give the inputs whose gradients use a tensor."""
+        return [wanted for wanted in self.gradients if name in self._names_in(wanted)]
+
+    @property
+    def helpers(self) -> dict[str, Any]:
+        """What the kernel's source calls to read properties."""
+        return {f"_read{suffix}": read for suffix, read in _READERS.items()}
+
+    @property
+    def namespace(self) -> dict[str, Any]:
+        """The functions that the formulas call: the library's own, and operators by name."""
+        from ..functions import QUICK
+
+        aten = dc.ops.aten
+        return {
+            f"f_{name}": getattr(functions, name, None) or QUICK.get(name) or getattr(aten, name) for name in self.called
+        }
+
+    @property
+    def result_may_be_integral(self) -> bool:
+        """Whether an argument chooses the result's dtype."""
+        return self.outputs == 1 and not self.inplace and any(
+            "ScalarType" in str(argument.type) for argument in self.op.schema.arguments
+        )
+
+    @property
+    def signature(self) -> str:
+        """The kernel's parameters: positional ones, then keyword-only ones."""
+        positional = [_identifier(argument.name) for argument in self.op.schema.positional]
+        keywords = [_identifier(argument.name) for argument in self.op.schema.keyword_only]
+        return ", ".join([*positional, *(["*"] if keywords else []), *keywords])
+
+    @property
+    def call(self) -> str:
+        """The arguments of a call that passes everything on."""
+        schema = self.op.schema
+        return ", ".join(
+            [_identifier(argument.name) for argument in schema.positional]
+            + [f"{argument.name}={_identifier(argument.name)}" for argument in schema.keyword_only]
+        )
+
+
+def _identifier(name: str) -> str:
+    """Give an argument's name in source: ``from`` is a Python keyword."""
+    return f"{name}_" if name == "from" else name

@@ -1,0 +1,82 @@
+"""What in-place operators do to history: the checks before, and the new history after.
+
+Note [A write through a view is a write to its base]
+    The base gets a `CopySlices` node: backward cuts the view's part out of the gradient, sends it through the operator's own
+    node, and puts the result back in its place. The view itself, and every other view of the base, sees that the version
+    has moved and takes its history from the base anew (`View.history_now`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .node import Node, next_sequence
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = ["CopySlices", "check_inplace", "rebase"]
+
+
+def check_inplace(tensor: Tensor) -> None:
+    """Refuse to record an in-place change of a leaf, or of a view that cannot follow it."""
+    state = tensor._state
+    if state.is_view and state.base is not None:
+        state.check_inplace()
+        base = state.base
+        if base.is_leaf and base.requires_grad:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation."
+            )
+    elif state.requires_grad and state.grad_fn is None:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+class CopySlices(Node):
+    """The history of a base that was changed through one of its views."""
+
+    fn: Node
+    #: The views that lead from the base to the tensor that was changed, as `replay` takes them.
+    chain: Any
+    skip: Any
+
+    def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
+        from ..views import replay
+
+        (grad,) = grads
+        if grad is None:
+            return (None,) * len(self.next)
+        result = grad.clone()
+        part = replay(result, self.chain, self.skip)
+        inner = self.fn.apply([part.clone()])
+        if self.next[0] is not None:
+            if inner[0] is None:
+                part.zero_()
+            else:
+                part.copy_(inner[0])
+        return (result, *inner[1:])
+
+    def release(self) -> None:
+        self.fn.release()
+
+
+def rebase(tensor: Tensor, node: Node) -> None:
+    """Make ``node`` the history of a tensor that an operator has written to; the node's first input is the tensor."""
+    from ..tensor import autograd_bit
+    from ..views import set_history
+
+    bit = autograd_bit(tensor._dispatch_mask)
+    tensor._dispatch_mask |= bit
+    state = tensor._state
+    if not state.is_view or state.base is None:
+        set_history(tensor, node)
+        return
+    base = state.base
+    copy = CopySlices()
+    copy.fn, copy.chain, copy.skip = node, state.chain, state.skip
+    before = base._state
+    copy.next = (before.edge if before.requires_grad else None, *node.next[1:])
+    copy.seq = next_sequence()
+    copy.meta = base._meta()
+    base._dispatch_mask |= bit
+    set_history(base, copy)

@@ -1,0 +1,81 @@
+"""Registers the Autograd kernels: a generated one for every formula, and what runs for operators without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.derivatives import DERIVATIVES, NOT_DIFFERENTIABLE, Formula
+from dispatch_aten.operators import ATEN
+from dispatch_aten.variants import functional_of, is_inplace
+from dispatch_core.keys import DispatchKey
+
+from .fallback import pass_on, refuse_out, run_without_formula
+from .formulas import Recipe
+from .kernels import make_kernel
+
+__all__ = ["cover"]
+
+#: Nodes whose names end in another number than 0: torch counts the overloads of a name that have formulas.
+_NUMBERS: Final = {
+    "any.dim": 1,
+    "max": 1,
+    "mean.dim": 1,
+    "min": 1,
+    "norm.ScalarOpt_dim": 1,
+    "pow.Tensor_Tensor": 1,
+    "prod.dim_int": 1,
+    "squeeze.dim": 1,
+    "squeeze.dims": 2,
+    "sum.dim_IntList": 1,
+}
+_CUT: Final = Formula({"self": "zeros_like(grad)"})
+
+
+def formula_of(name: str) -> Formula | None:
+    """Give the formula of an overload, an in-place one's from its functional one."""
+    found = DERIVATIVES.get(name)
+    if found is not None or not is_inplace(name):
+        return found
+    functional = functional_of(name)
+    if functional in NOT_DIFFERENTIABLE:
+        return _CUT
+    return None if functional is None else DERIVATIVES.get(functional)
+
+
+def _maker(name: str, formula: Formula) -> Callable[[Any, Any], Any]:
+    def make(op: Any, keyset: Any) -> Any:
+        number = _NUMBERS.get(functional_of(name) or name, 0)
+        recipe = Recipe(
+            op, formula.gradients, differentiable_results=formula.differentiable_outputs, number=number
+        )
+        return make_kernel(op, keyset, recipe)
+
+    return make
+
+
+def _register() -> dc.Library:
+    library = dc.Library("aten", "IMPL", "Autograd")
+    for operator in ATEN:
+        name = operator.name
+        formula = formula_of(name)
+        if formula is not None:
+            library.impl(name, dc.kernel_factory(_maker(name, formula)))
+        elif name in NOT_DIFFERENTIABLE:
+            library.impl(name, dc.kernel_factory(pass_on))
+        elif "out" in operator.tags:
+            library.impl(name, dc.kernel_factory(refuse_out))
+    return library
+
+
+_library: Final = _register()
+_fallbacks: Final = dc.Library("_", "IMPL")
+_covered: set[str] = set()
+
+
+def cover(key: DispatchKey) -> None:
+    """Let operators without a formula pass below an Autograd key, remembering that their gradient is lost."""
+    if key.name not in _covered:
+        _covered.add(key.name)
+        _fallbacks.fallback(run_without_formula, key, with_keyset=True)

@@ -1,0 +1,55 @@
+"""A third backend, in thirty lines: arrays that cannot be written to, computed by whatever serves NumPy's arrays."""
+
+import dispatch_core as dc
+import numpy as np
+from dispatch_aten.dtypes import BY_NAME
+from dispatch_aten.operators import ATEN
+
+
+class Frozen:
+    """A read-only copy of a NumPy array."""
+
+    def __init__(self, array):
+        self.array = np.array(array, order="C")
+        self.array.flags.writeable = False
+
+
+def thaw(value):
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(thaw, value))
+    return value.array if isinstance(value, Frozen) else dc.Device("cpu") if isinstance(value, dc.Device) else value
+
+
+def freeze(value):
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(freeze, value))
+    return Frozen(value) if isinstance(value, (np.ndarray, np.generic)) else value
+
+
+def make_kernel(op, keyset):
+    return lambda *args, **kwargs: freeze(op(*map(thaw, args), **{name: thaw(value) for name, value in kwargs.items()}))
+
+
+@dc.hookimpl
+def dispatch_backend_info():
+    array = dc.ArrayType(
+        Frozen, shape=lambda x: x.array.shape, dtype=lambda x: BY_NAME[str(x.array.dtype)], mutable=False
+    )
+    return dc.BackendInfo("frozen", array_types=(array,))
+
+
+@dc.hookimpl
+def dispatch_register(registry):
+    dc.load_backend("cpu")
+    aten, prims = dc.Library("aten", "IMPL", "Frozen"), dc.Library("prims", "IMPL", "Frozen")
+    for operator in ATEN:
+        several_views = operator.schema.endswith("Tensor(a)[]")
+        if "!" not in operator.schema and not several_views and registry.has_kernel(f"aten::{operator.name}", "CPU"):
+            aten.impl(operator.name, dc.kernel_factory(make_kernel))
+    prims.impl("device_get", lambda self: self.array.copy())
+    prims.impl("device_put", lambda data, *, device: Frozen(data))
+
+
+@dc.hookimpl
+def dispatch_is_available():
+    return True
