@@ -172,9 +172,7 @@ _ACTIVATIONS: Final = {
     "elu": {"self": "elu_backward(grad, alpha, scale, input_scale, False, self)"},
     "elu_backward": {
         "grad_output": "elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
-        "self_or_result": (
-            "elu_second(mul(grad, grad_output), alpha, scale, input_scale, is_result, self_or_result)"
-        ),
+        "self_or_result": ("elu_second(mul(grad, grad_output), alpha, scale, input_scale, is_result, self_or_result)"),
     },
     "gelu": {"self": "gelu_backward(grad, self, approximate=approximate)"},
     "gelu_backward": {
@@ -332,9 +330,7 @@ _INDEXING: Final = {
     "embedding": {
         "weight": "embedding_dense_backward(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq)"
     },
-    "embedding_dense_backward": {
-        "grad_output": "embedding_second(grad, indices, padding_idx, scale_grad_by_freq)"
-    },
+    "embedding_dense_backward": {"grad_output": "embedding_second(grad, indices, padding_idx, scale_grad_by_freq)"},
     "gather": {"self": "scatter_add(new_zeros(grad, self_sizes), dim, index, grad)"},
     "index.Tensor": {"self": "index_put(new_zeros(grad, self_sizes), indices, grad, True)"},
     "index_add": {"self": "grad", "source": "scaled(index_add_source_gradient(grad, dim, index, source_sizes), alpha)"},
@@ -379,9 +375,7 @@ _WITH_INDICES: Final = {
     "sort.stable": {"self": _SELECTED.format("True")},
     "topk": {"self": _SELECTED.format("True")},
     "native_dropout": {"input": "native_dropout_gradient(grad, result1, p, train)"},
-    "nll_loss_forward": {
-        "self": "nll_loss_backward(grad, self, target, weight, reduction, ignore_index, result1)"
-    },
+    "nll_loss_forward": {"self": "nll_loss_backward(grad, self, target, weight, reduction, ignore_index, result1)"},
 }
 
 
@@ -398,9 +392,7 @@ def _collect() -> dict[str, Formula]:
         _INDEXING,
         _LISTS,
     )
-    formulas = {
-        name: Formula(MappingProxyType(gradients)) for table in tables for name, gradients in table.items()
-    }
+    formulas = {name: Formula(MappingProxyType(gradients)) for table in tables for name, gradients in table.items()}
     for name, gradients in _WITH_INDICES.items():
         formulas[name] = Formula(MappingProxyType(gradients), (True, False))
     return formulas

@@ -202,7 +202,7 @@ def set_default_dtype(dtype: ScalarType) -> None:
 
     Raises ``ArgumentTypeError`` for a dtype that is not floating point.
     """
-    global _default_dtype  # noqa: PLW0603  # torch's default dtype is one setting of the process as well
+    global _default_dtype  # torch's default dtype is one setting of the process as well
     if not isinstance(dtype, ScalarType) or not dtype.is_floating_point:
         raise ArgumentTypeError(
             f"only floating-point types are supported as the default type, got {dtype}", operator="set_default_dtype"

@@ -25,6 +25,7 @@ __all__ = [
     "UnsupportedError",
 ]
 
+
 class AtenError(DispatchError):
     """The root of the operator library's errors.
 

@@ -248,9 +248,7 @@ def gelu_second(grad: Array, self: Array, approximate: str) -> Array:
 # Reductions and scans.
 
 
-def extremum_gradient(
-    grad: Array, self: Array, result: Array, dim: int | Sequence[int] | None, keepdim: bool
-) -> Array:
+def extremum_gradient(grad: Array, self: Array, result: Array, dim: int | Sequence[int] | None, keepdim: bool) -> Array:
     """Share the gradient among all elements that are the extremum."""
     count = len(shape_of(self))
     dims = list(wrap_dims(dim, count))
@@ -345,9 +343,7 @@ def std_gradient(
     grad: Array, self: Array, result: Array, dim: int | Sequence[int] | None, correction: float | None, keepdim: bool
 ) -> Array:
     """Give the gradient of the standard deviation; zero where it is zero."""
-    inner = aten.masked_fill.Scalar(
-        aten.div.Tensor(grad, aten.mul.Scalar(result, 2)), aten.eq.Scalar(result, 0), 0
-    )
+    inner = aten.masked_fill.Scalar(aten.div.Tensor(grad, aten.mul.Scalar(result, 2)), aten.eq.Scalar(result, 0), 0)
     return var_gradient(inner, self, dim, correction, keepdim)
 
 
@@ -369,9 +365,7 @@ def var_mean_gradient(
     return parts[0] if len(parts) == 1 else aten.add.Tensor(*parts)
 
 
-def logsumexp_gradient(
-    grad: Array, self: Array, result: Array, dim: int | Sequence[int], keepdim: bool
-) -> Array:
+def logsumexp_gradient(grad: Array, self: Array, result: Array, dim: int | Sequence[int], keepdim: bool) -> Array:
     """Give the gradient of log-sum-exp: the softmax."""
     count = len(shape_of(self))
     most = _with_reduced_dims(result, count, dim, keepdim)
@@ -479,9 +473,7 @@ def native_dropout_gradient(grad: Array, mask: Array, p: float, train: bool | No
 # Views.
 
 
-def slice_gradient(
-    grad: Array, sizes: Sequence[int], dim: int, start: int | None, end: int | None, step: int
-) -> Array:
+def slice_gradient(grad: Array, sizes: Sequence[int], dim: int, start: int | None, end: int | None, step: int) -> Array:
     """Put the gradient of a slice into zeros of the input's shape."""
     last = sizes[dim] if end is None else end
     return aten.slice_backward.default(grad, sizes, dim, 0 if start is None else start, last, step)
@@ -491,9 +483,7 @@ def _some(grads: Sequence[Array | None]) -> Array:
     return next(grad for grad in grads if grad is not None)
 
 
-def split_gradient(
-    grads: Sequence[Array | None], sizes: Sequence[int], parts: int | Sequence[int], dim: int
-) -> Array:
+def split_gradient(grads: Sequence[Array | None], sizes: Sequence[int], parts: int | Sequence[int], dim: int) -> Array:
     """Join the gradients of the pieces; a piece without one counts as zeros."""
     where = wrap_dim(dim, len(sizes))
     some = _some(grads)

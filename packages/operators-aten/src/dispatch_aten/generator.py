@@ -133,7 +133,7 @@ def default_generator(device: str | Device) -> Generator:
 
 def manual_seed_all(seed: int) -> None:
     """Seed the default generators of all devices, those of devices that are not in use yet included."""
-    global _seed_for_all  # noqa: PLW0603  # one seed for the process, as in torch.manual_seed
+    global _seed_for_all  # one seed for the process, as in torch.manual_seed
     Generator().manual_seed(seed)
     with _lock:
         _seed_for_all = seed

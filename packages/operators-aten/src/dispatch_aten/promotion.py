@@ -16,17 +16,17 @@ float16
 from __future__ import annotations
 
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from .dtypes import ScalarType, bfloat16, bool_, float32, get_default_dtype, int64, uint8
 from .errors import ArgumentTypeError, DtypeError
 
 __all__ = [
+    "RULES",
     "Category",
     "Operand",
     "Promotion",
-    "RULES",
     "can_cast",
     "check_output_dtype",
     "computation_type",
@@ -112,7 +112,7 @@ _INTEGERS: Final = (ScalarType.Char, ScalarType.Short, ScalarType.Int, ScalarTyp
 _FLOATS: Final = (ScalarType.Half, ScalarType.Float, ScalarType.Double)
 
 
-@lru_cache(maxsize=None)
+@cache
 def promote_types(a: ScalarType, b: ScalarType) -> ScalarType:
     """Give the smallest type that holds both, by torch's table (source: ``torch.promote_types``).
 
@@ -126,8 +126,7 @@ def promote_types(a: ScalarType, b: ScalarType) -> ScalarType:
         if b.is_floating_point:
             return b
         raise DtypeError(
-            "Promotion for uint16, uint32, uint64 types is not supported, "
-            f"attempted to promote {a.name} and {b.name}"
+            f"Promotion for uint16, uint32, uint64 types is not supported, attempted to promote {a.name} and {b.name}"
         )
     if a.is_complex or b.is_complex:
         real = _promote_floats(a.to_real(), b.to_real())

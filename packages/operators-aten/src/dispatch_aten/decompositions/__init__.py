@@ -15,7 +15,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from . import aliases, copies, derived, factories, indexing, lists, losses, matmul, pointwise, random, reductions, scalars, views
+from . import (
+    aliases,
+    copies,
+    derived,
+    factories,
+    indexing,
+    lists,
+    losses,
+    matmul,
+    pointwise,
+    random,
+    reductions,
+    scalars,
+    views,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

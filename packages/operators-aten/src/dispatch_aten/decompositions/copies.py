@@ -13,7 +13,7 @@ from dispatch_aten.shapes.meta import is_channels_last, is_contiguous
 from ._shared import Array, aten, converted, meta_of, numel_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from dispatch_aten.dtypes import ScalarType
 
@@ -77,9 +77,7 @@ def _to_device(
         fresh = aten.empty_strided.default(meta.shape, meta.strides, dtype=meta.dtype, device=target)
         return dc.wrap_like(self, fresh)
     if source.type == "meta":
-        raise MetaDataError(
-            "Cannot copy out of meta tensor; no data!", operator="aten::_to_copy", argument="self"
-        )
+        raise MetaDataError("Cannot copy out of meta tensor; no data!", operator="aten::_to_copy", argument="self")
     moved = prims.device_put.default(prims.device_get.default(self), device=target)
     result = dc.wrap_like(self, moved)
     return result if dtype is None else converted(result, dtype)

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPLICIT", "IMPLICIT"]
 
 
-def _index_put(
-    self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False
-) -> Array:
+def _index_put(self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False) -> Array:
     return aten.index_put_.default(aten.clone.default(self), indices, values, accumulate)
 
 
@@ -45,9 +43,7 @@ def _index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Num
     if not ndim(self):
         return aten.add.Tensor(self, aten.reshape.default(values, ()))
     flat = aten.reshape.default(index, (-1,))
-    return aten.index_put.default(
-        aten.clone.default(self, memory_format=0), _at(flat, dim, ndim(self)), values, True
-    )
+    return aten.index_put.default(aten.clone.default(self, memory_format=0), _at(flat, dim, ndim(self)), values, True)
 
 
 def _positions(index: Array, dim: int) -> list[Array]:
@@ -82,7 +78,10 @@ def _scatter(accumulate: bool) -> Callable[..., Array]:
         shape = dc.shape(index)
         if not ndim(self) or not shape:
             row = _scatter(accumulate)(
-                aten.reshape.default(self, (-1,)), 0, aten.reshape.default(index, (-1,)), aten.reshape.default(src, (-1,))
+                aten.reshape.default(self, (-1,)),
+                0,
+                aten.reshape.default(index, (-1,)),
+                aten.reshape.default(src, (-1,)),
             )
             return aten.reshape.default(row, dc.shape(self))
         part = src
@@ -150,9 +149,7 @@ def _one_hot(self: Array, num_classes: int = -1) -> Array:
         raise OperatorError(
             "Can not infer total number of classes from empty tensor.", operator="aten::one_hot", argument="num_classes"
         )
-    classes = dc.wrap_like(
-        self, aten.arange.start_step(0, num_classes, 1, dtype=int64, device=dc.device(self))
-    )
+    classes = dc.wrap_like(self, aten.arange.start_step(0, num_classes, 1, dtype=int64, device=dc.device(self)))
     return aten._to_copy.default(aten.eq.Tensor(aten.unsqueeze.default(self, -1), classes), dtype=int64)
 
 

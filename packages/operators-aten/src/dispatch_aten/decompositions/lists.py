@@ -67,7 +67,6 @@ def _meshgrid(tensors: Sequence[Array], *, indexing: str = "ij") -> list[Array]:
         spread = [-1 if each == place else 1 for each in range(len(axes))]
         grids.append(aten.expand.default(aten.view.default(axis, spread), shape))
     if swapped:
-        grids = [aten.transpose.int(grid, 0, 1) for grid in grids]
         grids[0], grids[1] = grids[1], grids[0]
     return grids
 
@@ -98,9 +97,7 @@ def _flip(self: Array, dims: Sequence[int]) -> Array:
     for dim in dims:
         last = dc.shape(self)[dim] - 1 if ndim(self) else -1
         if last > 0:
-            places = dc.wrap_like(
-                self, aten.arange.start_step(last, -1, -1, dtype=int64, device=dc.device(self))
-            )
+            places = dc.wrap_like(self, aten.arange.start_step(last, -1, -1, dtype=int64, device=dc.device(self)))
             result = aten.index_select.default(result, dim, places)
     return result
 
@@ -124,9 +121,7 @@ def _roll_one(self: Array, shift: int, dim: int) -> Array:
     start = (size - shift) % size if size else 0
     if start == 0:
         return aten.clone.default(self)
-    return aten.cat.default(
-        [aten.slice.Tensor(self, dim, start, size), aten.slice.Tensor(self, dim, 0, start)], dim
-    )
+    return aten.cat.default([aten.slice.Tensor(self, dim, start, size), aten.slice.Tensor(self, dim, 0, start)], dim)
 
 
 def _sort(self: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:
@@ -142,7 +137,7 @@ def _argsort_stable(self: Array, *, stable: bool, dim: int = -1, descending: boo
     return aten.sort.stable(self, stable=stable, dim=dim, descending=descending)[1]
 
 
-def _topk(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Array, Array]:  # noqa: A002
+def _topk(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Array, Array]:
     RULES["topk"](meta_of(self), k, dim, largest, sorted)
     values, indices = aten.sort.stable(self, stable=True, dim=dim, descending=largest)
     if not ndim(self):

@@ -183,7 +183,9 @@ def _smooth_loss(
     if weight is None:
         return aten.div.Tensor(total, aten.sum.default(kept))
     safe = aten.masked_fill.Scalar(target, aten.eq.Scalar(target, ignore_index), 0)
-    chosen = aten.reshape.default(aten.index_select.default(weight, 0, aten.reshape.default(safe, (-1,))), dc.shape(each))
+    chosen = aten.reshape.default(
+        aten.index_select.default(weight, 0, aten.reshape.default(safe, (-1,))), dc.shape(each)
+    )
     return aten.div.Tensor(total, aten.sum.default(aten.mul.Tensor(chosen, kept)))
 
 

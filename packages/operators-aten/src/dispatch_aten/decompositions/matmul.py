@@ -60,7 +60,7 @@ def _batched(self: Array, other: Array, left: tuple[int, ...], right: tuple[int,
     return aten.reshape.default(product, shape)
 
 
-def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:  # noqa: A002
+def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     shape = dc.shape(input)
     if bias is None or len(dc.shape(weight)) != 2:
         product = aten.matmul.default(input, aten.t.default(weight))
@@ -69,7 +69,9 @@ def _linear(input: Array, weight: Array, bias: Array | None = None) -> Array:  #
         return aten.addmm.default(bias, input, aten.t.default(weight))
     if not shape:
         raise ShapeError(
-            "both arguments to linear need to be at least 1D, but they are 0D", operator="aten::linear", argument="input"
+            "both arguments to linear need to be at least 1D, but they are 0D",
+            operator="aten::linear",
+            argument="input",
         )
     flat = aten.reshape.default(input, (prod(shape[:-1]), shape[-1]))
     product = aten.addmm.default(bias, flat, aten.t.default(weight))

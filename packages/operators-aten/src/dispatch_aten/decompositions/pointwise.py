@@ -106,7 +106,7 @@ def _where_indices(condition: Array) -> list[Array]:
     return list(aten.nonzero_numpy.default(condition))
 
 
-def _clamp_tensor(self: Array, min: Array | None = None, max: Array | None = None) -> Array:  # noqa: A002
+def _clamp_tensor(self: Array, min: Array | None = None, max: Array | None = None) -> Array:
     dtype = common_dtype(self, *(bound for bound in (min, max) if bound is not None))
     result = converted(self, dtype)
     if min is not None:
@@ -250,9 +250,7 @@ def _tanh_backward(grad_output: Array, output: Array) -> Array:
     return aten.mul.Tensor(grad_output, aten.rsub.Scalar(aten.mul.Tensor(output, output), 1))
 
 
-def _isclose(
-    self: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> Array:
+def _isclose(self: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
     if dc.dtype(self) != dc.dtype(other):
         raise DtypeError(
             f"{dc.dtype(self).name} did not match {dc.dtype(other).name}", operator="aten::isclose", argument="other"
@@ -260,7 +258,9 @@ def _isclose(
     for name, bound in (("rtol", rtol), ("atol", atol)):
         if not bound >= 0:
             raise OperatorError(
-                f"{name} must be greater than or equal to zero, but got {bound:g}", operator="aten::isclose", argument=name
+                f"{name} must be greater than or equal to zero, but got {bound:g}",
+                operator="aten::isclose",
+                argument=name,
             )
     close = aten.eq.Tensor(self, other)
     if not dc.dtype(self).is_differentiable:
@@ -268,16 +268,16 @@ def _isclose(
             return close
         self, other = _floating(self), _floating(other)
     elif equal_nan:
-        close = aten.logical_or.default(close, aten.logical_and.default(aten.isnan.default(self), aten.isnan.default(other)))
+        close = aten.logical_or.default(
+            close, aten.logical_and.default(aten.isnan.default(self), aten.isnan.default(other))
+        )
     allowed = aten.add.Scalar(aten.mul.Scalar(aten.abs.default(other), rtol), atol)
     error = aten.abs.default(aten.sub.Tensor(self, other))
     near = aten.logical_and.default(aten.isfinite.default(error), aten.le.Tensor(error, allowed))
     return aten.logical_or.default(close, near)
 
 
-def _allclose(
-    self: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> bool:
+def _allclose(self: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     return bool(aten.item.default(aten.all.default(aten.isclose.default(self, other, rtol, atol, equal_nan))))
 
 

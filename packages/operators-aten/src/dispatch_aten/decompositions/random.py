@@ -124,7 +124,7 @@ def _bernoulli_tensor_inplace(self: Array, p: Array, *, generator: Any = None) -
     return aten.copy_.default(self, hit)
 
 
-def _dropout(input: Array, p: float, train: bool) -> Array:  # noqa: A002
+def _dropout(input: Array, p: float, train: bool) -> Array:
     if not 0 <= p <= 1:
         raise OperatorError(
             f"dropout probability has to be between 0 and 1, but got {p:g}", operator="aten::dropout", argument="p"
@@ -140,7 +140,7 @@ def _dropout_inplace(self: Array, p: float, train: bool) -> Array:
     return aten.copy_.default(self, aten.dropout.default(self, p, train))
 
 
-def _native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, Array]:  # noqa: A002
+def _native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, Array]:
     if not numel_of(input):
         return input, aten.empty_like.default(input)
     if train is False:

@@ -146,7 +146,7 @@ def _older(name: str) -> dict[str, Callable[..., Any]]:
 
 def _vector_norm(
     self: Array,
-    ord: float = 2,  # noqa: A002  # torch's name
+    ord: float = 2,  # torch's name
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
     *,

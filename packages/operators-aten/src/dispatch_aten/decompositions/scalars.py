@@ -72,7 +72,9 @@ def _rsub_tensor(self: Array, other: Array, *, alpha: Number = 1) -> Array:
 def _pow_scalar(self: Array, exponent: Number) -> Array:
     if exponent in (0, 1):
         dtype = common_dtype(self, exponent)
-        return aten.full_like.default(self, 1, dtype=dtype) if exponent == 0 else aten._to_copy.default(self, dtype=dtype)
+        return (
+            aten.full_like.default(self, 1, dtype=dtype) if exponent == 0 else aten._to_copy.default(self, dtype=dtype)
+        )
     return aten.pow.Tensor_Tensor(self, as_scalar_tensor(exponent, self, common_dtype(self, exponent)))
 
 
@@ -99,7 +101,7 @@ def _scatter_value(self: Array, dim: int, index: Array, value: Number) -> Array:
     return aten.scatter.src(self, dim, index, aten.new_full.default(self, dc.shape(index), value))
 
 
-def _clamp(self: Array, min: Number | None = None, max: Number | None = None) -> Array:  # noqa: A002
+def _clamp(self: Array, min: Number | None = None, max: Number | None = None) -> Array:
     dtype = common_dtype(self, *(bound for bound in (min, max) if bound is not None))
     result = converted(self, dtype)
     if min is not None:

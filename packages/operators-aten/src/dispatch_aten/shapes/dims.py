@@ -23,9 +23,7 @@ def wrap_dim(dim: int, ndim: int, *, argument: str = "dim", scalar: bool = True)
     size = ndim
     if ndim == 0:
         if not scalar:
-            raise DimensionError(
-                f"Dimension specified as {dim} but tensor has no dimensions", argument=argument
-            )
+            raise DimensionError(f"Dimension specified as {dim} but tensor has no dimensions", argument=argument)
         size = 1
     if -size <= dim < size:
         return dim + size if dim < 0 else dim
@@ -34,7 +32,9 @@ def wrap_dim(dim: int, ndim: int, *, argument: str = "dim", scalar: bool = True)
     )
 
 
-def wrap_dims(dims: int | Sequence[int] | None, ndim: int, *, argument: str = "dim", all_if_empty: bool = True) -> tuple[int, ...]:
+def wrap_dims(
+    dims: int | Sequence[int] | None, ndim: int, *, argument: str = "dim", all_if_empty: bool = True
+) -> tuple[int, ...]:
     """Wrap a list of dimensions; None, and an empty list where ``all_if_empty``, mean every dimension.
 
     Raises ``DimensionError``, and ``ShapeError`` where one appears twice.

@@ -77,11 +77,16 @@ def _full(size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None =
 def _check_fits(value: Number, dtype: ScalarType, argument: str = "fill_value") -> None:
     """Refuse a number that the dtype cannot hold, as torch's conversion of a scalar does."""
     if isinstance(value, complex) and not dtype.is_complex and value.imag:
-        raise OperatorError(f"value cannot be converted to type {_C_TYPES.get(dtype.name, dtype.short)} without overflow", argument=argument)
+        raise OperatorError(
+            f"value cannot be converted to type {_C_TYPES.get(dtype.name, dtype.short)} without overflow",
+            argument=argument,
+        )
     if not dtype.is_integral or isinstance(value, complex):
         return
     bits = dtype.itemsize * 8
-    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.is_signed else (-((1 << bits) - 1), (1 << bits) - 1)
+    low, high = (
+        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.is_signed else (-((1 << bits) - 1), (1 << bits) - 1)
+    )
     if not math.isfinite(value) or not low <= math.trunc(value) <= high:
         raise OperatorError(
             f"value cannot be converted to type {_C_TYPES.get(dtype.name, dtype.short)} without overflow",
@@ -109,9 +114,9 @@ def arange_length(start: Number, end: Number, step: Number) -> int:
     >>> arange_length(0, 5, 2)
     3
     """
-    assert not isinstance(start, complex)  # noqa: S101  # narrows the type; torch refuses complex ranges before
-    assert not isinstance(end, complex)  # noqa: S101
-    assert not isinstance(step, complex)  # noqa: S101
+    assert not isinstance(start, complex)  # narrows the type; torch refuses complex ranges before
+    assert not isinstance(end, complex)
+    assert not isinstance(step, complex)
     if step == 0:
         raise OperatorError("step must be nonzero", argument="step")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -137,9 +142,7 @@ def _arange(end: Number, *, dtype: ScalarType | None = None, **options: Any) -> 
     return _arange_from(0, end, dtype=dtype)
 
 
-def _linspace(
-    start: Number, end: Number, steps: int, *, dtype: ScalarType | None = None, **options: Any
-) -> TensorMeta:
+def _linspace(start: Number, end: Number, steps: int, *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
     if steps < 0:
         raise OperatorError("number of steps must be non-negative", argument="steps")
     if dtype is None:
@@ -332,7 +335,7 @@ def _random_inplace(self: TensorMeta, *bounds: int | None, **options: Any) -> Te
     return self
 
 
-def _native_dropout(input: TensorMeta, p: float, train: bool | None) -> tuple[TensorMeta, TensorMeta]:  # noqa: A002
+def _native_dropout(input: TensorMeta, p: float, train: bool | None) -> tuple[TensorMeta, TensorMeta]:
     if input.numel == 0:
         return input, preserved(input)
     if train is False:

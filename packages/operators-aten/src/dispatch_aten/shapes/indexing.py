@@ -51,9 +51,7 @@ def _check_indices(self: TensorMeta, indices: Sequence[TensorMeta | None]) -> No
                 )
         place += index.ndim
     if place > self.ndim:
-        raise DimensionError(
-            f"too many indices for tensor of dimension {self.ndim} (got {place})", argument="indices"
-        )
+        raise DimensionError(f"too many indices for tensor of dimension {self.ndim} (got {place})", argument="indices")
 
 
 def _index(self: TensorMeta, indices: Sequence[TensorMeta | None]) -> TensorMeta:
@@ -157,7 +155,9 @@ def _index_add(self: TensorMeta, dim: int, index: TensorMeta, source: TensorMeta
             argument="index",
         )
     if index.dtype not in _INDEX_TYPES:
-        raise DtypeError("index_add_(): Expected dtype int32/int64 for index but got: " + index.dtype.name, argument="index")
+        raise DtypeError(
+            "index_add_(): Expected dtype int32/int64 for index but got: " + index.dtype.name, argument="index"
+        )
     if source.dtype != self.dtype:
         raise DtypeError(
             "index_add_(): self and source expected to have the same dtype, but got (self) "
@@ -211,7 +211,9 @@ def _check_scatter(name: str, self: TensorMeta, dim: int, index: TensorMeta, src
         raise ShapeError("Index tensor must have the same number of dimensions as self tensor", argument="index")
     if src is not None and max(index.ndim, 1) != max(src.ndim, 1):
         raise ShapeError("Index tensor must have the same number of dimensions as src tensor", argument="index")
-    wrong = any(each != dim and wanted > have for each, (wanted, have) in enumerate(zip(index.shape, self.shape, strict=False)))
+    wrong = any(
+        each != dim and wanted > have for each, (wanted, have) in enumerate(zip(index.shape, self.shape, strict=False))
+    )
     if src is not None:
         wrong = wrong or any(wanted > have for wanted, have in zip(index.shape, src.shape, strict=False))
     if wrong:

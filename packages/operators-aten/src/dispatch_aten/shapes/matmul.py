@@ -158,9 +158,7 @@ def _addmm(self: TensorMeta, mat1: TensorMeta, mat2: TensorMeta, *, beta: Any = 
     return contiguous(shape, self.dtype)
 
 
-def _baddbmm(
-    self: TensorMeta, batch1: TensorMeta, batch2: TensorMeta, *, beta: Any = 1, alpha: Any = 1
-) -> TensorMeta:
+def _baddbmm(self: TensorMeta, batch1: TensorMeta, batch2: TensorMeta, *, beta: Any = 1, alpha: Any = 1) -> TensorMeta:
     if not self.dtype == batch1.dtype == batch2.dtype:
         raise DtypeError(
             f"Input dtypes must be the same, got: input {c_name(self.dtype)}, batch1: {c_name(batch1.dtype)}, "
@@ -172,7 +170,7 @@ def _baddbmm(
     return result
 
 
-def _linear(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None = None) -> TensorMeta:  # noqa: A002
+def _linear(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None = None) -> TensorMeta:
     if not input.shape:
         raise ShapeError("both arguments to linear need to be at least 1D, but they are 0D", argument="input")
     flat = contiguous((TensorMeta(input.shape[:-1], (), input.dtype).numel, input.shape[-1]), input.dtype)

@@ -279,7 +279,7 @@ def _square(self: TensorMeta) -> TensorMeta:
 
 
 def _clamp(
-    self: TensorMeta, min: TensorMeta | Number | None = None, max: TensorMeta | Number | None = None  # noqa: A002
+    self: TensorMeta, min: TensorMeta | Number | None = None, max: TensorMeta | Number | None = None
 ) -> TensorMeta:
     bounds = [bound for bound in (min, max) if bound is not None]
     if not bounds:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["RULES"]
 
 
-
 def _reduce(self: TensorMeta, dim: int | Sequence[int] | None, keepdim: bool, dtype: ScalarType) -> TensorMeta:
     return contiguous(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), dtype)
 
@@ -163,7 +162,7 @@ def _with_mean(rule: Callable[..., TensorMeta]) -> Callable[..., tuple[TensorMet
 
 def _vector_norm(
     self: TensorMeta,
-    ord: float = 2,  # noqa: A002  # torch's name
+    ord: float = 2,  # torch's name
     dim: int | Sequence[int] | None = None,
     keepdim: bool = False,
     *,
@@ -175,7 +174,9 @@ def _vector_norm(
             argument="self",
         )
     if dtype is not None and (not dtype.is_differentiable or self.dtype.is_complex != dtype.is_complex):
-        raise DtypeError(f"linalg.vector_norm: dtype {dtype.name} does not fit the input {self.dtype.name}", argument="dtype")
+        raise DtypeError(
+            f"linalg.vector_norm: dtype {dtype.name} does not fit the input {self.dtype.name}", argument="dtype"
+        )
     dims = wrap_dims(dim, self.ndim)
     if self.numel == 0 and (ord < 0 or ord == float("inf")):
         if not dims or all(self.shape[each] for each in dims):

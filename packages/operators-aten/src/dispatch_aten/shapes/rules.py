@@ -95,5 +95,7 @@ def infer(operator: str, *args: Any, **kwargs: Any) -> Any:
     """
     rule = RULES.get(operator.rpartition("::")[2])
     if rule is None:
-        raise UnsupportedError("no shape rule is known, because the shape depends on values or is not written down", operator=operator)
+        raise UnsupportedError(
+            "no shape rule is known, because the shape depends on values or is not written down", operator=operator
+        )
     return rule(*args, **kwargs)

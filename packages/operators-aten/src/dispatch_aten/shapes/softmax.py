@@ -21,9 +21,7 @@ def _softmax(label: str) -> Callable[..., TensorMeta]:
     def rule(self: TensorMeta, dim: int, half_to_float: bool) -> TensorMeta:
         dim = wrap_dim(dim, self.ndim)
         if half_to_float and self.dtype != float16:
-            raise DtypeError(
-                f"{label} with half to float conversion is not supported on CPU", argument="half_to_float"
-            )
+            raise DtypeError(f"{label} with half to float conversion is not supported on CPU", argument="half_to_float")
         if not self.dtype.is_floating_point:
             kernel = label if label == "softmax" else "log_softmax"
             place = "lastdim_kernel_impl" if dim == max(self.ndim - 1, 0) else "kernel_impl"

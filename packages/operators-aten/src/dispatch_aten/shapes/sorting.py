@@ -39,7 +39,7 @@ def _topk(
     k: int,
     dim: int = -1,
     largest: bool = True,
-    sorted: bool = True,  # noqa: A002  # torch's name
+    sorted: bool = True,  # torch's name
 ) -> tuple[TensorMeta, TensorMeta]:
     dim = wrap_dim(dim, self.ndim)
     if not 0 <= k <= (self.shape[dim] if self.shape else 1):

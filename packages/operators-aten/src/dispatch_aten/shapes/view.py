@@ -86,9 +86,7 @@ def view_strides(shape: tuple[int, ...], strides: tuple[int, ...], size: tuple[i
 
 
 def _as(meta: TensorMeta, shape: Sequence[int], strides: Sequence[int], offset: int | None = None) -> TensorMeta:
-    return TensorMeta(
-        tuple(shape), tuple(strides), meta.dtype, meta.storage_offset if offset is None else offset
-    )
+    return TensorMeta(tuple(shape), tuple(strides), meta.dtype, meta.storage_offset if offset is None else offset)
 
 
 def _view(self: TensorMeta, size: Sequence[int]) -> TensorMeta:
@@ -252,9 +250,7 @@ def _squeeze(self: TensorMeta, dim: int | Sequence[int] | None = None) -> Tensor
 def _unsqueeze(self: TensorMeta, dim: int) -> TensorMeta:
     dim = wrap_dim(dim, self.ndim + 1)
     stride = self.shape[dim] * self.strides[dim] if dim < self.ndim else 1
-    return _as(
-        self, (*self.shape[:dim], 1, *self.shape[dim:]), (*self.strides[:dim], stride, *self.strides[dim:])
-    )
+    return _as(self, (*self.shape[:dim], 1, *self.shape[dim:]), (*self.strides[:dim], stride, *self.strides[dim:]))
 
 
 def _narrow(self: TensorMeta, dim: int, start: int, length: int) -> TensorMeta:
