@@ -227,6 +227,27 @@ def test_binary_in_place(name):
         compare(name, arrays(rng, 2), kwargs)
 
 
+@pytest.mark.parametrize("name", ["add_.Scalar", "sub_.Scalar", "mul_.Scalar", "div_.Scalar"])
+def test_numbers_in_place(name):
+    rng = seeded(name)
+    for _ in range(100):
+        more = [pick(rng, [1, 2, 0.5])] if name[0] in "as" else []
+        compare(name, [*arrays(rng, 1), pick(rng, [2, -1, 0.5, True, 0]), *more])
+
+
+NUMBERS = (
+    "add.Scalar sub.Scalar mul.Scalar div.Scalar remainder.Scalar fmod.Scalar floor_divide.Scalar eq.Scalar ne.Scalar lt.Scalar "
+    "le.Scalar gt.Scalar ge.Scalar bitwise_and.Scalar bitwise_or.Scalar bitwise_xor.Scalar rsub.Scalar"
+).split()
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers(name):
+    rng = seeded(name)
+    for _ in range(100):
+        compare(name, [*arrays(rng, 1), pick(rng, [2, -1, 0.5, True, 0, 3])])
+
+
 @pytest.mark.parametrize("mode", [None, "trunc", "floor"])
 def test_division_modes(mode):
     rng = seeded(str(mode))
@@ -250,6 +271,7 @@ OPTIONS = {
     "clamp.Tensor": (3, lambda rng: ((), {})),
     "pow.Tensor_Scalar": (1, lambda rng: ((pick(rng, [2, 3, 0.5, -1, 0, 1.5]),), {})),
     "lerp.Scalar": (2, lambda rng: ((pick(rng, [0.0, 0.25, 1.0, 2]),), {})),
+    "lerp_.Scalar": (2, lambda rng: ((pick(rng, [0.25, 1.0]),), {})),
     "lerp.Tensor": (3, lambda rng: ((), {})),
     "addcmul": (3, lambda rng: ((), {"value": pick(rng, [1, 2, -0.5])})),
     "addcdiv": (3, lambda rng: ((), {"value": pick(rng, [1, 2, -0.5])})),
@@ -301,6 +323,7 @@ def test_masked_fill():
         mask = mask.astype(bool) if rng.random() < 0.9 else mask
         compare("masked_fill.Scalar", [a, mask, pick(rng, [0, 2, 1.5, float("-inf")]) if a.dtype.kind == "f" else 1])
         compare("masked_fill.Tensor", [a, mask, array(rng, pick(rng, [(), (), (1,)]), a.dtype)])
+        compare("masked_fill_.Scalar", [a, mask, 1])
 
 
 def test_complex_arithmetic():
@@ -671,7 +694,7 @@ def test_index_select_and_kin():
         dim = some_dim(rng, a.ndim)
         size = a.shape[dim] if a.ndim and -a.ndim <= dim < a.ndim else 1
         index = np.asarray(rng.integers(0, max(size, 1) + (rng.random() < 0.05), pick(rng, [(3,), (), (0,), (2, 1)])))
-        if size:
+        if size and (not index.size or index.max() < size):
             compare("index_select", [a, dim, index])
         compare("take", [a, some_index(rng, a.size)])
         mask = np.asarray(rng.random(broadcastable(rng, a.shape)) < 0.5)
@@ -679,7 +702,7 @@ def test_index_select_and_kin():
         compare("nonzero", [a])
         source = array(rng, (a.size,), a.dtype, special=False)
         compare("masked_scatter_", [a, mask, source])
-        if a.ndim and index.ndim == 1 and -a.ndim <= dim < a.ndim:
+        if a.size and a.ndim and index.ndim == 1 and -a.ndim <= dim < a.ndim:
             shape = list(a.shape)
             shape[dim] = index.size
             compare(

@@ -19,6 +19,7 @@ from dispatch_aten.shapes.meta import TensorMeta, contiguous_strides
 
 __all__ = [
     "Array",
+    "Expected",
     "as_array",
     "check_writable",
     "coerce",
@@ -240,19 +241,35 @@ def _with_strides(array: Array, strides: tuple[int, ...]) -> Array:
     return copy
 
 
-def conform(result: Any, meta: TensorMeta) -> Array:
+class Expected(TensorMeta):
+    """What a shape rule announced, with NumPy's dtype and strides at hand."""
+
+    __slots__ = ("array_dtype", "byte_strides")
+
+    array_dtype: np.dtype[Any]
+    byte_strides: tuple[int, ...]
+
+    def __init__(self, meta: TensorMeta) -> None:
+        super().__init__(meta.shape, meta.strides, meta.dtype, meta.storage_offset)
+        dtype = numpy_dtype(meta.dtype)
+        object.__setattr__(self, "array_dtype", dtype)
+        object.__setattr__(self, "byte_strides", tuple([stride * dtype.itemsize for stride in meta.strides]))
+
+
+def conform(result: Any, expected: Expected) -> Array:
     """Give a fresh array the dtype and strides that a shape rule announced.
 
-    >>> conform(np.float64(2.5), TensorMeta((), (), ScalarType.Float))
+    >>> conform(np.float64(2.5), Expected(TensorMeta((), (), ScalarType.Float)))
     array(2.5, dtype=float32)
     """
     array = as_array(result)
-    dtype = numpy_dtype(meta.dtype)
-    if array.dtype is not dtype:
-        array = array.astype(dtype)
-    if array.shape != meta.shape:
-        array = array.reshape(meta.shape)
-    return _with_strides(array, meta.strides)
+    if array.dtype is not expected.array_dtype:
+        array = array.astype(expected.array_dtype)
+    if array.shape != expected.shape:
+        array = array.reshape(expected.shape)
+    if array.strides == expected.byte_strides and array.size:
+        return array
+    return _with_strides(array, expected.strides)
 
 
 def check_writable(array: Array, *, expanded: bool = False) -> None:

@@ -6,11 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.shapes import TensorMeta
-
 from ._table import Kernel, KernelTable
-from .arrays import Array, check_writable, empty_strided, numpy_dtype
-from .ops._ruled import cast, expect
+from .arrays import Array, Expected, check_writable, empty_strided
+from .expect import expect
+from .ops._ruled import cast
 from .quiet import quiet
 
 __all__ = ["KERNELS"]
@@ -24,7 +23,7 @@ def _made(name: str, fill: Any) -> Kernel:
     @quiet
     def kernel(*args: Any, **kwargs: Any) -> Array:
         meta = expect(name, *args, **kwargs)
-        array = empty_strided(meta.shape, meta.strides, numpy_dtype(meta.dtype))
+        array = empty_strided(meta.shape, meta.strides, meta.array_dtype)
         fill(array, *args)
         return array
 
@@ -128,7 +127,7 @@ def _fill_inplace(self: Array, value: Any) -> Array:
 @KERNELS("fill.Scalar", "fill.Tensor")
 @quiet
 def _fill(self: Array, value: Any) -> Array:
-    meta: TensorMeta = expect("fill.Tensor" if isinstance(value, np.ndarray) else "fill.Scalar", self, value)
+    meta: Expected = expect("fill.Tensor" if isinstance(value, np.ndarray) else "fill.Scalar", self, value)
     array = empty_strided(meta.shape, meta.strides, self.dtype)
     array[...] = _number(value, array)
     return array

@@ -11,17 +11,17 @@ import dispatch_core as dc
 from . import creation, random
 from ._table import Kernel, KernelTable
 from .arrays import coerce, dtype_of, shape_of, storage_offset_of, strides_of
-from .ops import copy, indexing, lists, matmul, pointwise, reduction, softmax, sorting, view
+from .ops import copy, indexing, inplace, lists, matmul, pointwise, reduction, softmax, sorting, view
 
 __all__ = ["COVERED", "KERNELS", "dispatch_backend_info", "dispatch_is_available", "dispatch_register"]
 
 KERNELS: Final = KernelTable()
 """Every kernel of the ``aten`` namespace, by operator name with overload."""
 
-for _module in (creation, random, pointwise, reduction, matmul, softmax, view, copy, indexing, lists, sorting):
+for _module in (creation, random, pointwise, inplace, reduction, matmul, softmax, view, copy, indexing, lists, sorting):
     KERNELS.update(_module.KERNELS)
 
-COVERED: Final[dict[str, Kernel]] = pointwise.COVERED
+COVERED: Final[dict[str, Kernel]] = {**pointwise.COVERED, **inplace.COVERED}
 """Kernels beside those of the same name in ``KERNELS``, for calls with ``alpha == 1``."""
 
 

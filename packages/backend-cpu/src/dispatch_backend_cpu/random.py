@@ -17,7 +17,7 @@ from dispatch_aten.errors import OperatorError
 from ._table import Kernel, KernelTable
 from .arrays import Array, check_writable, dtype_of, empty_strided, numpy_dtype
 from .engine import Engine
-from .ops._ruled import expect, half_as_float
+from .expect import expect, half_as_float
 from .quiet import quiet
 
 __all__ = ["KERNELS", "engine_of"]
@@ -196,7 +196,7 @@ def _factory(name: str, draw: Draw, sizes: int) -> Kernel:
     @quiet
     def kernel(*args: Any, generator: Any = None, **kwargs: Any) -> Array:
         meta = expect(name, *args, **kwargs)
-        array = empty_strided(meta.shape, meta.strides, numpy_dtype(meta.dtype))
+        array = empty_strided(meta.shape, meta.strides, meta.array_dtype)
         engine = engine_of(generator)
         bounds = args[1 : 1 + sizes] if isinstance(args[0], np.ndarray) else args[:sizes]
         with engine.lock:

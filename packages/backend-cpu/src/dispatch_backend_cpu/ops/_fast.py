@@ -16,8 +16,9 @@ import numpy as np
 
 from .._table import Kernel
 from ..arrays import Array, laid_out
+from ..expect import expect
 from ..quiet import run
-from ._ruled import cast, check_overlap, expect, write
+from ._ruled import cast, check_overlap, write
 
 __all__ = ["binary", "inplace_binary", "inplace_unary", "unary", "with_number"]
 
@@ -49,12 +50,13 @@ def with_number(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> K
     def kernel(a: Array, number: Any) -> Any:
         if (dtype := a.dtype) in dtypes and type(number) is not complex:
             try:
-                r = run(ufunc, a, run(np.array, number, dtype))
+                b = run(np.array, number, dtype)
+                r = run(ufunc, a, b)
             except (RuntimeError, OverflowError):
                 pass
             else:
                 if r.ndim > 1 and (1 in r.shape or not a.flags.c_contiguous):
-                    return laid_out(r, a)
+                    return laid_out(r, a, b)
                 return r
         return general(a, number)
 

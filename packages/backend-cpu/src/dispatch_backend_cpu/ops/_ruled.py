@@ -13,30 +13,14 @@ from typing import Any
 import numpy as np
 
 from dispatch_aten.errors import OperatorError
-from dispatch_aten.promotion import Number, Promotion, computation_type, result_type, rule_for
-from dispatch_aten.shapes import RULES, TensorMeta
+from dispatch_aten.promotion import Promotion
 
 from .._table import Kernel
-from ..arrays import Array, check_writable, conform, describe, numpy_dtype, storage, storage_offset_of
+from ..arrays import Array, Expected, check_writable, conform, storage, storage_offset_of
+from ..expect import elementwise_plan, expect
 from ..quiet import quiet
 
-__all__ = ["cast", "check_overlap", "described", "elementwise", "expect", "half_as_float", "ruled", "write"]
-
-
-def described(value: Any) -> Any:
-    """Describe an argument for a shape rule: arrays by ``TensorMeta``, lists item by item, the rest as it is."""
-    if isinstance(value, np.ndarray):
-        return describe(value)
-    if isinstance(value, np.generic):
-        return describe(np.asarray(value))
-    if isinstance(value, (list, tuple)):
-        return [described(item) for item in value]
-    return value
-
-
-def expect(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Ask the shape rule of ``name`` for the results of these arguments; it raises what torch raises."""
-    return RULES[name](*map(described, args), **{key: described(value) for key, value in kwargs.items()})
+__all__ = ["cast", "check_overlap", "elementwise", "ruled", "write"]
 
 
 def ruled(name: str, compute: Kernel) -> Kernel:
@@ -49,7 +33,7 @@ def ruled(name: str, compute: Kernel) -> Kernel:
     def kernel(*args: Any, **kwargs: Any) -> Any:
         expected = expect(name, *args, **kwargs)
         found = compute(expected, *args, **kwargs)
-        if isinstance(expected, TensorMeta):
+        if isinstance(expected, Expected):
             return conform(found, expected)
         return tuple(conform(array, meta) for array, meta in zip(found, expected, strict=True))
 
@@ -66,11 +50,6 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Array:
     return array.astype(dtype)
 
 
-def half_as_float(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Give the dtype that torch computes in, ``float32`` for ``float16`` (source: ``at::opmath_type``)."""
-    return np.dtype(np.float32) if dtype.char == "e" else dtype
-
-
 def elementwise(
     name: str, fn: Callable[..., Any], arity: int, *, opmath: bool = False, promotion: Promotion | None = None
 ) -> Kernel:
@@ -79,16 +58,11 @@ def elementwise(
     ``fn`` gets its operands in the dtype that torch computes in; ``opmath`` asks for ``float32`` instead of ``float16``.
     Without ``promotion`` it is the operator's own rule that says which dtype that is.
     """
-    promotion = rule_for(name) if promotion is None else promotion
+    plan = elementwise_plan(name, arity, promotion, opmath=opmath)
 
     @quiet
     def kernel(*args: Any, **kwargs: Any) -> Array:
-        metas = [described(value) for value in args]
-        expected: TensorMeta = RULES[name](*metas, **{key: described(value) for key, value in kwargs.items()})
-        operands: list[TensorMeta | Number] = [meta for meta in metas[:arity] if meta is not None]
-        dtype = numpy_dtype(computation_type(promotion, result_type(*operands)))
-        if opmath:
-            dtype = half_as_float(dtype)
+        expected, dtype = plan(args, kwargs)
         arrays = [None if value is None else cast(value, dtype) for value in args[:arity]]
         return conform(fn(*arrays, *args[arity:], **kwargs), expected)
 
@@ -123,12 +97,13 @@ def _overlap_error() -> OperatorError:
     )
 
 
-def check_overlap(written: Array, *read: Any) -> None:
+def check_overlap(written: Array, *read: Any, expanded: bool = False) -> None:
     """Check that ``written`` may be written to while ``read`` are read, as torch's ``TensorIterator`` does.
 
-    Raises ``OperatorError`` for expanded and read-only arrays, and for inputs that overlap with the output partly.
+    Raises ``OperatorError`` for read-only arrays, for expanded ones unless ``expanded`` allows them, and for inputs that
+    overlap with the output partly.
     """
-    check_writable(written)
+    check_writable(written, expanded=expanded)
     for each in read:
         if isinstance(each, np.ndarray) and not (written.base is None and each.base is None):
             _check_partial_overlap(written, each)

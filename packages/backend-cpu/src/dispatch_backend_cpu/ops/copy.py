@@ -14,8 +14,9 @@ from dispatch_core.devices import Device
 from .._table import KernelTable
 from ..arrays import Array, as_array, check_writable, dtype_of, empty_strided, numpy_dtype, strided_view
 from ..arrays import storage as storage_of
+from ..expect import expect
 from ..quiet import quiet
-from ._ruled import check_overlap, expect, write
+from ._ruled import check_overlap, write
 
 __all__ = ["KERNELS", "device_get", "device_put"]
 
@@ -26,7 +27,7 @@ KERNELS: Final = KernelTable()
 def _fresh(name: str, self: Array, **kwargs: Any) -> Array:
     """Copy into a new array of the layout and dtype that the rule of ``name`` says."""
     meta = expect(name, self, **kwargs)
-    return write(empty_strided(meta.shape, meta.strides, numpy_dtype(meta.dtype)), self)
+    return write(empty_strided(meta.shape, meta.strides, meta.array_dtype), self)
 
 
 @KERNELS("copy_")

@@ -12,13 +12,13 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError
-from dispatch_aten.shapes import TensorMeta
 from dispatch_aten.shapes.dims import wrap_dim
 
 from .._table import Kernel, KernelTable
-from ..arrays import Array, check_writable, conform, describe, empty_strided, numpy_dtype
+from ..arrays import Array, Expected, check_writable, conform, describe, empty_strided
+from ..expect import expect, half_as_float
 from ..quiet import quiet
-from ._ruled import cast, check_overlap, expect, half_as_float, ruled, write
+from ._ruled import cast, check_overlap, ruled, write
 
 __all__ = ["KERNELS"]
 
@@ -233,13 +233,14 @@ def _index_add_inplace(self: Array, dim: int, index: Array, source: Array, *, al
     target = np.atleast_1d(self)
     axis = wrap_dim(dim, target.ndim)
     places = np.atleast_1d(index)
-    if places.size and (int(places.min()) < 0 or int(places.max()) >= target.shape[axis]):
+    if places.size and self.size and (int(places.min()) < 0 or int(places.max()) >= target.shape[axis]):
         raise DimensionError("index out of range in self", operator="aten::index_add_", argument="index")
     addend = np.atleast_1d(source)
     if alpha != 1:
         addend = addend * cast(alpha, self.dtype)
     place: Any = (slice(None),) * axis + (places,)
-    np.add.at(target, place, addend)
+    if self.size:
+        np.add.at(target, place, addend)
     return self
 
 
@@ -265,7 +266,7 @@ def _embedding(
 
 
 def _embedding_dense_backward(
-    meta: TensorMeta, grad: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+    meta: Expected, grad: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Any:
     flat = indices.reshape(-1)
     wide = half_as_float(grad.dtype)
@@ -279,22 +280,22 @@ def _embedding_dense_backward(
     return result
 
 
-def _scattered(meta: TensorMeta, grad: Array, place: tuple[Any, ...]) -> Any:
-    result = np.zeros(meta.shape, numpy_dtype(meta.dtype))
+def _scattered(meta: Expected, grad: Array, place: tuple[Any, ...]) -> Any:
+    result = np.zeros(meta.shape, meta.array_dtype)
     result[place] = grad
     return result
 
 
-def _select_backward(meta: TensorMeta, grad: Array, input_sizes: Any, dim: int, index: int) -> Any:
+def _select_backward(meta: Expected, grad: Array, input_sizes: Any, dim: int, index: int) -> Any:
     return _scattered(meta, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (index,))
 
 
-def _slice_backward(meta: TensorMeta, grad: Array, input_sizes: Any, dim: int, start: int, end: int, step: int) -> Any:
+def _slice_backward(meta: Expected, grad: Array, input_sizes: Any, dim: int, start: int, end: int, step: int) -> Any:
     return _scattered(meta, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (slice(start, end, step),))
 
 
-def _diagonal_backward(meta: TensorMeta, grad: Array, input_sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
-    result = np.zeros(meta.shape, numpy_dtype(meta.dtype))
+def _diagonal_backward(meta: Expected, grad: Array, input_sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
+    result = np.zeros(meta.shape, meta.array_dtype)
     from .view import KERNELS as VIEWS
 
     write(VIEWS["diagonal"](result, offset, dim1, dim2), grad)

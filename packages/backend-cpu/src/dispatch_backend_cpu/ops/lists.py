@@ -7,11 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.shapes import TensorMeta
 from dispatch_aten.shapes.dims import wrap_dim
 
 from .._table import Kernel, KernelTable
-from ..arrays import Array, empty_strided, numpy_dtype
+from ..arrays import Array, Expected, empty_strided
 from ._ruled import ruled, write
 
 __all__ = ["KERNELS"]
@@ -24,8 +23,8 @@ def _is_legacy_empty(array: Array) -> bool:
     return array.shape == (0,)
 
 
-def _cat(meta: TensorMeta, tensors: Sequence[Array], dim: int = 0) -> Any:
-    result = empty_strided(meta.shape, meta.strides, numpy_dtype(meta.dtype))
+def _cat(meta: Expected, tensors: Sequence[Array], dim: int = 0) -> Any:
+    result = empty_strided(meta.shape, meta.strides, meta.array_dtype)
     axis = wrap_dim(dim, len(meta.shape))
     start = 0
     for each in tensors:
@@ -37,23 +36,23 @@ def _cat(meta: TensorMeta, tensors: Sequence[Array], dim: int = 0) -> Any:
     return result
 
 
-def _stack(meta: TensorMeta, tensors: Sequence[Array], dim: int = 0) -> Any:
-    result = empty_strided(meta.shape, meta.strides, numpy_dtype(meta.dtype))
+def _stack(meta: Expected, tensors: Sequence[Array], dim: int = 0) -> Any:
+    result = empty_strided(meta.shape, meta.strides, meta.array_dtype)
     axis = wrap_dim(dim, len(meta.shape))
     for place, each in enumerate(tensors):
         write(result[(slice(None),) * axis + (place, ...)], each)
     return result
 
 
-def _repeat(meta: TensorMeta, self: Array, repeats: Sequence[int]) -> Any:
+def _repeat(meta: Expected, self: Array, repeats: Sequence[int]) -> Any:
     return np.tile(self, tuple(repeats)) if len(repeats) else self.copy()
 
 
-def _flip(meta: TensorMeta, self: Array, dims: Sequence[int]) -> Any:
+def _flip(meta: Expected, self: Array, dims: Sequence[int]) -> Any:
     return np.flip(self, tuple(wrap_dim(dim, self.ndim) for dim in dims)) if self.ndim else self.copy()
 
 
-def _roll(meta: TensorMeta, self: Array, shifts: Any, dims: Any = ()) -> Any:
+def _roll(meta: Expected, self: Array, shifts: Any, dims: Any = ()) -> Any:
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = (dims,) if isinstance(dims, int) else tuple(dims)
     if not self.ndim or not self.size:

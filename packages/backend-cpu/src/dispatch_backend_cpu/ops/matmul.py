@@ -6,13 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.shapes import TensorMeta
-
 from .._table import Kernel, KernelTable
-from ..arrays import Array, numpy_dtype
+from ..arrays import Array, Expected
+from ..expect import expect, half_as_float
 from ..quiet import quiet, run
 from ._formulas import number
-from ._ruled import cast, check_overlap, expect, half_as_float, ruled, write
+from ._ruled import cast, check_overlap, ruled, write
 
 __all__ = ["KERNELS"]
 
@@ -21,8 +20,8 @@ KERNELS: Final = KernelTable()
 _DIRECT: Final = frozenset(np.dtype(char) for char in "fdFDbhilBHIL")
 
 
-def _product(meta: TensorMeta, a: Array, b: Array) -> Any:
-    dtype = half_as_float(numpy_dtype(meta.dtype))
+def _product(meta: Expected, a: Array, b: Array) -> Any:
+    dtype = half_as_float(meta.array_dtype)
     return np.matmul(cast(a, dtype), cast(b, dtype))
 
 
@@ -43,9 +42,9 @@ def _direct(name: str, ndim: int) -> Kernel:
     return kernel
 
 
-def _add_product(meta: TensorMeta, bias: Array, a: Array, b: Array, *args: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _add_product(meta: Expected, bias: Array, a: Array, b: Array, *args: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     """Give ``beta * bias + alpha * (a @ b)``; a ``beta`` of 0 leaves nans of ``bias`` out, as in BLAS."""
-    dtype = half_as_float(numpy_dtype(meta.dtype))
+    dtype = half_as_float(meta.array_dtype)
     product = np.matmul(cast(a, dtype), cast(b, dtype))
     if alpha != 1:
         product *= number(alpha, product)

@@ -7,29 +7,30 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.promotion import Promotion, result_type
+from dispatch_aten.promotion import Promotion
 
 from .._table import Kernel, KernelTable
-from ..arrays import Array, conform, numpy_dtype
+from ..arrays import Array, conform
+from ..expect import expect, half_as_float
 from ..quiet import quiet
 from . import _formulas as f
-from ._fast import binary, inplace_binary, inplace_unary, unary, with_number
-from ._ruled import cast, check_overlap, described, elementwise, expect, half_as_float, write
+from ._fast import binary, unary, with_number
+from ._ruled import cast, elementwise
 from .special import erf, erfc
 
-__all__ = ["COVERED", "KERNELS"]
+__all__ = ["COVERED", "KERNELS", "UNARY", "dtypes_of_kinds"]
 
 KERNELS: Final = KernelTable()
 
 
-def _dtypes(kinds: str) -> frozenset[np.dtype[Any]]:
+def dtypes_of_kinds(kinds: str) -> frozenset[np.dtype[Any]]:
     """Give the dtypes of these kinds: b(ool), i(nteger), f(loat), c(omplex)."""
     chars = {"b": "?", "i": "bhilBHIL", "f": "efd", "c": "FD"}
     return frozenset(np.dtype(char) for kind in kinds for char in chars[kind])
 
 
 # Per operator: the ufunc, and the kinds of dtypes for which it gives torch's result directly.
-_UNARY: Final[dict[str, tuple[Callable[..., Any], str]]] = {
+UNARY: Final[dict[str, tuple[Callable[..., Any], str]]] = {
     "neg": (np.negative, "ifc"),
     "exp": (np.exp, "fc"),
     "exp2": (np.exp2, "f"),
@@ -162,21 +163,34 @@ _FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
 }
 
 
+def _threshold_backward(general: Kernel) -> Kernel:
+    """Make relu's backward kernel: at once where both arrays are contiguous and of one dtype."""
+
+    def kernel(grad_output: Array, self: Array, threshold: Any) -> Any:
+        zero = _ZEROS.get(dtype := self.dtype)
+        if (
+            grad_output.dtype is dtype
+            and zero is not None
+            and threshold == 0
+            and grad_output.shape == self.shape
+            and self.flags.c_contiguous
+            and grad_output.flags.c_contiguous
+            and 1 not in self.shape
+        ):
+            return np.where(self <= zero, zero, grad_output)
+        return general(grad_output, self, threshold)
+
+    return kernel
+
+
 def _install() -> None:
-    for name, (ufunc, kinds) in _UNARY.items():
-        dtypes = _dtypes(kinds)
+    for name, (ufunc, kinds) in UNARY.items():
         general = elementwise(name, _GENERAL.get(name, ufunc), 1)
-        KERNELS[name] = kernel = unary(ufunc, general, dtypes)
-        if ufunc.__name__.startswith(("is", "logical")):
-            continue  # Their results are bool, so only bool tensors could take them in place; the decomposition does.
-        KERNELS[f"{name}_"] = inplace_unary(f"{name}_", ufunc, kernel, dtypes)
+        KERNELS[name] = unary(ufunc, general, dtypes_of_kinds(kinds))
     for name, (ufunc, kinds_or_all) in _BINARY.items():
-        allowed = None if kinds_or_all is None else _dtypes(kinds_or_all)
+        allowed = None if kinds_or_all is None else dtypes_of_kinds(kinds_or_all)
         general = elementwise(name, _GENERAL.get(name, ufunc), 2)
-        KERNELS[name] = kernel = binary(ufunc, general, allowed)
-        if name in {"mul.Tensor", "div.Tensor"}:
-            inplace = name.replace(".", "_.")
-            KERNELS[inplace] = inplace_binary(inplace, ufunc, kernel, allowed)
+        KERNELS[name] = binary(ufunc, general, allowed)
     for name, (ufunc, chars) in _WITH_NUMBER.items():
         general = elementwise(name, ufunc, 2, opmath=name.startswith(("mul", "div")))
         KERNELS[name] = with_number(ufunc, general, frozenset(map(np.dtype, chars))) if chars else general
@@ -186,7 +200,8 @@ def _install() -> None:
 
 _install()
 
-_ZEROS: Final = {dtype: np.zeros((), dtype) for dtype in _dtypes("if")}
+_ZEROS: Final = {dtype: np.zeros((), dtype) for dtype in dtypes_of_kinds("if")}
+KERNELS["threshold_backward"] = _threshold_backward(KERNELS["threshold_backward"])
 _relu_general: Final = elementwise("relu", lambda a: np.maximum(a, f.number(0, a)), 1)
 
 
@@ -211,7 +226,7 @@ def _div_mode(self: Array, other: Any, *, rounding_mode: str | None) -> Any:
 @quiet
 def _where_self(condition: Array, self: Array, other: Array) -> Array:
     expected = expect("where.self", condition, self, other)
-    dtype = numpy_dtype(expected.dtype)
+    dtype = expected.array_dtype
     return conform(f.where(condition, cast(self, dtype), cast(other, dtype)), expected)
 
 
@@ -221,7 +236,7 @@ def _elu_backward(
     grad_output: Array, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Array
 ) -> Array:
     expected = expect("elu_backward", grad_output, alpha, scale, input_scale, is_result, self_or_result)
-    dtype = half_as_float(numpy_dtype(expected.dtype))
+    dtype = half_as_float(expected.array_dtype)
     grad, a = cast(grad_output, dtype), cast(self_or_result, dtype)
     return conform(f.elu_backward(grad, a, alpha, scale, input_scale, is_result), expected)
 
@@ -233,39 +248,33 @@ def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
     return conform(np.where(mask, cast(value, self.dtype), self), expected)
 
 
-_SIGNS: Final = {"add_.Tensor": np.add, "sub_.Tensor": np.subtract}
+def _scaled(name: str, ufunc: Any) -> Kernel:
+    """Make ``add`` or ``sub`` with a factor: in one pass less where both operands are contiguous and of one real dtype."""
+    general = elementwise(name, _FORMULAS[name][1], 2, opmath=True)
+
+    @quiet
+    def kernel(self: Array, other: Array, *, alpha: Any = 1) -> Any:
+        if (
+            (dtype := self.dtype) is other.dtype
+            and dtype in _REAL
+            and type(alpha) in _FACTORS
+            and self.shape == other.shape
+            and self.flags.c_contiguous
+            and other.flags.c_contiguous
+            and 1 not in self.shape
+        ):
+            step = np.multiply(other, np.array(alpha, dtype))
+            return ufunc(self, step, step) if step.ndim else ufunc(self, step)
+        return general(self, other, alpha=alpha)
+
+    return kernel
 
 
-def _scaled_inplace(name: str, ufunc: Any) -> Kernel:
-    """Make ``add_`` or ``sub_``: ``self`` plus or minus ``alpha * other``."""
-    dtypes = _dtypes("ifc")
-    functional = KERNELS[name.replace("_.", ".")]
+_REAL: Final = frozenset(map(np.dtype, "fd"))
+_FACTORS: Final = frozenset({int, float})
 
-    def general(self: Array, other: Any, *, alpha: Any = 1) -> Array:
-        check_overlap(self, other)
-        expect(name, self, other, alpha=alpha)
-        common = numpy_dtype(result_type(described(self), described(other)))
-        if common is self.dtype and common.char != "e" and self.dtype in dtypes:
-            step = cast(other, common)
-            if alpha != 1:
-                step = step * f.number(alpha, step)
-            ufunc(self, step, self)
-            return self
-        return write(self, functional(self, other, alpha=alpha))
-
-    return quiet(general)
-
-
-def _one_inplace(name: str, ufunc: Any) -> Kernel:
-    general = KERNELS[name]
-    functional = KERNELS[name.replace("_.", ".")]
-    simple = inplace_binary(name, ufunc, lambda self, other: functional(self, other, alpha=1), _dtypes("ifc"))
-    assert general is not simple
-    return simple
-
-
-for _name, _ufunc in _SIGNS.items():
-    KERNELS[_name] = _scaled_inplace(_name, _ufunc)
+for _name, _ufunc in (("add.Tensor", np.add), ("sub.Tensor", np.subtract)):
+    KERNELS[_name] = _scaled(_name, _ufunc)
 
 
 def _alpha_is_one(name: str, ufunc: Any) -> Kernel:
@@ -275,7 +284,7 @@ def _alpha_is_one(name: str, ufunc: Any) -> Kernel:
 
 def _number_alpha_is_one(name: str, ufunc: Any) -> Kernel:
     functional = KERNELS[name]
-    return with_number(ufunc, lambda a, number: functional(a, number, 1), _dtypes("f") - {np.dtype(np.float16)})
+    return with_number(ufunc, lambda a, number: functional(a, number, 1), _REAL)
 
 
 COVERED: Final[dict[str, Kernel]] = {
@@ -283,22 +292,5 @@ COVERED: Final[dict[str, Kernel]] = {
     "sub.Scalar": _number_alpha_is_one("sub.Scalar", np.subtract),
     "add.Tensor": _alpha_is_one("add.Tensor", np.add),
     "sub.Tensor": _alpha_is_one("sub.Tensor", np.subtract),
-    "add_.Tensor": _one_inplace("add_.Tensor", np.add),
-    "sub_.Tensor": _one_inplace("sub_.Tensor", np.subtract),
 }
 """Kernels that serve the calls with ``alpha == 1`` and do not receive it."""
-
-
-def _addc_inplace(name: str) -> Kernel:
-    functional = KERNELS[name[:-1]]
-
-    def kernel(self: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
-        check_overlap(self, tensor1, tensor2)
-        expect(name, self, tensor1, tensor2, value=value)
-        return write(self, functional(self, tensor1, tensor2, value=value))
-
-    return quiet(kernel)
-
-
-for _name in ("addcmul_", "addcdiv_"):
-    KERNELS[_name] = _addc_inplace(_name)

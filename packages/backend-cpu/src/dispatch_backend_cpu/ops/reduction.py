@@ -12,14 +12,14 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.shapes import TensorMeta
 from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
 
 from .._table import Kernel, KernelTable
-from ..arrays import Array, numpy_dtype
+from ..arrays import Array, Expected, numpy_dtype
+from ..expect import expect, half_as_float
 from ..quiet import quiet, run
 from ._folds import ALL, ANY, MAX, MIN, PROD, SUM
-from ._ruled import cast, check_overlap, expect, half_as_float, ruled, write
+from ._ruled import cast, check_overlap, ruled, write
 
 __all__ = ["KERNELS"]
 
@@ -36,16 +36,16 @@ def _axes(a: Array, dim: Dims, *, all_if_empty: bool = True) -> tuple[int, ...]:
 def _accumulating(fold: Any) -> Callable[..., Any]:
     """Make sum or prod from a ufunc's ``reduce``."""
 
-    def compute(meta: TensorMeta, a: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-        wanted = numpy_dtype(meta.dtype)
+    def compute(meta: Expected, a: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        wanted = meta.array_dtype
         a = cast(a, wanted)
         return fold(a, _axes(a, dim), half_as_float(wanted), None, keepdim)
 
     return compute
 
 
-def _mean(meta: TensorMeta, a: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    a = cast(a, half_as_float(numpy_dtype(meta.dtype)))
+def _mean(meta: Expected, a: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    a = cast(a, half_as_float(meta.array_dtype))
     axes = _axes(a, dim)
     return SUM(a, axes, None, None, keepdim) / a.dtype.type(math.prod(a.shape[axis] for axis in axes))
 
@@ -69,14 +69,14 @@ def _fast_sum() -> Kernel:
 
 
 def _extremum(fold: Any) -> Callable[..., Any]:
-    def compute(meta: TensorMeta, a: Array, dim: Dims = (), keepdim: bool = False) -> Any:
+    def compute(meta: Expected, a: Array, dim: Dims = (), keepdim: bool = False) -> Any:
         return fold(a, _axes(a, dim), None, None, keepdim)
 
     return compute
 
 
 def _index_of(choose: Any) -> Callable[..., Any]:
-    def compute(meta: TensorMeta, a: Array, dim: int | None = None, keepdim: bool = False) -> Any:
+    def compute(meta: Expected, a: Array, dim: int | None = None, keepdim: bool = False) -> Any:
         if not a.ndim:
             return np.zeros((), np.int64)
         return choose(a, axis=None if dim is None else wrap_dim(dim, a.ndim), keepdims=keepdim)
@@ -97,7 +97,7 @@ def _extremum_with_index(choose: Any) -> Callable[..., Any]:
 
 
 def _truth(fold: Any) -> Callable[..., Any]:
-    def compute(meta: TensorMeta, a: Array, dim: Dims = None, keepdim: bool = False) -> Any:
+    def compute(meta: Expected, a: Array, dim: Dims = None, keepdim: bool = False) -> Any:
         return fold(a.astype(np.bool_), _axes(a, dim, all_if_empty=False), None, None, keepdim)
 
     return compute
@@ -130,7 +130,7 @@ def _std(meta: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _vector_norm(
-    meta: TensorMeta,
+    meta: Expected,
     a: Array,
     ord: Any = 2,
     dim: Dims = None,
@@ -155,13 +155,13 @@ def _vector_norm(
 
 
 def _norm(
-    meta: TensorMeta, a: Array, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: ScalarType | None = None
+    meta: Expected, a: Array, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: ScalarType | None = None
 ) -> Any:
     return _vector_norm(meta, a, 2 if p is None else p, dim, keepdim, dtype=dtype)
 
 
-def _logsumexp(meta: TensorMeta, a: Array, dim: Dims, keepdim: bool = False) -> Any:
-    a = cast(a, half_as_float(numpy_dtype(meta.dtype)))
+def _logsumexp(meta: Expected, a: Array, dim: Dims, keepdim: bool = False) -> Any:
+    a = cast(a, half_as_float(meta.array_dtype))
     axes = _axes(a, dim)
     if not a.size:
         return np.log(SUM(np.exp(a), axes, None, None, keepdim))
@@ -171,7 +171,7 @@ def _logsumexp(meta: TensorMeta, a: Array, dim: Dims, keepdim: bool = False) -> 
     return total if keepdim else total.reshape(meta.shape)
 
 
-def _count_nonzero(meta: TensorMeta, a: Array, dim: Dims = None) -> Any:
+def _count_nonzero(meta: Expected, a: Array, dim: Dims = None) -> Any:
     return SUM(a != 0, _axes(a, dim), np.int64)
 
 
@@ -183,8 +183,8 @@ def _aminmax(meta: Any, a: Array, *, dim: int | None = None, keepdim: bool = Fal
 def _scan(accumulate: Any) -> Callable[..., Any]:
     """Make cumsum or cumprod; float32 is accumulated in float64, as torch's scans do on a CPU."""
 
-    def compute(meta: TensorMeta, a: Array, dim: int, *, dtype: ScalarType | None = None) -> Any:
-        wanted = numpy_dtype(meta.dtype)
+    def compute(meta: Expected, a: Array, dim: int, *, dtype: ScalarType | None = None) -> Any:
+        wanted = meta.array_dtype
         a = cast(a, wanted)
         if not a.ndim:
             return a.copy()

@@ -8,14 +8,14 @@ import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DimensionError
-from dispatch_aten.shapes import TensorMeta
 from dispatch_aten.shapes.dims import wrap_dim
 
 from .._table import Kernel, KernelTable
-from ..arrays import Array, numpy_dtype
+from ..arrays import Array, Expected
+from ..expect import half_as_float
 from ._folds import MAX, SUM
 from ._formulas import number
-from ._ruled import cast, half_as_float, ruled
+from ._ruled import cast, ruled
 
 __all__ = ["KERNELS"]
 
@@ -24,12 +24,12 @@ KERNELS: Final = KernelTable()
 _MEAN, _SUM = 1, 2
 
 
-def _wide(a: Array, meta: TensorMeta) -> Array:
+def _wide(a: Array, meta: Expected) -> Array:
     """Give the input in the dtype to compute in, with at least one dimension."""
-    return np.atleast_1d(cast(a, half_as_float(numpy_dtype(meta.dtype))))
+    return np.atleast_1d(cast(a, half_as_float(meta.array_dtype)))
 
 
-def _softmax(meta: TensorMeta, self: Array, dim: int, half_to_float: bool) -> Any:
+def _softmax(meta: Expected, self: Array, dim: int, half_to_float: bool) -> Any:
     a = _wide(self, meta)
     axis = wrap_dim(dim, self.ndim)
     if not a.size:
@@ -39,7 +39,7 @@ def _softmax(meta: TensorMeta, self: Array, dim: int, half_to_float: bool) -> An
     return powers
 
 
-def _log_softmax(meta: TensorMeta, self: Array, dim: int, half_to_float: bool) -> Any:
+def _log_softmax(meta: Expected, self: Array, dim: int, half_to_float: bool) -> Any:
     a = _wide(self, meta)
     axis = wrap_dim(dim, self.ndim)
     if not a.size:
@@ -49,14 +49,14 @@ def _log_softmax(meta: TensorMeta, self: Array, dim: int, half_to_float: bool) -
     return shifted
 
 
-def _softmax_backward(meta: TensorMeta, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
+def _softmax_backward(meta: Expected, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
     axis = wrap_dim(dim, grad.ndim)
     output = _wide(output, meta)
     weighted = _wide(grad, meta) * output
     return weighted - output * SUM(weighted, axis, None, None, True)
 
 
-def _log_softmax_backward(meta: TensorMeta, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
+def _log_softmax_backward(meta: Expected, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
     axis = wrap_dim(dim, grad.ndim)
     grad = _wide(grad, meta)
     return grad - np.exp(_wide(output, meta)) * SUM(grad, axis, None, None, True)
@@ -91,7 +91,7 @@ def _nll_loss_forward(
 
 
 def _nll_loss_backward(
-    meta: TensorMeta,
+    meta: Expected,
     grad: Array,
     self: Array,
     target: Array,
@@ -118,14 +118,14 @@ def _reduced(losses: Array, reduction: int) -> Any:
     return SUM(losses, None) if reduction == _SUM else losses
 
 
-def _mse_loss(meta: TensorMeta, self: Array, target: Array, reduction: int = _MEAN) -> Any:
-    dtype = half_as_float(numpy_dtype(meta.dtype))
+def _mse_loss(meta: Expected, self: Array, target: Array, reduction: int = _MEAN) -> Any:
+    dtype = half_as_float(meta.array_dtype)
     difference = cast(self, dtype) - cast(target, dtype)
     return _reduced(difference * difference, reduction)
 
 
-def _mse_loss_backward(meta: TensorMeta, grad: Array, self: Array, target: Array, reduction: int) -> Any:
-    dtype = half_as_float(numpy_dtype(meta.dtype))
+def _mse_loss_backward(meta: Expected, grad: Array, self: Array, target: Array, reduction: int) -> Any:
+    dtype = half_as_float(meta.array_dtype)
     difference = cast(self, dtype) - cast(target, dtype)
     factor = number(2.0 / max(difference.size, 1) if reduction == _MEAN else 2.0, difference)
     return factor * difference * cast(grad, dtype)

@@ -14,7 +14,7 @@ from dispatch_aten.shapes import RULES, TensorMeta
 
 from .._table import Kernel, KernelTable
 from ..arrays import Array, dtype_of, storage_offset_of, strided_view, strides_of
-from ._ruled import described
+from ..expect import described
 
 __all__ = ["KERNELS"]
 
