@@ -4,6 +4,7 @@ import dispatch_core as dc
 import numpy as np
 from dispatch_aten.dtypes import BY_NAME
 from dispatch_aten.operators import ATEN
+from dispatch_aten.variants import inplace_of
 
 
 class Frozen:
@@ -42,10 +43,11 @@ def dispatch_backend_info():
 def dispatch_register(registry):
     dc.load_backend("cpu")
     aten, prims = dc.Library("aten", "IMPL", "Frozen"), dc.Library("prims", "IMPL", "Frozen")
-    for operator in ATEN:
-        several_views = operator.schema.endswith("Tensor(a)[]")
-        if "!" not in operator.schema and not several_views and registry.has_kernel(f"aten::{operator.name}", "CPU"):
-            aten.impl(operator.name, dc.kernel_factory(make_kernel))
+    for name, schema, _ in ATEN:
+        # Writing operators are registered too, but what runs for them is their functional overload.
+        served = any(registry.has_kernel(f"aten::{each}", "CPU") for each in (name, inplace_of(name) or name))
+        if served and not schema.endswith("Tensor(a)[]") and name != "zero_":
+            aten.impl(name, dc.kernel_factory(make_kernel))
     prims.impl("device_get", lambda self: self.array.copy())
     prims.impl("device_put", lambda data, *, device: Frozen(data))
 

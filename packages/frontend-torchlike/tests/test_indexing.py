@@ -8,7 +8,7 @@ from torchlike import tensor
 
 @pytest.fixture
 def grid():
-    return torchlike.arange(24.0).reshape(2, 3, 4)
+    return torchlike.arange(24.0).reshape(2, 3, 4).clone()
 
 
 INDICES = [

@@ -8,9 +8,10 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_core.frontend import refuse_mixed
 
+from .autograd.function import Function
 from .tensor import Tensor
 
-__all__ = ["as_device", "call_mixed", "device", "npu"]
+__all__ = ["as_device", "call_mixed", "device", "move", "npu"]
 
 device: Final = dc.Device
 
@@ -18,6 +19,28 @@ device: Final = dc.Device
 def as_device(value: Any) -> dc.Device | None:
     """Read what users write for a device: None, a name, or a device."""
     return None if value is None else dc.Device.parse(value)
+
+
+class _ToDevice(Function):
+    """The copy between devices: no backend's kernel can do it alone, so the composite is called by its key."""
+
+    @staticmethod
+    def forward(ctx: Any, tensor: Tensor, target: dc.Device, dtype: Any) -> Tensor:
+        ctx.source, ctx.dtype = tensor.device, tensor.dtype
+        copy: Tensor = dc.call_direct(
+            "aten::_to_copy", "CompositeExplicitAutograd", tensor.detach(), device=target, dtype=dtype
+        )
+        return copy
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        return grad.to(ctx.source, ctx.dtype), None, None
+
+
+def move(tensor: Tensor, target: dc.Device, dtype: Any = None) -> Tensor:
+    """Copy a tensor to another device."""
+    moved: Tensor = _ToDevice.apply(tensor, target, dtype)
+    return moved
 
 
 #: Operators whose first tensor decides, because they copy the others or only read positions from them.

@@ -74,22 +74,31 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     aten = dc.ops.aten
     rank = self.dim()
     used = sum(_consumed(item) for item in items)
+    if not rank and isinstance(index, int) and not isinstance(index, bool):
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
+        )
+    if not rank and isinstance(index, slice):
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if used > rank:
         raise IndexError(f"too many indices for tensor of dimension {rank}")
     result = self
-    dim = covered = 0
+    dim = covered = place = 0
     left: list[Tensor | None] = []
     for item in items:
         if item is ...:
             dim += rank - used
+            place += rank - used
         elif item is None:
             result = aten.unsqueeze(result, dim)
             dim += 1
         elif isinstance(item, slice):
             result = _slice(result, dim, item)
             dim += 1
+            place += 1
         elif not isinstance(item, Tensor):
-            result = _select(result, dim, item, rank)
+            result = _select(result, dim, item, place)
+            place += 1
         elif item.dim() or _is_mask(item) or item.is_meta:
             if not item.dim():  # a mask without dimensions keeps or drops one that is added for it
                 result = aten.unsqueeze(result, dim)
@@ -98,8 +107,10 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             left.append(item)
             dim += item.dim() if _is_mask(item) else 1
             covered = dim
+            place += _consumed(item)
         else:
-            result = _select(result, dim, int(item), rank)
+            result = _select(result, dim, int(item), place)
+            place += 1
     return result, left
 
 
@@ -107,14 +118,11 @@ def _is_mask(item: Tensor) -> bool:
     return item.dtype in (ScalarType.Bool, ScalarType.Byte)
 
 
-def _select(self: Tensor, dim: int, index: int, rank: int) -> Tensor:
+def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
+    """Take one row of dimension ``dim``, which was number ``place`` before others were taken out."""
     size = dc.shape(self)[dim]
-    if not rank:
-        raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
-        )
     if not -size <= index < size:
-        raise IndexError(f"index {index} is out of bounds for dimension {dim} with size {size}")
+        raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
     result: Tensor = dc.ops.aten.select.int(self, dim, index)
     return result
 
@@ -126,8 +134,6 @@ def _slice(self: Tensor, dim: int, item: slice) -> Tensor:
         raise ValueError("slice step cannot be zero")
     if step < 0:
         raise ValueError("step must be greater than zero")
-    if not self.dim():
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if start is None and stop is None and step == 1:
         return self
     result: Tensor = dc.ops.aten.slice.Tensor(self, dim, start, stop, step)

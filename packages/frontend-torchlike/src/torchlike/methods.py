@@ -13,7 +13,7 @@ import numpy as np
 from dispatch_aten.dtypes import ScalarType
 
 from . import indexing
-from .devices import as_device
+from .devices import as_device, move
 from .dtypes import DTYPES, type_name
 from .functions import FUNCTIONS, METHODS, _packed
 from .tensor import Tensor
@@ -136,6 +136,8 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     device = given.get("device")
     if given.get("dtype") in (None, self.dtype) and not given.get("copy") and device in (None, self.device):
         return self
+    if device is not None and device != self.device:
+        return move(self, device, given.get("dtype"))
     result: Tensor = dc.ops.aten.to.dtype_layout(self, **given)
     return result
 
