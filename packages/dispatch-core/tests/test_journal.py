@@ -17,7 +17,10 @@ class Half(Exception):
 def state(registry):
     """Everything that registrations change."""
     return (
-        {name: (entry.schema, entry.tags, dict(entry._registrations), dict(entry._covered)) for name, entry in registry.entries.items()},
+        {
+            name: (entry.schema, entry.tags, dict(entry._registrations), dict(entry._covered))
+            for name, entry in registry.entries.items()
+        },
         {name: list(found) for name, found in registry.packets.items()},
         dict(registry.fallbacks),
         dict(registry.definitions),
@@ -94,9 +97,9 @@ def test_an_inner_block_becomes_part_of_the_outer_one(registry):
 def test_an_inner_block_is_bound_by_the_outer_ones_restrictions(registry):
     with registry.transaction(distribution=("ours", "1.0")):
         registry.register_kernel("t::f", "CPU", lambda: 1)
-    with pytest.raises(dc.RegistrationError, match="ours 1.0"):
-        with registry.transaction(distribution=("theirs", "2.0"), allow_overwrite=False), registry.transaction():
-            registry.register_kernel("t::f", "CPU", lambda: 2)
+    outer = registry.transaction(distribution=("theirs", "2.0"), allow_overwrite=False)
+    with pytest.raises(dc.RegistrationError, match=r"ours 1\.0"), outer, registry.transaction():
+        registry.register_kernel("t::f", "CPU", lambda: 2)
     assert registry.call_direct("t::f", "CPU") == 1
 
 

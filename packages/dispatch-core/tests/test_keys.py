@@ -56,7 +56,9 @@ def test_torchs_keys_and_ours_exist(name):
 
 
 def test_hot_keys_have_small_masks():
-    hot = "CPU Meta NPU CUDA PrivateUse1 AutogradCPU AutogradNPU BackendSelect Pipeline Profiler Tracer Autograd".split()
+    hot = (
+        "CPU Meta NPU CUDA PrivateUse1 AutogradCPU AutogradNPU BackendSelect Pipeline Profiler Tracer Autograd".split()
+    )
     assert all(DispatchKey[name].bit < 30 for name in hot)
 
 

@@ -185,5 +185,5 @@ def test_from_tensors_reads_the_device_of_stand_ins(toy):
 
 
 def test_from_tensors_refuses_what_is_no_tensor():
-    with pytest.raises(dc.ArgumentError, match="expected a tensor or an array that a backend owns, not builtins.int"):
+    with pytest.raises(dc.ArgumentError, match=r"expected a tensor or an array that a backend owns, not builtins\.int"):
         DispatchKeySet.from_tensors([3])

@@ -71,6 +71,8 @@ def redispatcher(entry: OperatorEntry) -> Runner:
         "__lookup": entry.lookup_explicit,
         "__context": masks.current,
         "__markers": MARKERS,
+        "__types": TYPE_MASKS,
+        "__interpret": interpret.redispatcher(entry),
         "__keyset": DispatchKeySet,
         "__as_mask": as_mask,
     }
@@ -164,13 +166,13 @@ def call_source(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _attempt(lines: list[str]) -> list[str]:
-    """Return the lines that find ``__m``, with -1 where an argument is not what they expect."""
+def _attempt(lines: list[str], into: str = "__m") -> list[str]:
+    """Return the lines that find a mask, with -1 where an argument is not what they expect."""
     return [
         "        try:",
         *(f"            {line}" for line in lines),
         "        except (AttributeError, KeyError, TypeError):",
-        "            __m = -1",
+        f"            {into} = -1",
     ]
 
 
@@ -185,16 +187,14 @@ def _redispatch_source(plan: Plan) -> str:
         "        __m ^= __m & __c[1]",
     ]
     if any(parameter.tensors for parameter in plan.parameters):
-        # A keyset that a kernel was given carries its frontend's marker; one made by hand does not.
-        lines += ["    if not __m & __markers:"]
-        for parameter in plan.parameters:
-            if parameter.tensors in ("tensor", "optional"):
-                lines += [f"        __m |= getattr({parameter.name}, '_dispatch_mask', 0) & __markers"]
-            elif parameter.tensors:
-                lines += [
-                    f"        for __t in {parameter.name}:",
-                    "            __m |= getattr(__t, '_dispatch_mask', 0) & __markers",
-                ]
+        # A keyset that a kernel was given carries its frontend's marker; one made by hand does not, and neither it nor
+        # the tensors were looked at before.
+        wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask", into="__k")
+        raw = _mask_lines(plan, lambda name: f"__types[type({name})]", into="__k")
+        lines += ["    if not __m & __markers:", *_attempt(wrapped, "__k"), "        if __k < 0:"]
+        lines += [f"    {line}" for line in _attempt(raw, "__k")]
+        lines += ["            if __k < 0:", f"                return __interpret(__m, {_arguments_as_given(plan)})"]
+        lines += ["        __m |= __k & __markers"]
     lines += _check_lines(plan)
     lines += [
         "    try:",
@@ -208,21 +208,21 @@ def _redispatch_source(plan: Plan) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _mask_lines(plan: Plan, mask: Callable[[str], str]) -> list[str]:
-    """Return lines that or the masks of all tensor arguments into ``__m``."""
+def _mask_lines(plan: Plan, mask: Callable[[str], str], into: str = "__m") -> list[str]:
+    """Return lines that or the masks of all tensor arguments together."""
     required = [mask(p.name) for p in plan.parameters if p.tensors == "tensor" and p.default is not None]
-    lines = [f"__m = {' | '.join(required) or '0'}"]
+    lines = [f"{into} = {' | '.join(required) or '0'}"]
     for parameter in plan.parameters:
         name = parameter.name
         if parameter.tensors == "optional" or (parameter.tensors == "tensor" and parameter.default is None):
-            lines += [f"if {name} is not None:", f"    __m |= {mask(name)}"]
+            lines += [f"if {name} is not None:", f"    {into} |= {mask(name)}"]
         elif parameter.tensors in ("list", "optional_list"):
             # A tensor can be iterated too, but is no list of tensors: __none raises the TypeError that it deserves.
             lines += [f"for __t in {name} if type({name}) is list or type({name}) is tuple else __none:"]
             if parameter.tensors == "optional_list":
-                lines += ["    if __t is not None:", f"        __m |= {mask('__t')}"]
+                lines += ["    if __t is not None:", f"        {into} |= {mask('__t')}"]
             else:
-                lines += [f"    __m |= {mask('__t')}"]
+                lines += [f"    {into} |= {mask('__t')}"]
     return lines
 
 

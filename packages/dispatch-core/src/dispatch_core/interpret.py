@@ -84,8 +84,7 @@ def redispatcher(entry: OperatorEntry) -> Runner:
         values = bind(plan.schema, args, kwargs, is_tensor)
         # A keyset that a kernel was given carries its frontend's marker; one made by hand does not.
         if not mask & MARKERS:
-            for tensor in tensors_in(plan, values):
-                mask |= getattr(tensor, "_dispatch_mask", 0) & MARKERS
+            mask |= arguments_mask(plan, values) & MARKERS
         return entry.lookup_explicit(mask)(*values)
 
     return redispatch

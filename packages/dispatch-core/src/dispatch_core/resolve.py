@@ -24,7 +24,14 @@ from . import masks
 from .arrays import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor
 from .boundary import Boundary, make_boundary, unwrap
 from .devices import Device
-from .errors import BackendNotFoundError, EmptyKeysetError, FrontendMismatchError, NoKernelError, RegistrationError
+from .errors import (
+    BackendNotFoundError,
+    DispatchKeyError,
+    EmptyKeysetError,
+    FrontendMismatchError,
+    NoKernelError,
+    RegistrationError,
+)
 from .frontend import FRONTENDS, Frontend, refuse_mixed
 from .interpret import result_wrapper, tensors_in, unchecked_mask
 from .kernel import KernelFactory, Registration
@@ -136,6 +143,8 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
 
     Raises ``FrontendMismatchError`` for tensors of two frontends, ``DispatchKeyError`` for a bit that no key owns.
     """
+    if mask < 0:
+        raise DispatchKeyError(f"{entry.name}: {mask} is not a mask: it is negative")
     markers = mask & MARKERS
     if markers & (markers - 1):
         names = sorted(frontend.name for bit, frontend in list(FRONTENDS.items()) if markers & bit)
