@@ -42,6 +42,8 @@ def assert_described(expected, actual, where, *, view):
 def compare_on_meta(name, args, kwargs=None, *, kernel=None, strides=True, view=False, tolerance=None):
     """Run one case on both sides; what torch refuses for its values' sake, meta may take."""
     kwargs = kwargs or {}
+    if cases.deviates(name, args, kwargs) or (name == "index_put_" and args[0].dtype != args[2].dtype):
+        return  # Where one mask chooses what one value replaces, torch converts the value.
     where = f"{name}({cases.show(args, kwargs)})"
     ours = [to_meta(value) for value in args]
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any, Final
 
 import numpy as np
@@ -17,16 +16,15 @@ _WORDS: Final = 624
 class Engine:
     """A Mersenne Twister with torch's seeding, and the normal sample that was drawn but not used.
 
-    Its users hold ``lock`` for the length of one operator, so that threads share a generator without tearing its stream.
+    It has no lock of its own: whoever draws holds the generator's.
 
     >>> Engine(0).words(2).tolist()
     [2357136044, 2546248239]
     """
 
-    __slots__ = ("_bits", "lock", "spare_normal")
+    __slots__ = ("_bits", "spare_normal")
 
     def __init__(self, seed: int) -> None:
-        self.lock = threading.RLock()
         self._bits = np.random.MT19937()
         self.seed(seed)
 
@@ -37,20 +35,17 @@ class Engine:
         for place in range(_WORDS):
             key[place] = word
             word = (1812433253 * (word ^ (word >> 30)) + place + 1) & 0xFFFFFFFF
-        with self.lock:
-            self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": _WORDS}}
-            self.spare_normal: float | None = None
+        self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": _WORDS}}
+        self.spare_normal: float | None = None
 
     def get_state(self) -> dict[str, Any]:
         """Give everything that decides what is drawn next."""
-        with self.lock:
-            return {"bits": self._bits.state, "spare_normal": self.spare_normal}
+        return {"bits": self._bits.state, "spare_normal": self.spare_normal}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Go on from where ``get_state`` was called."""
-        with self.lock:
-            self._bits.state = state["bits"]
-            self.spare_normal = state["spare_normal"]
+        self._bits.state = state["bits"]
+        self.spare_normal = state["spare_normal"]
 
     def words(self, count: int) -> Array:
         """Draw random 32-bit integers, as ``uint64``."""

@@ -7,12 +7,14 @@ portable kernels, so their streams are torch's only where torch is built without
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import numpy as np
 
 from dispatch_aten.errors import OperatorError
+from dispatch_aten.generator import Generator, default_generator
 
 from ._table import Kernel, KernelTable
 from .arrays import Array, check_writable, dtype_of, empty_strided, numpy_dtype
@@ -27,17 +29,24 @@ KERNELS: Final = KernelTable()
 _BLOCK: Final = 16
 
 
-def engine_of(generator: Any) -> Engine:
-    """Give the engine of a generator, made of its seed on first use; None stands for the cpu's default generator."""
-    from dispatch_aten.generator import default_generator
+@contextmanager
+def engine_of(generator: Generator | None) -> Iterator[Engine]:
+    """Hold a generator, the cpu's default one for None, and give its engine, made of its seed on first use.
 
-    if generator is None:
-        generator = default_generator("cpu")
-    engine = generator.engine
-    if engine is None:
-        engine = generator.engine = Engine(generator.initial_seed())
-    found: Engine = engine
-    return found
+    Raises ``OperatorError`` for another device's generator.
+    """
+    source = _DEFAULT if generator is None else generator
+    if source.device.type != "cpu":
+        raise OperatorError(
+            f"Expected a 'cpu' device type for generator but found '{source.device.type}'", argument="generator"
+        )
+    with source.lock:
+        if source.engine is None:
+            source.engine = Engine(source.initial_seed())
+        yield source.engine
+
+
+_DEFAULT: Final = default_generator("cpu")
 
 
 def _in_memory_order(array: Array) -> Array:
@@ -160,11 +169,10 @@ Draw = Callable[..., None]
 
 def _inplace(name: str, draw: Draw) -> Kernel:
     @quiet
-    def kernel(self: Array, *args: Any, generator: Any = None, **kwargs: Any) -> Array:
+    def kernel(self: Array, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Array:
         expect(name, self, *args, **kwargs)
         check_writable(self)
-        engine = engine_of(generator)
-        with engine.lock:
+        with engine_of(generator) as engine:
             draw(engine, self, *args, **kwargs)
         return self
 
@@ -194,12 +202,11 @@ def _factory(name: str, draw: Draw, sizes: int) -> Kernel:
     """Make a factory's kernel; the first ``sizes`` arguments (after a ``like`` array) are what is drawn from."""
 
     @quiet
-    def kernel(*args: Any, generator: Any = None, **kwargs: Any) -> Array:
+    def kernel(*args: Any, generator: Generator | None = None, **kwargs: Any) -> Array:
         meta = expect(name, *args, **kwargs)
         array = empty_strided(meta.shape, meta.strides, meta.array_dtype)
-        engine = engine_of(generator)
         bounds = args[1 : 1 + sizes] if isinstance(args[0], np.ndarray) else args[:sizes]
-        with engine.lock:
+        with engine_of(generator) as engine:
             draw(engine, array, *bounds)
         return array
 
@@ -232,10 +239,9 @@ for _name, (_draw, _sizes) in _FACTORIES.items():
 
 @KERNELS("bernoulli", "bernoulli.p")
 @quiet
-def _bernoulli_fresh(self: Array, p: float | None = None, *, generator: Any = None) -> Array:
+def _bernoulli_fresh(self: Array, p: float | None = None, *, generator: Generator | None = None) -> Array:
     meta = expect("bernoulli", self) if p is None else expect("bernoulli.p", self, p)
     array = empty_strided(meta.shape, meta.strides, numpy_dtype(dtype_of(self)))
-    engine = engine_of(generator)
-    with engine.lock:
+    with engine_of(generator) as engine:
         _bernoulli(engine, array, self if p is None else p)
     return array

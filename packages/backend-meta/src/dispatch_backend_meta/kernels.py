@@ -77,7 +77,7 @@ def _without_data(operator: str) -> _Kernel:
     return kernel
 
 
-_ON_EXPANDED: Final = frozenset({"fill_.Scalar", "zero_", "index_put_"})
+_ON_EXPANDED: Final = frozenset({"fill_.Scalar", "zero_", "index_put_", "masked_fill_.Scalar", "masked_fill_.Tensor"})
 _NEED_DATA: Final = ("_local_scalar_dense",)
 
 

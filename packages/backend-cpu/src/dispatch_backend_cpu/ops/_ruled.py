@@ -97,13 +97,12 @@ def _overlap_error() -> OperatorError:
     )
 
 
-def check_overlap(written: Array, *read: Any, expanded: bool = False) -> None:
+def check_overlap(written: Array, *read: Any) -> None:
     """Check that ``written`` may be written to while ``read`` are read, as torch's ``TensorIterator`` does.
 
-    Raises ``OperatorError`` for read-only arrays, for expanded ones unless ``expanded`` allows them, and for inputs that
-    overlap with the output partly.
+    Raises ``OperatorError`` for expanded and read-only arrays, and for inputs that overlap with the output partly.
     """
-    check_writable(written, expanded=expanded)
+    check_writable(written)
     for each in read:
         if isinstance(each, np.ndarray) and not (written.base is None and each.base is None):
             _check_partial_overlap(written, each)

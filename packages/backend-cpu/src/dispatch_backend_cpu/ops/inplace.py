@@ -12,12 +12,12 @@ from typing import Any, Final
 import numpy as np
 
 from .._table import Kernel, KernelTable
-from ..arrays import Array
+from ..arrays import Array, check_writable
 from ..expect import expect
 from ..quiet import quiet
 from . import pointwise
 from ._fast import inplace_binary, inplace_unary
-from ._ruled import check_overlap, write
+from ._ruled import cast, check_overlap, write
 
 __all__ = ["COVERED", "KERNELS"]
 
@@ -97,7 +97,7 @@ def _computed(name: str, make: Callable[..., Any]) -> Kernel:
 
     @quiet
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
-        check_overlap(self, *args, expanded=name.startswith("masked_fill_"))
+        check_overlap(self, *args)
         expect(name, self, *args, **kwargs)
         return write(self, make(self, *args, **kwargs))
 
@@ -128,5 +128,14 @@ for _name, _ufunc in (
 
 KERNELS["addcmul_"] = _fused("addcmul_", np.multiply)
 KERNELS["addcdiv_"] = _fused("addcdiv_", np.true_divide)
-for _name in ("lerp_.Scalar", "lerp_.Tensor", "masked_fill_.Scalar", "masked_fill_.Tensor", "relu_", "sigmoid_"):
+for _name in ("lerp_.Scalar", "lerp_.Tensor", "relu_", "sigmoid_"):
     KERNELS[_name] = _computed(_name, pointwise.KERNELS[_name.replace("_.", ".") if "." in _name else _name[:-1]])
+
+
+@KERNELS("masked_fill_.Scalar", "masked_fill_.Tensor")
+@quiet
+def _masked_fill_inplace(self: Array, mask: Array, value: Any) -> Array:
+    check_writable(self, expanded=True)
+    expect("masked_fill_.Tensor" if isinstance(value, np.ndarray) else "masked_fill_.Scalar", self, mask, value)
+    np.copyto(self, cast(value, self.dtype), where=mask)
+    return self

@@ -241,8 +241,8 @@ def _scan_inplace(name: str) -> Kernel:
     functional = _COMPUTE[name[:-1]]
 
     def kernel(self: Array, dim: int, *, dtype: ScalarType | None = None) -> Array:
-        check_overlap(self)
         meta = expect(name, self, dim, dtype=dtype)
+        check_overlap(self)
         return write(self, functional(meta, self, dim))
 
     return quiet(kernel)

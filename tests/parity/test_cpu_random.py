@@ -1,0 +1,98 @@
+"""The cpu backend's random numbers against torch's: the same seed gives the same stream."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the oracle of these tests is torch")
+
+from dispatch_aten.dtypes import ScalarType  # noqa: E402  # after the skip
+from dispatch_aten.generator import Generator  # noqa: E402
+from dispatch_backend_cpu.plugin import KERNELS  # noqa: E402
+
+FLOATS = {"float16": ScalarType.Half, "float32": ScalarType.Float, "float64": ScalarType.Double}
+TOLERANCE = {"float16": (2e-3, 1e-4), "float32": (1e-5, 1e-6), "float64": (1e-12, 1e-12)}
+SEEDS = (0, 1, 2**31 + 7, 123456789012)
+
+
+def assert_streams(ours, theirs):
+    """Draw three times on both sides, so that what a call leaves behind counts too."""
+    for seed in SEEDS:
+        generator = Generator("cpu").manual_seed(seed)
+        torch.manual_seed(seed)
+        for _ in range(3):
+            expected, actual = theirs().numpy(), ours(generator)
+            assert actual.dtype == expected.dtype
+            if expected.dtype.kind == "f":
+                rtol, atol = TOLERANCE[expected.dtype.name]
+                np.testing.assert_allclose(actual, expected, rtol=rtol, atol=atol)
+            else:
+                np.testing.assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 15, 16, 17, 31, 32, 40, 100, 1000])
+@pytest.mark.parametrize("name", FLOATS)
+def test_uniform_and_normal_numbers_are_torchs(name, size):
+    dtype, theirs = FLOATS[name], getattr(torch, name)
+    assert_streams(
+        lambda g: KERNELS["rand.generator"]([size], generator=g, dtype=dtype), lambda: torch.rand(size, dtype=theirs)
+    )
+    assert_streams(
+        lambda g: KERNELS["randn.generator"]([size], generator=g, dtype=dtype), lambda: torch.randn(size, dtype=theirs)
+    )
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize(
+    ("kernel", "args"),
+    [("uniform_", (-2.5, 3.5)), ("normal_", (-2.5, 3.5)), ("exponential_", (2.0,)), ("bernoulli_.float", (0.3,))],
+)
+def test_filling_draws_in_memory_order(kernel, args, name, transposed):
+    method = kernel.partition(".")[0]
+
+    def ours(generator):
+        array = np.zeros((4, 5), name)
+        return KERNELS[kernel](array.T if transposed else array, *args, generator=generator)
+
+    def theirs():
+        tensor = torch.zeros(4, 5, dtype=getattr(torch, name))
+        return getattr(tensor.t() if transposed else tensor, method)(*args)
+
+    assert_streams(ours, theirs)
+
+
+@pytest.mark.parametrize("high", [2, 10, 2**28 - 1, 2**28, 2**31, 2**32, 2**62])
+def test_integers_are_torchs(high):
+    assert_streams(lambda g: KERNELS["randint.generator"](high, [9], generator=g), lambda: torch.randint(high, (9,)))
+    assert_streams(
+        lambda g: KERNELS["randint.low_generator"](-3, high, [9], generator=g), lambda: torch.randint(-3, high, (9,))
+    )
+
+
+@pytest.mark.parametrize("name", ["bool", "uint8", "int8", "int16", "int32", "int64", *FLOATS])
+def test_random_inplace_is_torchs(name):
+    def ours(kernel, *args):
+        return lambda g: KERNELS[kernel](np.zeros(9, name), *args, generator=g)
+
+    def theirs(*args):
+        return lambda: torch.zeros(9, dtype=getattr(torch, name)).random_(*args)
+
+    low = -3 if np.dtype(name).kind == "i" else 0
+    assert_streams(ours("random_"), theirs())
+    assert_streams(ours("random_.to", 2), theirs(2))
+    assert_streams(ours("random_.from", low, None), theirs(low, None))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 17, 1000])
+def test_permutations_are_torchs(count):
+    assert_streams(lambda g: KERNELS["randperm.generator"](count, generator=g), lambda: torch.randperm(count))
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_bernoulli_of_probabilities_is_torchs(name):
+    p = np.full((4, 5), 0.3, name)
+    assert_streams(lambda g: KERNELS["bernoulli"](p, generator=g), lambda: torch.bernoulli(torch.from_numpy(p)))
+    assert_streams(
+        lambda g: KERNELS["bernoulli_.Tensor"](np.zeros((4, 5), name), p, generator=g),
+        lambda: torch.zeros(4, 5, dtype=getattr(torch, name)).bernoulli_(torch.from_numpy(p)),
+    )
