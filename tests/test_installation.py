@@ -56,15 +56,20 @@ def test_a_distribution_is_installed_from_a_wheel_of_this_session(name):
     assert Path(direct["url"].removeprefix("file://")).parent == Path(os.environ["DISPATCH_TEST_WHEELS"])
 
 
+def wheel(name: str) -> zipfile.ZipFile:
+    (path,) = Path(os.environ["DISPATCH_TEST_WHEELS"]).glob(f"{name.replace('-', '_')}-*.whl")
+    return zipfile.ZipFile(path)
+
+
 @installed_from_wheels
 @each_distribution
-def test_what_is_imported_is_what_the_checkout_has(name):
+def test_what_is_imported_is_what_the_wheel_has(name):
     inside = Path(importlib.util.find_spec(import_name(name)).origin).parent
-    source = DISTRIBUTIONS[name] / "src" / import_name(name)
     assert Path(sys.prefix) in inside.parents
     assert PACKAGES not in inside.parents
-    expected = {path.relative_to(source): path.read_bytes() for path in source.rglob("*.py")}
-    actual = {path.relative_to(inside): path.read_bytes() for path in inside.rglob("*.py")}
+    files = wheel(name)
+    expected = {file: files.read(file) for file in files.namelist() if file.endswith(".py")}
+    actual = {path.relative_to(inside.parent).as_posix(): path.read_bytes() for path in inside.rglob("*.py")}
     assert expected == actual
 
 
@@ -77,8 +82,7 @@ def test_no_path_of_the_caller_leads_to_the_sources():
 @installed_from_wheels
 @each_distribution
 def test_a_wheel_has_the_package_its_types_and_its_license_and_nothing_else(name):
-    (wheel,) = Path(os.environ["DISPATCH_TEST_WHEELS"]).glob(f"{name.replace('-', '_')}-*.whl")
-    files = zipfile.ZipFile(wheel).namelist()
+    files = wheel(name).namelist()
     tops = {file.partition("/")[0] for file in files}
     assert tops == {import_name(name), f"{name.replace('-', '_')}-{importlib.metadata.version(name)}.dist-info"}
     assert f"{import_name(name)}/py.typed" in files
