@@ -7,8 +7,8 @@ for its gradient. Names that an expression may use:
   tuple with None for results whose gradient did not arrive (``Formula.uses_grads``);
 * the operator's arguments, by name, defaults filled in;
 * ``result``, or ``result0``, ``result1`` … where there are several;
-* of an argument or result ``x`` without saving it: ``x_sizes`` (a tuple), ``x_strides``, ``x_storage_offset``, ``x_dim``
-  (how many dimensions), ``x_numel``, ``x_dtype``, ``x_device``. For a list of tensors ``xs``: ``xs_sizes``, a list of tuples;
+* of an argument ``x`` without saving it: ``x_sizes`` (a tuple), ``x_strides``, ``x_storage_offset``, ``x_dim`` (how many
+  dimensions), ``x_numel``, ``x_dtype``, ``x_device``. For a list of tensors ``xs``: ``xs_sizes``, a list of tuples;
 * the functions of ``dispatch_aten.formulas``, and else any aten operator by name, overloads resolved by the arguments.
 
 The engine computes a gradient only if it is needed, then sums it to the argument's shape and converts it to the
@@ -318,7 +318,8 @@ _COPIES: Final = {
 _RANDOM: Final = {
     name: {"self": "zeros_like(grad)"}
     for name in (
-        "bernoulli bernoulli.p bernoulli_.Tensor bernoulli_.float exponential_ normal_ random_ random_.from random_.to uniform_"
+        "bernoulli bernoulli.p bernoulli_.Tensor bernoulli_.float exponential_ normal_ random_ random_.from random_.to "
+        "uniform_"
     ).split()
 } | {"native_dropout_backward": {"grad_output": "native_dropout_backward(grad, mask, scale)"}}
 

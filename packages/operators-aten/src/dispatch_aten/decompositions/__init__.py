@@ -15,6 +15,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from dispatch_aten.operators import ATEN
+from dispatch_aten.variants import functional_of
+
 from . import (
     aliases,
     copies,
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
     from dispatch_core import Library
 
-__all__ = ["EXPLICIT", "IMPLICIT", "register"]
+__all__ = ["EXPLICIT", "IMPLICIT", "register", "required_kernels"]
 
 _MODULES: Final = (
     aliases,
@@ -63,6 +66,23 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     name: kernel for module in _MODULES for name, kernel in module.EXPLICIT.items()
 }
 """Kernels of operators with a derivative of their own, or with none."""
+
+
+def required_kernels() -> tuple[str, ...]:
+    """Give the operators that a backend has to bring kernels for; the others follow.
+
+    An operator without arrays to compute on in a given backend may be left out, and is then an error when it is called.
+
+    >>> "add.Tensor" in required_kernels(), "add_.Tensor" in required_kernels()
+    (True, False)
+    """
+    return tuple(
+        operator.name
+        for operator in ATEN
+        if operator.name not in IMPLICIT
+        and operator.name not in EXPLICIT
+        and (operator.name in derived.NOT_DERIVED or functional_of(operator.name) is None)
+    )
 
 
 def register(library: Library) -> None:

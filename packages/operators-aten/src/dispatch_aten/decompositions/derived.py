@@ -14,16 +14,20 @@ import dispatch_core as dc
 from dispatch_aten.errors import AtenError, ShapeError
 from dispatch_aten.operators import ATEN, OperatorDef
 from dispatch_aten.promotion import check_output_dtype
+from dispatch_aten.shapes.layout import check_written
 from dispatch_aten.variants import base_name, functional_of, is_inplace
 
-from ._shared import Array, aten
+from ._shared import Array, aten, meta_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dispatch_aten.dtypes import ScalarType
 
-__all__ = ["register", "write_out"]
+__all__ = ["NOT_DERIVED", "register", "write_out"]
+
+NOT_DERIVED: Final = frozenset({"fill_.Scalar", "index_put_"})
+"""In-place overloads that every backend has: their functional overloads are a copy and these."""
 
 _RESIZED: Final = (
     "An output with one or more elements was resized since it had shape {}, which does not match the required output "
@@ -37,9 +41,7 @@ def register(
     """Register the derived kernel of every in-place and ``out=`` overload that has no kernel of its own."""
     for operator in ATEN:
         functional = functional_of(operator.name)
-        if operator.name == "index_put_":
-            continue  # the functional operator is a copy and this one, which every backend has
-        if functional is None or operator.name in implicit or operator.name in explicit:
+        if operator.name in NOT_DERIVED or functional is None or operator.name in implicit or operator.name in explicit:
             continue
         key = "CompositeImplicitAutograd" if functional in implicit else "CompositeExplicitAutograd"
         make = _inplace if is_inplace(operator.name) else _out
@@ -63,9 +65,10 @@ def _inplace(operator: OperatorDef, functional: Any) -> Callable[..., Any]:
     qualified = f"aten::{operator.name}"
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
-        result = functional(self, *args, **kwargs)
         shape = dc.shape(self)
         try:
+            check_written(meta_of(self))
+            result = functional(self, *args, **kwargs)
             check_output_dtype(dc.dtype(result), dc.dtype(self))
             if dc.shape(result) != shape:
                 raise ShapeError(

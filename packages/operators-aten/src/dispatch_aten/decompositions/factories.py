@@ -156,10 +156,6 @@ def _new_ones(self: Array, size: Sequence[int], **options: Any) -> Array:
     return aten.new_full.default(self, size, 1, dtype=options.get("dtype"), device=options.get("device"))
 
 
-def _fill_scalar_inplace(self: Array, value: Number) -> Array:
-    return aten.copy_.default(self, aten.new_full.default(self, (), value))
-
-
 def _fill_tensor_inplace(self: Array, value: Array) -> Array:
     RULES["fill_.Tensor"](meta_of(self), meta_of(value))
     return aten.copy_.default(self, value)
@@ -210,7 +206,6 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "new_ones": _new_ones,
     "fill.Scalar": _full_like,
     "fill.Tensor": _fill_tensor,
-    "fill_.Scalar": _fill_scalar_inplace,
     "fill_.Tensor": _fill_tensor_inplace,
     "zero_": lambda self: aten.fill_.Scalar(self, 0),
     "tril": _triangle(below=True),

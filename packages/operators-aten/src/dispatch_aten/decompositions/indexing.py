@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
@@ -192,7 +191,7 @@ def _embedding_dense_backward(
 ) -> Array:
     width = dc.shape(grad_output)[-1]
     flat = aten.reshape.default(indices, (-1,))
-    rows = aten.reshape.default(grad_output, (prod(dc.shape(indices)), width))
+    rows = aten.reshape.default(grad_output, (numel_of(indices), width))
     if padding_idx >= 0:
         rows = aten.masked_fill.Scalar(rows, aten.unsqueeze.default(aten.eq.Scalar(flat, padding_idx), 1), 0)
     if scale_grad_by_freq:

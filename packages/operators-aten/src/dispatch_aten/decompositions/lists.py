@@ -142,7 +142,10 @@ def _topk(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool
     values, indices = aten.sort.stable(self, stable=True, dim=dim, descending=largest)
     if not ndim(self):
         return values, indices
-    return tuple(aten.contiguous.default(aten.slice.Tensor(each, dim, 0, k)) for each in (values, indices))  # type: ignore[return-value]
+    return (
+        aten.contiguous.default(aten.slice.Tensor(values, dim, 0, k)),
+        aten.contiguous.default(aten.slice.Tensor(indices, dim, 0, k)),
+    )
 
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {

@@ -116,6 +116,14 @@ def _clamp_tensor(self: Array, min: Array | None = None, max: Array | None = Non
     return result
 
 
+def _clamp_min_tensor(self: Array, min: Array) -> Array:
+    return aten.maximum.default(self, min)
+
+
+def _clamp_max_tensor(self: Array, max: Array) -> Array:
+    return aten.minimum.default(self, max)
+
+
 def _lerp(self: Array, end: Array, weight: Array | Number) -> Array:
     span = aten.sub.Tensor(end, self)
     part = aten.mul.Tensor(span, weight) if _is_array(weight) else aten.mul.Scalar(span, weight)
@@ -332,8 +340,8 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _of_floats(kernel) for n
     "nan_to_num": _nan_to_num,
     "masked_fill.Tensor": _masked_fill,
     "clamp.Tensor": _checked("clamp.Tensor", _clamp_tensor),
-    "clamp_min.Tensor": lambda self, min: aten.maximum.default(self, min),  # noqa: A006
-    "clamp_max.Tensor": lambda self, max: aten.minimum.default(self, max),  # noqa: A006
+    "clamp_min.Tensor": _clamp_min_tensor,
+    "clamp_max.Tensor": _clamp_max_tensor,
     "lerp.Tensor": _checked("lerp.Tensor", _lerp),
     "lerp.Scalar": _checked("lerp.Scalar", _lerp),
     "addcmul": _checked("addcmul", _addcmul),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -77,7 +78,7 @@ def _tensor_split_sections(self: Array, sections: int, dim: int = 0) -> list[Arr
     bounds = [0]
     for part in parts:
         bounds.append(bounds[-1] + part.shape[where])
-    return [aten.slice.Tensor(self, dim, a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [aten.slice.Tensor(self, dim, a, b) for a, b in pairwise(bounds)]
 
 
 def _tensor_split_indices(self: Array, indices: Sequence[int], dim: int = 0) -> list[Array]:
@@ -152,12 +153,21 @@ def _expand_as(self: Array, other: Array) -> Array:
     return aten.expand.default(self, dc.shape(other))
 
 
+def _broadcast_to(self: Array, size: Sequence[int]) -> Array:
+    return aten.expand.default(self, size)
+
+
+def _positive(self: Array) -> Array:
+    RULES["positive"](meta_of(self))
+    return aten.alias.default(self)
+
+
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "reshape": _reshape,
     "view_as": lambda self, other: aten.view.default(self, dc.shape(other)),
     "reshape_as": lambda self, other: aten.reshape.default(self, dc.shape(other)),
     "expand_as": _expand_as,
-    "broadcast_to": lambda self, size: aten.expand.default(self, size),
+    "broadcast_to": _broadcast_to,
     "flatten.using_ints": _flatten,
     "unflatten.int": _unflatten,
     "narrow": _narrow,
@@ -170,7 +180,7 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "ravel": _ravel,
     "numpy_T": _numpy_t,
     "mT": lambda self: aten.transpose.int(self, -2, -1),
-    "positive": lambda self: aten.alias.default(self),
+    "positive": _positive,
 }
 
 _BY_STRIDES: Final = (

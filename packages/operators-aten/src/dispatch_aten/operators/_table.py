@@ -26,11 +26,11 @@ class OperatorDef(NamedTuple):
 
 
 def read(blocks: Blocks) -> Iterator[OperatorDef]:
-    """Read a table of schemas, adding the tags that the text itself tells.
+    r"""Read a table of schemas, adding the tags that the text itself tells.
 
     ``inplace`` and ``out`` follow from what is written to, ``view`` from what the result shares memory with.
 
-    >>> [operator] = read(((("pointwise",), "abs_(Tensor(a!) self) ->\\n    Tensor(a!)"),))
+    >>> [operator] = read(((("pointwise",), "abs_(Tensor(a!) self) ->\n    Tensor(a!)"),))
     >>> operator.name, operator.schema, operator.tags
     ('abs_', 'abs_(Tensor(a!) self) -> Tensor(a!)', ('pointwise', 'inplace'))
     """

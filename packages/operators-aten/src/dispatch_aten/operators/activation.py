@@ -1,4 +1,4 @@
-"""Schemas of activation functions and their backward operators (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of activation functions and their backward operators, as torch spells them."""
 
 from __future__ import annotations
 

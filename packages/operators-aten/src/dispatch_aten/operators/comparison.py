@@ -1,4 +1,4 @@
-"""Schemas of comparisons (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of comparisons, as torch spells them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas of copies, conversions and the way from tensor to Python number (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of copies, conversions and the way from tensor to Python number, as torch spells them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas of operators that make tensors from sizes and numbers, and that fill them (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of operators that make tensors from sizes and numbers, and that fill them, as torch spells them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas of indexing, gathering, scattering and their backward operators (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of indexing, gathering, scattering and their backward operators, as torch spells them."""
 
 from __future__ import annotations
 

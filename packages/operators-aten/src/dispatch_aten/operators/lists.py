@@ -1,4 +1,4 @@
-"""Schemas of operators on lists of tensors, and those that repeat or reorder (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of operators on lists of tensors, and those that repeat or reorder, as torch spells them."""
 
 from __future__ import annotations
 

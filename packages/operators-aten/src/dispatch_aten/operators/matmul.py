@@ -1,4 +1,4 @@
-"""Schemas of products of matrices and vectors (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of products of matrices and vectors, as torch spells them."""
 
 from __future__ import annotations
 

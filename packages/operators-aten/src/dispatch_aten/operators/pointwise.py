@@ -1,4 +1,4 @@
-"""Schemas of element-wise arithmetic, roundings, logic and elementary functions (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of element-wise arithmetic, roundings, logic and elementary functions, as torch spells them."""
 
 from __future__ import annotations
 

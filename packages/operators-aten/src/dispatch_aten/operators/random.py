@@ -1,4 +1,4 @@
-"""Schemas of operators that draw random numbers (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of operators that draw random numbers, as torch spells them."""
 
 from __future__ import annotations
 

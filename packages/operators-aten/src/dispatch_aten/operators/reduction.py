@@ -1,4 +1,4 @@
-"""Schemas of reductions and scans over dimensions (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of reductions and scans over dimensions, as torch spells them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas of softmax and loss functions with their backward operators (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of softmax and loss functions with their backward operators, as torch spells them."""
 
 from __future__ import annotations
 

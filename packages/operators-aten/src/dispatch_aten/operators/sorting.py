@@ -1,4 +1,4 @@
-"""Schemas of sorting and selecting (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of sorting and selecting, as torch spells them."""
 
 from __future__ import annotations
 

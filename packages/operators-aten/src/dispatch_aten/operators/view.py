@@ -1,4 +1,4 @@
-"""Schemas of operators whose results share their input's memory (source: torch's operator library, names and defaults unchanged)."""
+"""Schemas of operators whose results share their input's memory, as torch spells them."""
 
 from __future__ import annotations
 

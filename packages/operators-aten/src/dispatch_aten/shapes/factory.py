@@ -77,10 +77,7 @@ def _full(size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None =
 def _check_fits(value: Number, dtype: ScalarType, argument: str = "fill_value") -> None:
     """Refuse a number that the dtype cannot hold, as torch's conversion of a scalar does."""
     if isinstance(value, complex) and not dtype.is_complex and value.imag:
-        raise OperatorError(
-            f"value cannot be converted to type {_C_TYPES.get(dtype.name, dtype.short)} without overflow",
-            argument=argument,
-        )
+        raise _overflow(dtype, argument)
     if not dtype.is_integral or isinstance(value, complex):
         return
     bits = dtype.itemsize * 8
@@ -88,10 +85,12 @@ def _check_fits(value: Number, dtype: ScalarType, argument: str = "fill_value") 
         (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.is_signed else (-((1 << bits) - 1), (1 << bits) - 1)
     )
     if not math.isfinite(value) or not low <= math.trunc(value) <= high:
-        raise OperatorError(
-            f"value cannot be converted to type {_C_TYPES.get(dtype.name, dtype.short)} without overflow",
-            argument=argument,
-        )
+        raise _overflow(dtype, argument)
+
+
+def _overflow(dtype: ScalarType, argument: str) -> OperatorError:
+    name = _C_TYPES.get(dtype.name, dtype.short)
+    return OperatorError(f"value cannot be converted to type {name} without overflow", argument=argument)
 
 
 _C_TYPES: Final = {

@@ -167,7 +167,8 @@ def _index_add(self: TensorMeta, dim: int, index: TensorMeta, source: TensorMeta
     count = source.shape[dim] if source.shape else 1
     if index.numel != count:
         raise OperatorError(
-            f"index_add_(): Number of indices ({index.numel}) should be equal to source.size(dim): ({count}), for dim: {dim}",
+            f"index_add_(): Number of indices ({index.numel}) should be equal to source.size(dim): ({count}), "
+            f"for dim: {dim}",
             argument="index",
         )
     if self.shape[:dim] + self.shape[dim + 1 :] != source.shape[:dim] + source.shape[dim + 1 :]:

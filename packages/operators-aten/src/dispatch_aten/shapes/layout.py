@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dispatch_aten.errors import ShapeError
+from dispatch_aten.errors import OperatorError, ShapeError
 
 from .meta import (
     TensorMeta,
@@ -24,7 +24,14 @@ if TYPE_CHECKING:
 
     from dispatch_aten.dtypes import ScalarType
 
-__all__ = ["broadcast_shapes", "broadcast_strides", "iterator_strides", "preserved", "preserved_strides"]
+__all__ = [
+    "broadcast_shapes",
+    "broadcast_strides",
+    "check_written",
+    "iterator_strides",
+    "preserved",
+    "preserved_strides",
+]
 
 
 def broadcast_shapes(*shapes: tuple[int, ...], argument: str = "") -> tuple[int, ...]:
@@ -47,7 +54,7 @@ def _broadcast_two(a: tuple[int, ...], b: tuple[int, ...], argument: str) -> tup
     result = list(a if len(a) == ndim else b)
     for back in range(1, min(len(a), len(b)) + 1):
         x, y = a[-back], b[-back]
-        if x != y and x != 1 and y != 1:
+        if x != y and 1 not in (x, y):
             raise ShapeError(
                 f"The size of tensor a ({x}) must match the size of tensor b ({y}) "
                 f"at non-singleton dimension {ndim - back}",
@@ -95,6 +102,19 @@ def _memory_order(shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]) ->
             elif verdict < 0:
                 break
     return order
+
+
+def check_written(meta: TensorMeta, argument: str = "self") -> None:
+    """Refuse to write to a tensor whose elements share memory, as expanded ones do."""
+    if (
+        any(stride == 0 and size > 1 for size, stride in zip(meta.shape, meta.strides, strict=True))
+        and 0 not in meta.shape
+    ):
+        raise OperatorError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation.",
+            argument=argument,
+        )
 
 
 def iterator_strides(shape: tuple[int, ...], inputs: Sequence[TensorMeta]) -> tuple[int, ...]:

@@ -119,8 +119,10 @@ _REFUSALS: Final[dict[str, tuple[str, type[Exception], str]]] = {
     "neg": (
         "b",
         OperatorError,
-        "Negation, the `-` operator, on a bool tensor is not supported. "
-        "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+        (
+            "Negation, the `-` operator, on a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        ),
     ),
     "sign": (
         "c",
@@ -136,8 +138,10 @@ _REFUSALS: Final[dict[str, tuple[str, type[Exception], str]]] = {
     "addcdiv": (
         "bi",
         OperatorError,
-        "Integer division with addcdiv is no longer supported; use torch.div with rounding_mode='trunc' on integers, "
-        "or convert the inputs to a floating point type",
+        (
+            "Integer division with addcdiv is no longer supported; use torch.div with rounding_mode='trunc' on integers, "
+            "or convert the inputs to a floating point type"
+        ),
     ),
 }
 """Dtypes that an operator refuses in words of its own."""
@@ -285,9 +289,8 @@ def _clamp(
     if not bounds:
         raise OperatorError("torch.clamp: At least one of 'min' or 'max' must not be None", argument="min")
     _refuse("clamp", result_type(self, *bounds))
-    if any(isinstance(bound, TensorMeta) for bound in bounds):
-        return elementwise(self, *bounds)
-    return _like_unary(self, *bounds)
+    numbers = [bound for bound in bounds if not isinstance(bound, TensorMeta)]
+    return _like_unary(self, *numbers) if len(numbers) == len(bounds) else elementwise(self, *bounds)
 
 
 def _like_unary(self: TensorMeta, *numbers: Number) -> TensorMeta:
@@ -299,9 +302,15 @@ def _converted(meta: TensorMeta, dtype: ScalarType) -> TensorMeta:
     return meta if meta.dtype == dtype else preserved(meta, dtype)
 
 
-def _clamp_one(self: TensorMeta, bound: Number) -> TensorMeta:
-    _refuse("clamp", result_type(self, bound))
-    return _like_unary(self, bound)
+def _clamp_one(name: str) -> Callable[..., TensorMeta]:
+    def rule(self: TensorMeta, bound: Number) -> TensorMeta:
+        common = result_type(self, bound)
+        _refuse("clamp", common)
+        if common == bool_:
+            raise UnsupportedError(f"\"{name}_scalar_cpu\" not implemented for 'Bool'")
+        return _like_unary(self, bound)
+
+    return rule
 
 
 def _pow_scalar(self: TensorMeta, exponent: Number) -> TensorMeta:
@@ -419,8 +428,8 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "rsub.Scalar": _rsub,
     "pow.Tensor_Scalar": _pow_scalar,
     "pow.Scalar": _scalar_pow,
-    "clamp_min": _clamp_one,
-    "clamp_max": _clamp_one,
+    "clamp_min": _clamp_one("clamp_min"),
+    "clamp_max": _clamp_one("clamp_max"),
     "isinf": _isinf,
     "isfinite": _isfinite,
     "nan_to_num": lambda self, *_: preserved(self),

@@ -11,6 +11,7 @@ from dispatch_aten.promotion import check_output_dtype
 from dispatch_aten.variants import functional_of, is_inplace
 
 from . import copy, factory, indexing, lists, matmul, pointwise, reduction, softmax, sorting, view
+from .layout import check_written
 from .meta import TensorMeta
 
 if TYPE_CHECKING:
@@ -47,6 +48,17 @@ def _inplace(functional: Callable[..., Any]) -> Callable[..., Any]:
     return rule
 
 
+_MAY_OVERLAP: Final = frozenset({"resize_", "index_put_"})
+
+
+def _written_to(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(self: TensorMeta, *args: Any, **kwargs: Any) -> Any:
+        check_written(self)
+        return rule(self, *args, **kwargs)
+
+    return checked
+
+
 def _out(functional: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
     def rule(*args: Any, **kwargs: Any) -> Any:
         outputs = [kwargs.pop(name) for name in names]
@@ -81,6 +93,9 @@ def _collect() -> dict[str, Callable[..., Any]]:
             rules[operator.name] = _inplace(rules[functional])
         else:
             rules[operator.name] = _out(rules[functional], _written_names(operator.schema))
+    for operator in ATEN:
+        if "inplace" in operator.tags and operator.name in rules and operator.name not in _MAY_OVERLAP:
+            rules[operator.name] = _written_to(rules[operator.name])
     return {name: _named(name, rule) for name, rule in rules.items()}
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.errors import DimensionError, OperatorError, ShapeError
+from dispatch_aten.dtypes import bool_
+from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
 
 from .dims import wrap_dim, wrap_dims
 from .meta import TensorMeta, contiguous, contiguous_strides
@@ -215,13 +217,16 @@ def _expand(self: TensorMeta, size: Sequence[int], *, implicit: bool = False) ->
 def _permute(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
     if len(dims) != self.ndim:
         raise ShapeError(
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
-            f"of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}",
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {self.ndim} is not equal to len(dims) = {len(dims)}",
             argument="dims",
         )
-    order = [wrap_dim(dim, self.ndim, argument="dims") for dim in dims]
-    if len(set(order)) != len(order):
-        raise ShapeError("permute(): duplicate dims are not allowed.", argument="dims")
+    order: list[int] = []
+    for dim in dims:
+        wrapped = wrap_dim(dim, self.ndim, argument="dims")
+        if wrapped in order:
+            raise ShapeError("permute(): duplicate dims are not allowed.", argument="dims")
+        order.append(wrapped)
     return _as(self, [self.shape[dim] for dim in order], [self.strides[dim] for dim in order])
 
 
@@ -299,7 +304,8 @@ def _split_with_sizes(self: TensorMeta, split_sizes: Sequence[int], dim: int = 0
     for length in split_sizes:
         if length < 0:
             raise OperatorError(
-                f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={list(split_sizes)}",
+                "split_with_sizes expects split_sizes have only non-negative entries, "
+                f"but got split_sizes={list(split_sizes)}",
                 argument="split_sizes",
             )
         pieces.append((start, start + length))
@@ -339,7 +345,7 @@ def _tensor_split(self: TensorMeta, parts: int | Sequence[int], dim: int = 0) ->
         bounds = [0]
         for part in range(parts):
             bounds.append(bounds[-1] + least + (part < longer))
-        return [_slice(self, dim, a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+        return [_slice(self, dim, a, b) for a, b in pairwise(bounds)]
     starts, ends = [0, *parts], [*parts, size]
     return [_slice(self, dim, a, b) for a, b in zip(starts, ends, strict=True)]
 
@@ -431,6 +437,12 @@ def _same(self: TensorMeta) -> TensorMeta:
     return self
 
 
+def _positive(self: TensorMeta) -> TensorMeta:
+    if self.dtype == bool_:
+        raise DtypeError("The `+` operator, on a bool tensor is not supported.", argument="self")
+    return self
+
+
 RULES: Final[dict[str, Callable[..., Any]]] = {
     "view": _view,
     "reshape": _reshape,
@@ -442,7 +454,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "slice.Tensor": _slice,
     "expand": _expand,
     "expand_as": lambda self, other: _expand(self, other.shape),
-    "broadcast_to": lambda self, size: _expand(self, size),
+    "broadcast_to": _expand,
     "permute": _permute,
     "transpose.int": _transpose,
     "swapaxes": _transpose,
@@ -472,5 +484,5 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "moveaxis.intlist": _movedim,
     "detach": _same,
     "alias": _same,
-    "positive": _same,
+    "positive": _positive,
 }

@@ -1,0 +1,60 @@
+import threading
+
+import pytest
+
+from dispatch_aten.generator import DEFAULT_SEED, Generator, default_generator
+
+
+class CountingEngine:
+    def __init__(self):
+        self.count = 0
+
+    def seed(self, seed):
+        self.count = seed
+
+    def get_state(self):
+        return self.count
+
+    def set_state(self, state):
+        self.count = state
+
+
+def test_a_generator_starts_from_the_default_seed():
+    assert Generator("cpu").initial_seed() == DEFAULT_SEED
+
+
+def test_seeding_reaches_the_engine():
+    generator = Generator("cpu")
+    generator.engine = CountingEngine()
+    assert generator.manual_seed(5) is generator
+    assert (generator.initial_seed(), generator.engine.count) == (5, 5)
+
+
+def test_a_seed_is_a_number_of_64_bits():
+    assert Generator("cpu").manual_seed(-1).initial_seed() == 2**64 - 1
+    with pytest.raises(RuntimeError, match="Overflow"):
+        Generator("cpu").manual_seed(2**64)
+
+
+def test_a_state_brings_the_engine_back():
+    generator = Generator("cpu")
+    generator.engine = CountingEngine()
+    generator.manual_seed(1)
+    state = generator.get_state()
+    generator.engine.count = 9
+    generator.set_state(state)
+    assert generator.engine.count == 1
+
+
+def test_two_unseeded_generators_differ_after_seed():
+    assert Generator("cpu").seed() != Generator("cpu").seed()
+
+
+def test_threads_share_one_default_generator():
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(default_generator("meta"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(map(id, found))) == 1
