@@ -47,6 +47,9 @@ from . import nn, optim  # isort: skip  # they are built on all of the above
 
 __version__ = "0.1.0"
 
+#: Orders of elements in memory, with torch's numbers.
+contiguous_format, preserve_format, channels_last, channels_last_3d = range(4)
+
 
 def is_tensor(obj: object) -> bool:
     """Tell whether an object is a tensor of this frontend."""

@@ -168,7 +168,8 @@ def _binary(operator: _Operator) -> Callable[..., Any]:
     """Make a function of two tensors that goes to their overload directly, and to the packet for anything else."""
     packet = getattr(dc.ops.aten, operator.name)
     overloads = packet.overloads()
-    tensors = getattr(packet, next(name for name in ("Tensor", "self", "default") if name in overloads))
+    tensors = getattr(packet, next(name for name in ("Tensor", "Tensor_Tensor", "default") if name in overloads))
+    TENSOR_OVERLOADS[operator.name] = tensors
     general = _general(operator)
 
     def function(input: Any, other: Any, **kwargs: Any) -> Any:
@@ -181,7 +182,7 @@ def _binary(operator: _Operator) -> Callable[..., Any]:
 
 _BINARY: Final = frozenset(
     "add atan2 bitwise_and bitwise_or bitwise_xor div eq fmod ge gt le logical_and logical_or logical_xor lt matmul maximum"
-    " minimum mul ne remainder sub floor_divide add_ sub_ mul_ div_".split()
+    " minimum mul ne pow remainder sub floor_divide add_ sub_ mul_ div_".split()
 )
 
 
@@ -202,6 +203,8 @@ def _make(operator: _Operator) -> Callable[..., Any]:
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
 METHODS: Final[dict[str, Callable[..., Any]]] = {}
 FUNCTIONAL: Final[dict[str, Callable[..., Any]]] = {}
+#: The overloads for two tensors of the binary functions.
+TENSOR_OVERLOADS: Final[dict[str, Any]] = {}
 #: The functions that go straight to an overload, for code that is generated.
 QUICK: Final[dict[str, Callable[..., Any]]] = {}
 
@@ -222,4 +225,108 @@ def _fill() -> None:
             METHODS[name] = function
 
 
+
+def _as_tuple(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a list of tensors as a tuple, as torch does; tensors may be given one by one or as one list."""
+
+    def many(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        return tuple(function(*args, **kwargs))
+
+    return many
+
+
+def _of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+    def many(*tensors: Any, **kwargs: Any) -> tuple[Tensor, ...]:
+        given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+        return tuple(function(list(given), **kwargs))
+
+    return many
+
+
+def _split(function: Callable[..., Any]) -> Callable[..., Any]:
+    by_sizes = FUNCTIONS["split_with_sizes"]
+
+    def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+        one = not isinstance(split_size_or_sections, (list, tuple))
+        return tuple((function if one else by_sizes)(tensor, split_size_or_sections, dim))
+
+    return split
+
+
+def _tensor_split(function: Callable[..., Any]) -> Callable[..., Any]:
+    def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+        where = indices_or_sections
+        return tuple(function(input, where.tolist() if isinstance(where, Tensor) else where, dim))
+
+    return tensor_split
+
+
+def _nonzero(function: Callable[..., Any]) -> Callable[..., Any]:
+    by_dimension = dc.ops.aten.nonzero_numpy
+
+    def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
+        if as_tuple:
+            return tuple(by_dimension(input))
+        return function(input) if out is None else function(input, out=out)
+
+    return nonzero
+
+
+def _norm(function: Callable[..., Any]) -> Callable[..., Any]:
+    def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
+        if isinstance(p, str):
+            if p != "fro":
+                raise NotImplementedError(f"norm(): p={p!r} is not implemented; numbers and 'fro' are")
+            p = 2
+        options = {} if dtype is None else {"dtype": dtype}
+        if dim is None and not keepdim:
+            found: Tensor = function(input, p, **options)
+            return found
+        found = function(input, p, [] if dim is None else dim, keepdim, **options)
+        return found
+
+    return norm
+
+
+def _where(function: Callable[..., Any]) -> Callable[..., Any]:
+    def where(condition: Tensor, *args: Any, **kwargs: Any) -> Any:
+        found = function(condition, *map(_number, args), **kwargs)
+        return tuple(found) if isinstance(found, list) else found
+
+    return where
+
+
+#: Functions that take or give something else than the operator of their name.
+_ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = {
+    "broadcast_tensors": _of_tensors,
+    "chunk": _as_tuple,
+    "meshgrid": _of_tensors,
+    "nonzero": _nonzero,
+    "norm": _norm,
+    "split": _split,
+    "split_with_sizes": _as_tuple,
+    "tensor_split": _tensor_split,
+    "unbind": _as_tuple,
+    "where": _where,
+}
+
+
+def _adapt() -> None:
+    for name, adapt in _ADAPTED.items():
+        plain = FUNCTIONS[name]
+        function = adapt(plain)
+        function.__name__, function.__qualname__, function.__doc__ = name, name, plain.__doc__
+        FUNCTIONS[name] = function
+        if name in METHODS:
+            METHODS[name] = function
+
+
+def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """Give the elements of the tensor where ``condition`` holds, those of ``other`` elsewhere."""
+    found: Tensor = FUNCTIONS["where"](condition, self, other)
+    return found
+
+
 _fill()
+_adapt()
+METHODS["where"] = _where_method

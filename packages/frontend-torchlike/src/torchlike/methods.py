@@ -15,7 +15,7 @@ from dispatch_aten.dtypes import ScalarType
 from . import indexing
 from .devices import as_device, move
 from .dtypes import DTYPES, type_name
-from .functions import FUNCTIONS, METHODS, _packed
+from .functions import FUNCTIONS, METHODS, TENSOR_OVERLOADS
 from .tensor import Tensor
 
 __all__: list[str] = []
@@ -60,16 +60,20 @@ def _like(number: Any, self: Tensor) -> Tensor:
     return tensor(number, dtype=result_type(self, number), device=self.device)
 
 
-def _forward(function: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: Tensor, other: Any) -> Any:
-        return function(self, other) if isinstance(other, _TAKEN) else NotImplemented
+def _forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the method of ``self + other``; two tensors go to the overload for tensors without a step between."""
+    direct = TENSOR_OVERLOADS.get(name)
+    if direct is None:
 
-    return method
+        def method(self: Tensor, other: Any) -> Any:
+            return function(self, other) if isinstance(other, _TAKEN) else NotImplemented
 
+    else:
 
-def _comparison(function: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: Tensor, other: Any) -> Any:
-        return function(self, other) if isinstance(other, _TAKEN) else NotImplemented
+        def method(self: Tensor, other: Any) -> Any:
+            if isinstance(other, Tensor):
+                return direct(self, other)
+            return function(self, other) if isinstance(other, _NUMBERS) else NotImplemented
 
     return method
 
@@ -88,14 +92,14 @@ def _add_operators() -> None:
     for python, name in _OPERATORS.items():
         if name not in FUNCTIONS:
             continue
-        made[f"__{python}__"] = _forward(FUNCTIONS[name])
+        made[f"__{python}__"] = _forward(name, FUNCTIONS[name])
         reflected = FUNCTIONS[name] if python in _COMMUTATIVE else _REFLECTED.get(python)
         if reflected is not None:
             made[f"__r{python}__"] = _reflected(reflected)
         if f"{name}_" in METHODS:
-            made[f"__i{python}__"] = _forward(METHODS[f"{name}_"])
+            made[f"__i{python}__"] = _forward(f"{name}_", METHODS[f"{name}_"])
     for name in _COMPARISONS:
-        made[f"__{name}__"] = _comparison(FUNCTIONS[name])
+        made[f"__{name}__"] = _forward(name, FUNCTIONS[name])
     made["__neg__"] = FUNCTIONS["neg"]
     made["__abs__"] = FUNCTIONS["abs"]
     made["__pos__"] = FUNCTIONS["positive"]
@@ -134,7 +138,12 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         kwargs["device"] = as_device(kwargs["device"])
     given.update(kwargs)
     device = given.get("device")
-    if given.get("dtype") in (None, self.dtype) and not given.get("copy") and device in (None, self.device):
+    if (
+        given.get("dtype") in (None, self.dtype)
+        and device in (None, self.device)
+        and not given.get("copy")
+        and given.get("memory_format") is None
+    ):
         return self
     if device is not None and device != self.device:
         return move(self, device, given.get("dtype"))
@@ -142,9 +151,9 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return result
 
 
-def _cast(name: str, dtype: ScalarType) -> Callable[[Tensor], Tensor]:
-    def method(self: Tensor) -> Tensor:
-        return _to(self, dtype)
+def _cast(name: str, dtype: ScalarType) -> Callable[..., Tensor]:
+    def method(self: Tensor, memory_format: int | None = None) -> Tensor:
+        return _to(self, dtype, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"Give the tensor as {dtype}."
@@ -185,26 +194,6 @@ def _matrix_transposed(self: Tensor) -> Tensor:
     return result
 
 
-def _split(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Give the tensor's parts along a dimension: of one size, or of the sizes listed (source: ``torch.split``)."""
-    packet = dc.ops.aten.split_with_sizes if isinstance(split_size, (list, tuple)) else dc.ops.aten.split.Tensor
-    return tuple(packet(self, split_size, dim))
-
-
-def _tuple_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a list of views as a tuple, as torch does."""
-
-    def method(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        return tuple(function(*args, **kwargs))
-
-    method.__name__, method.__doc__ = function.__name__, function.__doc__
-    return method
-
-
-def _size_method(self: Tensor, *sizes: Any) -> Any:
-    return _packed((self, *sizes))
-
-
 def _add_methods() -> None:
     for name, method in METHODS.items():
         if name not in Tensor.__dict__:
@@ -220,11 +209,6 @@ def _add_methods() -> None:
     Tensor.new_tensor = _new_tensor  # type: ignore[attr-defined]
     Tensor.T = property(_transposed)  # type: ignore[attr-defined]
     Tensor.mT = property(_matrix_transposed)  # type: ignore[attr-defined]
-    FUNCTIONS["split"] = _split
-    for name in ("chunk", "unbind", "tensor_split", "split_with_sizes", "meshgrid", "broadcast_tensors"):
-        FUNCTIONS[name] = _tuple_of(FUNCTIONS[name])
-    for name in ("split", "chunk", "unbind", "tensor_split", "split_with_sizes"):
-        setattr(Tensor, name, FUNCTIONS[name])
 
 
 _add_operators()

@@ -203,9 +203,7 @@ def sum_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def cast(grad: Tensor, dtype: ScalarType) -> Tensor:
-    """Give the gradient the dtype of what it is the gradient of; a real tensor takes the real part."""
-    if not dtype.is_complex and grad.dtype.is_complex:
-        grad = grad.real
+    """Give the gradient the dtype of what it is the gradient of; converting to a real type takes the real part."""
     return grad.to(dtype)
 
 
