@@ -210,8 +210,8 @@ def expanded(draw):
 MAKERS = {
     unary: (
         "neg abs exp log1p sqrt sin tanh sigmoid erf floor round frac logical_not bitwise_not isnan isinf isfinite "
-        "nan_to_num relu silu gelu softplus square sign clone tril triu sum prod mean max min argmax any all var std var_mean "
-        "count_nonzero aminmax norm.Scalar zeros_like empty_like t squeeze numpy_T ravel detach contiguous"
+        "nan_to_num relu silu gelu softplus square sign clone tril triu sum prod mean max min argmax any all var std "
+        "var_mean count_nonzero aminmax norm.Scalar zeros_like empty_like t squeeze numpy_T ravel detach contiguous"
     ),
     binary: (
         "add.Tensor sub.Tensor mul.Tensor div.Tensor remainder.Tensor floor_divide pow.Tensor_Tensor atan2 maximum minimum "

@@ -48,6 +48,7 @@ def test_there_are_operators_of_every_kind():
         "dynamic_output_shape",
         "factory",
         "inplace",
+        "inplace_view",
         "nondeterministic_seeded",
         "out",
         "pointwise",

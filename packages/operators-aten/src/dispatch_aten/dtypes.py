@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final, Self
 
 from .errors import ArgumentTypeError, DtypeError
 
@@ -30,18 +30,15 @@ __all__ = [
 ]
 
 
-class _Facts(NamedTuple):
-    """What is known of one scalar type: its Python name, bytes per element and kind (as in NumPy's ``dtype.kind``)."""
-
-    short: str
-    itemsize: int
-    kind: str
-
-
 class ScalarType(IntEnum):
     """The element type of a tensor (source: ``c10::ScalarType``).
 
-    The numbers are torch's own, so they may stand in schemas (``ScalarType? dtype=4``) and in saved files.
+    The numbers are torch's own, so they may stand in schemas (``ScalarType? dtype=4``) and in saved files. Each member has
+
+    * ``short``: its Python name without a module, ``"float32"``;
+    * ``itemsize``: bytes per element;
+    * ``is_floating_point``, ``is_complex``, ``is_integral`` (``bool`` is none of them), ``is_signed`` (has negative values);
+    * ``is_differentiable``: whether tensors of the type can require gradients.
 
     >>> ScalarType.Float
     float32
@@ -51,57 +48,47 @@ class ScalarType(IntEnum):
     int64
     """
 
-    Byte = 0
-    Char = 1
-    Short = 2
-    Int = 3
-    Long = 4
-    Half = 5
-    Float = 6
-    Double = 7
-    ComplexHalf = 8
-    ComplexFloat = 9
-    ComplexDouble = 10
-    Bool = 11
-    BFloat16 = 15
-    UInt16 = 27
-    UInt32 = 28
-    UInt64 = 29
+    short: str
+    itemsize: int
+    is_floating_point: bool
+    is_complex: bool
+    is_integral: bool
+    is_signed: bool
+    is_differentiable: bool
 
-    @property
-    def short(self) -> str:
-        """The Python name without a module: ``"float32"``."""
-        return _FACTS[self].short
+    # The number, the name, bytes per element, and the kind as in NumPy's dtype.kind.
+    Byte = 0, "uint8", 1, "u"
+    Char = 1, "int8", 1, "i"
+    Short = 2, "int16", 2, "i"
+    Int = 3, "int32", 4, "i"
+    Long = 4, "int64", 8, "i"
+    Half = 5, "float16", 2, "f"
+    Float = 6, "float32", 4, "f"
+    Double = 7, "float64", 8, "f"
+    ComplexHalf = 8, "complex32", 4, "c"
+    ComplexFloat = 9, "complex64", 8, "c"
+    ComplexDouble = 10, "complex128", 16, "c"
+    Bool = 11, "bool", 1, "b"
+    BFloat16 = 15, "bfloat16", 2, "f"
+    UInt16 = 27, "uint16", 2, "u"
+    UInt32 = 28, "uint32", 4, "u"
+    UInt64 = 29, "uint64", 8, "u"
 
-    @property
-    def itemsize(self) -> int:
-        """Bytes per element."""
-        return _FACTS[self].itemsize
+    def __new__(cls, number: int, short: str, itemsize: int, kind: str) -> Self:
+        """Make a member with its facts as plain attributes, because they are read in every call."""
+        member = int.__new__(cls, number)
+        member._value_ = number
+        member.short = short
+        member.itemsize = itemsize
+        member.is_floating_point = kind == "f"
+        member.is_complex = kind == "c"
+        member.is_integral = kind in "iu"
+        member.is_signed = kind in "ifc"
+        member.is_differentiable = kind in "fc"
+        return member
 
-    @property
-    def is_floating_point(self) -> bool:
-        """Whether the type is a real floating-point type."""
-        return _FACTS[self].kind == "f"
-
-    @property
-    def is_complex(self) -> bool:
-        """Whether the type is a complex type."""
-        return _FACTS[self].kind == "c"
-
-    @property
-    def is_integral(self) -> bool:
-        """Whether the type is an integer type; ``bool`` is not one."""
-        return _FACTS[self].kind in "iu"
-
-    @property
-    def is_signed(self) -> bool:
-        """Whether the type has negative values."""
-        return _FACTS[self].kind in "ifc"
-
-    @property
-    def is_differentiable(self) -> bool:
-        """Whether tensors of the type can require gradients."""
-        return _FACTS[self].kind in "fc"
+    # An enum hashes its name, in Python; the number's own hash is as good and costs nothing.
+    __hash__ = int.__hash__
 
     def to_real(self) -> ScalarType:
         """Give the type of a complex number's parts; real types are their own.
@@ -125,30 +112,11 @@ class ScalarType(IntEnum):
         return found
 
     def __str__(self) -> str:
-        return _FACTS[self].short
+        return self.short
 
     def __repr__(self) -> str:
-        return _FACTS[self].short
+        return self.short
 
-
-_FACTS: Final = {
-    ScalarType.Byte: _Facts("uint8", 1, "u"),
-    ScalarType.Char: _Facts("int8", 1, "i"),
-    ScalarType.Short: _Facts("int16", 2, "i"),
-    ScalarType.Int: _Facts("int32", 4, "i"),
-    ScalarType.Long: _Facts("int64", 8, "i"),
-    ScalarType.Half: _Facts("float16", 2, "f"),
-    ScalarType.Float: _Facts("float32", 4, "f"),
-    ScalarType.Double: _Facts("float64", 8, "f"),
-    ScalarType.ComplexHalf: _Facts("complex32", 4, "c"),
-    ScalarType.ComplexFloat: _Facts("complex64", 8, "c"),
-    ScalarType.ComplexDouble: _Facts("complex128", 16, "c"),
-    ScalarType.Bool: _Facts("bool", 1, "b"),
-    ScalarType.BFloat16: _Facts("bfloat16", 2, "f"),
-    ScalarType.UInt16: _Facts("uint16", 2, "u"),
-    ScalarType.UInt32: _Facts("uint32", 4, "u"),
-    ScalarType.UInt64: _Facts("uint64", 8, "u"),
-}
 
 _TO_COMPLEX: Final = {
     ScalarType.Half: ScalarType.ComplexHalf,
@@ -166,7 +134,7 @@ _TO_REAL: Final = {
     ScalarType.ComplexDouble: ScalarType.Double,
 }
 
-BY_NAME: Final = {facts.short: dtype for dtype, facts in _FACTS.items()}
+BY_NAME: Final = {dtype.short: dtype for dtype in ScalarType}
 """Every scalar type by its Python name."""
 
 uint8: Final = ScalarType.Byte

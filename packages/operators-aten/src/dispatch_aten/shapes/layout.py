@@ -6,7 +6,8 @@ is transposed. The order is found by sorting the dimensions by the inputs' strid
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
 from dispatch_aten.errors import OperatorError, ShapeError
 
@@ -34,6 +35,9 @@ __all__ = [
 ]
 
 
+_Layout: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+
+
 def broadcast_shapes(*shapes: tuple[int, ...], argument: str = "") -> tuple[int, ...]:
     """Give the shape that ``shapes`` broadcast to.
 
@@ -49,6 +53,7 @@ def broadcast_shapes(*shapes: tuple[int, ...], argument: str = "") -> tuple[int,
     return found
 
 
+@lru_cache(maxsize=4096)
 def _broadcast_two(a: tuple[int, ...], b: tuple[int, ...], argument: str) -> tuple[int, ...]:
     ndim = max(len(a), len(b))
     result = list(a if len(a) == ndim else b)
@@ -66,10 +71,14 @@ def _broadcast_two(a: tuple[int, ...], b: tuple[int, ...], argument: str) -> tup
 
 def broadcast_strides(meta: TensorMeta, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Give the strides of ``meta`` expanded to ``shape``: 0 where a dimension is repeated or new."""
-    ndim = len(shape) - len(meta.shape)
+    return _spread(meta.shape, meta.strides, shape)
+
+
+def _spread(have: tuple[int, ...], strides: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    ndim = len(shape) - len(have)
     return (0,) * ndim + tuple(
         0 if size == 1 and wanted != 1 else stride
-        for size, stride, wanted in zip(meta.shape, meta.strides, shape[ndim:], strict=True)
+        for size, stride, wanted in zip(have, strides, shape[ndim:], strict=True)
     )
 
 
@@ -119,25 +128,31 @@ def check_written(meta: TensorMeta, argument: str = "self") -> None:
 
 def iterator_strides(shape: tuple[int, ...], inputs: Sequence[TensorMeta]) -> tuple[int, ...]:
     """Give the strides of a fresh element-wise result of ``shape`` computed from ``inputs``."""
-    if all(each.shape == shape for each in inputs):
-        if all(is_contiguous(shape, each.strides) for each in inputs):
+    return _iterator_strides(shape, tuple([(each.shape, each.strides) for each in inputs]))
+
+
+@lru_cache(maxsize=4096)
+def _iterator_strides(shape: tuple[int, ...], inputs: tuple[_Layout, ...]) -> tuple[int, ...]:
+    if all(each == shape for each, _ in inputs):
+        if all(is_contiguous(shape, strides) for _, strides in inputs):
             return contiguous_strides(shape)
-        if all(is_channels_last(shape, each.strides) for each in inputs):
+        if all(is_channels_last(shape, strides) for _, strides in inputs):
             return channels_last_strides(shape)
-        first = inputs[0].strides
-        if all(each.strides == first for each in inputs[1:]) and is_non_overlapping_and_dense(shape, first):
+        first = inputs[0][1]
+        if all(strides == first for _, strides in inputs) and is_non_overlapping_and_dense(shape, first):
             return first
-    order = _memory_order(shape, [broadcast_strides(each, shape) for each in inputs])
+    order = _memory_order(shape, [_spread(each, strides, shape) for each, strides in inputs])
     if order == list(range(len(shape) - 1, -1, -1)):
         return contiguous_strides(shape)
-    strides = [0] * len(shape)
+    result = [0] * len(shape)
     step = 1
     for dim in order:
-        strides[dim] = step
+        result[dim] = step
         step *= shape[dim]
-    return tuple(strides)
+    return tuple(result)
 
 
+@lru_cache(maxsize=4096)
 def preserved_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
     """Give the strides of a copy that preserves the format (``torch.preserve_format``): dense, dimensions in order."""
     if is_non_overlapping_and_dense(shape, strides):

@@ -12,7 +12,7 @@ from dispatch_aten.errors import DtypeError, OperatorError, UnsupportedError
 from dispatch_aten.promotion import Number, Promotion, computation_type, result_of, result_type, rule_for
 
 from .layout import broadcast_shapes, iterator_strides, preserved
-from .meta import TensorMeta, contiguous
+from .meta import TensorMeta, contiguous, contiguous_strides
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,11 @@ def elementwise(
     >>> elementwise(contiguous((2, 1), int64), contiguous((3,), float32))
     TensorMeta(shape=(2, 3), strides=(3, 1), dtype=float32, storage_offset=0)
     """
-    common = result_type(*operands)
+    common = common_type(operands)
+    first = operands[0]
+    if not unpromoted and first.__class__ is TensorMeta and _is_plain(first, operands):  # type: ignore[arg-type]
+        dtype = common if promotion is Promotion.SAME else result_of(promotion, common)
+        return _fresh(first, dtype)  # type: ignore[arg-type]
     computed = computation_type(promotion, common)
     # Operands of another dtype are converted first, which makes them dense, and that decides the result's layout.
     tensors = list(unpromoted)
@@ -46,6 +50,49 @@ def elementwise(
             tensors.append(value if value.dtype == computed else preserved(value, computed))
     shape = broadcast_shapes(*[tensor.shape for tensor in tensors], argument="other" if len(tensors) == 2 else "")
     return TensorMeta(shape, iterator_strides(shape, tensors), result_of(promotion, common))
+
+
+def _is_plain(first: TensorMeta, operands: tuple[TensorMeta | Number, ...]) -> bool:
+    """Say whether all tensors are row-major and of one shape and the rest are numbers: nearly every call."""
+    shape = first.shape
+    strides = first.strides
+    if strides != contiguous_strides(shape) or 0 in shape:
+        return False
+    for value in operands[1:]:
+        if value.__class__ is TensorMeta and (value.shape != shape or value.strides != strides):  # type: ignore[union-attr]
+            return False
+    return True
+
+
+def _fresh(meta: TensorMeta, dtype: ScalarType) -> TensorMeta:
+    """Describe a fresh tensor laid out like ``meta``; the same description where it fits."""
+    if meta.dtype is dtype and not meta.storage_offset:
+        return meta
+    return TensorMeta(meta.shape, meta.strides, dtype)
+
+
+def common_type(operands: tuple[TensorMeta | Number, ...]) -> ScalarType:
+    """Give ``result_type(*operands)``, without a look at categories where one dtype is all there is."""
+    first = operands[0]
+    if first.__class__ is TensorMeta:
+        dtype: ScalarType = first.dtype  # type: ignore[union-attr]
+        for value in operands[1:]:
+            if value.__class__ is TensorMeta:
+                if value.dtype is not dtype:  # type: ignore[union-attr]
+                    break
+            elif not _absorbs(dtype, value):  # type: ignore[arg-type]
+                break
+        else:
+            return dtype
+    return result_type(*operands)
+
+
+def _absorbs(dtype: ScalarType, number: Number) -> bool:
+    """Say whether a number leaves a tensor's dtype as it is, being of no higher kind."""
+    kind = number.__class__
+    if kind is float:
+        return dtype.is_differentiable
+    return kind is bool or (kind is int and dtype is not bool_)
 
 
 def _kind(dtype: ScalarType) -> str:
@@ -183,19 +230,20 @@ def _rule(name: str, arity: int) -> Callable[..., TensorMeta]:
     base = name.partition(".")[0]
     promotion = rule_for(name)
     check = _CHECKS.get(base)
-    checked = base if base in _LACKS or base in _REFUSALS or base == "relu" else ""
-    if name == "round.decimals":
-        checked = name
+    checked = name if name == "round.decimals" else base
+    kinds = _LACKS.get(checked, ("", ""))[0] + _REFUSALS.get(checked, ("",))[0] + ("bc" if base == "relu" else "")
+    refused = frozenset(dtype for dtype in ScalarType if _kind(dtype) in kinds)
 
     def rule(*args: Any, **options: Any) -> TensorMeta:
         operands = args[:arity]
-        if checked:
-            _refuse(checked, result_type(*operands))
+        suspect = bool(refused) and common_type(operands) in refused
+        if suspect:
+            _refuse(checked, common_type(operands))
         result = elementwise(*operands, promotion=promotion)
         if check is not None:
             check(*args, **options)
-        if checked:
-            _check_kernel(checked, result_type(*operands))
+        if suspect:
+            _check_kernel(checked, common_type(operands))
         return result
 
     return rule
@@ -206,6 +254,8 @@ def _is_bool(value: TensorMeta | Number) -> bool:
 
 
 def _check_alpha(self: TensorMeta | Number, other: TensorMeta | Number, alpha: Number = 1) -> None:
+    if alpha.__class__ is int:
+        return
     common = result_type(self, other)
     if isinstance(alpha, bool) and common != bool_:
         raise OperatorError("Boolean alpha only supported for Boolean results.", argument="alpha")
