@@ -119,7 +119,7 @@ KERNELS.update({name: _made(name, fill) for name, fill in _FILLS.items()})
 @quiet
 def _fill_inplace(self: Array, value: Any) -> Array:
     check_writable(self, expanded=not isinstance(value, np.ndarray))
-    expect("fill_.Tensor" if isinstance(value, np.ndarray) else "fill_.Scalar", self, value)
+    expect("fill.Tensor" if isinstance(value, np.ndarray) else "fill.Scalar", self, value)
     self[...] = _number(value, self)
     return self
 

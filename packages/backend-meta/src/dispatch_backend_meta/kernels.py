@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dispatch_aten.decompositions import IMPLICIT
+from dispatch_aten.errors import ShapeError
 from dispatch_aten.operators import ATEN, OperatorDef
 from dispatch_aten.shapes import RULES, TensorMeta
 
@@ -52,11 +53,16 @@ def _inplace(rule: _Rule) -> _Kernel:
     return kernel
 
 
-def _inplace_on_expanded(rule: _Rule) -> _Kernel:
-    """Make the kernel of an operator that writes the same to all elements that share a place."""
+def _inplace_on_expanded(functional: _Rule) -> _Kernel:
+    """Make the kernel of an operator that may write to expanded arrays, from the functional operator's rule."""
 
     def kernel(self: MetaArray, *args: Any, **kwargs: Any) -> MetaArray:
-        rule(self, *args, **kwargs)
+        found = functional(self, *args, **kwargs)
+        if found.shape != self.shape:
+            raise ShapeError(
+                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(found.shape)}",
+                argument="self",
+            )
         return self
 
     return kernel
@@ -77,16 +83,24 @@ def _without_data(operator: str) -> _Kernel:
     return kernel
 
 
-_ON_EXPANDED: Final = frozenset({"fill_.Scalar", "zero_", "index_put_", "masked_fill_.Scalar", "masked_fill_.Tensor"})
+_ON_EXPANDED: Final = {
+    "fill_.Scalar": "fill.Scalar",
+    "zero_": "alias",
+    "index_put_": "index_put",
+    "masked_fill_.Scalar": "masked_fill.Scalar",
+    "masked_fill_.Tensor": "masked_fill.Tensor",
+}
+"""Operators that torch lets write to expanded tensors, and whose rule makes their other checks."""
+
 _NEED_DATA: Final = ("_local_scalar_dense",)
 
 
 def _kernel(operator: OperatorDef) -> _Kernel:
+    if operator.name in _ON_EXPANDED:
+        return _inplace_on_expanded(RULES[_ON_EXPANDED[operator.name]])
     rule = RULES[operator.name]
     if operator.name == "resize_":
         return _resize(rule)
-    if operator.name in _ON_EXPANDED:
-        return _inplace_on_expanded(rule)
     if "inplace" in operator.tags:
         return _inplace(rule)
     return _view(rule) if "view" in operator.tags else _fresh(rule)

@@ -11,6 +11,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from dispatch_aten.errors import ShapeError
+
 from .._table import Kernel, KernelTable
 from ..arrays import Array, check_writable
 from ..expect import expect
@@ -136,6 +138,13 @@ for _name in ("lerp_.Scalar", "lerp_.Tensor", "relu_", "sigmoid_"):
 @quiet
 def _masked_fill_inplace(self: Array, mask: Array, value: Any) -> Array:
     check_writable(self, expanded=True)
-    expect("masked_fill_.Tensor" if isinstance(value, np.ndarray) else "masked_fill_.Scalar", self, mask, value)
+    expected = expect(
+        "masked_fill.Tensor" if isinstance(value, np.ndarray) else "masked_fill.Scalar", self, mask, value
+    )
+    if expected.shape != self.shape:
+        raise ShapeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(expected.shape)}",
+            argument="self",
+        )
     np.copyto(self, cast(value, self.dtype), where=mask)
     return self

@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+
+from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
+from dispatch_backend_cpu.plugin import KERNELS
+
+index, put = KERNELS["index.Tensor"], KERNELS["index_put_"]
+A = np.arange(24).reshape(2, 3, 4)
+
+
+def test_integers_masks_and_full_slices_mix():
+    rows, columns = np.array([1, -1]), np.array([[0], [3]])
+    np.testing.assert_array_equal(index(A, [None, rows, columns]), A[:, rows, columns])
+    np.testing.assert_array_equal(index(A, [rows, None, columns]), A[rows, :, columns])
+    mask = A[:, :, 0] % 8 == 0
+    np.testing.assert_array_equal(index(A, [mask]), A[mask])
+    np.testing.assert_array_equal(index(A, [None, mask[0], rows[:1]]), A[:, mask[0], rows[:1]])
+
+
+def test_indexing_copies():
+    found = index(A, [np.array(0)])
+    assert not np.shares_memory(found, A)
+
+
+@pytest.mark.parametrize(
+    ("indices", "text"),
+    [
+        ([np.array([2])], "index 2 is out of bounds for dimension 0 with size 2"),
+        ([None, np.array([-4])], "index -4 is out of bounds for dimension 1 with size 3"),
+        (
+            [np.zeros((2, 2), bool)],
+            r"The shape of the mask \[2, 2\] at index 1 does not match .* \[2, 3, 4\] at index 1",
+        ),
+        ([np.array(0)] * 4, "too many indices for tensor of dimension 3"),
+        ([np.array([0.5])], "tensors used as indices must be long, int, byte or bool"),
+        ([np.array([0, 1]), np.array([0, 1, 2])], "indexing tensors could not be broadcast together"),
+    ],
+)
+def test_indices_that_do_not_fit(indices, text):
+    with pytest.raises(DimensionError, match=text):
+        index(A, indices)
+    a = A.copy()
+    with pytest.raises(DimensionError, match=text):
+        put(a, indices, np.array(1), False)
+    np.testing.assert_array_equal(a, A)
+
+
+def test_putting_accumulates_where_places_repeat():
+    a = np.zeros(3)
+    places, ones = np.array([0, 0, 2]), np.ones(3)
+    assert put(a, [places], ones, True).tolist() == [2, 0, 1]
+    assert put(a, [places], ones, False).tolist() == [1, 0, 1]
+    assert put(a, [a > 0], np.array(7.0), False).tolist() == [7, 0, 7]
+
+
+def test_values_that_do_not_fit_change_nothing():
+    a = np.zeros((2, 3))
+    with pytest.raises(
+        ShapeError, match=r"value tensor of shape \[2\] cannot be broadcast to indexing result of shape \[1, 3\]"
+    ):
+        put(a, [np.array([0])], np.ones(2), False)
+    with pytest.raises(DtypeError, match="Index put requires the source and destination dtypes match"):
+        put(a, [np.array([0])], np.ones(3, np.float32), False)
+    assert not a.any()
+
+
+def test_gather_and_scatter_are_inverses():
+    order = np.array([[2, 0, 1], [1, 2, 0]])
+    a = np.arange(6.0).reshape(2, 3)
+    gathered = KERNELS["gather"](a, 1, order, sparse_grad=False)
+    np.testing.assert_array_equal(gathered, np.take_along_axis(a, order, 1))
+    np.testing.assert_array_equal(KERNELS["scatter_.src"](np.zeros((2, 3)), 1, order, gathered), a)
+    assert KERNELS["scatter_add_"](np.zeros(2), 0, np.array([1, 1]), np.array([3.0, 4.0])).tolist() == [0, 7]
+    assert KERNELS["scatter_.value"](np.zeros(2), 0, np.array([1]), 5).tolist() == [0, 5]
+
+
+def test_gather_takes_no_negative_indices():
+    with pytest.raises(OperatorError, match="index -1 is out of bounds for dimension 0 with size 3"):
+        KERNELS["gather"](np.zeros(3), 0, np.array([-1]), sparse_grad=False)
+
+
+def test_the_true_elements():
+    a = np.array([[0, 1], [2, 0]])
+    assert KERNELS["nonzero"](a).tolist() == [[0, 1], [1, 0]]
+    assert KERNELS["nonzero"](np.array(3)).shape == (1, 0)
+    assert KERNELS["masked_select"](a, a > 0).tolist() == [1, 2]
+    assert KERNELS["masked_scatter_"](a, a > 0, np.array([8, 9, 10])).tolist() == [[0, 8], [9, 0]]
+
+
+def test_embeddings_and_their_gradient():
+    weight = np.arange(6.0).reshape(3, 2)
+    indices = np.array([[0, 2], [2, 2]])
+    np.testing.assert_array_equal(KERNELS["embedding"](weight, indices, -1, False, False), weight[indices])
+    grad = KERNELS["embedding_dense_backward"](np.ones((2, 2, 2)), indices, 3, 0, False)
+    assert grad.tolist() == [[0, 0], [0, 0], [3, 3]]
+    with pytest.raises(DimensionError, match="index out of range in self"):
+        KERNELS["embedding"](weight, np.array([3]), -1, False, False)
+
+
+def test_joining_promotes_and_skips_the_oldest_empty_tensors():
+    found = KERNELS["cat"]([np.zeros((1, 2), np.int32), np.zeros(0), np.ones((2, 2), np.float32)], 0)
+    assert found.shape == (3, 2)
+    assert found.dtype == np.float64  # the empty one counts for the dtype
+    with pytest.raises(ShapeError, match="Sizes of tensors must match except in dimension 0"):
+        KERNELS["cat"]([np.zeros((1, 2)), np.zeros((1, 3))], 0)
+    assert KERNELS["stack"]([np.zeros(2), np.ones(2)], -1).tolist() == [[0, 1], [0, 1]]

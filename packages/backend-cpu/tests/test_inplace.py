@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
+from dispatch_backend_cpu.plugin import COVERED, KERNELS
+
+add_ = COVERED["add_.Tensor"]
+
+
+def test_the_argument_itself_is_written_and_returned():
+    a = np.zeros((2, 3), np.float32)
+    view = a[:, 1]
+    assert add_(view, np.ones(2, np.float32)) is view
+    assert a.sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("kernel", "args", "error"),
+    [
+        (add_, (np.zeros(3, np.int64), np.ones(3)), DtypeError),
+        (add_, (np.zeros(3), np.ones((2, 3))), ShapeError),
+        (add_, (np.zeros(3), np.ones(4)), ShapeError),
+        (KERNELS["add_.Tensor"], (np.zeros(3, bool), np.ones(3, bool)), None),
+        (KERNELS["div_.Tensor"], (np.ones(3, np.int64), np.ones(3, np.int64)), DtypeError),
+        (KERNELS["copy_"], (np.zeros(3), np.ones(4)), ShapeError),
+        (KERNELS["masked_fill_.Scalar"], (np.zeros(3), np.ones((2, 3), bool), 1), ShapeError),
+        (KERNELS["exp_"], (np.ones(3, np.int64),), DtypeError),
+    ],
+)
+def test_a_call_that_fails_changes_nothing(kernel, args, error):
+    before = args[0].copy()
+    if error is None:
+        kernel(*args)
+        return
+    with pytest.raises(error):
+        kernel(*args)
+    np.testing.assert_array_equal(args[0], before)
+
+
+def test_partial_overlap_is_refused_and_full_overlap_is_not():
+    a = np.arange(4.0)
+    with pytest.raises(OperatorError, match="some elements of the input tensor and the written-to tensor"):
+        add_(a[1:], a[:-1])
+    assert a.tolist() == [0, 1, 2, 3]
+    assert add_(a[1:], a[1:]).tolist() == [2, 4, 6]
+    assert add_(a, a).tolist() == [0, 4, 8, 12]
+
+
+def test_expanded_arrays_are_refused():
+    expanded = np.ndarray((2, 3), np.float64, np.zeros(3), 0, (0, 8))
+    with pytest.raises(OperatorError, match="more than one element of the written-to tensor"):
+        add_(expanded, np.ones(3))
+
+
+def test_read_only_arrays_are_refused():
+    a = np.zeros(3)
+    a.flags.writeable = False
+    with pytest.raises(OperatorError, match="read-only"):
+        add_(a, a)
+
+
+def test_results_are_converted_to_the_arguments_dtype():
+    a = np.ones(2, np.float16)
+    assert add_(a, np.full(2, 0.25)).tolist() == [1.25, 1.25]
+    assert KERNELS["mul_.Tensor"](a, np.array(2)).tolist() == [2.5, 2.5]
+    assert a.dtype == np.float16
+
+
+def test_factors_of_the_fused_kernels():
+    a, b, c = np.ones(2), np.full(2, 6.0), np.full(2, 2.0)
+    assert KERNELS["addcdiv_"](a, b, c, value=-0.5).tolist() == [-0.5, -0.5]
+    assert KERNELS["addcmul_"](a, b, c, value=2).tolist() == [23.5, 23.5]
+    assert KERNELS["add_.Tensor"](a, b, alpha=-2).tolist() == [11.5, 11.5]
+
+
+def test_resizing_keeps_the_elements():
+    a = np.arange(6)
+    small = KERNELS["resize_"](a, [2, 2])
+    assert small.tolist() == [[0, 1], [2, 3]]
+    assert small.base is a
+    assert KERNELS["resize_"](a, [8]).tolist()[:6] == [0, 1, 2, 3, 4, 5]
+    assert KERNELS["resize_"](a, [6]) is a

@@ -1,0 +1,123 @@
+import math
+import operator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
+from dispatch_aten.shapes import RULES
+from dispatch_backend_cpu.arrays import describe, strides_of
+from dispatch_backend_cpu.plugin import COVERED, KERNELS
+
+add = COVERED["add.Tensor"]
+SMALL = st.integers(-50, 50)
+
+
+@given(st.lists(st.tuples(SMALL, SMALL.filter(bool)), min_size=1, max_size=8))
+def test_integer_division_is_exact(pairs):
+    a, b = (np.array(values) for values in zip(*pairs, strict=True))
+    floor = KERNELS["div.Tensor_mode"](a, b, rounding_mode="floor")
+    trunc = KERNELS["div.Tensor_mode"](a, b, rounding_mode="trunc")
+    assert floor.tolist() == [x // y for x, y in pairs]
+    assert trunc.tolist() == [math.trunc(x / y) for x, y in pairs]
+    assert KERNELS["remainder.Tensor"](a, b).tolist() == [x % y for x, y in pairs]
+    assert KERNELS["fmod.Tensor"](a, b).tolist() == [int(math.fmod(x, y)) for x, y in pairs]
+
+
+@pytest.mark.parametrize("name", ["remainder.Tensor", "fmod.Tensor", "floor_divide"])
+def test_integers_are_not_divided_by_zero(name):
+    with pytest.raises(OperatorError, match="ZeroDivisionError"):
+        KERNELS[name](np.array([1, 2]), np.array([1, 0]))
+    assert KERNELS[name](np.zeros(0, np.int64), np.array(0)).size == 0
+
+
+def test_integers_to_negative_powers():
+    base = np.array([1, -1, -1, 2, 0])
+    assert KERNELS["pow.Tensor_Tensor"](base, np.array([-3, -3, -2, -1, -1])).tolist() == [1, -1, 1, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["int64", "bool", "uint8"])
+def test_transcendental_functions_of_integers_are_float32(name):
+    found = KERNELS["exp"](np.ones(2, name))
+    assert found.dtype == np.float32
+    assert found[0] == pytest.approx(math.e)
+
+
+def test_a_0d_operand_does_not_decide_within_its_kind():
+    half, wide, whole = np.ones(2, np.float16), np.array(2.0), np.ones(2, np.int32)
+    assert add(half, wide).dtype == np.float16
+    assert add(whole, wide).dtype == np.float64  # a 0-d float64 raises integers to its own dtype
+    assert add(whole, np.array(2)).dtype == np.int32
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_nan_wins(name):
+    assert np.isnan(KERNELS[name](np.array([1.0, np.nan]), np.array([np.nan, 1.0]))).all()
+    assert np.isnan(KERNELS["clamp"](np.array([np.nan]), 0, 1)).all()
+
+
+def test_halves_round_to_even_and_zeros_keep_their_sign():
+    assert KERNELS["round"](np.array([0.5, 1.5, 2.5, -0.5])).tolist() == [0, 2, 2, 0]
+    assert math.copysign(1, KERNELS["remainder.Tensor"](np.array([-2.0]), np.array([2.0]))[0]) == -1
+
+
+def test_a_boolean_difference_is_refused():
+    with pytest.raises(OperatorError, match="Subtraction, the `-` operator, with two bool tensors"):
+        COVERED["sub.Tensor"](np.ones(2, bool), np.ones(2, bool))
+
+
+def test_shapes_that_do_not_broadcast_are_named():
+    with pytest.raises(ShapeError, match=r"size of tensor a \(3\) must match the size of tensor b \(4\)") as caught:
+        add(np.ones(3), np.ones(4))
+    assert "aten::add.Tensor" in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def layouts(shape):
+    base = np.arange(math.prod(shape) * 4, dtype=np.float32)
+    dense = base[: math.prod(shape)].reshape(shape)
+    yield dense
+    yield np.asfortranarray(dense)
+    yield base.reshape(*shape[:-1], shape[-1] * 4)[..., ::4]
+    yield np.broadcast_to(base[: shape[-1]], shape)
+    yield dense.reshape(shape[::-1]).transpose()
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 1), (2, 3, 4), (1, 4, 1)])
+def test_results_have_the_strides_of_the_shape_rule(shape):
+    for a in layouts(shape):
+        expected = RULES["exp"](describe(a))
+        assert strides_of(KERNELS["exp"](a)) == expected.strides
+        for b in layouts(shape):
+            expected = RULES["add.Tensor"](describe(a), describe(b))
+            found = add(a, b)
+            assert strides_of(found) == expected.strides
+            np.testing.assert_array_equal(found, operator.add(a, b))
+
+
+def test_alpha_scales_the_second_operand():
+    a, b = np.array([1, 2]), np.array([10, 20])
+    assert KERNELS["add.Tensor"](a, b, alpha=3).tolist() == [31, 62]
+    assert KERNELS["sub.Tensor"](a, b, alpha=2).tolist() == [-19, -38]
+    assert KERNELS["rsub.Tensor"](a, b, alpha=2).tolist() == [8, 16]
+    with pytest.raises(OperatorError, match="For integral input tensors, argument alpha must not be a floating"):
+        KERNELS["add.Tensor"](a, b, alpha=0.5)
+
+
+def test_the_error_function_is_exact_to_double_precision():
+    x = np.linspace(-7, 7, 999)
+    np.testing.assert_allclose(KERNELS["erf"](x), [math.erf(v) for v in x], rtol=1e-14, atol=1e-16)
+    np.testing.assert_allclose(KERNELS["erfc"](x), [math.erfc(v) for v in x], rtol=1e-12)
+
+
+def test_sigmoid_does_not_overflow():
+    assert KERNELS["sigmoid"](np.array([-1e4, 0.0, 1e4])).tolist() == [0.0, 0.5, 1.0]
+
+
+def test_where_takes_conditions_only():
+    a = np.arange(3.0)
+    assert KERNELS["where.self"](a > 1, a, -a).tolist() == [0, -1, 2]
+    with pytest.raises(DtypeError, match="where expected condition to be a boolean tensor"):
+        KERNELS["where.self"](a, a, a)
