@@ -14,16 +14,18 @@ from harness import Measure, report, run
 import dispatch_core as dc
 
 
+#: Kept for as long as the process runs: torch crashes when an operator outlives its library.
+OURS, THEIRS = dc.Library("bench", "DEF"), torch.library.Library("bench", "DEF")
+
+
 def _measures() -> list[Measure]:
-    ours = dc.Library("bench", "DEF")
-    theirs = torch.library.Library("bench", "DEF")
-    for library in (ours, theirs):
+    for library in (OURS, THEIRS):
         library.define("noop(Tensor a, Tensor b) -> Tensor")
         library.define("layer(Tensor a, Tensor b) -> Tensor")
         library.define(f"wide({', '.join(f'Tensor t{i}' for i in range(10))}) -> (Tensor, Tensor, Tensor)")
         library.impl("noop", lambda a, b: a, "CPU")
         library.impl("wide", lambda *tensors: tensors[:3], "CPU")
-    ours.impl("layer", lambda a, b: a, "CompositeImplicitAutograd")
+    OURS.impl("layer", lambda a, b: a, "CompositeImplicitAutograd")
     custom = torch.library.custom_op("bench::custom", lambda a, b: a.clone(), mutates_args=(), schema="(Tensor a, Tensor b) -> Tensor")
 
     a, t = torchlike.ones(1), torch.ones(1)
