@@ -9,7 +9,8 @@ from dispatch_aten.errors import DtypeError, OperatorError, ShapeError, Unsuppor
 
 from .layout import broadcast_shapes
 from .meta import TensorMeta, contiguous
-from .pointwise import c_name, elementwise
+from .pointwise import elementwise
+from .refusals import c_name
 from .view import RULES as VIEW_RULES
 
 if TYPE_CHECKING:

@@ -13,11 +13,12 @@ from dispatch_aten.promotion import Number, Promotion, computation_type, result_
 
 from .layout import broadcast_shapes, iterator_strides, preserved
 from .meta import TensorMeta, contiguous, contiguous_strides
+from .refusals import c_name, check_kernel, kind_of, refuse, refused_dtypes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["RULES", "c_name", "elementwise"]
+__all__ = ["RULES", "elementwise"]
 
 _NUMBER: Final = TensorMeta((), (), bool_)
 
@@ -35,9 +36,9 @@ def elementwise(
     """
     common = common_type(operands)
     first = operands[0]
-    if not unpromoted and first.__class__ is TensorMeta and _is_plain(first, operands):  # type: ignore[arg-type]
+    if not unpromoted and isinstance(first, TensorMeta) and _is_plain(first, operands):
         dtype = common if promotion is Promotion.SAME else result_of(promotion, common)
-        return _fresh(first, dtype)  # type: ignore[arg-type]
+        return _fresh(first, dtype)
     computed = computation_type(promotion, common)
     # Operands of another dtype are converted first, which makes them dense, and that decides the result's layout.
     tensors = list(unpromoted)
@@ -59,7 +60,7 @@ def _is_plain(first: TensorMeta, operands: tuple[TensorMeta | Number, ...]) -> b
     if strides != contiguous_strides(shape) or 0 in shape:
         return False
     for value in operands[1:]:
-        if value.__class__ is TensorMeta and (value.shape != shape or value.strides != strides):  # type: ignore[union-attr]
+        if isinstance(value, TensorMeta) and (value.shape != shape or value.strides != strides):
             return False
     return True
 
@@ -74,13 +75,13 @@ def _fresh(meta: TensorMeta, dtype: ScalarType) -> TensorMeta:
 def common_type(operands: tuple[TensorMeta | Number, ...]) -> ScalarType:
     """Give ``result_type(*operands)``, without a look at categories where one dtype is all there is."""
     first = operands[0]
-    if first.__class__ is TensorMeta:
-        dtype: ScalarType = first.dtype  # type: ignore[union-attr]
+    if isinstance(first, TensorMeta):
+        dtype: ScalarType = first.dtype
         for value in operands[1:]:
-            if value.__class__ is TensorMeta:
-                if value.dtype is not dtype:  # type: ignore[union-attr]
+            if isinstance(value, TensorMeta):
+                if value.dtype is not dtype:
                     break
-            elif not _absorbs(dtype, value):  # type: ignore[arg-type]
+            elif not _absorbs(dtype, value):
                 break
         else:
             return dtype
@@ -93,14 +94,6 @@ def _absorbs(dtype: ScalarType, number: Number) -> bool:
     if kind is float:
         return dtype.is_differentiable
     return kind is bool or (kind is int and dtype is not bool_)
-
-
-def _kind(dtype: ScalarType) -> str:
-    if dtype == bool_:
-        return "b"
-    if dtype.is_complex:
-        return "c"
-    return "f" if dtype.is_floating_point else "i"
 
 
 _OPERANDS: Final = {
@@ -125,105 +118,6 @@ _OPERANDS: Final = {
 }
 """How many leading arguments are operands of each operator; what follows them are options."""
 
-_KERNELS_LACK: Final = """
-abs              b     abs_cpu
-ceil             b     ceil_vml_cpu
-floor            b     floor_vml_cpu
-trunc            b     trunc_vml_cpu
-round            bc    round_vml_cpu
-round.decimals   bic   round_cpu
-frac             bic   frac_cpu
-erf              c     erf_vml_cpu
-erfc             c     erfc_vml_cpu
-bitwise_not      fc    bitwise_not_cpu
-bitwise_and      fc    bitwise_and_cpu
-bitwise_or       fc    bitwise_or_cpu
-bitwise_xor      fc    bitwise_xor_cpu
-__and__          fc    bitwise_and_cpu
-__or__           fc    bitwise_or_cpu
-__xor__          fc    bitwise_xor_cpu
-silu             bi    silu_cpu
-gelu             bic   GeluKernelImpl
-leaky_relu       bic   leaky_relu_cpu
-softplus         bic   softplus_cpu
-elu              bic   elu_cpu
-threshold        bc    threshold_cpu
-remainder        bc    remainder_cpu
-fmod             bc    fmod_cpu
-floor_divide     bc    div_floor_cpu
-pow              b     pow
-atan2            c     atan2_cpu
-lt               c     lt_cpu
-le               c     le_cpu
-gt               c     gt_cpu
-ge               c     ge_cpu
-addcmul          b     addcmul_cpu_out
-clamp_min        c     maximum_cpu
-clamp_max        c     minimum_cpu
-"""
-
-_REFUSALS: Final[dict[str, tuple[str, type[Exception], str]]] = {
-    "neg": (
-        "b",
-        OperatorError,
-        (
-            "Negation, the `-` operator, on a bool tensor is not supported. "
-            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
-        ),
-    ),
-    "sign": (
-        "c",
-        UnsupportedError,
-        "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
-    ),
-    "floor": ("c", UnsupportedError, "floor is not supported for complex inputs"),
-    "ceil": ("c", UnsupportedError, "ceil is not supported for complex inputs"),
-    "trunc": ("c", UnsupportedError, "trunc is not supported for complex inputs"),
-    "maximum": ("c", OperatorError, "maximum not implemented for complex tensors."),
-    "minimum": ("c", OperatorError, "minimum not implemented for complex tensors."),
-    "clamp": ("c", UnsupportedError, "clamp is not supported for complex types"),
-    "addcdiv": (
-        "bi",
-        OperatorError,
-        (
-            "Integer division with addcdiv is no longer supported; use torch.div with rounding_mode='trunc' on integers, "
-            "or convert the inputs to a floating point type"
-        ),
-    ),
-}
-"""Dtypes that an operator refuses in words of its own."""
-
-_RELU_REFUSALS: Final = {
-    "b": (OperatorError, "Boolean inputs not supported for relu"),
-    "c": (UnsupportedError, "clamp is not supported for complex types"),
-}
-
-
-def _read_lacks() -> dict[str, tuple[str, str]]:
-    rows = (line.split() for line in _KERNELS_LACK.strip().splitlines())
-    return {name: (kinds, label) for name, kinds, label in rows}
-
-
-_LACKS: Final = _read_lacks()
-
-
-def _refuse(base: str, dtype: ScalarType) -> None:
-    """Refuse a computation dtype that ``base`` has words of its own against."""
-    kind = _kind(dtype)
-    refusal = _REFUSALS.get(base)
-    if refusal is not None and kind in refusal[0]:
-        raise refusal[1](refusal[2])
-    if base == "relu" and kind in _RELU_REFUSALS:
-        error, text = _RELU_REFUSALS[kind]
-        raise error(text)
-
-
-def _check_kernel(base: str, dtype: ScalarType) -> None:
-    """Refuse a computation dtype that torch's kernel for ``base`` does not have."""
-    lack = _LACKS.get(base)
-    if lack is not None and _kind(dtype) in lack[0]:
-        raise UnsupportedError(f"\"{lack[1]}\" not implemented for '{dtype.name}'")
-
 
 def _rule(name: str, arity: int) -> Callable[..., TensorMeta]:
     """Make the rule of an operator whose leading ``arity`` arguments are its operands."""
@@ -231,19 +125,18 @@ def _rule(name: str, arity: int) -> Callable[..., TensorMeta]:
     promotion = rule_for(name)
     check = _CHECKS.get(base)
     checked = name if name == "round.decimals" else base
-    kinds = _LACKS.get(checked, ("", ""))[0] + _REFUSALS.get(checked, ("",))[0] + ("bc" if base == "relu" else "")
-    refused = frozenset(dtype for dtype in ScalarType if _kind(dtype) in kinds)
+    refused = refused_dtypes(checked)
 
     def rule(*args: Any, **options: Any) -> TensorMeta:
         operands = args[:arity]
         suspect = bool(refused) and common_type(operands) in refused
         if suspect:
-            _refuse(checked, common_type(operands))
+            refuse(checked, common_type(operands))
         result = elementwise(*operands, promotion=promotion)
         if check is not None:
             check(*args, **options)
         if suspect:
-            _check_kernel(checked, common_type(operands))
+            check_kernel(checked, common_type(operands))
         return result
 
     return rule
@@ -338,7 +231,7 @@ def _clamp(
     bounds = [bound for bound in (min, max) if bound is not None]
     if not bounds:
         raise OperatorError("torch.clamp: At least one of 'min' or 'max' must not be None", argument="min")
-    _refuse("clamp", result_type(self, *bounds))
+    refuse("clamp", result_type(self, *bounds))
     numbers = [bound for bound in bounds if not isinstance(bound, TensorMeta)]
     return _like_unary(self, *numbers) if len(numbers) == len(bounds) else elementwise(self, *bounds)
 
@@ -355,7 +248,7 @@ def _converted(meta: TensorMeta, dtype: ScalarType) -> TensorMeta:
 def _clamp_one(name: str) -> Callable[..., TensorMeta]:
     def rule(self: TensorMeta, bound: Number) -> TensorMeta:
         common = result_type(self, bound)
-        _refuse("clamp", common)
+        refuse("clamp", common)
         if common == bool_:
             raise UnsupportedError(f"\"{name}_scalar_cpu\" not implemented for 'Bool'")
         return _like_unary(self, bound)
@@ -366,13 +259,13 @@ def _clamp_one(name: str) -> Callable[..., TensorMeta]:
 def _pow_scalar(self: TensorMeta, exponent: Number) -> TensorMeta:
     _check_pow(self, exponent)
     if exponent not in (0, 1):
-        _check_kernel("pow", result_type(self, exponent))
+        check_kernel("pow", result_type(self, exponent))
     return _like_unary(self, exponent)
 
 
 def _scalar_pow(self: Number, exponent: TensorMeta) -> TensorMeta:
     if self != 1:
-        _check_kernel("pow", result_type(self, exponent))
+        check_kernel("pow", result_type(self, exponent))
     return contiguous(exponent.shape, result_type(self, exponent))
 
 
@@ -391,13 +284,13 @@ def _sub(self: TensorMeta, other: TensorMeta | Number, alpha: Number = 1) -> Ten
 
 
 def _isinf(self: TensorMeta) -> TensorMeta:
-    if _kind(self.dtype) in "bi":
+    if kind_of(self.dtype) in "bi":
         return preserved(self, bool_)
     return elementwise(elementwise(self), 1, promotion=Promotion.TO_BOOL)
 
 
 def _isfinite(self: TensorMeta) -> TensorMeta:
-    if _kind(self.dtype) in "bi":
+    if kind_of(self.dtype) in "bi":
         return preserved(self, bool_)
     return elementwise(elementwise(self, self, promotion=Promotion.TO_BOOL), _isinf(self))
 
@@ -417,27 +310,11 @@ def _lerp(self: TensorMeta, end: TensorMeta, weight: TensorMeta | Number) -> Ten
             raise DtypeError(
                 f"expected dtype {c_name(self.dtype)} for `{name}` but got dtype {c_name(value.dtype)}", argument=name
             )
-    if _kind(self.dtype) in "bi":
+    if kind_of(self.dtype) in "bi":
         label = "lerp_kernel_tensor" if isinstance(weight, TensorMeta) else "lerp_kernel_scalar"
         raise UnsupportedError(f"\"{label}\" not implemented for '{self.dtype.name}'")
     tensors = [value for value in (self, end, weight) if isinstance(value, TensorMeta)]
     return elementwise(*tensors)
-
-
-def c_name(dtype: ScalarType) -> str:
-    """Give the name that torch's messages have for a dtype in a few places: ``float`` and ``long int``'s ``long``."""
-    return _C_NAMES.get(dtype.name, dtype.name.lower())
-
-
-_C_NAMES: Final = {
-    "Byte": "unsigned char",
-    "Char": "signed char",
-    "Long": "long int",
-    "Half": "c10::Half",
-    "BFloat16": "c10::BFloat16",
-    "ComplexFloat": "c10::complex<float>",
-    "ComplexDouble": "c10::complex<double>",
-}
 
 
 def _masked_fill(self: TensorMeta, mask: TensorMeta, value: TensorMeta | Number) -> TensorMeta:

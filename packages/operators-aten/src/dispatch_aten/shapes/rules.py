@@ -10,7 +10,7 @@ from dispatch_aten.operators import ATEN
 from dispatch_aten.promotion import check_output_dtype
 from dispatch_aten.variants import functional_of, is_inplace
 
-from . import copy, factory, indexing, lists, matmul, pointwise, reduction, softmax, sorting, view
+from . import copy, factory, indexing, lists, matmul, pointwise, reduction, softmax, sorting, splitting, view
 from .layout import check_written
 from .meta import TensorMeta
 
@@ -83,7 +83,7 @@ def _written_names(schema: str) -> tuple[str, ...]:
 
 def _collect() -> dict[str, Callable[..., Any]]:
     rules: dict[str, Callable[..., Any]] = {}
-    for kind in (pointwise, view, reduction, matmul, factory, copy, indexing, lists, softmax, sorting):
+    for kind in (pointwise, view, reduction, matmul, factory, copy, indexing, lists, softmax, sorting, splitting):
         rules.update(kind.RULES)
     for operator in ATEN:
         functional = functional_of(operator.name)

@@ -1,0 +1,87 @@
+"""What several formulas share: scaling, shapes, and reduced dimensions put back."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import dispatch_core as dc
+from dispatch_aten.shapes.dims import wrap_dims
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dispatch_aten.promotion import Number
+
+__all__ = [
+    "Array",
+    "aten",
+    "count_of",
+    "inverse_permutation",
+    "max_one",
+    "moved",
+    "negated",
+    "one_minus",
+    "scaled",
+    "spread",
+    "with_reduced_dims",
+]
+
+Array: TypeAlias = Any
+"""A backend's array or a frontend's tensor."""
+
+aten: Final[Any] = dc.ops.aten
+
+
+def scaled(self: Array, factor: Number) -> Array:
+    """Give ``self * factor``, and ``self`` itself for 1."""
+    return self if factor == 1 else aten.mul.Scalar(self, factor)
+
+
+def one_minus(self: Array) -> Array:
+    """Give ``1 - self``."""
+    return aten.rsub.Scalar(self, 1)
+
+
+def max_one(count: int) -> int:
+    """Give ``count``, but 1 for 0: the mean of nothing has a gradient of no elements."""
+    return max(count, 1)
+
+
+def count_of(sizes: Sequence[int], dim: int | Sequence[int] | None) -> int:
+    """Give how many elements a reduction over ``dim`` brings together."""
+    return math.prod(sizes[each] for each in wrap_dims(dim, len(sizes)) if sizes)
+
+
+def inverse_permutation(dims: Sequence[int]) -> list[int]:
+    """Give the permutation that undoes ``dims``."""
+    inverse = [0] * len(dims)
+    for place, dim in enumerate(dims):
+        inverse[dim] = place
+    return inverse
+
+
+def negated(values: int | Sequence[int]) -> list[int]:
+    """Give the numbers with their signs turned."""
+    return [-values] if isinstance(values, int) else [-value for value in values]
+
+
+def moved(grad: Array, device: dc.Device) -> Array:
+    """Give the gradient on ``device``."""
+    return grad if dc.device(grad) == device else aten._to_copy.default(grad, device=device)
+
+
+def with_reduced_dims(self: Array, count: int, dim: int | Sequence[int] | None, keepdim: bool) -> Array:
+    """Give a reduction's result with its reduced dimensions put back as dimensions of size 1."""
+    if keepdim or not count:
+        return self
+    if dim is None or (not isinstance(dim, int) and not dim):
+        return aten.reshape.default(self, (1,) * count)
+    for each in sorted(wrap_dims(dim, count)):
+        self = aten.unsqueeze.default(self, each)
+    return self
+
+
+def spread(grad: Array, sizes: Sequence[int], dim: int | Sequence[int] | None, keepdim: bool) -> Array:
+    """Give the gradient of a sum: the same for every element that was added."""
+    return aten.expand.default(with_reduced_dims(grad, len(sizes), dim, keepdim), sizes)

@@ -1,0 +1,137 @@
+"""Gradients of element-wise operators and activations."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from ._shared import Array, aten, one_minus, scaled
+
+if TYPE_CHECKING:
+    from dispatch_aten.promotion import Number
+
+__all__ = [
+    "clamp_gradient",
+    "clamp_max_gradient",
+    "clamp_min_gradient",
+    "div_mode_gradient",
+    "div_mode_other_gradient",
+    "elu_second",
+    "floor_of_ratio",
+    "gelu_second",
+    "halved_where",
+    "pow_exponent_gradient",
+    "pow_gradient",
+    "softplus_second",
+]
+
+
+def halved_where(grad: Array, tie: Array) -> Array:
+    """Give half of the gradient where two operands tie."""
+    return aten.where.self(tie, aten.mul.Scalar(grad, 0.5), grad)
+
+
+def _compare(name: str, self: Array, other: Array | Number) -> Array:
+    packet = getattr(aten, name)
+    return packet.Scalar(self, other) if isinstance(other, (bool, int, float)) else packet.Tensor(self, other)
+
+
+def clamp_gradient(grad: Array, self: Array, low: Array | Number | None, high: Array | Number | None) -> Array:
+    """Let the gradient through where ``self`` was within its bounds."""
+    inside = None
+    for name, bound in (("ge", low), ("le", high)):
+        if bound is not None:
+            here = _compare(name, self, bound)
+            inside = here if inside is None else aten.logical_and.default(inside, here)
+    return grad if inside is None else aten.where.ScalarOther(inside, grad, 0)
+
+
+def clamp_min_gradient(grad: Array, self: Array, low: Array, high: Array | None) -> Array:
+    """Let the gradient through to the lower bound where it was the answer."""
+    taken = aten.lt.Tensor(self, low)
+    if high is not None:
+        taken = aten.logical_and.default(taken, aten.lt.Tensor(low, high))
+    return aten.where.ScalarOther(taken, grad, 0)
+
+
+def clamp_max_gradient(grad: Array, self: Array, low: Array | None, high: Array) -> Array:
+    """Let the gradient through to the upper bound where it was the answer."""
+    taken = aten.gt.Tensor(self, high)
+    if low is not None:
+        taken = aten.logical_or.default(taken, aten.lt.Tensor(high, low))
+    return aten.where.ScalarOther(taken, grad, 0)
+
+
+def div_mode_gradient(grad: Array, other: Array | Number, rounding_mode: str | None) -> Array:
+    """Give the dividend's gradient: zero where the quotient is rounded."""
+    return aten.zeros_like.default(grad) if rounding_mode else aten.div(grad, other)
+
+
+def div_mode_other_gradient(grad: Array, self: Array, other: Array, rounding_mode: str | None) -> Array:
+    """Give the divisor's gradient: zero where the quotient is rounded."""
+    if rounding_mode:
+        return aten.zeros_like.default(grad)
+    return aten.neg.default(aten.mul.Tensor(grad, aten.div.Tensor(aten.div.Tensor(self, other), other)))
+
+
+def floor_of_ratio(self: Number, other: Array) -> Array:
+    """Give ``floor(self / other)`` for a number ``self``."""
+    return aten.floor.default(aten.mul.Scalar(aten.reciprocal.default(other), self))
+
+
+def pow_gradient(grad: Array, self: Array, exponent: Array | Number) -> Array:
+    """Give the base's gradient; zero for a zero exponent, also at zero, where the power rule has none."""
+    if isinstance(exponent, (bool, int, float, complex)):
+        if exponent == 0:
+            return aten.zeros_like.default(grad)
+        return aten.mul.Tensor(grad, scaled(aten.pow.Tensor_Scalar(self, exponent - 1), exponent))
+    slope = aten.mul.Tensor(exponent, aten.pow.Tensor_Tensor(self, aten.sub.Scalar(exponent, 1)))
+    return aten.where.ScalarSelf(aten.eq.Scalar(exponent, 0), 0, aten.mul.Tensor(grad, slope))
+
+
+def pow_exponent_gradient(grad: Array, self: Array | Number, exponent: Array, result: Array) -> Array:
+    """Give the exponent's gradient; zero where base and exponent leave the power at zero."""
+    if isinstance(self, (bool, int, float, complex)):
+        if self == 0:
+            flat = aten.ge.Scalar(exponent, 0)
+            return aten.where.ScalarSelf(flat, 0, aten.mul.Tensor(grad, aten.mul.Scalar(result, -math.inf)))
+        return aten.mul.Tensor(grad, aten.mul.Scalar(result, math.log(self)))  # type: ignore[arg-type]
+    flat = aten.logical_and.default(aten.eq.Scalar(self, 0), aten.ge.Scalar(exponent, 0))
+    slope = aten.where.ScalarSelf(flat, 0, aten.mul.Tensor(result, aten.log.default(self)))
+    return aten.mul.Tensor(grad, slope)
+
+
+def softplus_second(grad: Array, self: Array, beta: Number, threshold: Number) -> Array:
+    """Give the gradient of softplus's gradient."""
+    steep = aten.mul.Scalar(self, beta)
+    bent = scaled(aten.sigmoid_backward.default(grad, aten.sigmoid.default(steep)), beta)
+    return aten.where.ScalarSelf(aten.gt.Scalar(steep, threshold), 0, bent)
+
+
+def elu_second(
+    grad: Array, alpha: Number, scale: Number, input_scale: Number, is_result: bool, self_or_result: Array
+) -> Array:
+    """Give the gradient of elu's gradient."""
+    if is_result:
+        bent = scaled(grad, input_scale)
+    else:
+        grown = aten.exp.default(scaled(self_or_result, input_scale))
+        bent = aten.mul.Tensor(grad, scaled(grown, alpha * scale * input_scale * input_scale))
+    return aten.where.ScalarSelf(aten.gt.Scalar(self_or_result, 0), 0, bent)
+
+
+def gelu_second(grad: Array, self: Array, approximate: str) -> Array:
+    """Give the gradient of gelu's gradient."""
+    squared = aten.mul.Tensor(self, self)
+    if approximate == "none":
+        density = scaled(aten.exp.default(scaled(squared, -0.5)), 1.0 / math.sqrt(2.0 * math.pi))
+        return aten.mul.Tensor(grad, aten.mul.Tensor(density, aten.rsub.Scalar(squared, 2)))
+    scale, cubic = math.sqrt(2.0 / math.pi), 0.044715
+    bent = aten.tanh.default(scaled(aten.mul.Tensor(self, aten.add.Scalar(scaled(squared, cubic), 1)), scale))
+    slope = one_minus(aten.mul.Tensor(bent, bent))
+    rise = scaled(aten.add.Scalar(scaled(squared, 3 * cubic), 1), scale)
+    curve = aten.sub.Tensor(
+        scaled(self, 6 * cubic * scale), scaled(aten.mul.Tensor(bent, aten.mul.Tensor(rise, rise)), 2)
+    )
+    second = aten.mul.Tensor(slope, aten.add.Tensor(rise, scaled(aten.mul.Tensor(self, curve), 0.5)))
+    return aten.mul.Tensor(grad, second)

@@ -1,0 +1,188 @@
+"""Gradients of reductions and scans."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from dispatch_aten.dtypes import int64
+from dispatch_aten.shapes.dims import wrap_dims
+from dispatch_core import shape as shape_of
+
+from ._shared import Array, aten, count_of, max_one, spread, with_reduced_dims
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "aminmax_gradient",
+    "cumprod_gradient",
+    "extremum_gradient",
+    "logsumexp_gradient",
+    "norm_gradient",
+    "prod_dim_gradient",
+    "prod_gradient",
+    "reversed_cumsum",
+    "std_gradient",
+    "var_gradient",
+    "var_mean_gradient",
+]
+
+
+def extremum_gradient(grad: Array, self: Array, result: Array, dim: int | Sequence[int] | None, keepdim: bool) -> Array:
+    """Share the gradient among all elements that are the extremum."""
+    count = len(shape_of(self))
+    dims = list(wrap_dims(dim, count))
+    mask = aten.eq.Tensor(with_reduced_dims(result, count, dim, keepdim), self)
+    ties = aten.sum.dim_IntList(mask, dims, True) if dims else aten.ones_like.default(mask, dtype=int64)
+    share = aten.div.Tensor(with_reduced_dims(grad, count, dim, keepdim), ties)
+    return aten.mul.Tensor(share, mask)
+
+
+def aminmax_gradient(
+    grads: Sequence[Array | None], self: Array, least: Array, most: Array, dim: int | None, keepdim: bool
+) -> Array:
+    """Add the gradients of both extrema."""
+    parts = [
+        extremum_gradient(grad, self, result, dim, keepdim)
+        for grad, result in zip(grads, (least, most), strict=True)
+        if grad is not None
+    ]
+    return parts[0] if len(parts) == 1 else aten.add.Tensor(*parts)
+
+
+def reversed_cumsum(grad: Array, dim: int) -> Array:
+    """Give the sums from each element to the last."""
+    if not shape_of(grad):
+        return grad
+    return aten.flip.default(aten.cumsum.default(aten.flip.default(grad, [dim]), dim), [dim])
+
+
+def _products_without(self: Array, dim: int) -> Array:
+    """Give for each element the product of all others along ``dim``, zeros among them or not."""
+    size = shape_of(self)[dim]
+    one = aten.ones_like.default(aten.slice.Tensor(self, dim, 0, min(size, 1)))
+    before = aten.cumprod.default(aten.cat.default([one, aten.slice.Tensor(self, dim, 0, size - 1)], dim), dim)
+    backwards = aten.flip.default(aten.slice.Tensor(self, dim, 1, size), [dim])
+    after = aten.cumprod.default(aten.cat.default([one, backwards], dim), dim)
+    return aten.mul.Tensor(before, aten.flip.default(after, [dim]))
+
+
+def prod_gradient(grad: Array, self: Array) -> Array:
+    """Give the gradient of the product of all elements."""
+    sizes = shape_of(self)
+    if not sizes or 0 in sizes:
+        return aten.expand.default(grad, sizes)
+    flat = aten.reshape.default(self, (-1,))
+    return aten.reshape.default(aten.mul.Tensor(grad, _products_without(flat, 0)), sizes)
+
+
+def prod_dim_gradient(grad: Array, self: Array, dim: int, keepdim: bool) -> Array:
+    """Give the gradient of the products along ``dim``."""
+    sizes = shape_of(self)
+    if not sizes or 0 in sizes:
+        return spread(grad, sizes, dim, keepdim)
+    return aten.mul.Tensor(with_reduced_dims(grad, len(sizes), dim, keepdim), _products_without(self, dim))
+
+
+def cumprod_gradient(grad: Array, self: Array, result: Array, dim: int) -> Array:
+    """Give the gradient of running products.
+
+    Element j takes part in every product from j on. Before the first zero that is product / element; at the first zero
+    the products are taken with a one in its place; behind it every product holds that zero and nothing arrives.
+    """
+    if not shape_of(self):
+        return grad
+    zero = aten.eq.Scalar(self, 0)
+    seen = aten.cumsum.default(zero, dim)
+    first = aten.logical_and.default(zero, aten.eq.Scalar(seen, 1))
+    safe = aten.masked_fill.Scalar(self, zero, 1)
+    ordinary = aten.div.Tensor(reversed_cumsum(aten.mul.Tensor(grad, result), dim), safe)
+    bridged = aten.cumprod.default(aten.masked_fill.Scalar(self, first, 1), dim)
+    at_first = reversed_cumsum(aten.mul.Tensor(grad, bridged), dim)
+    chosen = aten.where.self(first, at_first, ordinary)
+    behind = aten.logical_and.default(aten.gt.Scalar(seen, 0), aten.logical_not.default(first))
+    return aten.masked_fill.Scalar(chosen, behind, 0)
+
+
+def var_gradient(
+    grad: Array, self: Array, dim: int | Sequence[int] | None, correction: float | None, keepdim: bool
+) -> Array:
+    """Give the gradient of the variance."""
+    sizes = shape_of(self)
+    free = count_of(sizes, dim) - (1 if correction is None else correction)
+    away = aten.sub.Tensor(self, aten.mean.dim(self, dim, True))
+    if free <= 0:
+        factor = aten.new_full.default(grad, (), math.nan if free < 0 else math.inf)
+        away = aten.mul.Tensor(away, factor)
+    else:
+        away = aten.mul.Scalar(away, 2.0 / free)
+    return aten.mul.Tensor(with_reduced_dims(grad, len(sizes), dim, keepdim), away)
+
+
+def std_gradient(
+    grad: Array, self: Array, result: Array, dim: int | Sequence[int] | None, correction: float | None, keepdim: bool
+) -> Array:
+    """Give the gradient of the standard deviation; zero where it is zero."""
+    inner = aten.masked_fill.Scalar(aten.div.Tensor(grad, aten.mul.Scalar(result, 2)), aten.eq.Scalar(result, 0), 0)
+    return var_gradient(inner, self, dim, correction, keepdim)
+
+
+def var_mean_gradient(
+    grads: Sequence[Array | None],
+    self: Array,
+    dim: int | Sequence[int] | None,
+    correction: float | None,
+    keepdim: bool,
+) -> Array:
+    """Add the gradients of variance and mean."""
+    of_var, of_mean = grads
+    sizes = shape_of(self)
+    parts = []
+    if of_var is not None:
+        parts.append(var_gradient(of_var, self, dim, correction, keepdim))
+    if of_mean is not None:
+        parts.append(aten.div.Scalar(spread(of_mean, sizes, dim, keepdim), max_one(count_of(sizes, dim))))
+    return parts[0] if len(parts) == 1 else aten.add.Tensor(*parts)
+
+
+def logsumexp_gradient(grad: Array, self: Array, result: Array, dim: int | Sequence[int], keepdim: bool) -> Array:
+    """Give the gradient of log-sum-exp: the softmax."""
+    count = len(shape_of(self))
+    most = with_reduced_dims(result, count, dim, keepdim)
+    weights = aten.exp.default(aten.sub.Tensor(self, aten.where.ScalarSelf(aten.isinf.default(most), 0, most)))
+    return aten.mul.Tensor(with_reduced_dims(grad, count, dim, keepdim), weights)
+
+
+def norm_gradient(
+    grad: Array,
+    self: Array,
+    order: float | None,
+    result: Array,
+    dim: int | Sequence[int] | None,
+    keepdim: bool,
+) -> Array:
+    """Give the gradient of a vector norm; where the norm is zero and has no gradient, zero."""
+    order = 2.0 if order is None else order
+    count = len(shape_of(self))
+    grad = with_reduced_dims(grad, count, dim, keepdim)
+    norm = with_reduced_dims(result, count, dim, keepdim)
+    if order == 0:
+        return aten.zeros_like.default(self)
+    if order == 1:
+        return aten.mul.Tensor(grad, aten.sign.default(self))
+    if order == 2:
+        unit = aten.div.Tensor(self, norm)
+        return aten.mul.Tensor(grad, aten.masked_fill.Scalar(unit, aten.eq.Scalar(norm, 0), 0))
+    size = aten.abs.default(self)
+    if math.isinf(order):
+        reached = aten.eq.Tensor(size, norm)
+        dims = list(wrap_dims(dim, count))
+        ties = aten.sum.dim_IntList(reached, dims, True) if dims else aten.ones_like.default(reached, dtype=int64)
+        share = aten.div.Tensor(grad, ties)
+        return aten.mul.Tensor(aten.mul.Tensor(aten.sign.default(self), reached), share)
+    powers = aten.mul.Tensor(aten.sign.default(self), aten.pow.Tensor_Scalar(size, order - 1))
+    if order < 1:
+        powers = aten.masked_fill.Scalar(powers, aten.eq.Scalar(self, 0), 0)
+    slope = aten.div.Tensor(powers, aten.pow.Tensor_Scalar(norm, order - 1))
+    return aten.mul.Tensor(grad, aten.masked_fill.Scalar(slope, aten.eq.Scalar(norm, 0), 0))

@@ -1,0 +1,93 @@
+"""Gradients of views."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import int64
+from dispatch_aten.shapes.dims import wrap_dim
+from dispatch_core import shape as shape_of
+
+from ._shared import Array, aten
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["as_strided_gradient", "slice_gradient", "split_gradient", "unbind_gradient"]
+
+
+def slice_gradient(grad: Array, sizes: Sequence[int], dim: int, start: int | None, end: int | None, step: int) -> Array:
+    """Put the gradient of a slice into zeros of the input's shape."""
+    last = sizes[dim] if end is None else end
+    return aten.slice_backward.default(grad, sizes, dim, 0 if start is None else start, last, step)
+
+
+def _some(grads: Sequence[Array | None]) -> Array:
+    return next(grad for grad in grads if grad is not None)
+
+
+def split_gradient(grads: Sequence[Array | None], sizes: Sequence[int], parts: int | Sequence[int], dim: int) -> Array:
+    """Join the gradients of the pieces; a piece without one counts as zeros."""
+    where = wrap_dim(dim, len(sizes))
+    some = _some(grads)
+    if isinstance(parts, int):
+        whole = sizes[where]
+        lengths = [min(parts, whole - start) for start in range(0, max(whole, 1), parts)] if parts else [whole]
+    else:
+        lengths = list(parts)
+    filled = [
+        aten.new_zeros.default(some, (*sizes[:where], length, *sizes[where + 1 :])) if grad is None else grad
+        for grad, length in zip(grads, lengths, strict=True)
+    ]
+    return aten.cat.default(filled, where)
+
+
+def unbind_gradient(grads: Sequence[Array | None], dim: int) -> Array:
+    """Stack the gradients of the parts; a part without one counts as zeros."""
+    some = _some(grads)
+    return aten.stack.default([aten.zeros_like.default(some) if grad is None else grad for grad in grads], dim)
+
+
+def _places(like: Array, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Array:
+    """Give the place in memory of each element of a layout."""
+    device = dc.device(like)
+    total = dc.wrap_like(like, aten.full.default((), offset, dtype=int64, device=device))
+    for dim, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
+        line = dc.wrap_like(like, aten.arange.start_step(0, size, 1, dtype=int64, device=device))
+        shape = [-1 if each == dim else 1 for each in range(len(sizes))]
+        total = aten.add.Tensor(total, aten.reshape.default(aten.mul.Scalar(line, stride), shape))
+    return aten.reshape.default(aten.expand.default(total, sizes), (-1,))
+
+
+def as_strided_gradient(
+    grad: Array,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    offset: int,
+    size: Sequence[int],
+    stride: Sequence[int],
+    storage_offset: int | None,
+) -> Array:
+    """Add the gradient up in memory, element by element, and read the input's own layout from there.
+
+    Where the input's elements share memory (it was expanded), each gets an equal part of what arrived at the place.
+    """
+    if 0 in size or 0 in sizes:
+        return aten.new_zeros.default(grad, sizes)
+    start = offset if storage_offset is None else storage_offset
+    ends = [
+        begin + sum((length - 1) * step for length, step in zip(lengths, steps, strict=True))
+        for begin, lengths, steps in ((offset, sizes, strides), (start, size, stride))
+    ]
+    low = min(offset, start)
+    memory = aten.new_zeros.default(grad, (max(ends) - low + 1,))
+    flat = aten.reshape.default(grad, (-1,))
+    memory = aten.index_add.default(memory, 0, _places(grad, size, stride, start - low), flat)
+    own = _places(grad, sizes, strides, offset - low)
+    if any(length > 1 and step == 0 for length, step in zip(sizes, strides, strict=True)):
+        shares = aten.index_add.default(
+            aten.zeros_like.default(memory), 0, own, aten.new_ones.default(grad, shape_of(own))
+        )
+        memory = aten.div.Tensor(memory, aten.clamp_min.default(shares, 1))
+    return aten.reshape.default(aten.index_select.default(memory, 0, own), sizes)

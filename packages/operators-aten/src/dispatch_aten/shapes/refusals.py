@@ -1,0 +1,141 @@
+"""Which dtypes element-wise operators refuse, and in whose words."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dispatch_aten.dtypes import ScalarType, bool_
+from dispatch_aten.errors import OperatorError, UnsupportedError
+
+__all__ = ["c_name", "check_kernel", "kind_of", "refuse", "refused_dtypes"]
+
+
+def kind_of(dtype: ScalarType) -> str:
+    """Give b, i, f or c for ``bool``, integers, floating-point and complex types."""
+    if dtype == bool_:
+        return "b"
+    if dtype.is_complex:
+        return "c"
+    return "f" if dtype.is_floating_point else "i"
+
+
+_KERNELS_LACK: Final = """
+abs              b     abs_cpu
+ceil             b     ceil_vml_cpu
+floor            b     floor_vml_cpu
+trunc            b     trunc_vml_cpu
+round            bc    round_vml_cpu
+round.decimals   bic   round_cpu
+frac             bic   frac_cpu
+erf              c     erf_vml_cpu
+erfc             c     erfc_vml_cpu
+bitwise_not      fc    bitwise_not_cpu
+bitwise_and      fc    bitwise_and_cpu
+bitwise_or       fc    bitwise_or_cpu
+bitwise_xor      fc    bitwise_xor_cpu
+__and__          fc    bitwise_and_cpu
+__or__           fc    bitwise_or_cpu
+__xor__          fc    bitwise_xor_cpu
+silu             bi    silu_cpu
+gelu             bic   GeluKernelImpl
+leaky_relu       bic   leaky_relu_cpu
+softplus         bic   softplus_cpu
+elu              bic   elu_cpu
+threshold        bc    threshold_cpu
+remainder        bc    remainder_cpu
+fmod             bc    fmod_cpu
+floor_divide     bc    div_floor_cpu
+pow              b     pow
+atan2            c     atan2_cpu
+lt               c     lt_cpu
+le               c     le_cpu
+gt               c     gt_cpu
+ge               c     ge_cpu
+addcmul          b     addcmul_cpu_out
+clamp_min        c     maximum_cpu
+clamp_max        c     minimum_cpu
+"""
+
+_REFUSALS: Final[dict[str, tuple[str, type[Exception], str]]] = {
+    "neg": (
+        "b",
+        OperatorError,
+        (
+            "Negation, the `-` operator, on a bool tensor is not supported. "
+            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+        ),
+    ),
+    "sign": (
+        "c",
+        UnsupportedError,
+        "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
+    ),
+    "floor": ("c", UnsupportedError, "floor is not supported for complex inputs"),
+    "ceil": ("c", UnsupportedError, "ceil is not supported for complex inputs"),
+    "trunc": ("c", UnsupportedError, "trunc is not supported for complex inputs"),
+    "maximum": ("c", OperatorError, "maximum not implemented for complex tensors."),
+    "minimum": ("c", OperatorError, "minimum not implemented for complex tensors."),
+    "clamp": ("c", UnsupportedError, "clamp is not supported for complex types"),
+    "addcdiv": (
+        "bi",
+        OperatorError,
+        (
+            "Integer division with addcdiv is no longer supported; use torch.div with rounding_mode='trunc' on integers, "
+            "or convert the inputs to a floating point type"
+        ),
+    ),
+}
+"""Dtypes that an operator refuses in words of its own."""
+
+_RELU_REFUSALS: Final = {
+    "b": (OperatorError, "Boolean inputs not supported for relu"),
+    "c": (UnsupportedError, "clamp is not supported for complex types"),
+}
+
+
+def _read_lacks() -> dict[str, tuple[str, str]]:
+    rows = (line.split() for line in _KERNELS_LACK.strip().splitlines())
+    return {name: (kinds, label) for name, kinds, label in rows}
+
+
+_LACKS: Final = _read_lacks()
+
+
+def refuse(base: str, dtype: ScalarType) -> None:
+    """Refuse a computation dtype that ``base`` has words of its own against."""
+    kind = kind_of(dtype)
+    refusal = _REFUSALS.get(base)
+    if refusal is not None and kind in refusal[0]:
+        raise refusal[1](refusal[2])
+    if base == "relu" and kind in _RELU_REFUSALS:
+        error, text = _RELU_REFUSALS[kind]
+        raise error(text)
+
+
+def check_kernel(base: str, dtype: ScalarType) -> None:
+    """Refuse a computation dtype that torch's kernel for ``base`` does not have."""
+    lack = _LACKS.get(base)
+    if lack is not None and kind_of(dtype) in lack[0]:
+        raise UnsupportedError(f"\"{lack[1]}\" not implemented for '{dtype.name}'")
+
+
+def refused_dtypes(base: str) -> frozenset[ScalarType]:
+    """Give the computation dtypes that an operator refuses, in either way."""
+    kinds = _LACKS.get(base, ("", ""))[0] + _REFUSALS.get(base, ("",))[0] + ("bc" if base == "relu" else "")
+    return frozenset(dtype for dtype in ScalarType if kind_of(dtype) in kinds)
+
+
+def c_name(dtype: ScalarType) -> str:
+    """Give the name that torch's messages have for a dtype in a few places: ``float`` and ``long int``'s ``long``."""
+    return _C_NAMES.get(dtype.name, dtype.name.lower())
+
+
+_C_NAMES: Final = {
+    "Byte": "unsigned char",
+    "Char": "signed char",
+    "Long": "long int",
+    "Half": "c10::Half",
+    "BFloat16": "c10::BFloat16",
+    "ComplexFloat": "c10::complex<float>",
+    "ComplexDouble": "c10::complex<double>",
+}

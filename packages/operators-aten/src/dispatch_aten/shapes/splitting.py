@@ -1,0 +1,113 @@
+"""Shape rules of views that cut a tensor into pieces."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_aten.errors import DimensionError, OperatorError, ShapeError
+
+from .dims import wrap_dim
+from .meta import TensorMeta
+from .view import RULES as VIEW_RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["RULES"]
+
+slice_of: Final[Callable[..., TensorMeta]] = VIEW_RULES["slice.Tensor"]
+select_of: Final[Callable[..., TensorMeta]] = VIEW_RULES["select.int"]
+
+
+def _split(self: TensorMeta, split_size: int, dim: int = 0) -> list[TensorMeta]:
+    if not self.shape:
+        raise ShapeError("split expects at least a 1-dimensional tensor", argument="self")
+    if split_size < 0:
+        raise OperatorError(
+            f"split expects split_size be non-negative, but got split_size={split_size}", argument="split_size"
+        )
+    dim = wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if split_size == 0:
+        if size != 0:
+            raise OperatorError(
+                f"split_size can only be 0 if dimension size is 0, but got dimension size of {size}",
+                argument="split_size",
+            )
+        return [self]
+    starts = range(0, max(size, 1), split_size)
+    return [slice_of(self, dim, start, min(start + split_size, size)) for start in starts]
+
+
+def _split_with_sizes(self: TensorMeta, split_sizes: Sequence[int], dim: int = 0) -> list[TensorMeta]:
+    if not self.shape:
+        raise ShapeError("split expects at least a 1-dimensional tensor", argument="self")
+    size = self.shape[wrap_dim(dim, self.ndim)]
+    pieces = []
+    start = 0
+    for length in split_sizes:
+        if length < 0:
+            raise OperatorError(
+                "split_with_sizes expects split_sizes have only non-negative entries, "
+                f"but got split_sizes={list(split_sizes)}",
+                argument="split_sizes",
+            )
+        pieces.append((start, start + length))
+        start += length
+    if start != size:
+        raise OperatorError(
+            f"split_with_sizes expects split_sizes to sum exactly to {size} (input tensor's size at dimension {dim}), "
+            f"but got split_sizes={list(split_sizes)}",
+            argument="split_sizes",
+        )
+    return [slice_of(self, dim, first, last) for first, last in pieces]
+
+
+def _chunk(self: TensorMeta, chunks: int, dim: int = 0) -> list[TensorMeta]:
+    if not self.shape:
+        raise ShapeError("chunk expects at least a 1-dimensional tensor", argument="self")
+    if chunks <= 0:
+        raise OperatorError(f"chunk expects `chunks` to be greater than 0, got: {chunks}", argument="chunks")
+    size = self.shape[wrap_dim(dim, self.ndim)]
+    split_size = (size + chunks - 1) // chunks
+    if split_size == 0:
+        return _split_with_sizes(self, [0] * chunks, dim)
+    return _split(self, split_size, dim)
+
+
+def _tensor_split(self: TensorMeta, parts: int | Sequence[int], dim: int = 0) -> list[TensorMeta]:
+    if not self.shape:
+        raise ShapeError(
+            "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims", argument="self"
+        )
+    dim = wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    if isinstance(parts, int):
+        if parts <= 0:
+            raise OperatorError(f"number of sections must be larger than 0, got {parts}", argument="sections")
+        least, longer = divmod(size, parts)
+        bounds = [0]
+        for part in range(parts):
+            bounds.append(bounds[-1] + least + (part < longer))
+        return [slice_of(self, dim, a, b) for a, b in pairwise(bounds)]
+    starts, ends = [0, *parts], [*parts, size]
+    return [slice_of(self, dim, a, b) for a, b in zip(starts, ends, strict=True)]
+
+
+def _unbind(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
+    if not self.shape:
+        raise DimensionError("Dimension specified as 0 but tensor has no dimensions", argument="self")
+    dim = wrap_dim(dim, self.ndim)
+    return [select_of(self, dim, index) for index in range(self.shape[dim])]
+
+
+RULES: Final[dict[str, Callable[..., Any]]] = {
+    "split.Tensor": _split,
+    "split.sizes": _split_with_sizes,
+    "split_with_sizes": _split_with_sizes,
+    "chunk": _chunk,
+    "tensor_split.sections": _tensor_split,
+    "tensor_split.indices": _tensor_split,
+    "unbind.int": _unbind,
+}
