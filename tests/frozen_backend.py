@@ -1,7 +1,8 @@
 """A third backend, in thirty lines: arrays that cannot be written to, computed by whatever serves NumPy's arrays."""
 
-import dispatch_core as dc
 import numpy as np
+
+import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME
 from dispatch_aten.operators import ATEN
 from dispatch_aten.variants import inplace_of
@@ -49,7 +50,7 @@ def dispatch_register(registry):
         if served and not schema.endswith("Tensor(a)[]") and name != "zero_":
             aten.impl(name, dc.kernel_factory(make_kernel))
     prims.impl("device_get", lambda self: self.array.copy())
-    prims.impl("device_put", lambda data, *, device: Frozen(data))
+    prims.impl("device_put", lambda data, *, device: Frozen(data))  # noqa: PLW0108  # the device is this one
 
 
 @dc.hookimpl

@@ -3,8 +3,9 @@
 import sys
 from pathlib import Path
 
-import dispatch_core as dc
 import pytest
+
+import dispatch_core as dc
 import torchlike
 from torchlike import nn, no_grad, optim
 

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-import torchlike
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+
+import torchlike
 
 torch = pytest.importorskip("torch", reason="parity needs torch")
 

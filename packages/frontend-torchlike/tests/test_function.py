@@ -1,6 +1,7 @@
 """Custom autograd functions."""
 
 import pytest
+
 import torchlike
 from torchlike import tensor
 from torchlike.autograd import Function
@@ -81,7 +82,7 @@ def test_several_results_and_missing_gradients():
             return a * 2 + b * 3
 
     x = tensor([1.0, 1.0], requires_grad=True)
-    a, b = Split.apply(x)
+    _, b = Split.apply(x)
     b.sum().backward()
     assert seen == [([0.0, 0.0], [1.0, 1.0])]
     assert x.grad.tolist() == [3.0, 3.0]

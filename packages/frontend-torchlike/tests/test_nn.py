@@ -5,6 +5,7 @@ import math
 import pickle
 
 import pytest
+
 import torchlike
 from torchlike import nn, tensor
 from torchlike.nn import functional as F
@@ -43,7 +44,7 @@ def test_assigning_before_init_is_an_error():
 
 def test_only_parameters_take_a_parameters_place():
     layer = nn.Linear(2, 2)
-    with pytest.raises(TypeError, match="cannot assign .* as parameter 'weight'"):
+    with pytest.raises(TypeError, match=r"cannot assign .* as parameter 'weight'"):
         layer.weight = torchlike.ones(2, 2)
     layer.bias = None
     assert layer.bias is None
@@ -74,7 +75,7 @@ def test_load_state_dict_names_every_fault_and_changes_nothing(net):
     assert torchlike.equal(net[0].weight, before)
     found = net.load_state_dict(state, strict=False)
     assert found.missing_keys == ["2.bias"] and found.unexpected_keys == ["extra"]
-    with pytest.raises(RuntimeError, match="size mismatch for 0.bias"):
+    with pytest.raises(RuntimeError, match=r"size mismatch for 0\.bias"):
         net.load_state_dict({"0.bias": torchlike.zeros(7)}, strict=False)
 
 

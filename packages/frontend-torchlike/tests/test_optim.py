@@ -1,6 +1,7 @@
 """Optimizers, against steps computed by hand."""
 
 import pytest
+
 import torchlike
 from torchlike import optim, tensor
 

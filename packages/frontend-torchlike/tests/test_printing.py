@@ -1,6 +1,7 @@
 """Tensors as text, against what torch 2.13 printed for the same elements."""
 
 import pytest
+
 import torchlike
 from torchlike import tensor
 

@@ -43,6 +43,7 @@ from .random import Generator, default_generator, get_rng_state, initial_seed, m
 from .serialization import load, save
 from .size import Size
 from .tensor import Tensor
+
 from . import nn, optim  # isort: skip  # they are built on all of the above
 
 __version__ = "0.1.0"

@@ -10,8 +10,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final
 
-import dispatch_core as dc
 import numpy as np
+
+import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
 from .devices import as_device
@@ -88,7 +89,7 @@ def _array(data: Any, dtype: ScalarType | None) -> np.ndarray[Any, Any]:
         shape = _shape(data)
         _flatten(data, shape, 0, items)
         own = isinstance(leaf, (np.generic, np.ndarray, Tensor)) and not isinstance(leaf, (float, complex))
-        array = np.array([item for item in items] or [], None if items else np.float64).reshape(shape)
+        array = np.array(items, None if items else np.float64).reshape(shape)
         if array.dtype == object:
             raise RuntimeError("Overflow when unpacking long long")
         if own:
@@ -144,9 +145,10 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, items: list[Any]) ->
 def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) -> Tensor:
     """Make a tensor, sharing memory with an array or tensor where dtype and device allow (source: ``torch.as_tensor``)."""
     if isinstance(data, Tensor):
-        return data.to(  # type: ignore[no-any-return]  # methods are made from tables
+        converted: Tensor = data.to(
             device=data.device if device is None else device, dtype=data.dtype if dtype is None else dtype
         )
+        return converted
     return _convert(data if isinstance(data, np.ndarray) else _array(data, dtype), dtype, device)
 
 

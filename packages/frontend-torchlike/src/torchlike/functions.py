@@ -12,8 +12,9 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any, Final
 
-import dispatch_core as dc
 import numpy as np
+
+import dispatch_core as dc
 from dispatch_aten.operators import ATEN
 
 from .creation import FACTORIES, finish
@@ -44,7 +45,9 @@ _INPLACE_FUNCTIONS: Final = frozenset(
     " round_ rsqrt_ sigmoid_ sin_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ zero_".split()
 )
 #: Operators that users do not see: backward's own, and the steps of others.
-_HIDDEN: Final = frozenset("_local_scalar_dense _to_copy _unsafe_view alias copy nonzero_numpy numpy_T slice mT nll_loss".split())
+_HIDDEN: Final = frozenset(
+    "_local_scalar_dense _to_copy _unsafe_view alias copy nonzero_numpy numpy_T slice mT nll_loss".split()
+)
 #: Methods whose sizes may be written one by one: ``t.view(2, 3)``.
 _SIZES: Final = frozenset(
     "expand flip new_empty new_ones new_zeros permute repeat reshape resize_ sum_to_size tile view".split()
@@ -52,6 +55,7 @@ _SIZES: Final = frozenset(
 #: NumPy's names for arguments, which torch takes too.
 _ALIASES: Final = {"axis": "dim", "keepdims": "keepdim"}
 
+_WRITTEN: Final = re.compile(r"Tensor\([a-z]!\) (\w+)(?=[,)])")
 _FIRST: Final = re.compile(r"[\w.]+\(Tensor(?:\([^)]*\))? (\w+)")
 
 
@@ -98,7 +102,7 @@ def _read() -> dict[str, _Operator]:
 
 def _named_results(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
     """Make the class of an operator's named results, printed as torch prints it."""
-    base: Any = namedtuple(name, fields)  # noqa: PYI024  # the fields are known at run time only
+    base: Any = namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024  # known at run time only
 
     def text(self: Any) -> str:
         inner = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
@@ -127,6 +131,7 @@ def _general(operator: _Operator) -> Callable[..., Any]:
     rename = operator.first == "self"
     taken = " ".join(operator.schemas)
     aliases = {alias: real for alias, real in _ALIASES.items() if f" {alias}" not in taken and f" {real}" in taken}
+    written = next((found for schema in operator.schemas if len(found := _WRITTEN.findall(schema)) > 1), ())
     packet = getattr(dc.ops.aten, name)
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -141,8 +146,12 @@ def _general(operator: _Operator) -> Callable[..., Any]:
                 requires_grad = kwargs.pop("requires_grad", False)
                 if "device" in kwargs:
                     kwargs["device"] = as_device(kwargs["device"])
-            if "out" in kwargs and kwargs["out"] is None:
-                del kwargs["out"]
+            if "out" in kwargs:
+                out = kwargs.pop("out")
+                if isinstance(out, (list, tuple)):
+                    kwargs.update(zip(written, out, strict=False))
+                elif out is not None:
+                    kwargs["out"] = out
         if sizes:
             args = _packed(args)
         found = packet(*args, **kwargs)
@@ -296,17 +305,37 @@ def _where(function: Callable[..., Any]) -> Callable[..., Any]:
     return where
 
 
+def _of_some(error: type[Exception], text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Refuse an empty list in torch's words; with no tensor in the call, the dispatcher knows no device to go to."""
+
+    def adapt(function: Callable[..., Any]) -> Callable[..., Any]:
+        def join(tensors: Any, *args: Any, **kwargs: Any) -> Tensor:
+            if not isinstance(tensors, Tensor) and not len(tensors):
+                raise error(text)
+            found: Tensor = function(tensors, *args, **kwargs)
+            return found
+
+        return join
+
+    return adapt
+
+
 #: Functions that take or give something else than the operator of their name.
 _ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = {
     "broadcast_tensors": _of_tensors,
+    "cat": _of_some(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
     "chunk": _as_tuple,
+    "concat": _of_some(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
+    "hstack": _of_some(RuntimeError, "hstack expects a non-empty TensorList"),
     "meshgrid": _of_tensors,
     "nonzero": _nonzero,
     "norm": _norm,
     "split": _split,
     "split_with_sizes": _as_tuple,
+    "stack": _of_some(RuntimeError, "stack expects a non-empty TensorList"),
     "tensor_split": _tensor_split,
     "unbind": _as_tuple,
+    "vstack": _of_some(RuntimeError, "vstack expects a non-empty TensorList"),
     "where": _where,
 }
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import dispatch_core as dc
 import numpy as np
+
+import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
 from .creation import tensor
@@ -27,16 +28,19 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     """Read a lone index as a tuple of one; a list that holds more than numbers is read as a tuple, as torch still does."""
     if isinstance(index, tuple):
         return index
-    if isinstance(index, list) and len(index) < _LONGEST_TUPLE:
-        if any(item is None or item is ... or isinstance(item, (Tensor, list, tuple, slice)) for item in index):
-            warnings.warn(
-                "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of "
-                "x[seq]. Later this will be interpreted as tensor index, x[torchlike.tensor(seq)], which will result "
-                "either in an error or a different result",
-                UserWarning,
-                stacklevel=4,
-            )
-            return tuple(index)
+    if (
+        isinstance(index, list)
+        and len(index) < _LONGEST_TUPLE
+        and any(item is None or item is ... or isinstance(item, (Tensor, list, tuple, slice)) for item in index)
+    ):
+        warnings.warn(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of "
+            "x[seq]. Later this will be interpreted as tensor index, x[torchlike.tensor(seq)], which will result "
+            "either in an error or a different result",
+            UserWarning,
+            stacklevel=4,
+        )
+        return tuple(index)
     return (index,)
 
 
@@ -151,10 +155,10 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     """Read elements: a view where the index has no tensors, else a copy."""
     result, left = _split(self, index)
     if left:
-        return dc.ops.aten.index.Tensor(result, left)  # type: ignore[no-any-return]
-    if result is self:
+        result = dc.ops.aten.index.Tensor(result, left)
+    elif result is self:
         # Even ``t[...]`` is a tensor of its own.
-        return dc.ops.aten.alias(result)  # type: ignore[no-any-return]
+        result = dc.ops.aten.alias(result)
     return result
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import dispatch_core as dc
 import numpy as np
+
+import dispatch_core as dc
 
 from .tensor import Tensor, wrap
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-import dispatch_core as dc
 import numpy as np
+
+import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
 from . import indexing
@@ -43,7 +44,7 @@ _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 _COMMUTATIVE: Final = ("add", "mul", "and", "or", "xor")
 #: How a number before the tensor is made part of the call, where the operator has no overload for it.
 _REFLECTED: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "sub": lambda self, other: FUNCTIONS["rsub"](self, other),
+    "sub": FUNCTIONS["rsub"],
     "truediv": lambda self, other: self.reciprocal() * other,
     "floordiv": lambda self, other: FUNCTIONS["floor_divide"](_like(other, self), self),
     "mod": lambda self, other: FUNCTIONS["remainder"](other, self),
@@ -183,13 +184,13 @@ def _new_tensor(self: Tensor, data: Any, **kwargs: Any) -> Tensor:
 
 
 def _transposed(self: Tensor) -> Tensor:
-    """The dimensions in reverse order."""
+    """Reverse the order of the dimensions."""
     result: Tensor = dc.ops.aten.numpy_T(self)
     return result
 
 
 def _matrix_transposed(self: Tensor) -> Tensor:
-    """The last two dimensions exchanged."""
+    """Exchange the last two dimensions."""
     result: Tensor = dc.ops.aten.mT(self)
     return result
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
 from .interop import elements
@@ -58,7 +59,7 @@ def set_printoptions(
 ) -> None:
     """Choose how tensors are printed, for the whole process (source: ``torch.set_printoptions``)."""
     global _options
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    given: dict[str, Any] = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     base = _options if profile is None else _PROFILES[profile]
     _options = replace(base, sci_mode=sci_mode, **{name: value for name, value in given.items() if value is not None})
 
@@ -170,7 +171,7 @@ class _Style:
 
     @classmethod
     def of(cls, array: NDArray[Any]) -> _Style:
-        if array.dtype.kind not in "f":
+        if array.dtype.kind != "f":
             return cls("integer", max(len(str(value)) for value in array.ravel().tolist()))
         with np.errstate(all="ignore"):
             values = array.astype(np.float64).ravel()

@@ -34,7 +34,7 @@ def autograd_bit(mask: int) -> int:
 
         bit = 0
         for key in keys_of(mask & ARRAYS):
-            autograd = DispatchKey[f"Autograd{key.backend}" if key.backend else "AutogradOther"]
+            autograd = DispatchKey(f"Autograd{key.backend}" if key.backend else "AutogradOther")
             cover(autograd)
             bit |= autograd
         _autograd_bits[mask] = bit
@@ -61,6 +61,16 @@ class Tensor:
     _state: Any
 
     __array_priority__ = 1000
+
+    if TYPE_CHECKING:
+        # Python's operators are added in `methods`.
+        def __neg__(self) -> Tensor: ...
+        def __add__(self, other: Any) -> Tensor: ...
+        def __sub__(self, other: Any) -> Tensor: ...
+        def __mul__(self, other: Any) -> Tensor: ...
+        def __truediv__(self, other: Any) -> Tensor: ...
+        def __eq__(self, other: object) -> Any: ...
+        def __getitem__(self, index: Any) -> Tensor: ...
 
     def __getattr__(self, name: str) -> Any:
         if name == "_state":
@@ -151,7 +161,9 @@ class Tensor:
             if value.shape != self.shape:
                 raise RuntimeError("assigned grad has data of a different size")
             if value.dtype != self.dtype:
-                raise RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype '{self.dtype}'.")
+                raise RuntimeError(
+                    f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with dtype '{self.dtype}'."
+                )
         self._state.grad = value
 
     @grad.deleter

@@ -78,7 +78,7 @@ class View(Leaf):
             )
 
     @property
-    def requires_grad(self) -> bool:  # type: ignore[override]  # computed here, stored elsewhere
+    def requires_grad(self) -> bool:
         """Whether the view or its base requires grad."""
         return (
             self.own or self.history is not None or (self.base is not None and self.base._state.requires_grad)

@@ -7,7 +7,7 @@ no recursion is needed: graphs may be as deep as memory allows. Leaves run as so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
@@ -55,9 +55,9 @@ def execute(
                     _run(node, grads, buffers)
                     if not keep_graph:
                         node.release()
-            for edge in node.next:
-                if edge is not None and edge.node.is_leaf:
-                    leaf = edge.node
+            for source in node.next:
+                if source is not None and source.node.is_leaf:
+                    leaf = source.node
                     waiting[leaf] -= 1
                     if not waiting[leaf]:
                         _finish_leaf(leaf, buffers, wanted, create_graph)

@@ -43,7 +43,7 @@ class _Calls(ast.NodeTransformer):
     def __init__(self) -> None:
         self.called: set[str] = set()
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802  # the ast module's name
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # the ast module's name
         self.generic_visit(node)
         if isinstance(node.func, ast.Name):
             self.called.add(node.func.id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-
 from .grad_mode import is_grad_enabled, no_grad
 from .node import Edge, Leaf, Node, Output, Saved, next_sequence, scalar_type
 from .saved import give_back, released, version_error
@@ -90,8 +89,8 @@ class _Context(Node):
 class Function:
     """A differentiable function defined by two static methods.
 
-    ``forward(ctx, *args)`` computes, ``backward(ctx, *grads)`` gives one gradient for every argument of ``forward``, None for
-    what is no tensor. With a third, ``setup_context(ctx, inputs, output)``, ``forward`` takes no ``ctx``.
+    ``forward(ctx, *args)`` computes, ``backward(ctx, *grads)`` gives one gradient for every argument of ``forward``, None
+    for what is no tensor. With a third, ``setup_context(ctx, inputs, output)``, ``forward`` takes no ``ctx``.
 
     >>> import torchlike
     >>> class Double(Function):

@@ -20,7 +20,7 @@ def _listed(value: Any) -> list[Any]:
 
 def _roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[tuple[Edge, Tensor]]:
     """Pair every output's edge with the gradient that enters there, ones for a scalar without a given one."""
-    from .. import ones_like
+    from ..functions import FUNCTIONS
 
     if len(outputs) != len(grads):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
@@ -44,7 +44,7 @@ def _roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[tu
             )
         if not output.requires_grad:
             raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
-        pairs.append((output._state.edge, ones_like(output.detach()) if given is None else given))
+        pairs.append((output._state.edge, FUNCTIONS["ones_like"](output.detach()) if given is None else given))
     return pairs
 
 
@@ -115,7 +115,7 @@ def grad(
     >>> torchlike.autograd.grad(x ** 2, x)
     (tensor(6.),)
     """
-    from .. import zeros_like
+    from ..functions import FUNCTIONS
 
     if is_grads_batched:
         raise NotImplementedError("grad: is_grads_batched needs vmap, which is not here yet")
@@ -136,7 +136,7 @@ def grad(
         )
     if materialize_grads:
         found = [
-            zeros_like(target.detach()) if gradient is None else gradient
+            FUNCTIONS["zeros_like"](target.detach()) if gradient is None else gradient
             for target, gradient in zip(targets, found, strict=True)
         ]
     return tuple(found)

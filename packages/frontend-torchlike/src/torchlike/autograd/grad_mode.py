@@ -92,7 +92,7 @@ class _BareDecorator(_Mode):
     @overload
     def __new__(cls, function: None = None) -> Self: ...
     @overload
-    def __new__(cls, function: _F) -> _F: ...
+    def __new__(cls, function: _F) -> _F: ...  # type: ignore[misc]  # a bare decorator gives the function back
     def __new__(cls, function: Any = None) -> Any:
         return super().__new__(cls) if function is None else _decorate(cls, function)
 

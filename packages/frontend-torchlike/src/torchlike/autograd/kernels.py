@@ -97,8 +97,10 @@ def _edges(recipe: Recipe) -> list[str]:
     for name in recipe.gradients:
         if name in recipe.list_inputs:
             lines += [
-                f"e_{name} = [_t._state.edge if _t is not None and _t._dispatch_mask & AUTO and _t._state.requires_grad"
-                f" else None for _t in {name}]"
+                (
+                    f"e_{name} = [_t._state.edge if _t is not None and _t._dispatch_mask & AUTO and _t._state.requires_grad"
+                    f" else None for _t in {name}]"
+                )
             ]
             continue
         condition = f"{name}._dispatch_mask & AUTO"

@@ -21,11 +21,11 @@ from .module import Module
 from .parameter import Parameter
 
 __all__ = [
+    "GELU",
     "BCEWithLogitsLoss",
     "CrossEntropyLoss",
     "Dropout",
     "Flatten",
-    "GELU",
     "Identity",
     "L1Loss",
     "LeakyReLU",

@@ -37,7 +37,9 @@ class Linear(Module):
     Linear(in_features=2, out_features=3, bias=True)
     """
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(FACTORIES["empty"](out_features, in_features, device=device, dtype=dtype))

@@ -126,7 +126,8 @@ class Module:
             self._parameters[name] = None
         elif not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (torchlike.nn.Parameter or None required)"
+                f"cannot assign '{type(param).__name__}' object to parameter '{name}' "
+                "(torchlike.nn.Parameter or None required)"
             )
         else:
             setattr(self, name, param)
@@ -291,10 +292,8 @@ class Module:
 
     def _own_state(self) -> dict[str, Tensor]:
         found = {name: value for name, value in self._parameters.items() if value is not None}
-        for name, value in self._buffers.items():
-            if value is not None and name not in self._non_persistent:
-                found[name] = value
-        return found
+        persistent = {name: value for name, value in self._buffers.items() if name not in self._non_persistent}
+        return found | {name: value for name, value in persistent.items() if value is not None}
 
     def load_state_dict(self, state_dict: Mapping[str, Tensor], strict: bool = True, assign: bool = False) -> Any:
         """Copy values into parameters and buffers by name (source: ``torch.nn.Module.load_state_dict``).
