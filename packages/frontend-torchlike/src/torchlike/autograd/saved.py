@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import dispatch_core as dc
+
 from .node import Node, Saved
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ def give_back(saved: Saved, node: Node) -> Tensor:
 
     Raises ``RuntimeError`` when the result was changed in place meanwhile.
     """
-    from ..tensor import Tensor
+    from ..tensor import Tensor, autograd_bit
     from .node import Output
 
     tensor = Tensor()
@@ -25,7 +27,10 @@ def give_back(saved: Saved, node: Node) -> Tensor:
     tensor._dispatch_mask = saved.mask
     if saved.storage.version != saved.version:
         raise changed(tensor, saved.storage.version, saved.version, f"output {saved.number} of {node.name()}")
-    tensor._state = node if node.metas is None else Output(node, saved.number)
+    if dc.dtype(tensor).is_differentiable:
+        # It was saved before its history was attached, hence without the bit that says that it has one.
+        tensor._dispatch_mask |= autograd_bit(saved.mask)
+        tensor._state = node if node.metas is None else Output(node, saved.number)
     return tensor
 
 
