@@ -199,7 +199,7 @@ def composite(registry, library, toy, tensors):
     library.impl("inner", lambda x: trace.append("device") or x, toy.key)
     for name in ("AutogradToy", "Tracer"):
         library.impl("inner", layer(registry, name, name, trace, "t::inner"), name, with_keyset=True)
-    library.impl("outer", lambda x: registry.ops.t.inner(x))
+    library.impl("outer", registry.ops.t.inner)
     tensor = tensors.wrap(toy.array([1]))
     tensor._dispatch_mask |= DispatchKey.AutogradToy
     return tensor, trace

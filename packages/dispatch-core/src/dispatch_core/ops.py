@@ -79,9 +79,10 @@ class OpOverload:
     @property
     def schema(self) -> FunctionSchema:
         """Return the schema; raises ``OperatorNotFoundError`` for an operator registered without one."""
-        if self._entry.schema is None:
+        schema = self._entry.schema
+        if schema is None:
             raise OperatorNotFoundError(f"{self.name} has no schema", hint="Library.define gives it one")
-        return self._entry.schema
+        return schema
 
     _schema = schema
 
@@ -139,15 +140,16 @@ class OpOverloadPacket:
             return next(iter(entries.values())).op
         without_schema = None
         for entry in entries.values():
-            if entry.schema is None:
+            schema = entry.schema  # read once: another thread may take it back
+            if schema is None:
                 without_schema = entry
-            elif matches(entry.schema, args, kwargs, is_tensor):
+            elif matches(schema, args, kwargs, is_tensor):
                 if (types := _types(args, kwargs)) is not None:
                     cache[types] = entry.op
                 return entry.op
         if without_schema is not None:
             return without_schema.op
-        schemas = [entry.schema for entry in entries.values() if entry.schema is not None]
+        schemas = [schema for schema in (entry.schema for entry in entries.values()) if schema is not None]
         raise invalid_combination(self._name, schemas, args, kwargs, is_tensor)
 
     def redispatch(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import masks
 from .arrays import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor
-from .boundary import Boundary, make_boundary, unwrap
+from .boundary import Boundary, Covered, make_boundary, unwrap
 from .devices import Device
 from .errors import (
     BackendNotFoundError,
@@ -87,16 +87,16 @@ class Resolution:
             if functional is not None:
                 return _functional_runner(entry, functional, boundary, self.effective & ~MARKERS)
         if registration is None:
-            if key is DispatchKey.BackendSelect and entry.plan is not None and entry.plan.device_index is not None:
-                return _select_runner(entry, entry.plan.device_index, self.effective & ~DispatchKey.BackendSelect)
+            index = _device_index(entry)
+            if key is DispatchKey.BackendSelect and index is not None:
+                return _select_runner(entry, index, self.effective & ~DispatchKey.BackendSelect)
             raise no_kernel(self)
         engine = entry.registry.engine
         keyset = DispatchKeySet(self.effective)
         prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
         fn = _made(registration.fn, entry, keyset)
         if boundary is not None and registration.key is key:
-            special = [found for found in entry.covered(registration.key) if _fits(entry, found)]
-            covered = tuple(_covered(entry, keyset, found) for found in special)
+            covered = _covered(entry, keyset, entry.covered(registration.key))
             return engine.backend_runner(entry, boundary, fn, prefix, covered)
         run = engine.caller_runner(entry, fn, prefix)
         return _guarded(entry, run, self.mask) if composite and self.explicit else run
@@ -121,21 +121,20 @@ def _made(fn: Any, entry: OperatorEntry, keyset: DispatchKeySet) -> Runner:
     return fn.make(entry.op, keyset) if isinstance(fn, KernelFactory) else fn
 
 
-def _covered(entry: OperatorEntry, keyset: DispatchKeySet, special: Registration) -> tuple[int, Any, Runner]:
-    """Return the argument's index, the value and the function of a covered kernel."""
-    assert special.when is not None
-    name, value = special.when
-    fn = _made(special.fn, entry, keyset)
-    return _names(entry).index(name), value, partial(fn, keyset) if special.with_keyset else fn
+def _covered(entry: OperatorEntry, keyset: DispatchKeySet, specials: tuple[Registration, ...]) -> Covered:
+    """Return the covered kernels of a key: each one's argument by index, its value and its function.
 
-
-def _fits(entry: OperatorEntry, special: Registration) -> bool:
-    """Tell whether the schema still has a covered kernel's argument: the schema may have been taken back since."""
-    return special.when is not None and special.when[0] in _names(entry)
-
-
-def _names(entry: OperatorEntry) -> list[str]:
-    return [] if entry.schema is None else [argument.name for argument in entry.schema.arguments]
+    One whose argument the schema lacks is left out: the schema may be another one since it was registered.
+    """
+    schema = entry.schema
+    names = [] if schema is None else [argument.name for argument in schema.arguments]
+    found = []
+    for special in specials:
+        name, value = special.when or ("", None)
+        if name in names:
+            fn = _made(special.fn, entry, keyset)
+            found.append((names.index(name), value, partial(fn, keyset) if special.with_keyset else fn))
+    return tuple(found)
 
 
 def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
@@ -159,7 +158,7 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
     effective = markers
     for key in keys_of(mask, profile):
         slot = entry.slot(key)
-        chooses = key is DispatchKey.BackendSelect and slot is MISSING and _chooses_device(entry)
+        chooses = key is DispatchKey.BackendSelect and slot is MISSING and _device_index(entry) is not None
         if is_passed_over(key, slot) and not chooses:
             continue
         effective |= key.value
@@ -174,12 +173,16 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
     return Resolution(entry, mask, *winner, effective, explicit=not arguments)
 
 
-def _chooses_device(entry: OperatorEntry) -> bool:
-    return entry.plan is not None and entry.plan.device_index is not None
+# An entry's schema, and with it the plan, may be taken back by another thread at any time, so each is read once.
+def _device_index(entry: OperatorEntry) -> int | None:
+    """Return the index of the argument that chooses the device of a factory, or None."""
+    plan = entry.plan
+    return None if plan is None else plan.device_index
 
 
 def _writes(entry: OperatorEntry) -> bool:
-    return entry.plan is not None and bool(entry.plan.writes)
+    plan = entry.plan
+    return plan is not None and bool(plan.writes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +197,8 @@ class _Mixed:
         entry = self.entry
 
         def run(*values: Any, **keywords: Any) -> Any:
-            positional, named = entry.plan.split(values) if entry.plan is not None else (values, keywords)
+            plan = entry.plan
+            positional, named = plan.split(values) if plan is not None else (values, keywords)
             return hook(entry.op, tuple(positional), named)
 
         return run

@@ -1,0 +1,171 @@
+"""Operators as users hold them: namespaces, packets, overloads and how an overload is chosen."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+
+
+@pytest.fixture
+def family(registry, library, toy):
+    """Overloads of ``t::f``; each returns its name."""
+    for overload, arguments in [
+        ("Tensor", "Tensor x, Tensor y"),
+        ("Scalar", "Tensor x, Scalar y"),
+        ("ints", "int[] x"),
+        ("list", "Tensor[] x"),
+        ("Device", "Device d"),
+        ("str", "str d"),
+        ("key", "int x, *, bool flag"),
+        ("", "float x"),
+    ]:
+        name = f"f.{overload}" if overload else "f"
+        library.define(f"{name}({arguments}) -> str")
+        library.impl(name, lambda *args, overload=overload, **kwargs: overload or "default")
+    return registry.ops.t.f
+
+
+def test_the_first_overload_that_fits_is_called(family, toy):
+    array = toy.array([1])
+    for _ in range(2):
+        assert family(array, array) == "Tensor"
+        assert family(array, 2) == family(array, y=2.5) == family(x=array, y=np.float64(1)) == "Scalar"
+        assert family([1, 2]) == family((1,)) == "ints"
+        assert family([array]) == family((array, array)) == "list"
+        assert family(1, flag=True) == "key"
+        assert family(1.5) == family(1) == "default"
+
+
+def test_what_depends_on_values_is_not_remembered_by_type(family):
+    """A string may or may not name a device."""
+    for _ in range(2):
+        assert family("cpu") == "Device"
+        assert family("no device") == "str"
+        assert family("cpu:1") == "Device"
+        assert family(d="no device") == "str"
+
+
+def test_dictionaries_are_told_apart_by_content(registry, library):
+    library.define("f.ints(Dict(str, int) x) -> str")
+    library.define("f.strs(Dict(str, str) x) -> str")
+    library.impl("f.ints", lambda x: "ints")
+    library.impl("f.strs", lambda x: "strs")
+    assert [registry.ops.t.f({"a": value}) for value in (1, "x", 2)] == ["ints", "strs", "ints"]
+
+
+def test_an_empty_list_takes_the_first_list(family):
+    assert family([]) == "ints"
+
+
+def test_none_fitting_lists_what_each_overload_misses(family, toy):
+    with pytest.raises(dc.AmbiguousOverloadError) as caught:
+        family(toy.array([1]), "x")
+    text = str(caught.value)
+    assert text.startswith(
+        "t::f() received an invalid combination of arguments - got (ToyArray, str), but expected one of:"
+    )
+    assert " * t::f.Scalar(Tensor x, Scalar y) -> str\n     argument 'y' (position 2) must be Number, not str" in text
+    assert isinstance(caught.value, TypeError)
+
+
+def test_an_overload_that_comes_later_is_not_shadowed_by_the_cache(registry, library):
+    library.define("f.a(float x) -> str")
+    library.define("f.b(str x) -> str")
+    library.impl("f.a", lambda x: "a")
+    library.impl("f.b", lambda x: "b")
+    packet = registry.ops.t.f
+    assert packet(1) == packet(1) == "a"
+    with dc.Library("t", "FRAGMENT", registry=registry) as extra:
+        extra.define("f.c(int x, int y=0) -> str")
+        extra.impl("f.c", lambda x, y: "c")
+        assert packet(1) == "a"
+        assert packet(1, 2) == "c"
+        assert packet(1, 2) == "c"
+    with pytest.raises(dc.AmbiguousOverloadError):
+        packet(1, 2)
+    assert packet(1) == "a"
+
+
+def test_a_schema_that_comes_later_counts_for_a_packet_in_use(registry):
+    """The overload was registered first, without a schema; with one, it is the first that fits."""
+    registry.register_kernel("t::f.a", "CompositeImplicitAutograd", lambda x: "a")
+    registry.register_schema("t::f.b", "f.b(int x) -> str")
+    registry.register_kernel("t::f.b", "CompositeImplicitAutograd", lambda x: "b")
+    packet = registry.ops.t.f
+    assert packet(1) == packet(1) == "b"
+    assert packet("no schema fits") == "a"
+    registry.register_schema("t::f.a", "f.a(int x) -> str")
+    assert packet(1) == "a"
+
+
+def test_a_held_packet_forgets_again_and_again(registry):
+    held = None
+    for round in range(3):
+        library = dc.Library("t", "DEF", registry=registry)
+        for overload, kind in (("a", "int"), ("b", "str")):
+            library.define(f"f.{overload}{round}({kind} x) -> int")
+            library.impl(f"f.{overload}{round}", lambda x, round=round: round)
+        held = held or registry.ops.t.f
+        assert held(1) == held("x") == held(1) == round
+        library.close()
+        with pytest.raises(dc.OperatorNotFoundError):
+            held(1)
+
+
+def test_an_overload_knows_its_names(family):
+    op = family.Tensor
+    assert op is family.Tensor
+    assert (op.name, op.namespace, op.overload_name, str(op.schema)) == (
+        "t::f.Tensor",
+        "t",
+        "Tensor",
+        "t::f.Tensor(Tensor x, Tensor y) -> str",
+    )
+    assert op.packet is family
+    assert family.default.overload_name == "default"
+    assert family.default.name == family.name == "t::f"
+    assert family.overloads() == ["Tensor", "Scalar", "ints", "list", "Device", "str", "key", "default"]
+    assert repr(op) == "<OpOverload t::f.Tensor>"
+    assert repr(family).startswith("<OpOverloadPacket t::f: Tensor, Scalar")
+    assert op.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
+    assert not op.has_kernel_for_dispatch_key("CPU")
+
+
+def test_handles_stay_themselves_when_copied_or_called(family, toy):
+    op = family.Scalar
+    assert op(toy.array([1]), 2) == "Scalar"
+    assert copy.copy(op) is copy.deepcopy(op) is op is family.Scalar
+    assert isinstance(op, dc.OpOverload)
+    assert isinstance(family, dc.OpOverloadPacket)
+    assert {op: 1}[family.Scalar] == 1
+
+
+def test_unknown_attributes_are_attribute_errors(family, registry):
+    assert not hasattr(family, "missing")
+    assert not hasattr(registry.ops.t, "missing")
+    assert not hasattr(family, "__wrapped__")
+    with pytest.raises(dc.OperatorNotFoundError, match="operator t::f has no overload 'missing'"):
+        family.missing  # noqa: B018  # the look-up is the test
+
+
+def test_default_is_the_overload_without_a_name_only(registry, library):
+    library.define("f.a(int x) -> int")
+    library.define("f.b(str x) -> int")
+    with pytest.raises(dc.OperatorNotFoundError, match="operator t::f has no overload 'default'"):
+        registry.ops.t.f.default  # noqa: B018  # the look-up is the test
+
+
+def test_listings_show_what_there_is(family, registry, library):
+    library.define("g() -> ()")
+    assert dir(registry.ops) == ["t"]
+    assert dir(registry.ops.t) == ["f", "g"]
+    assert {"Tensor", "default", "overloads"} <= set(dir(family))
+    assert repr(registry.ops.t) == "<OpNamespace t: 2 operators>"
+
+
+def test_a_packet_redispatches_the_overload_that_fits(family, registry, library, toy):
+    assert family.redispatch(toy.key, toy.array([1]), 2) == "Scalar"

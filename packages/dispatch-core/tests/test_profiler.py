@@ -1,0 +1,147 @@
+"""The Profiler layer: what it records, how deep, and that nothing changes for the calls themselves."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+
+import dispatch_core as dc
+from dispatch_core import DispatchKey
+
+
+@pytest.fixture
+def operators(registry, library, toy):
+    library.define("leaf(Tensor x, *, Tensor? y=None) -> Tensor")
+    library.define("twice(Tensor x) -> Tensor")
+    library.define("fails(Tensor x) -> Tensor")
+    library.impl("leaf", lambda x, *, y: type(x)(x.a + 1), toy.key)
+    library.impl("twice", lambda x: registry.ops.t.leaf(registry.ops.t.leaf(x)))
+    library.impl("fails", lambda x: 1 / 0, toy.key)
+    return registry.ops.t
+
+
+def names(profile):
+    return [(event.name, event.depth) for event in profile.events]
+
+
+def test_calls_are_recorded_with_those_inside_them(registry, operators, toy):
+    with dc.profile(registry=registry) as p:
+        assert operators.twice(toy.array([1])) == [3]
+        operators.leaf(toy.array([1]))
+    assert names(p) == [("t::twice", 0), ("t::leaf", 1), ("t::leaf", 1), ("t::leaf", 0)]
+    assert [(row.name, row.calls) for row in p.key_averages()] == [("t::leaf", 3), ("t::twice", 1)]
+
+
+def test_nothing_is_recorded_outside_the_block(registry, operators, toy):
+    with dc.profile(registry=registry) as p:
+        pass
+    operators.leaf(toy.array([1]))
+    assert p.events == []
+    assert dc.masks.current() is None
+
+
+def test_times_shapes_keys_and_threads_are_kept(registry, operators, toy):
+    with dc.profile(registry=registry) as p:
+        operators.twice(toy.array([[1, 2]]))
+        operators.leaf(toy.array([1]), y=toy.array([[3]]))
+    twice, first, second, last = p.events
+    assert twice.shapes == ((1, 2),)
+    assert last.shapes == ((1,), (1, 1))
+    assert toy.key in twice.keys
+    assert DispatchKey.Profiler not in twice.keys
+    assert twice.thread == threading.get_ident()
+    assert twice.children == first.duration + second.duration
+    assert 0 < twice.self_duration == twice.duration - twice.children
+    assert p.key_averages()[0].keys == {"Toy"}
+
+
+def test_shapes_can_be_left_out(registry, operators, toy):
+    with dc.profile(registry=registry, record_shapes=False) as p:
+        operators.leaf(toy.array([1]))
+    assert p.events[0].shapes == ()
+
+
+def test_tensors_of_a_frontend_pass_through(registry, operators, toy, tensors):
+    with dc.profile(registry=registry) as p:
+        made = operators.twice(tensors.wrap(toy.array([1, 2])))
+    assert isinstance(made, tensors.tensor_type)
+    assert made._dispatch_data == [3, 4]
+    assert p.events[0].shapes == ((2,),)
+
+
+def test_a_call_that_fails_is_recorded_and_its_error_comes_out(registry, operators, toy):
+    with dc.profile(registry=registry) as p:
+        with pytest.raises(ZeroDivisionError):
+            operators.fails(toy.array([1]))
+        operators.leaf(toy.array([1]))
+    assert names(p) == [("t::fails", 0), ("t::leaf", 0)]
+    assert p.events[0].duration > 0
+
+
+def test_redispatched_composites_record_their_inner_calls(registry, operators, toy, tensors):
+    """Profiler alone survives the exclusion of what is masked off."""
+    tensor = tensors.wrap(toy.array([1]))
+    tensor._dispatch_mask |= DispatchKey.AutogradToy
+    with dc.profile(registry=registry) as p:
+        registry.redispatch("t::twice", [toy.key, "Profiler"], tensor)
+    assert names(p) == [("t::twice", 0), ("t::leaf", 1), ("t::leaf", 1)]
+    assert all("AutogradToy" not in {key.name for key in event.keys} for event in p.events[1:])
+
+
+def test_blocks_nest_and_the_outer_one_goes_on(registry, operators, toy):
+    with dc.profile(registry=registry) as outer:
+        with dc.profile(registry=registry) as inner:
+            operators.leaf(toy.array([1]))
+        operators.twice(toy.array([1]))
+    assert names(inner) == [("t::leaf", 0)]
+    assert names(outer)[-3:] == [("t::twice", 0), ("t::leaf", 1), ("t::leaf", 1)]
+
+
+def test_other_threads_are_not_recorded(registry, operators, toy):
+    with dc.profile(registry=registry) as p:
+        thread = threading.Thread(target=lambda: operators.leaf(toy.array([1])))
+        thread.start()
+        thread.join()
+    assert p.events == []
+
+
+def test_an_operator_may_opt_out(registry, operators, toy):
+    registry.register_fallthrough("t::leaf", "Profiler")
+    with dc.profile(registry=registry) as p:
+        operators.twice(toy.array([1]))
+    assert names(p) == [("t::twice", 0)]
+
+
+def test_the_table_sorts_by_a_column(registry, operators, toy):
+    with dc.profile(registry=registry) as p:
+        operators.twice(toy.array([1]))
+    lines = p.table(sort_by="total").splitlines()
+    assert lines[0].split() == ["operator", "calls", "total", "ms", "self", "ms", "keys"]
+    assert [line.split()[0] for line in lines[1:]] == ["t::twice", "t::leaf"]
+    assert p.table().splitlines()[1].split()[:2] == ["t::leaf", "2"]
+    assert len(p.table(row_limit=1).splitlines()) == 2
+    with pytest.raises(dc.ArgumentError, match=r"profile\.table: no column is named 'name'"):
+        p.table(sort_by="name")
+
+
+def test_an_empty_table_has_its_head():
+    assert dc.profile(registry=dc.Registry()).table().startswith("operator")
+
+
+def test_the_chrome_trace_is_json_with_complete_events(registry, operators, toy, tmp_path):
+    with dc.profile(registry=registry) as p:
+        operators.twice(toy.array([[1, 2]]))
+    p.export_chrome_trace(tmp_path / "trace.json")
+    trace = json.loads((tmp_path / "trace.json").read_text())
+    events = trace["traceEvents"]
+    assert [event["name"] for event in events] == ["t::twice", "t::leaf", "t::leaf"]
+    assert {event["ph"] for event in events} == {"X"}
+    assert events[0]["args"]["input shapes"] == [[1, 2]]
+    assert (
+        events[0]["ts"]
+        <= events[1]["ts"]
+        <= events[1]["ts"] + events[1]["dur"]
+        <= events[0]["ts"] + events[0]["dur"] + 1
+    )
