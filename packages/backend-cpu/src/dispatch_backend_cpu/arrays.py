@@ -184,6 +184,16 @@ def strided_view(array: Array, shape: Sequence[int], strides: Sequence[int], sto
     """
     owner = storage(array)
     itemsize = array.itemsize
+    if owner.flags.c_contiguous and owner.itemsize == itemsize and 0 not in shape:
+        steps = tuple([stride * itemsize for stride in strides])
+        try:
+            view: Array = np.ndarray(tuple(shape), array.dtype, owner, storage_offset * itemsize, steps)
+        except (TypeError, ValueError):
+            pass  # It reaches too far, which is explained below.
+        else:
+            if not array.flags.writeable:
+                view.flags.writeable = False
+            return view
     low, high = _bounds(owner)
     needed = (storage_offset + _extent(shape, strides)) * itemsize if 0 not in shape else 0
     if needed > high - low:
@@ -196,7 +206,7 @@ def strided_view(array: Array, shape: Sequence[int], strides: Sequence[int], sto
     if block.flags.c_contiguous:
         if 0 in shape:
             storage_offset = 0
-        view: Array = np.ndarray(shape, array.dtype, block, storage_offset * itemsize, byte_strides)
+        view = np.ndarray(shape, array.dtype, block, storage_offset * itemsize, byte_strides)
     else:
         step = storage_offset - storage_offset_of(array)
         view = np.lib.stride_tricks.as_strided(array, (abs(step) + 1,), (itemsize if step > 0 else -itemsize,))[-1:]

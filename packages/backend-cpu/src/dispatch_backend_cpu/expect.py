@@ -56,7 +56,7 @@ def _keyword_key(args: tuple[Any, ...], name: str, value: Any) -> Any:
 
 def remembered(ask: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Give ``ask(args, kwargs)``, remembered by what ``args`` and ``kwargs`` look like."""
-    key: tuple[Any, ...] = (ask, get_default_dtype().value, *map(_key, args))
+    key: tuple[Any, ...] = (ask, get_default_dtype()._value_, *map(_key, args))
     if kwargs:
         key += tuple([_keyword_key(args, name, value) for name, value in kwargs.items()])
     try:

@@ -51,7 +51,10 @@ _INV_SQRT_2PI: Final = 0.3989422804014327
 
 def number(value: Any, like: Array) -> Array:
     """Give an option as an array without dimensions in the operands' dtype, so that it promotes nothing."""
-    return np.asarray(value).astype(like.dtype)
+    try:
+        return np.array(value, like.dtype)
+    except (TypeError, ValueError, OverflowError):  # What does not fit is converted as C does.
+        return np.asarray(value).astype(like.dtype)
 
 
 def add(a: Array, b: Array, alpha: Any = 1) -> Any:

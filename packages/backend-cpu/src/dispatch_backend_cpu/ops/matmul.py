@@ -55,6 +55,39 @@ def _add_product(meta: Expected, bias: Array, a: Array, b: Array, *args: Any, be
     return product
 
 
+_BLAS: Final = frozenset(map(np.dtype, "fd"))
+
+
+def _linear(name: str) -> Kernel:
+    """Make addmm: at once for a plain bias, as in a linear layer, by the rule for everything else."""
+    general = ruled(name, _add_product)
+
+    def kernel(self: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        if (
+            (dtype := self.dtype) is mat1.dtype
+            and dtype is mat2.dtype
+            and dtype in _BLAS
+            and mat1.ndim == mat2.ndim == 2
+            and alpha == beta == 1
+            and mat1.shape[1] == mat2.shape[0]
+            and self.shape == mat2.shape[1:]
+            and mat1.size
+            and mat2.size
+        ):
+            try:
+                return run(_product_plus, mat1, mat2, self)
+            except RuntimeError:
+                pass
+        return general(self, mat1, mat2, beta=beta, alpha=alpha)
+
+    return kernel
+
+
+def _product_plus(a: Array, b: Array, bias: Array) -> Any:
+    product = np.matmul(a, b)
+    return np.add(product, bias, product)
+
+
 def _inplace(name: str) -> Kernel:
     def kernel(self: Array, a: Array, b: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
         check_overlap(self, a, b)
@@ -69,7 +102,7 @@ KERNELS["mm"] = _direct("mm", 2)
 KERNELS["bmm"] = _direct("bmm", 3)
 for _name in ("mv", "dot"):
     KERNELS[_name] = ruled(_name, _product)
-for _name in ("addmm", "baddbmm"):
-    KERNELS[_name] = ruled(_name, _add_product)
+KERNELS["addmm"] = _linear("addmm")
+KERNELS["baddbmm"] = ruled("baddbmm", _add_product)
 KERNELS["addmm_"] = _inplace("addmm_")
 KERNELS["baddbmm_"] = _inplace("baddbmm_")

@@ -68,6 +68,24 @@ def _fast_sum() -> Kernel:
     return kernel
 
 
+def _fast_sum_of_dims() -> Kernel:
+    """Sum over dims; for dtypes that are their own accumulator NumPy's result is taken where it is row-major."""
+    general = ruled("sum.dim_IntList", _accumulating(SUM))
+
+    def kernel(self: Array, dim: Dims, keepdim: bool = False, *, dtype: ScalarType | None = None) -> Any:
+        if dtype is None and dim and not keepdim and self.dtype in _plain_sum:
+            try:
+                r = run(SUM, self, dim if type(dim) is int else tuple(dim))
+            except (RuntimeError, ValueError):
+                pass  # The context is occupied, or the dims do not fit, which the rule explains.
+            else:
+                if r.ndim == 0 or (r.size and (r.ndim == 1 or (r.flags.c_contiguous and 1 not in r.shape))):
+                    return r
+        return general(self, dim, keepdim, dtype=dtype)
+
+    return kernel
+
+
 def _extremum(fold: Any) -> Callable[..., Any]:
     def compute(meta: Expected, a: Array, dim: Dims = (), keepdim: bool = False) -> Any:
         return fold(a, _axes(a, dim), None, None, keepdim)
@@ -195,7 +213,6 @@ def _scan(accumulate: Any) -> Callable[..., Any]:
 
 
 _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
-    "sum.dim_IntList": _accumulating(SUM),
     "prod": _accumulating(PROD),
     "prod.dim_int": _accumulating(PROD),
     "mean": _mean,
@@ -231,6 +248,7 @@ _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
 }
 
 KERNELS["sum"] = _fast_sum()
+KERNELS["sum.dim_IntList"] = _fast_sum_of_dims()
 KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})
 # ``any`` and ``all`` without dims reduce everything; with an empty list they reduce nothing.
 for _name, _fold in (("any", ANY), ("all", ALL)):

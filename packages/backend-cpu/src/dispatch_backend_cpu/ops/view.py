@@ -10,53 +10,47 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.shapes import RULES, TensorMeta
-
 from .._table import Kernel, KernelTable
-from ..arrays import Array, dtype_of, storage_offset_of, strided_view, strides_of
-from ..expect import described
+from ..arrays import Array, Expected, storage_offset_of, strided_view
+from ..expect import expect
 
 __all__ = ["KERNELS"]
 
 KERNELS: Final = KernelTable()
 
 
-def _placed(array: Array) -> TensorMeta:
-    return TensorMeta(array.shape, strides_of(array), dtype_of(array), storage_offset_of(array))
-
-
-def _restrided(array: Array, here: TensorMeta, wanted: TensorMeta) -> Array:
-    """View ``array`` as the rule says."""
-    if (
-        wanted.storage_offset == here.storage_offset
-        and array.flags.c_contiguous
-        and array.size
-        and 0 not in wanted.shape
-    ):
-        itemsize = array.itemsize
-        strides = tuple([stride * itemsize for stride in wanted.strides])
+def _seen(array: Array, wanted: Expected) -> Array:
+    """View ``array`` as its rule says; the rule's offset counts from the array's own first element."""
+    if array.flags.c_contiguous and array.size and 0 not in wanted.shape:
         try:
-            return np.ndarray(wanted.shape, array.dtype, array, 0, strides)
+            offset = wanted.storage_offset * array.itemsize
+            return np.ndarray(wanted.shape, array.dtype, array, offset, wanted.byte_strides)
         except ValueError:
-            pass  # Reaches beyond this view, but perhaps not beyond its storage.
-    return strided_view(array, wanted.shape, wanted.strides, wanted.storage_offset)
+            pass  # An expanded dimension of size 1 can reach beyond the array's end.
+    return strided_view(array, wanted.shape, wanted.strides, storage_offset_of(array) + wanted.storage_offset)
 
 
 def _view(name: str) -> Kernel:
     """Make the kernel of a view operator from its shape rule."""
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Any:
-        here = _placed(self)
-        wanted = RULES[name](here, *map(described, args), **kwargs)
-        if isinstance(wanted, TensorMeta):
-            return _restrided(self, here, wanted)
-        return [_restrided(self, here, each) for each in wanted]
+        wanted = expect(name, self, *args, **kwargs)
+        if isinstance(wanted, Expected):
+            return _seen(self, wanted)
+        return [_seen(self, each) for each in wanted]
 
     return kernel
 
 
+@KERNELS("as_strided")
+def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None = None) -> Array:
+    wanted = expect("as_strided", self, size, stride, storage_offset)
+    offset = storage_offset_of(self) if storage_offset is None else storage_offset
+    return strided_view(self, wanted.shape, wanted.strides, offset)
+
+
 _BY_RULE: Final = """
-view as_strided expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal
+view expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal
 """
 for _name in _BY_RULE.split():
     KERNELS[_name] = _view(_name)
