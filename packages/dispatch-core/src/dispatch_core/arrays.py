@@ -72,7 +72,8 @@ def _claim(info: BackendInfo) -> DispatchKey:
     key = DispatchKey[name] if name in DispatchKey else DispatchKey.register_backend(name)
     if key.kind != "device" or not key.backend:
         raise RegistrationError(
-            f"device {info.name!r} asks for key {name}, which is no backend's", hint="name a backend key such as PrivateUse1"
+            f"device {info.name!r} asks for key {name}, which is no backend's",
+            hint="name a backend key such as PrivateUse1",
         )
     return key
 

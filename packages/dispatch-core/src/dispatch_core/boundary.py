@@ -108,7 +108,11 @@ def _result(item: Return, arguments: tuple[Argument, ...]) -> Result:
     if alias is not None:
         for index, argument in enumerate(arguments):
             theirs = argument.alias
-            if theirs is not None and tensor_kind(argument.type) and (theirs.before & alias.before or "*" in theirs.after):
+            if (
+                theirs is not None
+                and tensor_kind(argument.type)
+                and (theirs.before & alias.before or "*" in theirs.after)
+            ):
                 return Result("self" if alias.is_write else "view", **flags, source=index)
     return Result("fresh", **flags, source=-1)
 

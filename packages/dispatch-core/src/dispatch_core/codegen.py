@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final
 from . import interpret, masks
 from .arrays import TYPE_MASKS
 from .boundary import Boundary, Covered, Parameter, Plan, Result, bad_count, bad_list, coercer, view_checker
-from .errors import ArgumentError
 from .keys import MARKERS
 from .keyset import DispatchKeySet, as_mask
 from .schema.check import argument_error
@@ -26,7 +25,7 @@ from .schema.check import argument_error
 if TYPE_CHECKING:
     from .registry import OperatorEntry
 
-__all__ = ["backend_runner", "caller", "caller_runner", "call_source", "redispatcher"]
+__all__ = ["backend_runner", "call_source", "caller", "caller_runner", "redispatcher"]
 
 Runner = Callable[..., Any]
 
@@ -253,8 +252,7 @@ def _result_lines(plan: Plan, boundary: Boundary) -> list[str]:
     elif count > 1:
         outputs = [f"__d{index}" for index in range(count)]
         lines += [
-            "    if (type(__d) is not tuple and type(__d) is not list and not isinstance(__d, tuple))"
-            f" or len(__d) != {count}:",
+            f"    if not isinstance(__d, (tuple, list)) or len(__d) != {count}:",
             f"        raise __bad_count(__name, {count}, __d)",
             f"    {', '.join(outputs)} = __d",
         ]

@@ -73,9 +73,11 @@ def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     from .arrays import device  # the name would be shadowed at module level by nothing, but reads better here
 
     found = []
-    names = [str(index) for index in range(len(args))] if op._entry.schema is None else [
-        argument.name for argument in op.schema.arguments
-    ]
+    names = (
+        [str(index) for index in range(len(args))]
+        if op._entry.schema is None
+        else [argument.name for argument in op.schema.arguments]
+    )
     values = dict(zip(names, args, strict=False)) | kwargs
     for name, value in values.items():
         for item in value if isinstance(value, list | tuple) else (value,):

@@ -178,9 +178,7 @@ def _unchecked_runner(boundary: Boundary, kernel: Runner, prefix: tuple[Any, ...
     return run
 
 
-def result_wrapper(
-    entry: OperatorEntry, plan: Plan, boundary: Boundary
-) -> Callable[[Any, tuple[Any, ...]], Any]:
+def result_wrapper(entry: OperatorEntry, plan: Plan, boundary: Boundary) -> Callable[[Any, tuple[Any, ...]], Any]:
     """Return a function from what a kernel returned, and the caller's arguments, to what the caller gets."""
     frontend, op = boundary.frontend, entry.op
     coerce, check_view = coercer(boundary, plan.name), view_checker(boundary, plan.name)
@@ -215,8 +213,10 @@ def result_wrapper(
                 raise bad_list(plan.name, data)
             if result.kind == "self" and len(data) != len(values[result.source]):
                 raise bad_count(plan.name, len(values[result.source]), data)
-            bases = values[result.source] if result.kind == "self" else itertools.repeat(
-                values[result.source] if result.source >= 0 else None, len(data)
+            bases = (
+                values[result.source]
+                if result.kind == "self"
+                else itertools.repeat(values[result.source] if result.source >= 0 else None, len(data))
             )
             return [tensor(result, base, item, values) for base, item in zip(bases, data, strict=True)]
         return tensor(result, values[result.source] if result.source >= 0 else None, data, values)

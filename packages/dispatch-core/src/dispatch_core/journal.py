@@ -39,9 +39,7 @@ def record(undo: Callable[[], None]) -> None:
 
 
 @contextmanager
-def transaction(
-    *, distribution: tuple[str, str] | None = None, allow_overwrite: bool = True
-) -> Iterator[None]:
+def transaction(*, distribution: tuple[str, str] | None = None, allow_overwrite: bool = True) -> Iterator[None]:
     """Undo every registration made in this block, by this thread or task, when the block raises.
 
     Transactions nest: an inner one that succeeds becomes part of the outer one, and is bound by its restrictions.

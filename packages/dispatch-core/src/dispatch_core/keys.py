@@ -18,12 +18,10 @@ from typing import Final, overload
 
 from .errors import DispatchKeyError, RegistrationError
 
-__all__ = ["DISPATCH_KEY_PRIORITY", "DispatchKey", "PROFILES"]
+__all__ = ["DISPATCH_KEY_PRIORITY", "PROFILES", "DispatchKey"]
 
 #: Backends in torch's order, lowest priority first; vendors that register at run time rank between these and Meta.
-_BACKENDS: Final = (
-    "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA NPU PrivateUse1 PrivateUse2 PrivateUse3".split()
-)
+_BACKENDS: Final = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA NPU PrivateUse1 PrivateUse2 PrivateUse3".split()
 #: The keys that every backend brings: the name's prefix and the bit's place in the backend's row.
 _ROW: Final = {
     "": 0, "Quantized": 1, "Sparse": 2, "SparseCsr": 3, "NestedTensor": 4, "Autograd": 5, "Autocast": 6,
@@ -122,7 +120,7 @@ class DispatchKey(int, metaclass=_KeyTable):
     backend: str
     _ranks: dict[str, int]
 
-    def __new__(cls, value: int | str) -> DispatchKey:
+    def __new__(cls, value: int | str) -> DispatchKey:  # noqa: D102, PYI034  # a key is found, not made
         if isinstance(value, str):
             return cls[value]
         if isinstance(value, int) and value > 0 and value & (value - 1) == 0:
@@ -287,7 +285,9 @@ def _class_mask(prefix: str, names: Iterable[str] = ()) -> int:
 
 #: Classes of keys as masks, with room for backends that register later.
 DENSE: Final = _class_mask("", ("FPGA", "Vulkan", "Metal", "MkldnnCPU", "CustomRNGKeyId"))
-LAYOUTS: Final = _class_mask("Quantized") | _class_mask("Sparse") | _class_mask("SparseCsr") | _class_mask("NestedTensor")
+LAYOUTS: Final = (
+    _class_mask("Quantized") | _class_mask("Sparse") | _class_mask("SparseCsr") | _class_mask("NestedTensor")
+)
 ARRAYS: Final = DENSE | LAYOUTS
 AUTOGRAD: Final = _class_mask("Autograd", ("AutogradOther", "AutogradNestedTensor", "Autograd"))
 AUTOCAST: Final = _class_mask("Autocast")

@@ -46,7 +46,9 @@ def as_mask(keys: KeysetLike) -> int:
         return DispatchKey[keys].value
     if isinstance(keys, int) and not isinstance(keys, bool):
         if keys < 0:
-            raise DispatchKeyError(f"{keys} is not a mask: it is negative", hint="use DispatchKeySet.without to remove keys")
+            raise DispatchKeyError(
+                f"{keys} is not a mask: it is negative", hint="use DispatchKeySet.without to remove keys"
+            )
         keys_of(keys)
         return keys
     try:
@@ -54,7 +56,9 @@ def as_mask(keys: KeysetLike) -> int:
         for key in keys:  # type: ignore[union-attr]  # anything else raises the TypeError handled below
             mask |= as_key(key).value
     except TypeError:
-        raise ArgumentError(f"expected a keyset, a mask, a key or an iterable of keys, not {type(keys).__name__}") from None
+        raise ArgumentError(
+            f"expected a keyset, a mask, a key or an iterable of keys, not {type(keys).__name__}"
+        ) from None
     return mask
 
 
@@ -217,4 +221,3 @@ def removal_mask(keys: KeysetLike) -> int:
     """Return the mask to take away for ``keys``: an alias takes its members along."""
     mask = as_mask(keys)
     return mask | _keys.AUTOGRAD if mask & DispatchKey.Autograd else mask
-

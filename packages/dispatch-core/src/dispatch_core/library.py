@@ -169,4 +169,3 @@ class Library:
 
     def __repr__(self) -> str:
         return f"<Library {self.ns!r} {self.kind}, {len(self._undo)} registrations>"
-

@@ -412,7 +412,9 @@ class Registry:
         found = as_key(key)
         if not callable(fn) and not isinstance(fn, KernelFactory):
             raise ArgumentError(f"the fallback for {found.name} is not callable: {type(fn).__qualname__}")
-        registration = Registration(found, fn, caller_origin(), with_keyset=with_keyset, boxed=fn is not fallthrough_kernel)
+        registration = Registration(
+            found, fn, caller_origin(), with_keyset=with_keyset, boxed=fn is not fallthrough_kernel
+        )
         with self.lock:
             if found.is_alias:
                 raise RegistrationError(
@@ -586,8 +588,7 @@ def _overwriting(entry: OperatorEntry, older: Registration, new: Registration) -
 def kernel_keys(entry: OperatorEntry) -> str:
     """Return the keys with a kernel and who registered each, for error texts."""
     lines = [
-        f"{key.name} ({entry.registrations(key)[0].origin})"
-        for key in sorted(entry.kernels, key=lambda key: -key.rank)
+        f"{key.name} ({entry.registrations(key)[0].origin})" for key in sorted(entry.kernels, key=lambda key: -key.rank)
     ]
     return ", ".join(lines) or "no key at all"
 

@@ -267,7 +267,11 @@ def functional_overload(entry: OperatorEntry) -> OperatorEntry | None:
     without those that are only written to. There is none for an operator that does not return what it writes.
     """
     name, schema, plan = entry.operator_name, entry.schema, entry.plan
-    if schema is None or plan is None or {item.source for item in plan.results if item.kind == "self"} != set(plan.writes):
+    if (
+        schema is None
+        or plan is None
+        or {item.source for item in plan.results if item.kind == "self"} != set(plan.writes)
+    ):
         return None
     in_place = name.name.endswith("_") and not name.name.endswith("__")
     packet = name.packet[:-1] if in_place else name.packet

@@ -184,5 +184,3 @@ def _shapes(values: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
         elif getattr(value, "_dispatch_mask", None) is not None or type(value) in arrays.TYPE_MASKS:
             found.append(tuple(arrays.shape(value)))
     return tuple(found)
-
-
