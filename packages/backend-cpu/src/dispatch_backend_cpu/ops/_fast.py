@@ -18,7 +18,7 @@ from .._table import Kernel
 from ..arrays import Array, laid_out
 from ..expect import expect
 from ..quiet import run
-from ._ruled import cast, check_overlap, write
+from ._ruled import check_overlap, store
 
 __all__ = ["binary", "inplace_binary", "inplace_unary", "unary", "with_number"]
 
@@ -94,7 +94,7 @@ def inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtyp
             else:
                 return self
         expect(name, self)
-        return write(self, functional(self))
+        return store(self, functional(self))
 
     return kernel
 
@@ -116,6 +116,6 @@ def inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel, dty
             else:
                 return self
         expect(name, self, other)
-        return write(self, cast(functional(self, other), self.dtype))
+        return store(self, functional(self, other))
 
     return kernel

@@ -20,7 +20,7 @@ from ..arrays import Array, Expected, check_writable, conform, storage, storage_
 from ..expect import elementwise_plan, expect
 from ..quiet import quiet
 
-__all__ = ["cast", "check_overlap", "elementwise", "ruled", "write"]
+__all__ = ["cast", "check_overlap", "elementwise", "ruled", "store", "write"]
 
 
 def ruled(name: str, compute: Kernel) -> Kernel:
@@ -106,6 +106,12 @@ def check_overlap(written: Array, *read: Any) -> None:
     for each in read:
         if isinstance(each, np.ndarray) and not (written.base is None and each.base is None):
             _check_partial_overlap(written, each)
+
+
+@quiet
+def store(written: Array, value: Any) -> Array:
+    """Do as ``write``, quietly, for kernels that are not ``quiet`` themselves."""
+    return write(written, value)
 
 
 def write(written: Array, value: Any) -> Array:

@@ -19,7 +19,7 @@ from ..expect import expect
 from ..quiet import quiet
 from . import pointwise
 from ._fast import inplace_binary, inplace_unary
-from ._ruled import cast, check_overlap, write
+from ._ruled import cast, check_overlap, store
 
 __all__ = ["COVERED", "KERNELS"]
 
@@ -45,13 +45,16 @@ def _scaled(name: str, ufunc: Any) -> Kernel:
     functional = pointwise.KERNELS[name.replace("_.", ".")]
 
     @quiet
+    def scaled(self: Array, other: Array, alpha: Any) -> None:
+        ufunc(self, np.multiply(other, np.array(alpha, self.dtype)), self)
+
     def kernel(self: Array, other: Array, *, alpha: Any = 1) -> Array:
         check_overlap(self, other)
         if type(alpha) in _FACTORS and _is_plain(self, other):
-            ufunc(self, np.multiply(other, np.array(alpha, self.dtype)), self)
+            scaled(self, other, alpha)
             return self
         expect(name, self, other, alpha=alpha)
-        return write(self, functional(self, other, alpha=alpha))
+        return store(self, functional(self, other, alpha=alpha))
 
     return kernel
 
@@ -66,13 +69,16 @@ def _with_number(name: str, ufunc: Any) -> Kernel:
     functional = pointwise.KERNELS[name.replace("_.", ".")]
 
     @quiet
+    def with_number(self: Array, other: Any) -> None:
+        ufunc(self, np.array(other, self.dtype), self)
+
     def kernel(self: Array, other: Any, *alpha: Any) -> Array:
         check_overlap(self)
         if self.dtype in _REAL and type(other) in _FACTORS and alpha in {(), (1,)}:
-            ufunc(self, np.array(other, self.dtype), self)
+            with_number(self, other)
             return self
         expect(name, self, other, *alpha)
-        return write(self, functional(self, other, *alpha))
+        return store(self, functional(self, other, *alpha))
 
     return kernel
 
@@ -82,14 +88,17 @@ def _fused(name: str, ufunc: Any) -> Kernel:
     functional = pointwise.KERNELS[name[:-1]]
 
     @quiet
+    def fused(self: Array, tensor1: Array, tensor2: Array, value: Any) -> None:
+        step = np.multiply(tensor1, np.array(value, self.dtype))
+        np.add(self, ufunc(step, tensor2), self)
+
     def kernel(self: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
         check_overlap(self, tensor1, tensor2)
         if type(value) in _FACTORS and _is_plain(self, tensor1, tensor2):
-            step = np.multiply(tensor1, np.array(value, self.dtype))
-            np.add(self, ufunc(step, tensor2), self)
+            fused(self, tensor1, tensor2, value)
             return self
         expect(name, self, tensor1, tensor2, value=value)
-        return write(self, functional(self, tensor1, tensor2, value=value))
+        return store(self, functional(self, tensor1, tensor2, value=value))
 
     return kernel
 
@@ -97,11 +106,10 @@ def _fused(name: str, ufunc: Any) -> Kernel:
 def _computed(name: str, make: Callable[..., Any]) -> Kernel:
     """Make an in-place kernel that computes a copy and stores it, without the decomposition's detours."""
 
-    @quiet
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
         check_overlap(self, *args)
         expect(name, self, *args, **kwargs)
-        return write(self, make(self, *args, **kwargs))
+        return store(self, make(self, *args, **kwargs))
 
     return kernel
 

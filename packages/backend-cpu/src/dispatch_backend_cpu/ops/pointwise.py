@@ -10,9 +10,9 @@ import numpy as np
 from dispatch_aten.promotion import Promotion
 
 from .._table import Kernel, KernelTable
-from ..arrays import Array, conform
+from ..arrays import Array, conform, laid_out
 from ..expect import expect, half_as_float
-from ..quiet import quiet
+from ..quiet import quiet, run
 from . import _formulas as f
 from ._fast import binary, unary, with_number
 from ._ruled import cast, elementwise
@@ -249,22 +249,26 @@ def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
 
 
 def _scaled(name: str, ufunc: Any) -> Kernel:
-    """Make ``add`` or ``sub`` with a factor: in one pass less where both operands are contiguous and of one real dtype."""
+    """Make ``add`` or ``sub`` with a factor: at once where both operands are contiguous and of one real dtype."""
     general = elementwise(name, _FORMULAS[name][1], 2, opmath=True)
 
-    @quiet
+    def scaled(self: Array, other: Array, alpha: Any) -> Any:
+        return ufunc(self, np.multiply(other, np.array(alpha, self.dtype)))
+
     def kernel(self: Array, other: Array, *, alpha: Any = 1) -> Any:
         if (
             (dtype := self.dtype) is other.dtype
             and dtype in _REAL
             and type(alpha) in _FACTORS
-            and self.shape == other.shape
             and self.flags.c_contiguous
             and other.flags.c_contiguous
-            and 1 not in self.shape
         ):
-            step = np.multiply(other, np.array(alpha, dtype))
-            return ufunc(self, step, step) if step.ndim else ufunc(self, step)
+            try:
+                r = run(scaled, self, other, alpha)
+            except (RuntimeError, ValueError):
+                pass  # As in ``binary``.
+            else:
+                return laid_out(r, self, other) if 1 in r.shape else r
         return general(self, other, alpha=alpha)
 
     return kernel

@@ -75,7 +75,7 @@ def _fast_sum_of_dims() -> Kernel:
     def kernel(self: Array, dim: Dims, keepdim: bool = False, *, dtype: ScalarType | None = None) -> Any:
         if dtype is None and dim and not keepdim and self.dtype in _plain_sum:
             try:
-                r = run(SUM, self, dim if type(dim) is int else tuple(dim))
+                r = run(SUM, self, dim if isinstance(dim, int) else tuple(dim))
             except (RuntimeError, ValueError):
                 pass  # The context is occupied, or the dims do not fit, which the rule explains.
             else:
