@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["NOT_DERIVED", "register", "write_out"]
 
-NOT_DERIVED: Final = frozenset({"fill_.Scalar", "index_put_"})
+NOT_DERIVED: Final = frozenset({"copy_", "fill_.Scalar", "index_put_"})
 """In-place overloads that every backend has: their functional overloads are a copy and these."""
 
 _RESIZED: Final = (
