@@ -45,7 +45,7 @@ def test_a_namespace_has_one_def_library(registry):
 
 
 def test_a_registry_that_is_gone_leaves_no_claim_behind():
-    for _ in range(50):
+    for _ in range(8):
         dc.Library("t", "DEF", registry=dc.Registry())
         gc.collect()
 

@@ -259,3 +259,23 @@ def test_a_backend_that_comes_later_is_seen_by_the_next_call(registry, make_back
     make_backend("claimant", "PrivateUse2")
     with pytest.raises(dc.NoKernelError, match="PrivateUse2"):
         registry.redispatch("t::f", ["PrivateUse2", "CPU"], 1)
+
+
+def test_a_kernel_that_comes_before_its_operator_library_finds_the_schema(install, run_python):
+    site = install(
+        "vend-operators",
+        operators={"vend": "vend_operators"},
+        modules={
+            "vend_operators": """
+                import dispatch_core as dc
+                dc.Library("vend", "DEF").define("f.a(int x, int y=5) -> Any")
+            """
+        },
+    )
+    code = """
+import dispatch_core as dc
+dc.Library("vend", "IMPL").impl("f.a", lambda x, y: (x, y))
+print(dc.ops.vend.f(1), dc.ops.vend.f.a.schema)
+"""
+    done = run_python("-c", code, site=[site])
+    assert (done.stdout, done.stderr) == ("(1, 5) vend::f.a(int x, int y=5) -> Any\n", "")

@@ -386,6 +386,10 @@ class Registry:
         if not callable(fn) and not isinstance(fn, KernelFactory):
             raise ArgumentError(f"the kernel for {name} is not callable: {type(fn).__qualname__}")
         registration = Registration(as_key(key), fn, caller_origin(), with_keyset=with_keyset, when=when)
+        parsed = parse_name(name)
+        if self is registry and parsed.packet not in self.packets:
+            # Else the packet, found without a schema, would keep the namespace's operator library from being loaded.
+            load_operators(parsed.namespace or "")
         with self.lock:
             entry = self._entry(name)
             try:
