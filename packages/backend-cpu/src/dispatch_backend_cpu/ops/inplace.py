@@ -103,6 +103,16 @@ def _fused(name: str, ufunc: Any) -> Kernel:
     return kernel
 
 
+@quiet
+def _lerp_plain(self: Array, end: Array, weight: Any) -> None:
+    """Interpolate from the nearer end, as ``lerp`` does."""
+    step = end - self
+    if abs(weight) < 0.5:
+        np.add(self, step * np.array(weight, self.dtype), self)
+    else:
+        np.subtract(end, step * np.array(1 - weight, self.dtype), self)
+
+
 def _computed(name: str, make: Callable[..., Any]) -> Kernel:
     """Make an in-place kernel that computes a copy and stores it, without the decomposition's detours."""
 
@@ -138,7 +148,7 @@ for _name, _ufunc in (
 
 KERNELS["addcmul_"] = _fused("addcmul_", np.multiply)
 KERNELS["addcdiv_"] = _fused("addcdiv_", np.true_divide)
-for _name in ("lerp_.Scalar", "lerp_.Tensor", "relu_", "sigmoid_"):
+for _name in ("lerp_.Tensor", "relu_", "sigmoid_"):
     KERNELS[_name] = _computed(_name, pointwise.KERNELS[_name.replace("_.", ".") if "." in _name else _name[:-1]])
 
 
@@ -155,4 +165,17 @@ def _masked_fill_inplace(self: Array, mask: Array, value: Any) -> Array:
             argument="self",
         )
     np.copyto(self, cast(value, self.dtype), where=mask)
+    return self
+
+
+_lerp_general: Final = _computed("lerp_.Scalar", pointwise.KERNELS["lerp.Scalar"])
+
+
+@KERNELS("lerp_.Scalar")
+def _lerp_inplace(self: Array, end: Array, weight: Any) -> Array:
+    if type(weight) in _FACTORS and _is_plain(self, end):
+        check_overlap(self, end)
+        _lerp_plain(self, end, weight)
+    else:
+        _lerp_general(self, end, weight)
     return self
