@@ -104,9 +104,10 @@ def _roll(self: TensorMeta, shifts: int | Sequence[int], dims: int | Sequence[in
         raise OperatorError(
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}", argument="dims"
         )
-    for dim in dims:
-        wrap_dim(dim, self.ndim, argument="dims", scalar=False)
-    return preserved(self) if len(dims) == 1 else contiguous(self.shape, self.dtype)
+    wrapped = [wrap_dim(dim, self.ndim, argument="dims", scalar=False) for dim in dims]
+    # A roll is a join of two slices, which is row-major, or a copy where nothing moves.
+    moves = any(self.shape[dim] and shift % self.shape[dim] for shift, dim in zip(shifts, wrapped, strict=True))
+    return contiguous(self.shape, self.dtype) if moves else preserved(self)
 
 
 RULES: Final[dict[str, Callable[..., Any]]] = {

@@ -111,10 +111,9 @@ _OPERANDS: Final = {
         "bitwise_xor.Tensor bitwise_xor.Scalar bitwise_xor.Scalar_Tensor __and__.Tensor __and__.Scalar __or__.Tensor "
         "__or__.Scalar __xor__.Tensor __xor__.Scalar add.Tensor add.Scalar "
         "eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor "
-        "ge.Scalar sigmoid_backward tanh_backward silu_backward gelu_backward leaky_relu_backward softplus_backward "
-        "threshold_backward"
+        "ge.Scalar sigmoid_backward tanh_backward silu_backward gelu_backward softplus_backward"
     ),
-    3: "addcmul addcdiv",
+    3: "addcmul",
 }
 """How many leading arguments are operands of each operator; what follows them are options."""
 
@@ -283,6 +282,19 @@ def _sub(self: TensorMeta, other: TensorMeta | Number, alpha: Number = 1) -> Ten
     return result
 
 
+def _addcdiv(self: TensorMeta, tensor1: TensorMeta, tensor2: TensorMeta, *, value: Number = 1) -> TensorMeta:
+    refuse("addcdiv", max(tensor1.dtype, tensor2.dtype, key=_by_kind))
+    return elementwise(self, tensor1, tensor2)
+
+
+def _by_kind(dtype: ScalarType) -> int:
+    return "bifc".index(kind_of(dtype))
+
+
+def _self_first(grad_output: TensorMeta, self: TensorMeta, *options: Any) -> TensorMeta:
+    return elementwise(self, grad_output)
+
+
 def _isinf(self: TensorMeta) -> TensorMeta:
     if kind_of(self.dtype) in "bi":
         return preserved(self, bool_)
@@ -371,4 +383,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "masked_fill.Scalar": _masked_fill,
     "masked_fill.Tensor": _masked_fill,
     "elu_backward": _elu_backward,
+    "leaky_relu_backward": _self_first,
+    "threshold_backward": _self_first,
+    "addcdiv": _addcdiv,
 }

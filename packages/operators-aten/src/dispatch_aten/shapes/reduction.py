@@ -250,7 +250,7 @@ def _sum_to_size(self: TensorMeta, size: Sequence[int]) -> TensorMeta:
     )
     if not fits:
         raise ShapeError(f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}.", argument="size")
-    return self if size == self.shape else contiguous(size, _accumulated(self, None))
+    return self if size == self.shape and size else contiguous(size, _accumulated(self, None))
 
 
 _NAMED: Final[dict[str, Callable[..., Any]]] = {
