@@ -63,13 +63,13 @@ def call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return op(first, *moved, **kwargs)
     found = [tensor for value in values for tensor in _tensors(value)]
     others = {str(tensor.device) for tensor in found if not _is_number(tensor)}
-    if len(others) == 1 and not op.name.endswith("_"):
+    if len(others) == 1 and not op.schema.is_mutable:
         target = dc.Device.parse(others.pop())
         return op(
             *(_number_to(value, target) for value in args),
             **{name: _number_to(value, target) for name, value in kwargs.items()},
         )
-    if others and isinstance(args[0], Tensor) and not _is_number(args[0]) and {str(args[0].device)} == others:
+    if isinstance(args[0], Tensor) and not _is_number(args[0]) and {str(args[0].device)} == others:
         return op(*(_number_to(value, args[0].device) for value in args), **kwargs)
     return refuse_mixed(op, args, kwargs)
 

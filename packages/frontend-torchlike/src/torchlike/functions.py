@@ -17,8 +17,9 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.operators import ATEN
 
-from .creation import FACTORIES, finish
+from .creation import FACTORIES, finish, tensor
 from .devices import as_device
+from .dtypes import result_type
 from .tensor import Tensor
 
 __all__ = ["FUNCTIONAL", "FUNCTIONS", "METHODS", "QUICK"]
@@ -122,6 +123,14 @@ def _number(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def _on_device(template: Tensor, device: dc.Device) -> Tensor:
+    """Make a tensor of the same layout and dtype on another device, without data worth reading."""
+    made = dc.ops.aten.empty_strided.default(
+        template.shape, template.stride(), dtype=template.dtype, device=device
+    )
+    return finish(made, False)
+
+
 def _general(operator: _Operator) -> Callable[..., Any]:
     """Make a function that binds its arguments as torch does and leaves the choice of overload to the dispatcher."""
     name = operator.name
@@ -144,8 +153,9 @@ def _general(operator: _Operator) -> Callable[..., Any]:
                     kwargs[real] = kwargs.pop(alias)
             if like:
                 requires_grad = kwargs.pop("requires_grad", False)
-                if "device" in kwargs:
-                    kwargs["device"] = as_device(kwargs["device"])
+                device = as_device(kwargs.pop("device", None))
+                if device is not None and device != args[0].device:
+                    args = (_on_device(args[0], device), *args[1:])
             if "out" in kwargs:
                 out = kwargs.pop("out")
                 if isinstance(out, (list, tuple)):
@@ -181,13 +191,40 @@ def _binary(operator: _Operator) -> Callable[..., Any]:
     TENSOR_OVERLOADS[operator.name] = tensors
     general = _general(operator)
 
+    number_first = NUMBER_FIRST.get(operator.name)
+
     def function(input: Any, other: Any, **kwargs: Any) -> Any:
         if isinstance(other, Tensor) and not kwargs:
-            return tensors(input, other)
-        return general(input, _number(other), **kwargs)
+            try:
+                return tensors(input, other)
+            except TypeError:
+                if isinstance(input, Tensor):
+                    raise
+        if number_first is not None and isinstance(input, _NUMBERS):
+            return number_first(_number(input), other)
+        return general(_number(input), _number(other), **kwargs)
 
     return function
 
+
+def _like(number: Any, self: Tensor) -> Tensor:
+    """Make a tensor of a number in the dtype that the number and ``self`` promote to."""
+    return tensor(number, dtype=result_type(self, number), device=self.device)
+
+
+_NUMBERS: Final = (bool, int, float, complex, np.generic)
+
+#: What an operator on a number and a tensor is, where no overload takes the number first.
+NUMBER_FIRST: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "add": lambda number, self: FUNCTIONS["add"](self, number),
+    "bitwise_and": lambda number, self: FUNCTIONS["bitwise_and"](self, number),
+    "bitwise_or": lambda number, self: FUNCTIONS["bitwise_or"](self, number),
+    "bitwise_xor": lambda number, self: FUNCTIONS["bitwise_xor"](self, number),
+    "div": lambda number, self: FUNCTIONS["reciprocal"](self) * number,
+    "floor_divide": lambda number, self: FUNCTIONS["floor_divide"](_like(number, self), self),
+    "mul": lambda number, self: FUNCTIONS["mul"](self, number),
+    "sub": lambda number, self: FUNCTIONS["rsub"](self, number),
+}
 
 _BINARY: Final = frozenset(
     "add atan2 bitwise_and bitwise_or bitwise_xor div eq fmod ge gt le logical_and logical_or logical_xor lt matmul maximum"

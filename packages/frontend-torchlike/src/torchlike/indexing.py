@@ -21,6 +21,14 @@ from .tensor import Tensor
 __all__ = ["getitem", "setitem"]
 
 _LONGEST_TUPLE = 32
+_aten = dc.ops.aten
+_alias, _index, _select_int, _slice_tensor, _unsqueeze = (
+    _aten.alias.default,
+    _aten.index.Tensor,
+    _aten.select.int,
+    _aten.slice.Tensor,
+    _aten.unsqueeze.default,
+)
 _INDEX_TYPES = frozenset({ScalarType.Long, ScalarType.Int, ScalarType.Short, ScalarType.Char})
 
 
@@ -75,7 +83,6 @@ def _as_index(item: Any, self: Tensor) -> Any:
 def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     """Carry out the part of an index that makes views; give the view and the tensors that are left to index it with."""
     items = tuple(_as_index(item, self) for item in _as_tuple(index))
-    aten = dc.ops.aten
     rank = self.dim()
     used = sum(_consumed(item) for item in items)
     if not rank and isinstance(index, int) and not isinstance(index, bool):
@@ -94,7 +101,7 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             dim += rank - used
             place += rank - used
         elif item is None:
-            result = aten.unsqueeze(result, dim)
+            result = _unsqueeze(result, dim)
             dim += 1
         elif isinstance(item, slice):
             result = _slice(result, dim, item)
@@ -105,7 +112,7 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             place += 1
         elif item.dim() or _is_mask(item) or item.is_meta:
             if not item.dim():  # a mask without dimensions keeps or drops one that is added for it
-                result = aten.unsqueeze(result, dim)
+                result = _unsqueeze(result, dim)
                 item = item.reshape(1)  # noqa: PLW2901  # the mask in the form that `index` takes
             left.extend([None] * (dim - covered))
             left.append(item)
@@ -127,7 +134,7 @@ def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
     size = dc.shape(self)[dim]
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
-    result: Tensor = dc.ops.aten.select.int(self, dim, index)
+    result: Tensor = _select_int(self, dim, index)
     return result
 
 
@@ -140,7 +147,7 @@ def _slice(self: Tensor, dim: int, item: slice) -> Tensor:
         raise ValueError("step must be greater than zero")
     if start is None and stop is None and step == 1:
         return self
-    result: Tensor = dc.ops.aten.slice.Tensor(self, dim, start, stop, step)
+    result: Tensor = _slice_tensor(self, dim, start, stop, step)
     return result
 
 
@@ -153,18 +160,23 @@ def _int(part: Any) -> int:
 
 def getitem(self: Tensor, index: Any) -> Tensor:
     """Read elements: a view where the index has no tensors, else a copy."""
+    if type(index) is int and (shape := self._meta()[0]):
+        if not -shape[0] <= index < shape[0]:
+            raise IndexError(f"index {index} is out of bounds for dimension 0 with size {shape[0]}")
+        row: Tensor = _select_int(self, 0, index)
+        return row
     result, left = _split(self, index)
     if left:
-        result = dc.ops.aten.index.Tensor(result, left)
+        result = _index(result, left)
     elif result is self:
         # Even ``t[...]`` is a tensor of its own.
-        result = dc.ops.aten.alias(result)
+        result = _alias(result)
     return result
 
 
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """Write elements, with broadcasting; a number fills, a tensor is copied in."""
-    aten = dc.ops.aten
+    aten = _aten
     target, left = _split(self, index)
     if isinstance(value, np.generic):
         value = value.item()

@@ -16,7 +16,7 @@ from dispatch_aten.dtypes import ScalarType
 from . import indexing
 from .devices import as_device, move
 from .dtypes import DTYPES, type_name
-from .functions import FUNCTIONS, METHODS, TENSOR_OVERLOADS
+from .functions import FUNCTIONS, METHODS, NUMBER_FIRST, TENSOR_OVERLOADS
 from .tensor import Tensor
 
 __all__: list[str] = []
@@ -24,7 +24,7 @@ __all__: list[str] = []
 _NUMBERS: Final = (bool, int, float, complex, np.generic)
 _TAKEN: Final = (Tensor, *_NUMBERS)
 
-#: Python's binary operators: the special method's name, the torch function, and whether a number may stand first.
+#: Python's binary operators: the special method's name and the torch function.
 _OPERATORS: Final = {
     "add": "add",
     "sub": "sub",
@@ -41,26 +41,6 @@ _OPERATORS: Final = {
     "rshift": "bitwise_right_shift",
 }
 _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
-_COMMUTATIVE: Final = ("add", "mul", "and", "or", "xor")
-#: How a number before the tensor is made part of the call, where the operator has no overload for it.
-_REFLECTED: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "sub": FUNCTIONS["rsub"],
-    "truediv": lambda self, other: self.reciprocal() * other,
-    "floordiv": lambda self, other: FUNCTIONS["floor_divide"](_like(other, self), self),
-    "mod": lambda self, other: FUNCTIONS["remainder"](other, self),
-    "pow": lambda self, other: FUNCTIONS["pow"](other, self),
-    "matmul": lambda self, other: FUNCTIONS["matmul"](other, self),
-}
-
-
-def _like(number: Any, self: Tensor) -> Tensor:
-    """Make a tensor of a number in the dtype that the number and ``self`` promote to."""
-    from .creation import tensor
-    from .dtypes import result_type
-
-    return tensor(number, dtype=result_type(self, number), device=self.device)
-
-
 def _forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Make the method of ``self + other``; two tensors go to the overload for tensors without a step between."""
     direct = TENSOR_OVERLOADS.get(name)
@@ -83,7 +63,7 @@ def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _TAKEN):
             return NotImplemented
-        return function(self, other.item() if isinstance(other, np.generic) else other)
+        return function(other.item() if isinstance(other, np.generic) else other, self)
 
     return method
 
@@ -94,9 +74,7 @@ def _add_operators() -> None:
         if name not in FUNCTIONS:
             continue
         made[f"__{python}__"] = _forward(name, FUNCTIONS[name])
-        reflected = FUNCTIONS[name] if python in _COMMUTATIVE else _REFLECTED.get(python)
-        if reflected is not None:
-            made[f"__r{python}__"] = _reflected(reflected)
+        made[f"__r{python}__"] = _reflected(NUMBER_FIRST.get(name, FUNCTIONS[name]))
         if f"{name}_" in METHODS:
             made[f"__i{python}__"] = _forward(f"{name}_", METHODS[f"{name}_"])
     for name in _COMPARISONS:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
+from weakref import ref
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
@@ -21,15 +22,14 @@ from .size import Size
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Tensor", "autograd_bit", "frontend", "wrap"]
-
-_autograd_bits: dict[int, int] = {}
+__all__ = ["AUTOGRAD_BITS", "Tensor", "autograd_bit", "frontend", "wrap"]
 
 
-def autograd_bit(mask: int) -> int:
-    """Give the Autograd key that belongs to the device in ``mask``, as a mask."""
-    bit = _autograd_bits.get(mask)
-    if bit is None:
+
+class _AutogradBits(dict[int, int]):
+    """A tensor's mask → the Autograd key of its device, as a mask; worked out when it is first asked for."""
+
+    def __missing__(self, mask: int) -> int:
         from .autograd.register import cover  # it needs the operators, which need this class
 
         bit = 0
@@ -37,8 +37,12 @@ def autograd_bit(mask: int) -> int:
             autograd = DispatchKey(f"Autograd{key.backend}" if key.backend else "AutogradOther")
             cover(autograd)
             bit |= autograd
-        _autograd_bits[mask] = bit
-    return bit
+        self[mask] = bit
+        return bit
+
+
+AUTOGRAD_BITS: Final = _AutogradBits()
+autograd_bit: Final = AUTOGRAD_BITS.__getitem__
 
 
 class Tensor:
@@ -84,7 +88,7 @@ class Tensor:
         tensor = Tensor()
         mask = self._dispatch_mask
         tensor._dispatch_data = data
-        tensor._dispatch_mask = mask & ~AUTOGRAD if op.name == "aten::detach" else mask | autograd_bit(mask)
+        tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
         views.new_view(tensor, self, op, args)
         return tensor
 
@@ -132,6 +136,8 @@ class Tensor:
             if not self.dtype.is_differentiable:
                 raise RuntimeError("only Tensors of floating point dtype can require gradients")
             self._dispatch_mask |= autograd_bit(self._dispatch_mask)
+        if state.is_view:
+            state.tensor = ref(self)
         state.requires_grad = bool(requires_grad)
         return self
 

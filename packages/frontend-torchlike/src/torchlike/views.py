@@ -16,6 +16,7 @@ from weakref import ref
 
 import dispatch_core as dc
 from dispatch_core.arrays import ARRAY_TYPES
+from dispatch_core.keys import AUTOGRAD
 
 from .autograd.grad_mode import enable_grad, is_grad_enabled
 from .autograd.node import Edge, Leaf, Node, Storage
@@ -38,23 +39,28 @@ class View(Leaf):
 
     is_view = True
 
-    def __init__(self, tensor: Tensor, base: Tensor | None, storage: Storage, chain: Chain, skip: Chain) -> None:
-        self.tensor = ref(tensor)
-        self.base = base
-        self.storage = storage
-        self.chain = chain
-        #: The chain of the base: how much of ``chain`` is to be left out when it is replayed there.
-        self.skip = skip
-        self.history: Edge | None = None
-        #: The version at which ``history`` was right.
-        self.seen = storage.version
-        self.own = False
-        self.made_with_grad = is_grad_enabled()
+    base: Tensor | None = None
+    storage: Storage
+    #: The chain of the base: how much of ``chain`` is to be left out when it is replayed there.
+    skip: Chain = None
+    #: The edge of the node that made the view, and the version at which that was right.
+    history: Edge | None = None
+    seen: int
+    #: Whether the view itself was asked to require grad.
+    own = False
+    made_with_grad = True
+
+    def __init__(self) -> None:
+        """Write nothing: whoever makes a view sets what differs from the above."""
+
+    @staticmethod
+    def tensor() -> Any:
+        """Give the tensor, known only for views that were asked to require grad."""
+        return None
 
     def history_now(self) -> Edge | None:
         """Give the edge of the node that made the view, made anew after its base was changed in place."""
         storage, base = self.storage, self.base
-        assert storage is not None
         if base is None or self.seen == storage.version:
             return self.history
         if self.history is None and not base.requires_grad:
@@ -127,39 +133,61 @@ def replay(base: Any, chain: Chain, stop: Chain = None) -> Any:
     return base
 
 
-#: Operators that return several views, each of which is replayed as one slice; the place of ``dim`` among the arguments.
-_PARTS = {"aten::split.Tensor": 2, "aten::split_with_sizes": 2, "aten::unbind.int": 1}
+def _part(tensor: Tensor, base: Tensor, place: int, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """Describe one part of a tensor as a slice of it; where it begins is read off the arrays.
 
-
-def _part(tensor: Tensor, base: Tensor, name: str, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
-    """Describe one part of a tensor as a slice of it; where it begins is read off the arrays."""
-    dim = args[_PARTS[name]] % len(dc.shape(base))
+    ``place`` is that of ``dim`` among the arguments, 1 for ``unbind``, which also takes the dimension away.
+    """
+    dim = args[place] % len(dc.shape(base))
     stride = dc.strides(base)[dim]
     start = (dc.storage_offset(tensor) - dc.storage_offset(base)) // stride if stride else 0
-    if name == "aten::unbind.int":
+    if place == 1:
         return dc.ops.aten.select.int, (base, dim, start)
     return dc.ops.aten.slice.Tensor, (base, dim, start, start + dc.shape(tensor)[dim], 1)
+
+
+class _Special(dict[Any, int]):
+    """Operator → what is special about the views that it makes, worked out when it is first met."""
+
+    def __missing__(self, op: Any) -> int:
+        kinds = {"aten::detach": -1, "aten::split.Tensor": 2, "aten::split_with_sizes": 2, "aten::unbind.int": 1}
+        found = self[op] = kinds.get(op.name, 0)
+        return found
+
+
+_special = _Special()
 
 
 def new_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> None:
     """Give ``tensor`` the state of a view of ``base``, made by ``op`` with ``args`` (all of them, in schema order)."""
     above = base._state
-    storage = above.shared_storage()
-    if op.name in _PARTS:
-        op, args = _part(tensor, base, op.name, args)
-    chain = (above.chain, op, args[1:])
-    if op.name == "aten::detach":
-        tensor._state = View(tensor, None, storage, chain, chain)
+    storage = above.storage
+    if storage is None:
+        storage = above.storage = Storage()
+    state = tensor._state = View()
+    special = _special[op]
+    if special > 0:
+        op, args = _part(tensor, base, special, args)
+    state.storage = storage
+    state.chain = (above.chain, op, args[1:])
+    state.seen = storage.version
+    if special < 0:  # detach: an alias, but no view that gradients follow
+        tensor._dispatch_mask &= ~AUTOGRAD
+        state.skip = state.chain
     elif above.is_view and above.base is not None:
-        tensor._state = View(tensor, above.base, storage, chain, above.skip)
+        state.base, state.skip = above.base, above.skip
     else:
-        tensor._state = View(tensor, base, storage, chain, above.chain)
+        state.base = base
+        if above.chain is not None:
+            state.skip = above.chain
+    if not is_grad_enabled():
+        state.made_with_grad = False
     known = ARRAY_TYPES.get(type(tensor._dispatch_data))
     if known is not None and not known.mutable:
         if storage.aliases is None:
             storage.data = base._dispatch_data
             storage.aliases = [(ref(base), above.chain)]
-        storage.aliases.append((ref(tensor), chain))
+        storage.aliases.append((ref(tensor), state.chain))
 
 
 def rebind(tensor: Tensor, data: Any) -> None:

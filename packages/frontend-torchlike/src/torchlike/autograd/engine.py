@@ -219,6 +219,12 @@ def _finish_leaf(
         accumulate(leaf, grads[0], create_graph)
 
 
+def _clone(grad: Tensor) -> Tensor:
+    """Copy a gradient, so that no leaf shares one with another or with the graph; grad mode is off here."""
+    copy: Tensor = dc.ops.aten.clone.default(grad)
+    return copy
+
+
 def accumulate(leaf: Node, grad: Tensor, create_graph: bool) -> None:
     """Add ``grad`` to what the leaf has in ``.grad``."""
     assert isinstance(leaf, Leaf)
@@ -227,7 +233,7 @@ def accumulate(leaf: Node, grad: Tensor, create_graph: bool) -> None:
     with accumulating:
         before = leaf.grad
         if before is None:
-            leaf.grad = grad if create_graph else grad.detach().clone()
+            leaf.grad = grad if create_graph else _clone(grad)
         elif create_graph:
             leaf.grad = before + grad
         else:

@@ -70,6 +70,8 @@ class Recipe:
         self.op = op
         self.number = number
         self.differentiable_results = differentiable_results
+        #: Whether the backend's arrays have ``shape`` and ``dtype`` attributes.
+        self.plain_arrays = False
         self.arguments = [argument.name for argument in schema.arguments]
         self.kinds = {tensor.argument.name: tensor.kind for tensor in schema.tensor_arguments}
         self.list_inputs = {name for name, kind in self.kinds.items() if kind in ("list", "optional_list")}

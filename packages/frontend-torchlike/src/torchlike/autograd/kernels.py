@@ -25,7 +25,8 @@ from collections.abc import Callable
 from typing import Any
 
 import dispatch_core as dc
-from dispatch_core.keys import AUTOGRAD
+from dispatch_core.arrays import KEY_TYPES
+from dispatch_core.keys import ARRAYS, AUTOGRAD, keys_of
 
 from .formulas import Recipe
 from .grad_mode import is_grad_enabled
@@ -153,7 +154,9 @@ def _node(recipe: Recipe) -> list[str]:
         counts = [f"len(e_{name})" if name in recipe.list_inputs else "1" for name in recipe.gradients]
         lines += [f"_n.counts = ({', '.join(counts)},)"]
     if recipe.outputs == 1:
-        lines += ["_n.meta = _r._meta()"]
+        # Most arrays have a shape and a dtype of their own, which costs less than to ask for them.
+        plain = ["_d = _r._dispatch_data", "_n.meta = _d.shape, _d.dtype"]
+        lines += plain if recipe.plain_arrays else ["_n.meta = _r._meta()"]
     else:
         lines += ["_n.metas = tuple([_t._meta() for _t in _r])"]
     return lines
@@ -197,7 +200,7 @@ def _attach(recipe: Recipe) -> list[str]:
     return lines
 
 
-_MASK = "{0}._dispatch_mask |= _bit({0}._dispatch_mask)"
+_MASK = "{0}._dispatch_mask |= _bits[{0}._dispatch_mask]"
 
 
 def kernel_source(recipe: Recipe) -> str:
@@ -226,9 +229,11 @@ def _clone(tensor: Any) -> Any:
 
 def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
     """Make the kernel of one overload for one effective keyset."""
-    from ..tensor import autograd_bit
+    from ..tensor import AUTOGRAD_BITS
 
     mask = keyset.mask | keyset.marker
+    types = [known.type for key in keys_of(mask & ARRAYS) for known in KEY_TYPES.get(key, ())]
+    recipe.plain_arrays = bool(types) and all(hasattr(each, "shape") and hasattr(each, "dtype") for each in types)
     names: dict[str, Any] = {
         **recipe.namespace,
         "released": released,
@@ -249,7 +254,7 @@ def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
         "Output": Output,
         "Saved": Saved,
         "Storage": Storage,
-        "_bit": autograd_bit,
+        "_bits": AUTOGRAD_BITS,
         "_check_inplace": check_inplace,
         "_clone": _clone,
         "_dtype": dc.dtype,

@@ -189,6 +189,9 @@ class Leaf(Node):
     #: Called with the tensor after a gradient was accumulated.
     post_accumulate: dict[int, Hook] | None = None
 
+    #: A weak reference to the tensor.
+    tensor: Callable[[], Tensor | None]
+
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = ref(tensor)
 

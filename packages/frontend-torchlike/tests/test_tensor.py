@@ -1,0 +1,211 @@
+"""What a tensor tells of itself, and its ways to Python, NumPy, copies and pickles."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import torchlike
+from torchlike import tensor
+
+
+def test_shape_stride_and_size():
+    t = torchlike.zeros(2, 3, 4).transpose(0, 2)
+    assert t.shape == (4, 3, 2) and isinstance(t.shape, torchlike.Size)
+    assert t.stride() == (1, 4, 12) and t.stride(-1) == 12 and t.storage_offset() == 0
+    assert t.dim() == t.ndim == 3 and t.numel() == 24 and t.size(1) == 3 and t.size() == t.shape
+    assert not t.is_contiguous() and t.contiguous().is_contiguous()
+    assert t[1:].storage_offset() == 1
+    with pytest.raises(IndexError, match=r"expected to be in range of \[-3, 2\], but got 3"):
+        t.size(3)
+
+
+def test_sizes_are_tuples_that_stay_sizes():
+    size = torchlike.Size([2, 3])
+    assert repr(size) == "torchlike.Size([2, 3])"
+    assert isinstance(size[:1], torchlike.Size) and isinstance(size + size, torchlike.Size)
+    assert size.numel() == 6 and pickle.loads(pickle.dumps(size)) == size
+
+
+def test_dtypes_and_bytes():
+    assert tensor([1, 2]).dtype == torchlike.int64
+    assert tensor([1.0]).dtype == torchlike.float32
+    assert tensor([True]).dtype == torchlike.bool
+    assert tensor([1j]).dtype == torchlike.complex64
+    t = torchlike.zeros(3, dtype=torchlike.float64)
+    assert t.element_size() == t.itemsize == 8 and t.nbytes == 24
+    assert t.is_floating_point() and not t.is_complex() and t.type() == "torchlike.DoubleTensor"
+    assert t.int().type(torchlike.float16).dtype == torchlike.float16
+    assert tensor([1.5]).type("torch.LongTensor").tolist() == [1]
+
+
+def test_to_gives_the_tensor_itself_where_nothing_changes():
+    t = torchlike.ones(2)
+    assert t.to(torchlike.float32) is t and t.to("cpu") is t and t.float() is t
+    assert t.to(torchlike.float32, copy=True) is not t
+    assert t.to(tensor([1])).dtype == torchlike.int64
+    assert t.to("meta").device.type == "meta"
+    assert t.to("meta", torchlike.int8).dtype == torchlike.int8
+
+
+def test_numbers_come_out_as_python_numbers():
+    assert tensor([[2]]).item() == 2 and isinstance(tensor(2).item(), int)
+    assert float(tensor([1.5])) == 1.5 and int(tensor(2.9)) == 2 and complex(tensor(1j)) == 1j
+    assert [10, 20][tensor(1)] == 20
+    assert tensor([[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]] and tensor(1.0).tolist() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: bool(torchlike.ones(2)), RuntimeError, "Boolean value of Tensor with more than one value is ambiguous"),
+        (lambda: bool(torchlike.ones(0)), RuntimeError, "Boolean value of Tensor with no values is ambiguous"),
+        (lambda: torchlike.ones(2).item(), RuntimeError, "a Tensor with 2 elements cannot be converted to Scalar"),
+        (lambda: float(torchlike.ones(2)), ValueError, "only one element tensors can be converted to Python scalars"),
+        (lambda: [1][tensor(1.0)], TypeError, "only integer tensors of a single element can be converted to an index"),
+        (lambda: len(tensor(1)), TypeError, "len() of a 0-d tensor"),
+        (lambda: iter(tensor(1)), TypeError, "iteration over a 0-d tensor"),
+        (lambda: "a" in tensor([1]), RuntimeError, "Tensor.__contains__ only supports Tensor or scalar"),
+        (lambda: tensor([1]).foo, AttributeError, "'Tensor' object has no attribute 'foo'"),
+        (lambda: tensor([1.0]) + "a", TypeError, "unsupported operand type(s) for +: 'Tensor' and 'str'"),
+        (lambda: torchlike.ones(2, device="meta").item(), RuntimeError, "cannot be converted to Scalar"),
+        (lambda: torchlike.ones(1, device="meta").item(), RuntimeError, "meta tensor"),
+        (
+            lambda: torchlike.ones(1, device="meta").numpy(),
+            TypeError,
+            "can't convert meta device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first.",
+        ),
+        (
+            lambda: torchlike.ones(1, requires_grad=True).numpy(),
+            RuntimeError,
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.",
+        ),
+        (lambda: tensor([[1], [2, 3]]), ValueError, "expected sequence of length 1 at dim 1 (got 2)"),
+        (lambda: tensor("a"), TypeError, "new(): invalid data type 'str'"),
+        (lambda: tensor(object()), RuntimeError, "Could not infer dtype of object"),
+        (lambda: tensor(300, dtype=torchlike.uint8), RuntimeError, "without overflow"),
+        (lambda: torchlike.from_numpy([1]), TypeError, "expected np.ndarray (got list)"),
+        (lambda: torchlike.zeros(2).to(1.5), TypeError, "to() received an invalid combination of arguments"),
+        (lambda: torchlike.cat([]), ValueError, "expected a non-empty list of Tensors"),
+    ],
+)
+def test_errors_are_torchs(call, error, text):
+    with pytest.raises(error) as caught:
+        call()
+    assert text in str(caught.value)
+
+
+def test_numpy_arrays_share_memory_both_ways():
+    array = np.zeros(3, np.float32)
+    t = torchlike.from_numpy(array)
+    t.add_(1)
+    array[0] = 7
+    assert t.tolist() == [7.0, 1.0, 1.0] and t.numpy() is not None
+    t.numpy()[1] = 5
+    assert array.tolist() == [7.0, 5.0, 1.0]
+    assert np.asarray(t).dtype == np.float32 and np.asarray(t, np.int64).tolist() == [7, 5, 1]
+    assert torchlike.as_tensor(array).data_ptr() == t.data_ptr() == array.ctypes.data
+    assert tensor(array).data_ptr() != t.data_ptr()
+    assert np.from_dlpack(t).tolist() == [7.0, 5.0, 1.0]
+
+
+def test_nested_data_of_all_sorts():
+    assert tensor(((1, 2.5), [True, 0])).tolist() == [[1.0, 2.5], [1.0, 0.0]]
+    assert tensor([tensor(1.0), 2]).tolist() == [1.0, 2.0]
+    assert tensor([np.float64(1.5), 2]).dtype == torchlike.float32
+    assert tensor(np.array([1, 2], np.int8)).dtype == torchlike.int8
+    assert tensor([]).shape == (0,) and tensor([[], []]).shape == (2, 0)
+    assert tensor(range(3)).tolist() == [0, 1, 2]
+    with pytest.warns(UserWarning, match="To copy construct from a tensor"):
+        assert tensor(tensor([1])).tolist() == [1]
+
+
+def test_iteration_and_membership():
+    t = tensor([[1, 2], [3, 4]])
+    assert [row.tolist() for row in t] == [[1, 2], [3, 4]]
+    assert 3 in t and 5 not in t and len(t) == 2
+
+
+def test_operators_take_numbers_on_both_sides():
+    t = tensor([1.0, 2.0])
+    assert (1 - t).tolist() == [0.0, -1.0] and (2 / t).tolist() == [2.0, 1.0] and (2**t).tolist() == [2.0, 4.0]
+    assert (7 // tensor([2, 4])).tolist() == [3, 1] and (7 % tensor([2, 4])).tolist() == [1, 3]
+    assert (tensor([1, 2]) + 1.5).dtype == torchlike.float32 and (tensor([1, 2]) * 2).dtype == torchlike.int64
+    assert (t == 1).tolist() == [True, False] and (t > 1).tolist() == [False, True]
+    assert (-t).tolist() == [-1.0, -2.0] and abs(-t).tolist() == [1.0, 2.0] and (~tensor([True])).tolist() == [False]
+    assert (t @ t).item() == 5.0
+    assert (np.float32(2) * t).tolist() == [2.0, 4.0] and (t * np.float64(2)).dtype == torchlike.float32
+    other = t
+    t += 1
+    t *= 2
+    assert t is other and t.tolist() == [4.0, 6.0]
+    assert (t == "a") is False and (t != "a") is True
+
+
+def test_tensors_hash_by_identity():
+    a, b = tensor([1]), tensor([1])
+    assert len({a, b, a}) == 2
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))], ids=["deepcopy", "pickle"])
+def test_leaves_copy_and_pickle(again):
+    t = tensor([[1.0, 2.0]], requires_grad=True)
+    other = again(t)
+    assert torchlike.equal(t, other) and other.requires_grad and other is not t
+    meta = again(torchlike.empty(2, 3, device="meta"))
+    assert meta.shape == (2, 3) and meta.is_meta
+
+
+def test_only_leaves_are_deep_copied():
+    with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
+        copy.deepcopy(tensor([1.0], requires_grad=True) * 2)
+
+
+def test_factories():
+    assert torchlike.zeros(2, 3).shape == torchlike.zeros((2, 3)).shape == torchlike.zeros(size=[2, 3]).shape == (2, 3)
+    assert torchlike.full((2,), 7).dtype == torchlike.int64 and torchlike.full((2,), 7.0).tolist() == [7.0, 7.0]
+    assert torchlike.arange(3).tolist() == [0, 1, 2] and torchlike.arange(1, 2, 0.5).tolist() == [1.0, 1.5]
+    assert torchlike.arange(start=1, end=3).tolist() == [1, 2] and torchlike.arange(5, step=2).tolist() == [0, 2, 4]
+    assert torchlike.eye(2).tolist() == [[1.0, 0.0], [0.0, 1.0]] and torchlike.linspace(0, 1, 3).tolist() == [0, 0.5, 1]
+    t = torchlike.ones(2, dtype=torchlike.float64)
+    assert torchlike.zeros_like(t).dtype == torchlike.float64
+    assert torchlike.ones_like(t, device="meta").device.type == "meta"
+    assert t.new_zeros(2, 2).shape == (2, 2) and t.new_tensor([1]).dtype == torchlike.float64
+    assert torchlike.empty(2, requires_grad=True).requires_grad
+    assert torchlike.zeros_like(t, requires_grad=True).requires_grad
+
+
+def test_functions_take_torchs_names_for_arguments():
+    t = torchlike.arange(6.0).reshape(2, 3)
+    assert torchlike.sum(input=t, axis=1, keepdims=True).shape == (2, 1)
+    assert torchlike.max(t, dim=1).indices.tolist() == [2, 2]
+    assert t.permute(1, 0).shape == t.permute((1, 0)).shape == (3, 2) == torchlike.permute(t, (1, 0)).shape
+    assert t.view(-1).shape == (6,) and t.repeat(2, 1).shape == (4, 3) and t.expand(1, 2, 3).shape == (1, 2, 3)
+    assert len(torchlike.split(t, [1, 2], dim=1)) == 2 and isinstance(t.unbind(), tuple)
+    values, indices = torchlike.sort(t, descending=True)
+    assert values[0].tolist() == [2.0, 1.0, 0.0] and indices[0].tolist() == [2, 1, 0]
+    assert torchlike.where(t > 2, t, 0.0).sum().item() == 12.0
+    assert [found.tolist() for found in torchlike.nonzero(t > 3, as_tuple=True)] == [[1, 1], [1, 2]]
+
+
+def test_finfo_iinfo_and_promotion():
+    assert torchlike.finfo(torchlike.float64).eps == np.finfo(np.float64).eps
+    assert torchlike.iinfo(torchlike.uint8).max == 255
+    with pytest.raises(TypeError, match="requires a floating point input type"):
+        torchlike.finfo(torchlike.int64)
+    with pytest.raises(TypeError, match="requires an integer input type"):
+        torchlike.iinfo(torchlike.float32)
+    assert torchlike.promote_types(torchlike.int32, torchlike.float16) == torchlike.float16
+    assert torchlike.result_type(tensor([1]), 1.5) == torchlike.float32
+    assert torchlike.can_cast(torchlike.float32, torchlike.int8) is False
+
+
+def test_default_dtype():
+    torchlike.set_default_dtype(torchlike.float64)
+    try:
+        assert tensor([1.5]).dtype == torchlike.zeros(1).dtype == torchlike.float64
+    finally:
+        torchlike.set_default_dtype(torchlike.float32)
+    with pytest.raises(TypeError, match="only floating-point types are supported as the default type"):
+        torchlike.set_default_dtype(torchlike.int64)

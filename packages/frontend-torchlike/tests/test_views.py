@@ -1,0 +1,161 @@
+"""Views: one storage and one version, history that follows the base, in-place changes through any alias."""
+
+import pytest
+
+import torchlike
+from torchlike import no_grad, tensor
+
+
+@pytest.fixture
+def leaf():
+    return tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], requires_grad=True)
+
+
+def test_views_of_views_have_the_same_base_and_version():
+    base = torchlike.zeros(2, 3)
+    inner = base.view(6)[2:].view(2, 2).T[0]
+    assert inner._base is base and base._base is None
+    inner.add_(1)
+    assert base._version == inner._version == 1
+    assert base.tolist() == [[0, 0, 1], [0, 1, 0]]
+
+
+VIEWS = {
+    "view": lambda t: t.view(3, 2),
+    "reshape": lambda t: t.reshape(6),
+    "transpose": lambda t: t.transpose(0, 1),
+    "T": lambda t: t.T,
+    "permute": lambda t: t.permute(1, 0),
+    "select": lambda t: t[1],
+    "slice": lambda t: t[:, 1:],
+    "step": lambda t: t[:, ::2],
+    "narrow": lambda t: t.narrow(1, 1, 2),
+    "unsqueeze": lambda t: t.unsqueeze(1),
+    "squeeze": lambda t: t.unsqueeze(0).squeeze(0),
+    "diagonal": lambda t: t.diagonal(),
+    "flatten": lambda t: t.flatten(),
+    "as_strided": lambda t: t.as_strided((2, 2), (3, 1), 1),
+    "unbind": lambda t: t.unbind(1)[2],
+    "split": lambda t: t.split(2, 1)[1],
+    "chunk": lambda t: t.chunk(2)[0],
+    "movedim": lambda t: t.movedim(0, 1),
+    "unflatten": lambda t: t.view(6).unflatten(0, (3, 2)),
+    "view of view": lambda t: t[1:].T[1:].squeeze(1),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_write_through_a_view_reaches_the_base_and_its_history(name, leaf):
+    """Writing ``w`` into a view gives the base's gradient there to ``w``, and cuts the leaf off from these elements."""
+    view_of = VIEWS[name]
+    base = leaf * 1
+    view, sibling = view_of(base), base.view(-1)
+    weight = torchlike.full(tuple(view.shape), 10.0).requires_grad_()
+    view.copy_(weight * 2)
+    mask = torchlike.zeros(2, 3)
+    view_of(mask).fill_(1)
+    assert torchlike.equal(base, torchlike.where(mask == 1, 20.0, leaf).detach())
+    assert view.grad_fn is not None and sibling.grad_fn is not None and base.grad_fn.name() == "CopySlices"
+    scale = torchlike.arange(1.0, 7.0)
+    (sibling * scale).sum().backward()
+    assert torchlike.equal(leaf.grad, scale.view(2, 3) * (1 - mask))
+    assert torchlike.equal(weight.grad, view_of(scale.view(2, 3)) * 2)
+
+
+def test_a_view_follows_a_base_that_is_changed_in_place(leaf):
+    base = leaf * 1
+    row = base[0]
+    before = row.grad_fn
+    base.mul_(3)
+    assert row.grad_fn is not before
+    row.sum().backward()
+    assert leaf.grad.tolist() == [[3.0] * 3, [0.0] * 3]
+
+
+def test_a_sibling_starts_to_require_grad_through_its_base():
+    base = torchlike.zeros(2, 2)
+    first, second = base[0], base[1]
+    assert not second.requires_grad
+    weight = tensor(2.0, requires_grad=True)
+    first.mul_(0).add_(weight)
+    assert base.requires_grad and second.requires_grad
+    (second * 5 + first).sum().backward()
+    assert weight.grad.item() == 2.0
+
+
+def test_writes_one_after_the_other_through_several_views(leaf):
+    base = leaf * 1
+    base[0].mul_(2)
+    base[:, 1].mul_(3)
+    base.view(6)[1:3].mul_(5)
+    base.sum().backward()
+    assert leaf.grad.tolist() == [[2.0, 30.0, 10.0], [1.0, 3.0, 1.0]]
+
+
+def test_double_backward_through_a_write(leaf):
+    base = leaf * leaf
+    base[0].mul_(leaf[1])
+    (first,) = torchlike.autograd.grad(base.sum(), leaf, create_graph=True)
+    assert first[0].tolist() == [2 * a * b for a, b in ((1, 4), (2, 5), (3, 6))]
+    (second,) = torchlike.autograd.grad(first.sum(), leaf)
+    # d/da of (2ab + a^2 + 2b) and d/db of it, b's own square being in the second row.
+    assert second.tolist() == [[2 * b + 2 * a for a, b in ((1, 4), (2, 5), (3, 6))], [2 * a + 2 for a in (1, 2, 3)]]
+
+
+def test_views_made_without_grad_may_not_be_recorded_into(leaf):
+    with no_grad():
+        view = leaf.view(6)
+    assert view.requires_grad and view.grad_fn is None
+    with pytest.raises(RuntimeError, match="created in no_grad mode and is being modified inplace with grad mode enabled"):
+        view.add_(1)
+    with no_grad():
+        view.add_(1)
+    assert leaf[0, 0].item() == 2.0
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
+        view.grad_fn  # noqa: B018  # reading it is the test
+
+
+def test_a_view_may_be_a_leaf():
+    view = torchlike.zeros(2, 2)[0]
+    view.requires_grad_()
+    assert view.is_leaf
+    (view * 3).sum().backward()
+    assert view.grad.tolist() == [3.0, 3.0]
+
+
+def test_detach_makes_no_view_that_gradients_follow(leaf):
+    alias = leaf.detach()
+    assert alias._base is None and not alias.requires_grad
+    part = alias[0]
+    assert part._base is alias
+    part.zero_()
+    assert leaf[0].tolist() == [0.0] * 3
+    with pytest.raises(RuntimeError, match="Can't detach views in-place"):
+        leaf.view(6).detach_()
+
+
+def test_detach_in_place_cuts_the_history(leaf):
+    y = leaf * 2
+    y.detach_()
+    assert y.is_leaf and not y.requires_grad
+
+
+def test_data_is_an_alias_with_versions_of_its_own(leaf):
+    y = leaf * 1
+    y.data.zero_()
+    assert y.tolist() == [[0.0] * 3] * 2
+    assert y._version == 0
+
+
+def test_expanded_tensors_are_not_written(leaf):
+    wide = torchlike.zeros(1).expand(3)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        wide.add_(1)
+
+
+def test_resizing_through_out_leaves_older_views_alone():
+    out = torchlike.empty(0)
+    view = out.view(0)
+    torchlike.add(torchlike.ones(3), torchlike.ones(3), out=out)
+    assert out.tolist() == [2.0] * 3
+    assert view.shape == (0,)
