@@ -9,7 +9,7 @@ from dispatch_aten.promotion import result_type
 
 from .dims import wrap_dim, wrap_dims
 from .layout import broadcast_shapes, preserved
-from .meta import TensorMeta, channels_last_strides, contiguous, is_channels_last
+from .meta import TensorMeta, channels_last_strides, contiguous, suggests_channels_last
 from .view import RULES as VIEW_RULES
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _cat(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
                 )
     total = sum(tensor.shape[dim] for _, tensor in counted)
     shape = (*first.shape[:dim], total, *first.shape[dim + 1 :])
-    if all(is_channels_last(each.shape, each.strides) and not each.is_contiguous for each in tensors):
+    if all(suggests_channels_last(each.shape, each.strides) for each in tensors):
         return TensorMeta(shape, channels_last_strides(shape), dtype)
     return contiguous(shape, dtype)
 
@@ -104,10 +104,19 @@ def _roll(self: TensorMeta, shifts: int | Sequence[int], dims: int | Sequence[in
         raise OperatorError(
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}", argument="dims"
         )
-    wrapped = [wrap_dim(dim, self.ndim, argument="dims", scalar=False) for dim in dims]
-    # A roll is a join of two slices, which is row-major, or a copy where nothing moves.
-    moves = any(self.shape[dim] and shift % self.shape[dim] for shift, dim in zip(shifts, wrapped, strict=True))
-    return contiguous(self.shape, self.dtype) if moves else preserved(self)
+    for shift, dim in zip(shifts, dims, strict=True):
+        self = _roll_one(self, shift, wrap_dim(dim, self.ndim, argument="dims", scalar=False))
+    return self
+
+
+def _roll_one(self: TensorMeta, shift: int, dim: int) -> TensorMeta:
+    """Describe a roll along one dimension: two slices joined."""
+    if not self.numel:
+        return preserved(self)
+    size = self.shape[dim]
+    start = (size - shift) % size
+    cut = VIEW_RULES["slice.Tensor"]
+    return _cat([cut(self, dim, start, size), cut(self, dim, 0, start)], dim)
 
 
 RULES: Final[dict[str, Callable[..., Any]]] = {

@@ -113,6 +113,19 @@ def is_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     return True
 
 
+def suggests_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Say whether the strides are ordered as in ``torch.channels_last``, dense or not (torch's suggested format)."""
+    if len(shape) not in (4, 5) or strides[1] == 0:
+        return False
+    least = 0
+    for dim in _channels_last_order(len(shape)):
+        # A first dimension that lies where the second does tells nothing; torch takes that for row-major.
+        if shape[dim] == 0 or strides[dim] < least or (dim == 0 and least == strides[1]):
+            return False
+        least = strides[dim] * max(shape[dim], 1)
+    return True
+
+
 def channels_last_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Give dense strides with the second dimension innermost."""
     strides = [0] * len(shape)
