@@ -1,0 +1,88 @@
+"""The examples, run as a user runs them."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture
+def run_example(root):
+    def run(name, *arguments, **environment):
+        return subprocess.run(
+            [sys.executable, str(root / "examples" / name), *arguments],
+            capture_output=True,
+            check=False,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=300,
+        )
+
+    return run
+
+
+def test_the_minimal_frontend_runs(run_example, root):
+    done = run_example("minimal_frontend.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["Vector([11. 22. 33.], cpu)", "Vector([2. 4. 6.], cpu)", "Vector(140.0, cpu)"]
+    lines = (root / "examples" / "minimal_frontend.py").read_text().splitlines()
+    frontend = lines[lines.index("aten = dc.ops.aten") : lines.index('if __name__ == "__main__":')]
+    assert len([line for line in frontend if line.strip()]) <= 40
+    imports = [line for line in lines if line.startswith(("import ", "from "))]
+    assert imports == ["from __future__ import annotations", "from typing import Any", "import dispatch_core as dc"]
+
+
+def test_digits_are_learnt(run_example):
+    pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")
+    pytest.importorskip("tqdm", reason="the example shows its progress with tqdm")
+    done = run_example("train_digits.py", "--seed", "0")
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"accuracy on (\d+) held-out images: ([\d.]+)%", done.stdout)
+    assert found is not None, done.stdout
+    assert int(found[1]) == 360
+    assert float(found[2]) >= 96.0
+    assert re.search(r"backend: cpu, key CPU, from dispatch-backend-cpu \d+\.\d+\.\d+", done.stdout)
+    table = done.stdout.partition("called most:\n")[2].splitlines()
+    assert table[0].split()[:2] == ["operator", "calls"]
+    calls = [int(line.split()[1].replace(",", "")) for line in table[1:]]
+    assert len(calls) == 10
+    assert calls == sorted(calls, reverse=True)
+    assert "step/s" in done.stderr
+
+
+def test_a_dry_run_prints_shapes_and_memory_and_computes_nothing(run_example):
+    done = run_example("train_digits.py", "--device", "meta", "--hidden", "32", "--batch-size", "8")
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"parameter +0\.weight +\(32, 64\) +float32 +8,192", done.stdout)
+    assert re.search(r"activation +2 Linear +\(8, 10\) +float32 +320", done.stdout)
+    assert re.search(r"parameters +9,640 bytes", done.stdout)
+    assert "from dispatch-backend-meta" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "named"),
+    [
+        (["--device", "nowhere"], {}, "nowhere"),
+        (["--device", "npu"], {}, "npu"),
+        (["--device", "not a device"], {}, "not a device"),
+        ([], {"DISPATCH_BACKENDS_BLOCK": "cpu"}, "DISPATCH_BACKENDS_BLOCK"),
+    ],
+    ids=["unknown", "unavailable", "malformed", "kept out"],
+)
+def test_a_device_that_cannot_be_used_ends_in_one_message(run_example, arguments, environment, named):
+    done = run_example("train_digits.py", *arguments, **environment)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("train_digits: cannot use device")
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [["--epochs", "0"], ["--batch-size", "x"], ["--bogus"]])
+def test_bad_options_are_refused(run_example, arguments):
+    done = run_example("train_digits.py", *arguments)
+    assert done.returncode == 2
+    assert "usage:" in done.stderr
