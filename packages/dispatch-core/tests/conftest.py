@@ -30,7 +30,9 @@ def install(tmp_path):
         text = ""
         for group, entries in (("backends", backends), ("array_types", array_types), ("operators", operators)):
             if entries:
-                text += f"[dispatch_core.{group}]\n" + "".join(f"{key} = {value}\n" for key, value in dict(entries).items())
+                text += f"[dispatch_core.{group}]\n" + "".join(
+                    f"{key} = {value}\n" for key, value in dict(entries).items()
+                )
         (folder / "entry_points.txt").write_text(text)
         for module, source in dict(modules).items():
             (site / f"{module}.py").write_text(textwrap.dedent(source))

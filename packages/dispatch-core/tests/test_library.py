@@ -239,8 +239,7 @@ def test_a_handle_follows_a_schema_that_is_taken_back_and_given_again(registry):
     assert op(1) == ((1, 2), {})
     first.close()
     assert op("anything", z=1) == (("anything",), {"z": 1})
-    with pytest.raises(dc.OperatorNotFoundError, match="t::f has no schema"):
-        op.schema  # noqa: B018  # the look-up is the test
+    assert op.schema is None
     second = dc.Library("t", "DEF", registry=registry)
     second.define("f(int x, *, str z='w') -> Any")
     assert op(1) == ((1,), {"z": "w"})

@@ -1,10 +1,14 @@
 """Calls and kernels as generated Python functions, specialised to one operator's schema.
 
 Note [What the generated code may assume]
-    A callable ors the masks of its tensor arguments, or of raw arrays' types, without looking first. Where one is neither,
-    `interpret` takes the call over, and finds the backend of a new type, or the fault; the ``except`` block is left
-    before that, so that no kernel's error is chained to the failed look.
+    A callable ors the masks of its tensor arguments without looking first. Where one has none, `interpret` takes the call
+    over, and finds the backend of a new type, or the fault; the ``except`` block is left before that, so that no
+    kernel's error is chained to the failed look.
     An argument that is its own default, by identity, needs no check.
+
+Note [Raw arrays change the code]
+    Most operators are called either on a frontend's tensors or on raw arrays. A callable starts with the code for tensors
+    alone; the first raw array makes it take over the code that also looks at the arguments' types.
 
 `interpret` says in plain code what every function made here means.
 """
@@ -44,19 +48,30 @@ _QUICK: Final = MappingProxyType(
 
 def caller(entry: OperatorEntry) -> Runner:
     """Return the generated function that a user's call runs (see `interpret.caller`)."""
-    if entry.plan is None or not entry.plan.can_generate:
-        return interpret.caller(entry)
     plan = entry.plan
+    if plan is None or not plan.can_generate:
+        return interpret.caller(entry)
+    interpreted = interpret.caller(entry)
+
+    def otherwise(*args: Any, **kwargs: Any) -> Any:
+        # See Note [Raw arrays change the code].
+        if args and not hasattr(args[0], "_dispatch_mask"):
+            entry.op._late[0].take(_call(entry, plan, interpreted, raw=True))
+        return interpreted(*args, **kwargs)
+
+    return _call(entry, plan, otherwise, raw=False)
+
+
+def _call(entry: OperatorEntry, plan: Plan, otherwise: Runner, *, raw: bool) -> Runner:
     names = _constants(plan)
     names |= {
         "__table": entry.call_table,
-        "__lookup": entry.lookup,
         "__masked": entry.lookup_masked,
         "__context": masks.current,
         "__types": TYPE_MASKS,
-        "__interpret": interpret.caller(entry),
+        "__otherwise": otherwise,
     }
-    return _compile(call_source(plan), names, plan)
+    return _compile(call_source(plan, raw=raw), names, plan)
 
 
 def redispatcher(entry: OperatorEntry) -> Runner:
@@ -67,7 +82,6 @@ def redispatcher(entry: OperatorEntry) -> Runner:
     names = _constants(plan)
     names |= {
         "__table": entry.explicit_table,
-        "__lookup": entry.lookup_explicit,
         "__context": masks.current,
         "__markers": MARKERS,
         "__types": TYPE_MASKS,
@@ -133,35 +147,29 @@ def backend_runner(
     return _compile("\n".join(lines) + "\n", names, plan)
 
 
-def call_source(plan: Plan) -> str:
-    """Return the source of the function that a user's call runs."""
+def call_source(plan: Plan, *, raw: bool = False) -> str:
+    """Return the source of the function that a user's call runs, with or without a way for raw arrays."""
     lines = [f"def __call({_signature(plan)}):"]
-    first = next((parameter for parameter in plan.parameters if parameter.tensors), None)
-    if first is not None:
-        wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask")
-        raw = _mask_lines(plan, lambda name: f"__types[type({name})]")
-        if first.tensors == "tensor":
-            # Its first tensor tells a raw call from a wrapped one, for less than a failed look at an attribute costs.
-            lines += [f"    if type({first.name}) not in __types:", *_attempt(wrapped), "    else:", *_attempt(raw)]
-        else:
-            lines += ["    if True:", *_attempt(wrapped), "    if __m < 0:", *_attempt(raw)]
-        lines += ["    if __m < 0:", f"        return __interpret({_arguments_as_given(plan)})"]
-    else:
-        lines += ["    __m = 0"]
-    lines += _check_lines(plan)
-    lines += [
+    rest = [
+        *_check_lines(plan),
         "    __c = __context()",
-        "    if __c is None:",
-        "        try:",
-        "            __r = __table[__m]",
-        "        except KeyError:",
-        "            __r = None",
-        "        if __r is None:",
-        "            __r = __lookup(__m)",
-        "    else:",
-        "        __r = __masked(__m, __c)",
-        f"    return __r({_values(plan)})",
+        f"    return (__table[__m] if __c is None else __masked(__m, __c))({_values(plan)})",
     ]
+    wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask")
+    first = next((parameter for parameter in plan.parameters if parameter.tensors), None)
+    if first is None:
+        lines += ["    __m = 0", *rest]
+    elif not raw:
+        lines += ["    try:", *(f"        {line}" for line in wrapped)]
+        lines += ["    except (AttributeError, TypeError):", "        pass", "    else:"]
+        lines += [*(f"    {line}" for line in rest), f"    return __otherwise({_arguments_as_given(plan)})"]
+    else:
+        types = _mask_lines(plan, lambda name: f"__types[type({name})]")
+        # The first tensor tells a raw call from a wrapped one, for less than a failed look at an attribute costs.
+        one = first.name if first.tensors == "tensor" else "None"
+        lines += [f"    if type({one}) not in __types:", *_attempt(wrapped), "    else:", "        __m = -1"]
+        lines += ["    if __m < 0:", *_attempt(types), "        if __m < 0:"]
+        lines += [f"            return __otherwise({_arguments_as_given(plan)})", *rest]
     return "\n".join(lines) + "\n"
 
 
@@ -195,15 +203,7 @@ def _redispatch_source(plan: Plan) -> str:
         lines += ["            if __k < 0:", f"                return __interpret(__m, {_arguments_as_given(plan)})"]
         lines += ["        __m |= __k & __markers"]
     lines += _check_lines(plan)
-    lines += [
-        "    try:",
-        "        __r = __table[__m]",
-        "    except KeyError:",
-        "        __r = None",
-        "    if __r is None:",
-        "        __r = __lookup(__m)",
-        f"    return __r({_values(plan)})",
-    ]
+    lines += [f"    return __table[__m]({_values(plan)})"]
     return "\n".join(lines) + "\n"
 
 

@@ -1,18 +1,19 @@
 """Operators as users hold them: ``ops.aten`` is a namespace, ``ops.aten.add`` a packet, ``ops.aten.add.Tensor`` an overload.
 
-Note [An overload becomes its generated callable]
-    Until its first call an overload is a plain `OpOverload`. Then the callable for its schema is made, and the object's
-    class becomes a subclass that has it as ``__call__``: a call costs no Python frame beyond the generated one.
+Note [An overload is a function]
+    Calling an object costs more in CPython than all of dispatch. So an overload is a plain function, with what one may ask
+    of it as attributes. Until its first call it only knows how to make the code for its schema, and it takes that over in
+    place: whoever holds the overload keeps the same function, also when its schema changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from .arrays import is_tensor
-from .errors import OperatorNotFoundError
-from .keyset import KeyLike, KeysetLike, as_key, as_mask
+from .keyset import KeyLike, KeysetLike, as_key
+from .latefunction import LateFunction
 from .schema.check import invalid_combination, matches
 from .schema.model import FunctionSchema
 
@@ -22,92 +23,66 @@ if TYPE_CHECKING:
 __all__ = ["OpNamespace", "OpOverload", "OpOverloadPacket", "Ops"]
 
 
-class OpOverload:
-    """One overload of an operator; calling it dispatches (source: ``torch._ops.OpOverload``).
+@runtime_checkable
+class OpOverload(Protocol):
+    """One overload of an operator: a function, and what it knows of itself (source: ``torch._ops.OpOverload``).
 
-    Raises ``TypeError`` for arguments that do not fit the schema, ``NoKernelError`` where no kernel serves the arguments'
-    keys, ``ClosedOperatorError`` once the library that defined it was closed, and what the kernel raises.
+    Calling it dispatches. Raises ``TypeError`` for arguments that do not fit the schema, ``NoKernelError`` where no kernel
+    serves the arguments' keys, ``ClosedOperatorError`` once the library that defined it was closed, and what the kernel
+    raises.
     """
 
-    __slots__ = ("__weakref__", "_entry")
-
-    def __init__(self, entry: OperatorEntry) -> None:
-        self._entry = entry
+    #: The full name, ``aten::add.Tensor``.
+    name: str
+    #: The namespace, ``aten``.
+    namespace: str
+    #: The overload's name, ``Tensor``; ``default`` for the one without a name.
+    overload_name: str
+    #: The schema, or None for an operator that was registered without one.
+    schema: FunctionSchema | None
+    #: The tags that the operator was defined with.
+    tags: frozenset[str]
+    #: All overloads of this name.
+    packet: OpOverloadPacket
+    _entry: OperatorEntry
+    #: The call and the redispatch, as what they are made by.
+    _late: tuple[LateFunction, LateFunction]
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Dispatch; positional-only, because many operators have an argument that is named self."""
-        self._compile()
-        return self(*args, **kwargs)
+        """Dispatch with the keys of the arguments and the context's masks."""
 
     def redispatch(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
         """Run the operator for an explicit keyset or mask, without the context's excluded keys."""
-        self._compile()
-        return self.redispatch(as_mask(keyset), *args, **kwargs)
-
-    def _compile(self) -> None:
-        """Become the subclass whose ``__call__`` and ``redispatch`` are generated for this schema."""
-        engine = self._entry.registry.engine
-        # Locked, so that what is made from a schema is not put in place after that schema was taken back.
-        with self._entry.registry.lock:
-            body = {
-                "__slots__": (),
-                "__doc__": OpOverload.__doc__,
-                "__call__": staticmethod(engine.caller(self._entry)),
-                "redispatch": staticmethod(engine.redispatcher(self._entry)),
-            }
-            self.__class__ = type("OpOverload", (OpOverload,), body)
-
-    def _forget(self) -> None:
-        """Become a plain overload again, because the schema has changed."""
-        self.__class__ = OpOverload
-
-    @property
-    def name(self) -> str:
-        """Return the full name, ``aten::add.Tensor``."""
-        return self._entry.name
-
-    @property
-    def namespace(self) -> str:
-        """Return the namespace, ``aten``."""
-        return self._entry.operator_name.namespace or ""
-
-    @property
-    def overload_name(self) -> str:
-        """Return the overload's name, ``Tensor``; ``default`` for the one without a name."""
-        return self._entry.operator_name.overload or "default"
-
-    @property
-    def schema(self) -> FunctionSchema:
-        """Return the schema; raises ``OperatorNotFoundError`` for an operator registered without one."""
-        schema = self._entry.schema
-        if schema is None:
-            raise OperatorNotFoundError(f"{self.name} has no schema", hint="Library.define gives it one")
-        return schema
-
-    _schema = schema
-
-    @property
-    def tags(self) -> frozenset[str]:
-        """Return the tags that the operator was defined with."""
-        return self._entry.tags
-
-    @property
-    def packet(self) -> OpOverloadPacket:
-        """Return all overloads of this name."""
-        return self._entry.registry.ops.packet(self._entry.operator_name.packet)
 
     def has_kernel_for_dispatch_key(self, key: KeyLike) -> bool:
         """Tell whether ``key`` has a kernel of its own."""
-        return as_key(key) in self._entry.kernels
 
-    def __copy__(self) -> OpOverload:
-        return self
 
-    def __deepcopy__(self, memo: object) -> OpOverload:
-        return self
+def make_overload(entry: OperatorEntry) -> OpOverload:
+    """Return the function for one overload; see Note [An overload is a function]."""
+    engine, lock = entry.registry.engine, entry.registry.lock
+    name = entry.operator_name
+    call = LateFunction(lambda: engine.caller(entry), lock)
+    redispatch = LateFunction(lambda: engine.redispatcher(entry), lock)
+    op: Any = call.function
+    op._entry, op._late = entry, (call, redispatch)
+    op.name, op.namespace, op.overload_name = entry.name, name.namespace or "", name.overload or "default"
+    op.redispatch = redispatch.function
+    op.packet = entry.registry.ops.packet(name.packet)
+    op.has_kernel_for_dispatch_key = lambda key: as_key(key) in entry.kernels
+    describe(op)
+    return cast("OpOverload", op)
 
-    def __repr__(self) -> str:
-        return f"<OpOverload {self.name}>"
+
+def describe(op: Any) -> None:
+    """Set what an overload says of its schema, and let it make its code anew at the next call."""
+    entry = op._entry
+    for late in op._late:
+        late.forget()
+    op.schema = op._schema = entry.schema
+    op.tags = entry.tags
+    op.__name__ = op.__qualname__ = entry.name
+    op.__doc__ = OpOverload.__doc__
 
 
 class OpOverloadPacket:

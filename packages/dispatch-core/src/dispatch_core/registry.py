@@ -45,6 +45,16 @@ _registries: Final[weakref.WeakSet[Registry]] = weakref.WeakSet()
 _registries_lock: Final = threading.Lock()
 
 
+class Table(dict[int, Runner]):
+    """What runs for a mask; a mask that is not there yet is looked up and, unless something changed meanwhile, kept."""
+
+    __slots__ = ("__missing__",)
+
+    def __init__(self, lookup: Callable[[int], Runner]) -> None:
+        super().__init__()
+        self.__missing__ = lookup
+
+
 class OperatorEntry:
     """One overload of an operator: its schema, its kernels, and the tables that its calls read."""
 
@@ -58,8 +68,8 @@ class OperatorEntry:
         #: Bumped by whatever could change the answer of a table.
         self.generation = 0
         self.closed = False
-        self.call_table: dict[int, Runner] = {}
-        self.explicit_table: dict[int, Runner] = {}
+        self.call_table = Table(self.lookup)
+        self.explicit_table = Table(self.lookup_explicit)
         self._slots: dict[DispatchKey | None, Slot] = {}
         # Newest first; the mappings and tuples are replaced, never changed.
         self._registrations: Mapping[DispatchKey, tuple[Registration, ...]] = {}
@@ -94,12 +104,12 @@ class OperatorEntry:
         """Return the handle that users call."""
         op = self._op
         if op is None:
-            from .ops import OpOverload  # handles stand above the registry
+            from .ops import make_overload  # handles stand above the registry
 
             with self.registry.lock:
                 op = self._op
                 if op is None:
-                    op = self._op = OpOverload(self)
+                    op = self._op = make_overload(self)
         return op
 
     def registrations(self, key: DispatchKey) -> tuple[Registration, ...]:
@@ -149,7 +159,7 @@ class OperatorEntry:
         effective ^= effective & state[1]
         if (mask & ARRAYS).bit_count() > 1:
             return self._fill({}, effective, mask, effective)
-        return self.explicit_table.get(effective) or self.lookup_explicit(effective)
+        return self.explicit_table[effective]
 
     def lookup_explicit(self, mask: int) -> Runner:
         """Resolve a call for an explicit mask: priority decides, also between devices."""
@@ -362,7 +372,9 @@ class Registry:
         entry._plan = None
         entry.forget()
         if entry._op is not None:
-            entry._op._forget()
+            from .ops import describe  # handles stand above the registry
+
+            describe(entry._op)
         if self._ops is not None:
             self._ops.forget(entry.operator_name.packet)
 

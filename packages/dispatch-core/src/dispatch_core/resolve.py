@@ -215,7 +215,7 @@ def _select_runner(entry: OperatorEntry, index: int, rest: int) -> Runner:
         device = Device("cpu") if wanted is None else Device.parse(wanted)
         mask = masks.unexcluded(rest | device_key(device.type).value)
         open_device(device)
-        return (entry.explicit_table.get(mask) or entry.lookup_explicit(mask))(*values)
+        return entry.explicit_table[mask](*values)
 
     return run
 
