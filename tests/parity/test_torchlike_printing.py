@@ -1,5 +1,7 @@
 """Printing, element by element like torch, on generated tensors."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,8 +16,9 @@ DTYPES = ["float32", "float64", "float16", "int64", "int32", "uint8", "int8", "b
 SHAPES = arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=6)
 
 
-def expected(array):
-    return repr(torch.from_numpy(array)).replace("torch.", "torchlike.")
+def plain(text):
+    """Leave out what depends on the length of our name: whether a note still fits on the last line."""
+    return re.sub(r",\s+(?=dtype=|grad_fn=|requires_grad=)", ", ", text).replace("torchlike.", "torch.")
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -24,7 +27,7 @@ def expected(array):
 def test_generated_elements(dtype, data):
     array = data.draw(arrays.arrays(dtype, SHAPES))
     with np.errstate(all="ignore"):
-        assert repr(torchlike.from_numpy(array)) == expected(array)
+        assert plain(repr(torchlike.from_numpy(array))) == plain(repr(torch.from_numpy(array)))
 
 
 @settings(max_examples=150, deadline=None)
@@ -40,14 +43,14 @@ def test_generated_elements(dtype, data):
 )
 def test_numbers_at_the_borders_of_the_layouts(numbers):
     array = np.array(numbers, np.float32)
-    assert repr(torchlike.from_numpy(array)) == expected(array)
+    assert plain(repr(torchlike.from_numpy(array))) == plain(repr(torch.from_numpy(array)))
 
 
 @pytest.mark.parametrize("shape", [(1001,), (40, 40), (7, 7, 7, 7), (2000, 1), (1, 2000), (3, 500), (8, 8, 20)])
 @pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "complex64"])
 def test_summaries(shape, dtype):
     array = (np.arange(np.prod(shape)).reshape(shape) * 7 % 1013 / (1 if dtype == "int64" else 3)).astype(dtype)
-    assert repr(torchlike.from_numpy(array)) == expected(array)
+    assert plain(repr(torchlike.from_numpy(array))) == plain(repr(torch.from_numpy(array)))
 
 
 @pytest.mark.parametrize(
@@ -72,4 +75,4 @@ def test_summaries(shape, dtype):
     ],
 )
 def test_notes_and_reprs(make):
-    assert repr(make(torchlike)) == repr(make(torch)).replace("torch.", "torchlike.")
+    assert plain(repr(make(torchlike))) == plain(repr(make(torch)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 import torchlike
 from torchlike import autograd, nn, tensor
 from torchlike.nn import functional as F
@@ -119,7 +120,7 @@ SHAPED = {
     "stack": lambda x: torchlike.stack([x, x * x], 1),
     "where": lambda x: torchlike.where(x.detach() > 0.9, x * 2, 3.0),
     "in place": lambda x: (x * 1).mul_(x).add_(x, alpha=2).sin_(),
-    "write to view": lambda x: _written(x),
+    "write to view": lambda x: written(x),  # noqa: PLW0108  # it is defined below
     "cross_entropy": lambda x: F.cross_entropy(x.view(6, 4), tensor([0, 1, 2, 3, 1, 2]), label_smoothing=0.1),
     "nll weighted": lambda x: F.cross_entropy(
         x.view(6, 4), tensor([0, 1, 2, 3, 1, 2]), tensor([1.0, 2.0, 3.0, 4.0], dtype=torchlike.float64)
@@ -161,7 +162,7 @@ PRODUCTS = {
 }
 
 
-def _written(x):
+def written(x):
     base = x * 1
     base[1, :, ::2].mul_(x[0, :, ::2])
     base.view(-1)[:3].exp_()
@@ -205,7 +206,9 @@ def test_gradients_of_gradients(name):
     check(slope, list(inputs_of([(5,)], low, high)))
 
 
-@pytest.mark.parametrize("name", ["softmax", "log_softmax", "prod", "var", "norm", "logsumexp", "write to view", "cross_entropy"])
+@pytest.mark.parametrize(
+    "name", ["softmax", "log_softmax", "prod", "var", "norm", "logsumexp", "write to view", "cross_entropy"]
+)
 def test_gradients_of_gradients_of_shaped_functions(name):
     def slope(x):
         x = x if x.requires_grad else x.detach().requires_grad_()

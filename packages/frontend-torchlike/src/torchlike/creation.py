@@ -75,37 +75,53 @@ def _convert(array: np.ndarray[Any, Any], dtype: ScalarType | None, device: Any)
 
 
 def _array(data: Any, dtype: ScalarType | None) -> np.ndarray[Any, Any]:
-    """Give Python data as an array of the dtype that torch infers."""
-    leaf = data
-    while isinstance(leaf, (list, tuple, range)) and leaf:
-        leaf = leaf[0]
+    """Give Python data as an array of the dtype that torch infers.
+
+    Lists of plain numbers are NumPy's to read; what it refuses is walked through, so that the fault gets torch's words.
+    """
+    leaf = _first(data)
     plain = isinstance(leaf, (bool, int, float, complex)) and not isinstance(leaf, np.generic)
     try:
         array = np.array(data) if plain else None
-    except ValueError:
+    except (ValueError, OverflowError):
         array = None
     if array is None or array.dtype.kind not in "biufc":
         items: list[Any] = []
         shape = _shape(data)
         _flatten(data, shape, 0, items)
-        own = isinstance(leaf, (np.generic, np.ndarray, Tensor)) and not isinstance(leaf, (float, complex))
         array = np.array(items, None if items else np.float64).reshape(shape)
-        if array.dtype == object:
-            raise RuntimeError("Overflow when unpacking long long")
-        if own:
+        if array.dtype.kind == "O":
+            raise ValueError("Overflow when unpacking long long")
+        if isinstance(leaf, (np.generic, np.ndarray, Tensor)) and not isinstance(leaf, (float, complex)):
             return array
     if array.dtype.kind == "u":
-        raise RuntimeError("Overflow when unpacking long long")
-    if dtype is not None and dtype.is_integral and array.dtype.kind == "i" and array.size:
-        limits = np.iinfo(numpy_dtype(dtype))
-        if array.max() > limits.max or array.min() < limits.min:
-            raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
-    if dtype is None:
-        if array.dtype.kind == "f":
-            return array.astype(numpy_dtype(get_default_dtype()))
-        if array.dtype.kind == "c":
-            return array.astype(numpy_dtype(get_default_dtype().to_complex()))
-    return array
+        raise ValueError("Overflow when unpacking long long")
+    if dtype is not None:
+        _check_range(array, dtype)
+        return array
+    default = get_default_dtype()
+    wanted = {"f": default, "c": default.to_complex()}.get(array.dtype.kind)
+    return array if wanted is None else array.astype(numpy_dtype(wanted))
+
+
+def _first(data: Any) -> Any:
+    """Give the first number of nested sequences."""
+    while isinstance(data, (list, tuple, range)) and data:
+        data = data[0]
+    return data
+
+
+def _check_range(array: np.ndarray[Any, Any], dtype: ScalarType) -> None:
+    """Refuse numbers that ``dtype`` cannot hold, as torch does; negative ones may wrap around in unsigned types."""
+    kind = array.dtype.kind
+    if kind == "c" and not dtype.is_complex:
+        raise TypeError("must be real number, not complex")
+    if not dtype.is_integral or kind not in "if" or not array.size:
+        return
+    limits = np.iinfo(numpy_dtype(dtype))
+    low = limits.min or -limits.max
+    if not (low <= array.min() and array.max() <= limits.max):
+        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
 
 
 def _shape(data: Any) -> tuple[int, ...]:
@@ -113,29 +129,34 @@ def _shape(data: Any) -> tuple[int, ...]:
     if isinstance(data, (Tensor, np.ndarray)):
         return tuple(data.shape)
     if isinstance(data, (list, tuple, range)):
+        if data and isinstance(data[0], str):
+            raise ValueError("too many dimensions 'str'")
         return (len(data), *(_shape(data[0]) if data else ()))
-    if isinstance(data, str) or not (isinstance(data, (int, float, complex, np.generic)) or hasattr(data, "__float__")):
-        if isinstance(data, str):
-            raise TypeError("new(): invalid data type 'str'")
-        raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+    _check_number(data)
     return ()
+
+
+def _check_number(value: Any) -> None:
+    if isinstance(value, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if not (isinstance(value, (int, float, complex, np.generic)) or hasattr(value, "__float__")):
+        raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
 
 
 def _flatten(data: Any, shape: tuple[int, ...], depth: int, items: list[Any]) -> None:
     """Collect the numbers, checking every row's length against the first one's."""
     if depth == len(shape):
         if isinstance(data, (Tensor, np.ndarray)):
-            items.append(data.item())
-        elif isinstance(data, (list, tuple, range)):
-            raise TypeError(f"not a number: {type(data).__name__}")
-        else:
-            _shape(data)
-            items.append(data)
+            data = data.item()
+        if isinstance(data, (list, tuple, range)):
+            raise TypeError(f"'{type(data).__name__}' object cannot be interpreted as an integer")
+        _check_number(data)
+        items.append(data)
         return
     if isinstance(data, Tensor):
         data = data.tolist()
     if not isinstance(data, (list, tuple, range, np.ndarray)):
-        raise TypeError(f"expected a sequence at dim {depth} (got {type(data).__name__})")
+        raise TypeError("not a sequence")
     if len(data) != shape[depth]:
         raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
     for row in data:

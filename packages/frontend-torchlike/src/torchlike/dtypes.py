@@ -131,7 +131,7 @@ class _TypeInfo:
 
 
 def _short(value: float) -> str:
-    return str(value) if isinstance(value, int) else f"{value:g}"
+    return f"{value:g}"
 
 
 #: bfloat16 is no NumPy dtype: eps, largest, smallest normal, resolution.

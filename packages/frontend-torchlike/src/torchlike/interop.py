@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_aten.dtypes import BY_NAME
 
 from .tensor import Tensor, wrap
 
@@ -18,6 +19,11 @@ __all__ = ["data_ptr", "deep_copy", "elements", "from_numpy", "put", "reduce", "
 
 def put(array: NDArray[Any], device: Any = None) -> Tensor:
     """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
+    if str(array.dtype) not in BY_NAME:
+        name = f"{array.dtype.type.__module__}.{array.dtype.type.__name__}"
+        raise TypeError(
+            f"can't convert np.ndarray of type {name}. The only supported types are: {', '.join(BY_NAME)}."
+        )
     place = dc.Device("cpu") if device is None else dc.Device.parse(device)
     return wrap(dc.ops.prims.device_put(array, device=place))
 

@@ -30,6 +30,8 @@ _NUMBERS: Final = {
     "squeeze.dims": 2,
     "sum.dim_IntList": 1,
 }
+#: In-place overloads whose functional overload has another overload name.
+_FUNCTIONAL: Final = {"pow_.Scalar": "pow.Tensor_Scalar"}
 _CUT: Final = Formula({"self": "zeros_like(grad)"})
 
 
@@ -38,7 +40,7 @@ def formula_of(name: str) -> Formula | None:
     found = DERIVATIVES.get(name)
     if found is not None or not is_inplace(name):
         return found
-    functional = functional_of(name)
+    functional = _FUNCTIONAL.get(name) or functional_of(name)
     if functional in NOT_DIFFERENTIABLE:
         return _CUT
     return None if functional is None else DERIVATIVES.get(functional)
