@@ -118,7 +118,9 @@ def backend_runner(
     for number, (index, only, special) in enumerate(covered):
         parameter = plan.parameters[index]
         arguments = _kernel_arguments(plan, "", unwrap=wrapped, leave_out=index)
-        lines += [f"    {branch} {parameter.name} == __only{number}:", f"        __d = __special{number}({arguments})"]
+        # Equal is not enough: True and 1.0 equal 1, and mean something else to a kernel.
+        same = "{0} is {1} or (type({0}) is type({1}) and {0} == {1})".format(parameter.name, f"__only{number}")
+        lines += [f"    {branch} {same}:", f"        __d = __special{number}({arguments})"]
         names |= {f"__only{number}": only, f"__special{number}": special}
         branch = "elif"
     call = f"__d = __kernel({_kernel_arguments(plan, before, unwrap=wrapped)})"

@@ -146,7 +146,7 @@ def backend_runner(
             data += values[len(data) :]
         positional, keywords = plan.split(data)
         for index, only, special in covered:
-            if values[index] == only:
+            if type(values[index]) is type(only) and values[index] == only:
                 if plan.parameters[index].keyword_only:
                     del keywords[plan.parameters[index].name]
                 else:
