@@ -70,7 +70,7 @@ def test_load_state_dict_names_every_fault_and_changes_nothing(net):
         net.load_state_dict(state)
     assert str(caught.value) == (
         "Error(s) in loading state_dict for Sequential:\n"
-        '\tUnexpected key(s) in state_dict: "extra". \n\tMissing key(s) in state_dict: "2.bias". '
+        '\tMissing key(s) in state_dict: "2.bias". \n\tUnexpected key(s) in state_dict: "extra". '
     )
     assert torchlike.equal(net[0].weight, before)
     found = net.load_state_dict(state, strict=False)

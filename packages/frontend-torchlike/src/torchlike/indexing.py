@@ -54,8 +54,10 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 
 def _consumed(item: Any) -> int:
     """Give how many dimensions of the tensor an index stands for."""
-    if item is None or item is ...:
+    if item is None or item is ... or isinstance(item, (bool, np.bool_)):
         return 0
+    if isinstance(item, np.ndarray):
+        return item.ndim if item.dtype == np.bool_ else 1
     return item.dim() if isinstance(item, Tensor) and _is_mask(item) else 1
 
 
@@ -82,7 +84,7 @@ def _as_index(item: Any, self: Tensor) -> Any:
 
 def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     """Carry out the part of an index that makes views; give the view and the tensors that are left to index it with."""
-    items = tuple(_as_index(item, self) for item in _as_tuple(index))
+    items = _as_tuple(index)
     rank = self.dim()
     used = sum(_consumed(item) for item in items)
     if not rank and isinstance(index, int) and not isinstance(index, bool):
@@ -90,13 +92,15 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
         )
     if not rank and isinstance(index, slice):
+        _bounds(index)
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if used > rank:
         raise IndexError(f"too many indices for tensor of dimension {rank}")
     result = self
     dim = covered = place = 0
     left: list[Tensor | None] = []
-    for item in items:
+    for each in items:
+        item = _as_index(each, self)
         if item is ...:
             dim += rank - used
             place += rank - used
@@ -113,7 +117,7 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
         elif item.dim() or _is_mask(item) or item.is_meta:
             if not item.dim():  # a mask without dimensions keeps or drops one that is added for it
                 result = _unsqueeze(result, dim)
-                item = item.reshape(1)  # noqa: PLW2901  # the mask in the form that `index` takes
+                item = item.reshape(1)
             left.extend([None] * (dim - covered))
             left.append(item)
             dim += item.dim() if _is_mask(item) else 1
@@ -138,13 +142,18 @@ def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
     return result
 
 
-def _slice(self: Tensor, dim: int, item: slice) -> Tensor:
+def _bounds(item: slice) -> tuple[int | None, int | None, int]:
+    """Read a slice, refusing what torch refuses."""
     start, stop, step = (None if part is None else _int(part) for part in (item.start, item.stop, item.step))
-    step = 1 if step is None else step
     if step == 0:
         raise ValueError("slice step cannot be zero")
-    if step < 0:
+    if step is not None and step < 0:
         raise ValueError("step must be greater than zero")
+    return start, stop, 1 if step is None else step
+
+
+def _slice(self: Tensor, dim: int, item: slice) -> Tensor:
+    start, stop, step = _bounds(item)
     if start is None and stop is None and step == 1:
         return self
     result: Tensor = _slice_tensor(self, dim, start, stop, step)

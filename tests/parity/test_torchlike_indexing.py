@@ -1,0 +1,76 @@
+"""Random indices, read and written, beside torch; wrong ones too."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import torchlike
+
+torch = pytest.importorskip("torch", reason="parity needs torch")
+
+small = st.integers(-4, 4)
+ints = st.lists(st.integers(-2, 1), min_size=1, max_size=3)
+PARTS = st.one_of(
+    st.tuples(st.just("int"), small),
+    st.tuples(st.just("slice"), st.tuples(st.none() | small, st.none() | small, st.none() | st.integers(-1, 3))),
+    st.tuples(st.just("none"), st.none()),
+    st.tuples(st.just("ellipsis"), st.none()),
+    st.tuples(st.just("bool"), st.booleans()),
+    st.tuples(st.just("list"), ints),
+    st.tuples(st.just("tensor"), ints),
+    st.tuples(st.just("matrix"), ints),
+    st.tuples(st.just("number"), st.integers(-2, 1)),
+    st.tuples(st.just("mask"), st.lists(st.booleans(), min_size=2, max_size=3)),
+    st.tuples(st.just("float"), st.just(1.5)),
+)
+SHAPES = st.lists(st.integers(1, 3), max_size=4).map(tuple)
+
+
+def build(t, part):
+    kind, value = part
+    match kind:
+        case "slice":
+            return slice(*value)
+        case "ellipsis":
+            return ...
+        case "tensor" | "number" | "mask":
+            return t.tensor(value)
+        case "matrix":
+            return t.tensor([value, value[::-1]])
+    return value
+
+
+def outcome(t, shape, parts, write):
+    index = tuple(build(t, part) for part in parts)
+    index = index[0] if len(index) == 1 else index
+    base = t.arange(float(np.prod(shape))).reshape(shape).clone().requires_grad_()
+    target = base * 1
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if write == "number":
+                target[index] = -1.0
+                found = target
+            elif write == "tensor":
+                target[index] = t.tensor([-2.0])
+                found = target
+            else:
+                found = target[index]
+    except Exception as error:  # noqa: BLE001  # its class is what is compared
+        return next(cls.__name__ for cls in (IndexError, TypeError, ValueError, RuntimeError) if isinstance(error, cls))
+    found.sum().backward()
+    strides = found.stride() if found.numel() else None
+    return tuple(found.shape), strides, found.detach().numpy().tolist(), base.grad.numpy().tolist()
+
+
+@settings(max_examples=1500, deadline=None)
+@given(SHAPES, st.lists(PARTS, min_size=1, max_size=4), st.sampled_from(["no", "number", "tensor"]))
+def test_random_indices(shape, parts, write):
+    assume([kind for kind, _ in parts].count("ellipsis") < 2)  # torch takes a second one for more dimensions than there are
+    theirs, ours = outcome(torch, shape, parts, write), outcome(torchlike, shape, parts, write)
+    if ours == "IndexError" and not isinstance(theirs, str) and 0 in outcome(torch, shape, parts, "no")[0]:
+        return  # where nothing is selected torch does not look at the indices, and we do
+    assert ours == theirs
