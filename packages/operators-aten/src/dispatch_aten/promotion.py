@@ -23,6 +23,7 @@ from .dtypes import ScalarType, bfloat16, bool_, float32, get_default_dtype, int
 from .errors import ArgumentTypeError, DtypeError
 
 __all__ = [
+    "EXACT_OUTPUT",
     "RULES",
     "Category",
     "Operand",
@@ -307,10 +308,25 @@ def rule_for(operator: str) -> Promotion:
     return Promotion.SAME if found is None else found
 
 
-def check_output_dtype(result: ScalarType, output: ScalarType) -> None:
+EXACT_OUTPUT: Final = frozenset(
+    (
+        "neg negative abs absolute sign floor ceil round trunc frac clamp clamp_min clamp_max clip lerp bitwise_not silu gelu"
+        " leaky_relu softplus elu tril triu nan_to_num amax amin argmax argmin norm linalg_vector_norm mm bmm mv dot matmul"
+        " addmm baddbmm linear softmax log_softmax _softmax _log_softmax"
+    ).split()
+)
+"""Operators whose ``out=`` tensor must have the result's own dtype; others convert into it."""
+
+
+def check_output_dtype(result: ScalarType, output: ScalarType, out_of: str = "") -> None:
     """Check that a result may be stored in a tensor of dtype ``output``, given by an in-place or ``out=`` call.
 
-    Raises ``DtypeError`` in torch's words.
+    ``out_of`` is the operator of an ``out=`` call. Raises ``DtypeError`` in torch's words.
     """
+    if result != output and out_of.rpartition("::")[2].partition(".")[0] in EXACT_OUTPUT:
+        raise DtypeError(
+            f"Expected out tensor to have dtype {result.name.lower()}, but got {output.name.lower()} instead",
+            argument="out",
+        )
     if not can_cast(result, output):
         raise DtypeError(f"result type {result.name} can't be cast to the desired output type {output.name}")

@@ -22,6 +22,9 @@ from ._ruled import check_overlap, store
 
 __all__ = ["binary", "inplace_binary", "inplace_unary", "unary", "with_number"]
 
+_PLAIN = frozenset({int, float})
+"""The types of numbers that need no second look; what a bool or a complex number may do differs between operators."""
+
 Dtypes = frozenset[np.dtype[Any]]
 """The dtypes for which a ufunc gives what torch gives."""
 
@@ -48,7 +51,7 @@ def with_number(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> K
     """Make a kernel of an array and a Python number, which takes the array's dtype if that is one of ``dtypes``."""
 
     def kernel(a: Array, number: Any) -> Any:
-        if (dtype := a.dtype) in dtypes and type(number) is not complex:
+        if (dtype := a.dtype) in dtypes and type(number) in _PLAIN:
             try:
                 b = run(np.array, number, dtype)
                 r = run(ufunc, a, b)

@@ -119,6 +119,6 @@ def write_out(out: Array, result: Array, qualified: str) -> Array:
 
 def _check(dtype: ScalarType, out: Array, qualified: str) -> None:
     try:
-        check_output_dtype(dtype, dc.dtype(out))
+        check_output_dtype(dtype, dc.dtype(out), qualified)
     except AtenError as error:
         raise error.at(qualified) from None

@@ -183,7 +183,7 @@ def _check_pow(self: TensorMeta | Number, exponent: TensorMeta | Number) -> None
         and not isinstance(exponent, bool)
         and exponent < 0
         and isinstance(self, TensorMeta)
-        and self.dtype.is_integral
+        and (self.dtype.is_integral or self.dtype == bool_)
     ):
         raise OperatorError("Integers to negative integer powers are not allowed.", argument="exponent")
 

@@ -59,20 +59,20 @@ def _written_to(rule: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def _out(functional: Callable[..., Any], names: tuple[str, ...]) -> Callable[..., Any]:
+def _out(functional: Callable[..., Any], names: tuple[str, ...], operator: str) -> Callable[..., Any]:
     def rule(*args: Any, **kwargs: Any) -> Any:
         outputs = [kwargs.pop(name) for name in names]
         results = functional(*args, **kwargs)
         if isinstance(results, TensorMeta):
-            return _written(results, outputs[0])
-        return tuple(_written(result, output) for result, output in zip(results, outputs, strict=True))
+            return _written(results, outputs[0], operator)
+        return tuple(_written(result, output, operator) for result, output in zip(results, outputs, strict=True))
 
     return rule
 
 
-def _written(result: TensorMeta, output: TensorMeta) -> TensorMeta:
+def _written(result: TensorMeta, output: TensorMeta, operator: str) -> TensorMeta:
     """Describe ``output`` after ``result`` was written to it; of another shape, it takes the result's layout."""
-    check_output_dtype(result.dtype, output.dtype)
+    check_output_dtype(result.dtype, output.dtype, operator)
     return output if output.shape == result.shape else result.with_dtype(output.dtype)
 
 
@@ -92,7 +92,7 @@ def _collect() -> dict[str, Callable[..., Any]]:
         if is_inplace(operator.name):
             rules[operator.name] = _inplace(rules[functional])
         else:
-            rules[operator.name] = _out(rules[functional], _written_names(operator.schema))
+            rules[operator.name] = _out(rules[functional], _written_names(operator.schema), operator.name)
     for operator in ATEN:
         if "inplace" in operator.tags and operator.name in rules and operator.name not in _MAY_OVERLAP:
             rules[operator.name] = _written_to(rules[operator.name])
