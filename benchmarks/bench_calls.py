@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-import torchlike
 from harness import Measure, report, run
 
 import dispatch_core as dc
-
+import torchlike
 
 #: Kept for as long as the process runs: torch crashes when an operator outlives its library.
 OURS, THEIRS = dc.Library("bench", "DEF"), torch.library.Library("bench", "DEF")
@@ -26,7 +25,8 @@ def _measures() -> list[Measure]:
         library.impl("noop", lambda a, b: a, "CPU")
         library.impl("wide", lambda *tensors: tensors[:3], "CPU")
     OURS.impl("layer", lambda a, b: a, "CompositeImplicitAutograd")
-    custom = torch.library.custom_op("bench::custom", lambda a, b: a.clone(), mutates_args=(), schema="(Tensor a, Tensor b) -> Tensor")
+    schema = "(Tensor a, Tensor b) -> Tensor"
+    custom = torch.library.custom_op("bench::custom", lambda a, b: a.clone(), mutates_args=(), schema=schema)
 
     a, t = torchlike.ones(1), torch.ones(1)
     raw = np.ones(1, np.float32)

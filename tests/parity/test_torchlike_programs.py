@@ -4,9 +4,10 @@ import warnings
 
 import numpy as np
 import pytest
-import torchlike
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import torchlike
 
 torch = pytest.importorskip("torch", reason="parity needs torch")
 
