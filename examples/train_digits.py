@@ -38,9 +38,7 @@ def parse_arguments() -> argparse.Namespace:
 
 def make_model(inputs: int, hidden: int, device: str) -> nn.Sequential:
     """Make a network of one hidden layer."""
-    return nn.Sequential(
-        nn.Linear(inputs, hidden, device=device), nn.ReLU(), nn.Linear(hidden, CLASSES, device=device)
-    )
+    return nn.Sequential(nn.Linear(inputs, hidden, device=device), nn.ReLU(), nn.Linear(hidden, CLASSES, device=device))
 
 
 def load_digits(device: str, seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -69,7 +69,9 @@ def outcome(t, shape, parts, write):
 @settings(max_examples=1500, deadline=None)
 @given(SHAPES, st.lists(PARTS, min_size=1, max_size=4), st.sampled_from(["no", "number", "tensor"]))
 def test_random_indices(shape, parts, write):
-    assume([kind for kind, _ in parts].count("ellipsis") < 2)  # torch takes a second one for more dimensions than there are
+    assume(
+        [kind for kind, _ in parts].count("ellipsis") < 2
+    )  # torch takes a second one for more dimensions than there are
     theirs, ours = outcome(torch, shape, parts, write), outcome(torchlike, shape, parts, write)
     if ours == "IndexError" and not isinstance(theirs, str) and 0 in outcome(torch, shape, parts, "no")[0]:
         return  # where nothing is selected torch does not look at the indices, and we do

@@ -108,4 +108,6 @@ def test_random_programs(steps):
         assert isinstance(ours, str) == isinstance(theirs, str)
         if not isinstance(theirs, str):
             for a, b in zip(ours, theirs, strict=True):
-                np.testing.assert_allclose(np.broadcast_to(a, np.shape(b)) if a.ndim == 0 else a, b, rtol=1e-7, atol=1e-9)
+                np.testing.assert_allclose(
+                    np.broadcast_to(a, np.shape(b)) if a.ndim == 0 else a, b, rtol=1e-7, atol=1e-9
+                )

@@ -100,9 +100,7 @@ def test_backward_needs_a_gradient_for_more_than_one_element(x):
 
 
 def test_backward_of_what_needs_no_gradient_is_an_error():
-    with pytest.raises(
-        RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"
-    ):
+    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"):
         tensor(1.0).backward()
 
 

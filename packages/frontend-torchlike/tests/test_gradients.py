@@ -181,7 +181,9 @@ def test_reductions_views_and_indices(name):
 
 
 @pytest.mark.parametrize("name", PAIRS)
-@pytest.mark.parametrize("shapes", [[(2, 3), (2, 3)], [(2, 1), (3,)], [(), (2, 2)]], ids=["same", "broadcast", "number"])
+@pytest.mark.parametrize(
+    "shapes", [[(2, 3), (2, 3)], [(2, 1), (3,)], [(), (2, 2)]], ids=["same", "broadcast", "number"]
+)
 def test_two_inputs_that_broadcast(name, shapes):
     check(PAIRS[name], list(inputs_of(shapes, 0.3, 1.7)))
 

@@ -59,7 +59,11 @@ def test_numbers_come_out_as_python_numbers():
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda: bool(torchlike.ones(2)), RuntimeError, "Boolean value of Tensor with more than one value is ambiguous"),
+        (
+            lambda: bool(torchlike.ones(2)),
+            RuntimeError,
+            "Boolean value of Tensor with more than one value is ambiguous",
+        ),
         (lambda: bool(torchlike.ones(0)), RuntimeError, "Boolean value of Tensor with no values is ambiguous"),
         (lambda: torchlike.ones(2).item(), RuntimeError, "a Tensor with 2 elements cannot be converted to Scalar"),
         (lambda: float(torchlike.ones(2)), ValueError, "only one element tensors can be converted to Python scalars"),

@@ -106,7 +106,9 @@ def test_views_made_without_grad_may_not_be_recorded_into(leaf):
     with no_grad():
         view = leaf.view(6)
     assert view.requires_grad and view.grad_fn is None
-    with pytest.raises(RuntimeError, match="created in no_grad mode and is being modified inplace with grad mode enabled"):
+    with pytest.raises(
+        RuntimeError, match="created in no_grad mode and is being modified inplace with grad mode enabled"
+    ):
         view.add_(1)
     with no_grad():
         view.add_(1)

@@ -34,7 +34,12 @@ def finish(made: Any, requires_grad: bool) -> Tensor:
 
 
 def tensor(
-    data: Any, *, dtype: ScalarType | None = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    data: Any,
+    *,
+    dtype: ScalarType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """Make a tensor from a number, nested sequences or an array, by copying (source: ``torch.tensor``).
 

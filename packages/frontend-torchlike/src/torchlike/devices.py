@@ -86,8 +86,10 @@ def _is_number(tensor: Tensor) -> bool:
 
 def _is_copied_index(value: Any) -> bool:
     """Tell whether an argument of an index operator may come from the cpu: a list of indices, or a value for it."""
-    return all(tensor.is_cpu for tensor in _tensors(value)) if isinstance(value, (list, tuple)) else (
-        not isinstance(value, Tensor) or _is_number(value)
+    return (
+        all(tensor.is_cpu for tensor in _tensors(value))
+        if isinstance(value, (list, tuple))
+        else (not isinstance(value, Tensor) or _is_number(value))
     )
 
 

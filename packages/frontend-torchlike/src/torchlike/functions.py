@@ -125,9 +125,7 @@ def _number(value: Any) -> Any:
 
 def _on_device(template: Tensor, device: dc.Device) -> Tensor:
     """Make a tensor of the same layout and dtype on another device, without data worth reading."""
-    made = dc.ops.aten.empty_strided.default(
-        template.shape, template.stride(), dtype=template.dtype, device=device
-    )
+    made = dc.ops.aten.empty_strided.default(template.shape, template.stride(), dtype=template.dtype, device=device)
     return finish(made, False)
 
 
@@ -269,7 +267,6 @@ def _fill() -> None:
             FUNCTIONS[name] = function
         if operator.first == "self" and name not in _FUNCTIONS_ONLY:
             METHODS[name] = function
-
 
 
 def _as_tuple(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -21,9 +21,7 @@ def put(array: NDArray[Any], device: Any = None) -> Tensor:
     """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
     if str(array.dtype) not in BY_NAME:
         name = f"{array.dtype.type.__module__}.{array.dtype.type.__name__}"
-        raise TypeError(
-            f"can't convert np.ndarray of type {name}. The only supported types are: {', '.join(BY_NAME)}."
-        )
+        raise TypeError(f"can't convert np.ndarray of type {name}. The only supported types are: {', '.join(BY_NAME)}.")
     place = dc.Device("cpu") if device is None else dc.Device.parse(device)
     return wrap(dc.ops.prims.device_put(array, device=place))
 

@@ -41,6 +41,8 @@ _OPERATORS: Final = {
     "rshift": "bitwise_right_shift",
 }
 _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
+
+
 def _forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Make the method of ``self + other``; two tensors go to the overload for tensors without a step between."""
     direct = TENSOR_OVERLOADS.get(name)

@@ -59,7 +59,12 @@ def set_printoptions(
 ) -> None:
     """Choose how tensors are printed, for the whole process (source: ``torch.set_printoptions``)."""
     global _options
-    given: dict[str, Any] = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    given: dict[str, Any] = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "linewidth": linewidth,
+    }
     base = _options if profile is None else _PROFILES[profile]
     _options = replace(base, sci_mode=sci_mode, **{name: value for name, value in given.items() if value is not None})
 
@@ -79,7 +84,9 @@ def _tensor_text(tensor: Tensor) -> str:
     if device.type != "cpu" or device.index is not None:
         notes.append(f"device='{device}'")
     default = get_default_dtype()
-    ordinary = dtype in (default, ScalarType.Long, ScalarType.Bool) or (dtype.is_complex and dtype == default.to_complex())
+    ordinary = dtype in (default, ScalarType.Long, ScalarType.Bool) or (
+        dtype.is_complex and dtype == default.to_complex()
+    )
     if tensor.is_meta:
         body = "..."
         notes.append(f"size={shape}")

@@ -29,9 +29,7 @@ def save(obj: Mapping[str, Tensor], f: str | os.PathLike[str]) -> None:
     arrays: dict[str, NDArray[Any]] = {}
     for name, value in obj.items():
         if not isinstance(name, str) or not isinstance(value, Tensor):
-            raise TypeError(
-                f"save() takes a dict of tensors by name; the value of {name!r} is {type(value).__name__}"
-            )
+            raise TypeError(f"save() takes a dict of tensors by name; the value of {name!r} is {type(value).__name__}")
         arrays[name] = np.ascontiguousarray(elements(value)).reshape(tuple(value.shape))
     safe_numpy.save_file(arrays, os.fspath(f), metadata={"format": "torchlike"})
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["AUTOGRAD_BITS", "Tensor", "autograd_bit", "frontend", "wrap"]
 
 
-
 class _AutogradBits(dict[int, int]):
     """A tensor's mask → the Autograd key of its device, as a mask; worked out when it is first asked for."""
 
@@ -440,9 +439,7 @@ class Tensor:
     def __contains__(self, element: object) -> bool:
         if isinstance(element, (Tensor, int, float, complex)):
             return bool((self == element).any())
-        raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-        )
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __hash__(self) -> int:
         return id(self)

@@ -80,15 +80,14 @@ class View(Leaf):
         """Refuse an in-place change that is to be recorded but cannot be."""
         if not self.made_with_grad and self.base is not None:
             raise RuntimeError(
-                "A view was created in no_grad mode and is being modified inplace with grad mode enabled. " + _MIXED_MODES
+                "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
+                + _MIXED_MODES
             )
 
     @property
     def requires_grad(self) -> bool:
         """Whether the view or its base requires grad."""
-        return (
-            self.own or self.history is not None or (self.base is not None and self.base._state.requires_grad)
-        )
+        return self.own or self.history is not None or (self.base is not None and self.base._state.requires_grad)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:

@@ -132,8 +132,10 @@ class Recipe:
             return f"[_read{suffix}(_t) for _t in {tensor}]"
         if tensor in self.results:
             tensor = "_r" if self.outputs == 1 else f"_r[{self.results.index(tensor)}]"
-        return f"None if {tensor} is None else _read{suffix}({tensor})" if tensor in self.optional_inputs else (
-            f"_read{suffix}({tensor})"
+        return (
+            f"None if {tensor} is None else _read{suffix}({tensor})"
+            if tensor in self.optional_inputs
+            else (f"_read{suffix}({tensor})")
         )
 
     def is_early(self, name: str) -> bool:
@@ -156,14 +158,17 @@ class Recipe:
 
         aten = dc.ops.aten
         return {
-            f"f_{name}": getattr(functions, name, None) or QUICK.get(name) or getattr(aten, name) for name in self.called
+            f"f_{name}": getattr(functions, name, None) or QUICK.get(name) or getattr(aten, name)
+            for name in self.called
         }
 
     @property
     def result_may_be_integral(self) -> bool:
         """Whether an argument chooses the result's dtype."""
-        return self.outputs == 1 and not self.inplace and any(
-            "ScalarType" in str(argument.type) for argument in self.op.schema.arguments
+        return (
+            self.outputs == 1
+            and not self.inplace
+            and any("ScalarType" in str(argument.type) for argument in self.op.schema.arguments)
         )
 
     @property

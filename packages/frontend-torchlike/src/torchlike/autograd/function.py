@@ -116,7 +116,9 @@ class Function:
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """Compute the gradients of the arguments."""
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function")
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function"
+        )
 
     setup_context: ClassVar[Any] = None
 
@@ -146,7 +148,9 @@ class Function:
         with no_grad():
             # A result that is an input is a tensor of its own, else recording it would change the input's history.
             results = [
-                result.detach() if isinstance(result, Tensor) and id(result) in given and id(result) not in kept else result
+                result.detach()
+                if isinstance(result, Tensor) and id(result) in given and id(result) not in kept
+                else result
                 for result in results
             ]
         if recorded:
@@ -193,5 +197,3 @@ def _record(context: _Context, results: list[Any], edges: list[Edge | None], sin
             saved.append((tensor, tensor._state.version if isinstance(tensor, Tensor) else 0))
     context.saved = tuple(saved)
     context.to_save = ()
-
-

@@ -30,7 +30,9 @@ def _roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[tu
             if output.requires_grad and output.numel() != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
             if output.requires_grad and not output.dtype.is_floating_point:
-                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
+                raise RuntimeError(
+                    f"grad can be implicitly created only for real scalar outputs but got {output.dtype}"
+                )
         elif tuple(given.shape) != tuple(output.shape):
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{number}] has a shape of {given.shape} and output[{number}] has a "

@@ -25,9 +25,7 @@ def check_inplace(tensor: Tensor) -> None:
         state.check_inplace()
         base = state.base
         if base.is_leaf and base.requires_grad:
-            raise RuntimeError(
-                "a view of a leaf Variable that requires grad is being used in an in-place operation."
-            )
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     elif state.requires_grad and state.grad_fn is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 

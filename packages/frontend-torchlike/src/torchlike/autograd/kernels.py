@@ -43,7 +43,7 @@ def node_name(name: str, number: int = 0) -> str:
     >>> node_name("aten::log_softmax.int"), node_name("aten::add_.Tensor")
     ('LogSoftmaxBackward0', 'AddBackward0')
     """
-    base = name.rpartition("::")[2].partition(".")[0]
+    base = name.rpartition("::")[2].partition(".")[0].removesuffix("_forward")
     return re.sub(r"(?:^|_+)([a-zA-Z0-9])", lambda found: found[1].upper(), base.rstrip("_")) + f"Backward{number}"
 
 
@@ -84,8 +84,10 @@ def node_source(recipe: Recipe) -> str:
     lines += ["    found = []", "    start = 0", "    counts = iter(node.counts)"]
     for name in recipe.gradients:
         lines += ["    count = next(counts)", "    wanted = node.next[start:start + count]", "    start += count"]
-        one = f"found.extend({recipe.gradients[name]})" if name in recipe.list_inputs else (
-            f"found.append({recipe.gradients[name]})"
+        one = (
+            f"found.extend({recipe.gradients[name]})"
+            if name in recipe.list_inputs
+            else (f"found.append({recipe.gradients[name]})")
         )
         lines += ["    if any(edge is not None for edge in wanted):", f"        {one}"]
         lines += ["    else:", "        found += [None] * count"]
@@ -137,7 +139,12 @@ def _save(recipe: Recipe) -> list[str]:
         lines += [f"k_{name} = None", f"v_{name} = 0"]
         conditions = [f"{name} is not None"] if name in recipe.optional_inputs else []
         conditions += [] if always else [f"({_wanted(recipe, users)})"]
-        body = [f"k_{name} = {value}", f"_s = k_{name}._state.storage", "if _s is not None:", f"    v_{name} = _s.version"]
+        body = [
+            f"k_{name} = {value}",
+            f"_s = k_{name}._state.storage",
+            "if _s is not None:",
+            f"    v_{name} = _s.version",
+        ]
         if conditions:
             lines += [f"if {' and '.join(conditions)}:", *(f"    {line}" for line in body)]
         else:
@@ -189,14 +196,24 @@ def _attach(recipe: Recipe) -> list[str]:
         return ["_rebase(self, _n)"]
     if recipe.outputs == 1:
         if recipe.view:
-            return ["if _r._state.is_view:", "    _r._state.history = _n", "else:", "    _r._state = _n", _MASK.format("_r")]
+            return [
+                "if _r._state.is_view:",
+                "    _r._state.history = _n",
+                "else:",
+                "    _r._state = _n",
+                _MASK.format("_r"),
+            ]
         return ["_r._state = _n", _MASK.format("_r")]
     lines = ["for _i, _t in enumerate(_r):"]
     if recipe.differentiable_results is not None:
         lines += [f"    if not {recipe.differentiable_results!r}[_i]:", "        continue"]
     lines += ["    if _dtype(_t).is_differentiable:", "        _o = Output(_n, _i)"]
     lines += ["        if _t._state.is_view:", "            _t._state.history = _o", "        else:"]
-    lines += ["            _o.storage = _t._state.storage", "            _t._state = _o", "        " + _MASK.format("_t")]
+    lines += [
+        "            _o.storage = _t._state.storage",
+        "            _t._state = _o",
+        "        " + _MASK.format("_t"),
+    ]
     return lines
 
 

@@ -26,7 +26,18 @@ from dispatch_aten.dtypes import BY_NAME, ScalarType
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-__all__ = ["Edge", "Leaf", "Node", "Output", "RemovableHandle", "Saved", "State", "Storage", "next_sequence", "scalar_type"]
+__all__ = [
+    "Edge",
+    "Leaf",
+    "Node",
+    "Output",
+    "RemovableHandle",
+    "Saved",
+    "State",
+    "Storage",
+    "next_sequence",
+    "scalar_type",
+]
 
 #: Numbers nodes in the order of their making; a node's inputs always have smaller numbers.
 next_sequence: Final = itertools.count(1).__next__

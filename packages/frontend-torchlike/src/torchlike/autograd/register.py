@@ -19,13 +19,14 @@ __all__ = ["cover"]
 
 #: Nodes whose names end in another number than 0: torch counts the overloads of a name that have formulas.
 _NUMBERS: Final = {
-    "any.dim": 1,
+    "clamp": 1,
     "max": 1,
     "mean.dim": 1,
     "min": 1,
     "norm.ScalarOpt_dim": 1,
     "pow.Tensor_Tensor": 1,
     "prod.dim_int": 1,
+    "rsub.Scalar": 1,
     "squeeze.dim": 1,
     "squeeze.dims": 2,
     "sum.dim_IntList": 1,
@@ -49,9 +50,7 @@ def formula_of(name: str) -> Formula | None:
 def _maker(name: str, formula: Formula) -> Callable[[Any, Any], Any]:
     def make(op: Any, keyset: Any) -> Any:
         number = _NUMBERS.get(functional_of(name) or name, 0)
-        recipe = Recipe(
-            op, formula.gradients, differentiable_results=formula.differentiable_outputs, number=number
-        )
+        recipe = Recipe(op, formula.gradients, differentiable_results=formula.differentiable_outputs, number=number)
         return make_kernel(op, keyset, recipe)
 
     return make

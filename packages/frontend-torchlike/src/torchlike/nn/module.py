@@ -340,9 +340,7 @@ class Module:
         return ""
 
     def __repr__(self) -> str:
-        lines = [
-            f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()
-        ]
+        lines = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
         extra = self.extra_repr()
         if not lines:
             return f"{type(self).__name__}({extra})"

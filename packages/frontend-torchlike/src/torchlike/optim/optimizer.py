@@ -81,7 +81,10 @@ class Optimizer:
             for param in group["params"]:
                 places[id(param)] = len(places)
         groups = [{**group, "params": [places[id(param)] for param in group["params"]]} for group in self.param_groups]
-        return {"state": {places[id(param)]: dict(state) for param, state in self.state.items()}, "param_groups": groups}
+        return {
+            "state": {places[id(param)]: dict(state) for param, state in self.state.items()},
+            "param_groups": groups,
+        }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over state and settings; raises ``ValueError`` where groups or their sizes differ."""
