@@ -110,7 +110,7 @@ def demo(session: nox.Session) -> None:
 @nox.session(python=PYTHONS, requires=["wheels"])
 def tests(session: nox.Session) -> None:
     """Run the whole suite on the installed wheels; what follows ``--`` goes to pytest, paths in place of the suite."""
-    _install_wheels(session, "test")
+    _install_wheels(session, "test", "demo")
     suite = [str(path.relative_to(ROOT)) for path in [*sorted(ROOT.glob("packages/*/tests")), ROOT / "tests"]]
     modules = [path.name for path in SOURCES]
     chosen = any(Path(arg.partition("::")[0]).exists() for arg in session.posargs)

@@ -314,3 +314,13 @@ def test_a_select_kernel_sees_calls_with_tensors_too(registry, library, toy):
         with_keyset=True,
     )
     assert registry.ops.t.f(toy.array([1])) == "select then device"
+
+
+def test_a_device_argument_that_names_another_device_goes_to_the_composite(registry, library, toy):
+    library.define("like(Tensor x, *, Device? device=None) -> Any")
+    library.impl("like", lambda x, *, device: "toy's own", toy.key)
+    assert registry.ops.t.like(toy.array([1]), device="elsewhere") == "toy's own", "there is no composite"
+    library.impl("like", lambda x, *, device: f"composite for {device}", "CompositeExplicitAutograd")
+    like = registry.ops.t.like
+    assert like(toy.array([1])) == like(toy.array([1]), device="toy") == "toy's own"
+    assert like(toy.array([1]), device="elsewhere:1") == "composite for elsewhere:1"

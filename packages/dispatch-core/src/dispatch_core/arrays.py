@@ -150,7 +150,7 @@ def mask_of(value: object) -> int:
     mask = getattr(value, "_dispatch_mask", None)
     if isinstance(mask, int):
         return mask
-    mask = 0 if isinstance(value, _NEVER_ARRAYS) else find_type(type(value))
+    mask = TYPE_MASKS.get(type(value)) or (0 if isinstance(value, _NEVER_ARRAYS) else find_type(type(value)))
     if not mask:
         raise ArgumentError(
             f"expected a tensor or an array that a backend owns, not {type(value).__module__}.{type(value).__qualname__}",

@@ -71,8 +71,13 @@ class Plan:
     name: str
     parameters: tuple[Parameter, ...]
     results: tuple[Result, ...]
-    #: Index of the argument that chooses the device of an operator without tensor arguments, or None.
+    #: Index of the argument that names a device, or None.
     device_index: int | None
+
+    @property
+    def is_factory(self) -> bool:
+        """Tell whether a device argument alone decides where the operator runs: there are no tensor arguments."""
+        return self.device_index is not None and not any(parameter.tensors for parameter in self.parameters)
 
     @property
     def can_generate(self) -> bool:
@@ -132,7 +137,6 @@ def make_plan(schema: FunctionSchema, is_tensor: Callable[[object], bool]) -> Pl
                 str(argument.type),
             )
         )
-    no_tensors = not any(parameter.tensors for parameter in parameters)
     devices = [
         index
         for index, parameter in enumerate(parameters)
@@ -143,7 +147,7 @@ def make_plan(schema: FunctionSchema, is_tensor: Callable[[object], bool]) -> Pl
         str(schema.name),
         tuple(parameters),
         tuple(_result(item, schema.arguments) for item in schema.returns),
-        devices[0] if no_tensors and devices else None,
+        devices[0] if devices else None,
     )
 
 

@@ -97,9 +97,28 @@ class Resolution:
         fn = _made(registration.fn, entry, keyset)
         if boundary is not None and registration.key is key:
             covered = _covered(entry, keyset, entry.covered(registration.key))
-            return engine.backend_runner(entry, boundary, fn, prefix, covered)
+            run = engine.backend_runner(entry, boundary, fn, prefix, covered)
+            return self._unless_elsewhere(run, boundary)
         run = engine.caller_runner(entry, fn, prefix)
         return _guarded(entry, run, self.mask) if composite and self.explicit else run
+
+    def _unless_elsewhere(self, run: Runner, boundary: Boundary) -> Runner:
+        """Return ``run``, with calls whose ``device`` argument names another device left to a composite kernel."""
+        entry, plan, home = self.entry, self.entry.plan, KEY_DEVICES.get(boundary.key.backend)
+        if plan is None or plan.device_index is None or plan.is_factory or home is None:
+            return run
+        index = plan.device_index
+        found = [slot for alias in COMPOSITES if (slot := entry.newest(alias)) is not None]
+        if not found:
+            return run
+        best = max(found, key=lambda registration: registration.key.rank)
+        elsewhere = replace(self, key=best.key, slot=Slot("kernel", best)).runner()
+
+        def choose(*values: Any) -> Any:
+            device = values[index]
+            return (run if device is None or device.type == home else elsewhere)(*values)
+
+        return choose
 
     def run_with_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Bind the arguments and run what has won."""
@@ -177,7 +196,7 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
 def _device_index(entry: OperatorEntry) -> int | None:
     """Return the index of the argument that chooses the device of a factory, or None."""
     plan = entry.plan
-    return None if plan is None else plan.device_index
+    return plan.device_index if plan is not None and plan.is_factory else None
 
 
 def _writes(entry: OperatorEntry) -> bool:

@@ -311,8 +311,8 @@ def rule_for(operator: str) -> Promotion:
 EXACT_OUTPUT: Final = frozenset(
     (
         "neg negative abs absolute sign floor ceil round trunc frac clamp clamp_min clamp_max clip lerp bitwise_not silu"
-        " gelu leaky_relu softplus elu tril triu nan_to_num amax amin argmax argmin norm linalg_vector_norm mm bmm mv dot matmul"
-        " addmm baddbmm linear softmax log_softmax _softmax _log_softmax"
+        " gelu leaky_relu softplus elu tril triu nan_to_num amax amin argmax argmin norm linalg_vector_norm mm bmm mv"
+        " dot matmul addmm baddbmm linear softmax log_softmax _softmax _log_softmax"
     ).split()
 )
 """Operators whose ``out=`` tensor must have the result's own dtype; others convert into it."""

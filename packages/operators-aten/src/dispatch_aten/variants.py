@@ -71,6 +71,7 @@ def _bare(name: str) -> str:
 
 
 _RENAMED_INPLACE: Final[dict[str, str]] = {
+    "pow_.Scalar": "pow.Tensor_Scalar",
     "pow_.Tensor": "pow.Tensor_Tensor",
     "floor_divide_.Tensor": "floor_divide",
 }

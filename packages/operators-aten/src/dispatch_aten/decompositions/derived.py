@@ -44,7 +44,7 @@ def register(
         if operator.name in NOT_DERIVED or functional is None or operator.name in implicit or operator.name in explicit:
             continue
         key = "CompositeImplicitAutograd" if functional in implicit else "CompositeExplicitAutograd"
-        make = _inplace if is_inplace(operator.name) else _out
+        make = _out if not is_inplace(operator.name) else _inplace_of_copy if functional in implicit else _inplace
         library.impl(operator.name, dc.kernel_factory(_Maker(make, operator, functional)), key)
 
 
@@ -81,6 +81,11 @@ def _inplace(operator: OperatorDef, functional: Any) -> Callable[..., Any]:
 
     kernel.__name__ = kernel.__qualname__ = base_name(operator.name)
     return kernel
+
+
+def _inplace_of_copy(operator: OperatorDef, functional: Any) -> Callable[..., Any]:
+    """Compute from a copy: an implicit composite's parts may save their input for backward, which is then written to."""
+    return _inplace(operator, lambda self, *args, **kwargs: functional(aten.clone.default(self), *args, **kwargs))
 
 
 def _out(operator: OperatorDef, functional: Any) -> Callable[..., Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from typing import TYPE_CHECKING
 
@@ -95,10 +96,11 @@ def pow_exponent_gradient(grad: Array, self: Array | Number, exponent: Array, re
         if self == 0:
             flat = aten.ge.Scalar(exponent, 0)
             return aten.where.ScalarSelf(flat, 0, aten.mul.Tensor(grad, aten.mul.Scalar(result, -math.inf)))
-        return aten.mul.Tensor(grad, aten.mul.Scalar(result, math.log(self)))  # type: ignore[arg-type]
+        slope = cmath.log(self) if isinstance(self, complex) else math.log(self) if self > 0 else math.nan
+        return aten.mul.Tensor(grad, aten.mul.Scalar(result, slope))
     flat = aten.logical_and.default(aten.eq.Scalar(self, 0), aten.ge.Scalar(exponent, 0))
-    slope = aten.where.ScalarSelf(flat, 0, aten.mul.Tensor(result, aten.log.default(self)))
-    return aten.mul.Tensor(grad, slope)
+    steep = aten.where.ScalarSelf(flat, 0, aten.mul.Tensor(result, aten.log.default(self)))
+    return aten.mul.Tensor(grad, steep)
 
 
 def softplus_second(grad: Array, self: Array, beta: Number, threshold: Number) -> Array:

@@ -42,7 +42,9 @@ def take_gradient(grad: Array, sizes: Sequence[int], index: Array) -> Array:
 def masked_select_gradient(grad: Array, sizes: Sequence[int], mask: Array) -> Array:
     """Put the gradient back where the mask selected from."""
     zeros, kept = aten.broadcast_tensors.default([aten.new_zeros.default(grad, sizes), mask])
-    return aten.masked_scatter.default(zeros, kept, grad)
+    # Flattened, so that 0-d inputs go the same way.
+    flat = aten.masked_scatter.default(aten.reshape.default(zeros, (-1,)), aten.reshape.default(kept, (-1,)), grad)
+    return aten.reshape.default(flat, shape_of(zeros))
 
 
 def masked_source_gradient(grad: Array, mask: Array, sizes: Sequence[int]) -> Array:
