@@ -20,6 +20,7 @@ import nox
 ROOT = Path(__file__).parent
 PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
 SOURCES = sorted(path.parent for path in ROOT.glob("packages/*/src/*/py.typed"))
+VENDOR = "examples/vendor_backend/src/toy_backend"
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs"]
 WHEELS = ROOT / ".nox" / ".wheels"
 INTERPRETERS = ROOT / ".nox" / ".pythons"
@@ -145,9 +146,9 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def typing(session: nox.Session) -> None:
-    """Check the types of the packages' sources and of this file."""
+    """Check the types of the packages' sources, the vendor example's and of this file."""
     session.install(*_group("typing"))
-    session.run("mypy", *(str(path.relative_to(ROOT)) for path in SOURCES), "noxfile.py", *session.posargs)
+    session.run("mypy", *(str(path.relative_to(ROOT)) for path in SOURCES), VENDOR, "noxfile.py", *session.posargs)
 
 
 @nox.session

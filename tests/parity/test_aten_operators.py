@@ -485,7 +485,7 @@ UNTESTED = """
 allclose equal item is_nonzero _local_scalar_dense detach empty_like new_empty new_empty_strided zero_ where narrow.Tensor
 to.device to.other to.dtype_layout nll_loss view_as reshape_as expand_as broadcast_to numpy_T split.sizes moveaxis.int
 moveaxis.intlist swapaxes swapdims argsort.stable norm.ScalarOpt_dtype norm.ScalarOpt_dim_dtype concat clip clip.Tensor
-var_mean.dim native_dropout dropout
+var_mean.dim native_dropout dropout empty.memory_format arange.start_step
 __and__.Tensor __and__.Scalar __or__.Tensor __or__.Scalar __xor__.Tensor __xor__.Scalar
 subtract.Scalar multiply.Scalar divide.Scalar divide.Tensor_mode divide.Scalar_mode true_divide.Tensor true_divide.Scalar
 greater.Tensor greater.Scalar greater_equal.Tensor greater_equal.Scalar less.Tensor less.Scalar less_equal.Tensor

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dispatch_aten.dtypes import bool_, float32, float64, int64
+from dispatch_aten.dtypes import bool_, float32, float64, int64, uint8
 from dispatch_aten.errors import DataDependentShapeError
 from dispatch_aten.shapes import RULES, TensorMeta, broadcast_shapes, contiguous, infer
 from dispatch_aten.shapes.layout import iterator_strides, preserved_strides
@@ -124,3 +124,13 @@ def test_in_place_and_out_overloads_have_rules_too():
     assert infer("add.out", x, x, out=contiguous((0,))).shape == (2, 3)
     assert infer("max.dim_max", x, 1, max=contiguous((0,)), max_values=contiguous((0,), int64))[1].shape == (2,)
     assert "sum.IntList_out" in RULES
+
+
+def test_a_default_that_a_schema_spells_as_a_number_becomes_a_dtype():
+    # The calls that a backend gets have the schema's own default, ``ScalarType? dtype=4``.
+    for meta in (RULES["randint"](9, (2,), dtype=4), RULES["randperm"](3, dtype=4)):
+        assert meta.dtype is int64
+
+
+def test_the_dtype_with_number_zero_is_not_taken_for_none():
+    assert RULES["empty_strided"]((2,), (1,), dtype=uint8).dtype is uint8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .arrays import device, dtype, shape, storage_offset, strides
+from .arrays import device, device_key, dtype, is_mutable, shape, storage_offset, strides
 from .backend import ArrayType, Availability, BackendInfo
 from .devices import Device
 from .errors import (
@@ -26,7 +26,7 @@ from .errors import (
     RegistrationError,
     SchemaError,
 )
-from .frontend import Frontend, register_frontend, wrap_like
+from .frontend import Frontend, rebind, register_frontend, wrap_like
 from .kernel import KernelFactory, Origin, fallthrough_kernel, kernel_factory
 from .keys import DISPATCH_KEY_PRIORITY, DispatchKey
 from .keyset import DispatchKeySet
@@ -105,6 +105,7 @@ __all__ = [
     "backends",
     "call_direct",
     "device",
+    "device_key",
     "dispatch",
     "dispatch_with_keyset",
     "dtype",
@@ -112,10 +113,12 @@ __all__ = [
     "fallthrough_kernel",
     "hookimpl",
     "include_keys",
+    "is_mutable",
     "kernel_factory",
     "load_backend",
     "ops",
     "profile",
+    "rebind",
     "redispatch",
     "refresh",
     "register_frontend",

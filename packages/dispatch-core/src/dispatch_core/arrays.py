@@ -14,9 +14,9 @@ from .backend import ArrayType, BackendInfo
 from .devices import Device
 from .errors import ArgumentError, BackendError, RegistrationError
 from .journal import record
-from .keys import ARRAYS, DispatchKey, keys_of
+from .keys import ARRAYS, DispatchKey, keys_of, show_claim
 
-__all__ = ["device", "dtype", "shape", "storage_offset", "strides", "to_data"]
+__all__ = ["device", "device_key", "dtype", "is_mutable", "shape", "storage_offset", "strides", "to_data"]
 
 #: type of a raw array → mask of its backend's key. Read on every call with raw arrays.
 TYPE_MASKS: Final[dict[type, int]] = {}
@@ -39,25 +39,30 @@ def add_backend(info: BackendInfo) -> DispatchKey:
     with _lock:
         if info.name in DEVICE_KEYS:
             raise RegistrationError(
-                f"device {info.name!r} is registered already, with key {DEVICE_KEYS[info.name].name}",
+                f"device {info.name!r} is registered already, with key {DEVICE_KEYS[info.name].label}",
                 hint="a device name belongs to one backend",
             )
         owner = KEY_DEVICES.get(key.backend)
         if owner is not None:
             raise RegistrationError(
                 f"device {info.name!r} asks for key {key.name}, which device {owner!r} has",
-                hint="leave dispatch_key empty to get a key of its own",
+                hint=(
+                    "leave dispatch_key empty to get a key of its own"
+                    if info.dispatch_key
+                    else "name another in dispatch_key"
+                ),
             )
         for array_type in info.array_types:
             taken = TYPE_MASKS.get(array_type.type)
             if taken is not None:
                 raise RegistrationError(
                     f"device {info.name!r} claims the array type {array_type.type.__qualname__}, which belongs to"
-                    f" {keys_of(taken)[0].name}",
+                    f" {keys_of(taken)[0].label}",
                     hint="one type has one owner",
                 )
         DEVICE_KEYS[info.name] = key
         KEY_DEVICES[key.backend] = info.name
+        show_claim(key, info.name)
         KEY_TYPES[key] = info.array_types
         for array_type in info.array_types:
             ARRAY_TYPES[array_type.type] = array_type
@@ -67,8 +72,13 @@ def add_backend(info: BackendInfo) -> DispatchKey:
 
 
 def _claim(info: BackendInfo) -> DispatchKey:
-    """Return the backend's key, made new where no key has that name."""
+    """Return the backend's key, made new where no key has that name.
+
+    Where it names none, it is the device's with a capital, or the device's own where that is another sort of key.
+    """
     name = info.dispatch_key or info.name[:1].upper() + info.name[1:]
+    if not info.dispatch_key and name in DispatchKey and not _is_free(DispatchKey[name]):
+        name = info.name
     key = DispatchKey[name] if name in DispatchKey else DispatchKey.register_backend(name)
     if key.kind != "device" or not key.backend:
         raise RegistrationError(
@@ -78,10 +88,15 @@ def _claim(info: BackendInfo) -> DispatchKey:
     return key
 
 
+def _is_free(key: DispatchKey) -> bool:
+    return key.kind == "device" and key.backend == key.name and key.backend not in KEY_DEVICES
+
+
 def _remove_backend(info: BackendInfo, key: DispatchKey) -> None:
     with _lock:
         DEVICE_KEYS.pop(info.name, None)
         KEY_DEVICES.pop(key.backend, None)
+        show_claim(key, None)
         KEY_TYPES.pop(key, None)
         for array_type in info.array_types:
             ARRAY_TYPES.pop(array_type.type, None)
@@ -222,6 +237,11 @@ def dtype(value: Any) -> Any:
     """Return the scalar type of a tensor or array, as its backend names it."""
     reader, data = _reader(value)
     return reader.dtype(data)
+
+
+def is_mutable(value: Any) -> bool:
+    """Tell whether kernels can write into a tensor's or array's data."""
+    return _reader(value)[0].mutable
 
 
 def device(value: Any) -> Device:

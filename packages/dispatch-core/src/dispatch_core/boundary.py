@@ -223,7 +223,7 @@ def bad_result(name: str, boundary: Boundary, value: Any) -> KernelResultError:
     """Return the error for a kernel's result that the schema does not allow."""
     expected = " or ".join(f"{known.type.__module__}.{known.type.__qualname__}" for known in boundary.array_types)
     return KernelResultError(
-        f"{name}: the kernel for {boundary.key.name} returned {type(value).__module__}.{type(value).__qualname__}"
+        f"{name}: the kernel for {boundary.key.label} returned {type(value).__module__}.{type(value).__qualname__}"
         f" where the schema promises a Tensor (here {expected})",
         hint="return the backend's own array; for a view, one that shares memory with its base",
     )

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-from .arrays import TYPE_MASKS, find_type, is_tensor
+from .arrays import TYPE_MASKS, find_type, is_tensor, to_data
 from .errors import ArgumentError, DeviceMismatchError, RegistrationError
 from .journal import record
 from .keys import MARKER_BITS, MARKERS
 
-__all__ = ["Frontend", "register_frontend", "wrap_like"]
+__all__ = ["Frontend", "rebind", "register_frontend", "wrap_like"]
 
 T = TypeVar("T")
 
@@ -150,3 +150,15 @@ def wrap_like(reference: object, array: Any) -> Any:
     """
     frontend = frontend_of(reference)
     return array if frontend is None else frontend.wrap(array)
+
+
+def rebind(tensor: Any, value: Any) -> Any:
+    """Let a frontend's ``tensor`` hold the array of ``value``, and return it; for a raw array return ``value`` itself.
+
+    For composite kernels that write to an argument by giving it another array, as a resize does.
+    """
+    frontend = frontend_of(tensor)
+    if frontend is None:
+        return value
+    frontend.rebind(tensor, to_data(value))
+    return tensor

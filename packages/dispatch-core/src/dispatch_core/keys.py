@@ -133,6 +133,21 @@ class DispatchKey(int, metaclass=_KeyTable):
         )
 
     @property
+    def label(self) -> str:
+        """Return the name as people should read it: a PrivateUse key that a device has claimed names that device.
+
+        >>> DispatchKey.AutogradCPU.label
+        'AutogradCPU'
+        """
+        claimant = _claimants.get(self.backend)
+        return self.name if claimant is None else f"{self.name} ({claimant})"
+
+    @property
+    def is_unclaimed(self) -> bool:
+        """Tell whether the key belongs to a PrivateUse backend that no device has claimed."""
+        return self.backend in PRIVATE and self.backend not in _claimants
+
+    @property
     def rank(self) -> int:
         """Return the place in the default order; higher runs first."""
         return self._ranks[PROFILES[0]]
@@ -183,10 +198,10 @@ class DispatchKey(int, metaclass=_KeyTable):
         return f"<DispatchKey.{self.name}: 1 << {self.bit}>"
 
     def __str__(self) -> str:
-        return self.name
+        return self.label
 
     def __format__(self, spec: str) -> str:
-        return format(self.name, spec)
+        return format(self.label, spec)
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return DispatchKey, (self.name,)
@@ -206,11 +221,15 @@ class _Priority(Sequence[DispatchKey]):
         return len(DispatchKey._ordered)
 
     def __repr__(self) -> str:
-        return f"DISPATCH_KEY_PRIORITY({', '.join(key.name for key in self)})"
+        return f"DISPATCH_KEY_PRIORITY({', '.join(key.label for key in self)})"
 
 
 DISPATCH_KEY_PRIORITY: Final[Sequence[DispatchKey]] = _Priority()
 
+#: The backends whose keys wait for a vendor, which claims one by name.
+PRIVATE: Final = frozenset({"PrivateUse1", "PrivateUse2", "PrivateUse3"})
+#: PrivateUse backend → the device that has claimed it, for display; `arrays` keeps the books.
+_claimants: dict[str, str] = {}
 _lock = threading.RLock()
 _backend_count = 0
 DispatchKey._by_name = {}
@@ -273,6 +292,14 @@ def _fill() -> None:
 
 
 _fill()
+
+
+def show_claim(key: DispatchKey, device: str | None) -> None:
+    """Let a PrivateUse backend's keys show the device that has claimed it; None takes that back."""
+    if device is None:
+        _claimants.pop(key.backend, None)
+    elif key.backend in PRIVATE:
+        _claimants[key.backend] = device
 
 
 def _class_mask(prefix: str, names: Iterable[str] = ()) -> int:

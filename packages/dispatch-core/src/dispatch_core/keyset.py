@@ -207,7 +207,7 @@ class DispatchKeySet:
         return DispatchKeySet, (tuple(key.name for key in self),)
 
     def __repr__(self) -> str:
-        return f"DispatchKeySet({', '.join(key.name for key in self)})"
+        return f"DispatchKeySet({', '.join(key.label for key in self)})"
 
 
 def _make(mask: int, marker: int) -> DispatchKeySet:

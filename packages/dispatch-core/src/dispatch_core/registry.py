@@ -186,7 +186,7 @@ class OperatorEntry:
         self._slots.clear()
 
     def __repr__(self) -> str:
-        keys = ", ".join(key.name for key in sorted(self._registrations, key=lambda key: -key.rank))
+        keys = ", ".join(key.label for key in sorted(self._registrations, key=lambda key: -key.rank))
         return f"<OperatorEntry {self.name}: {keys or 'no kernels'}>"
 
 
@@ -427,7 +427,7 @@ class Registry:
         """
         found = as_key(key)
         if not callable(fn) and not isinstance(fn, KernelFactory):
-            raise ArgumentError(f"the fallback for {found.name} is not callable: {type(fn).__qualname__}")
+            raise ArgumentError(f"the fallback for {found.label} is not callable: {type(fn).__qualname__}")
         registration = Registration(
             found, fn, caller_origin(), with_keyset=with_keyset, boxed=fn is not fallthrough_kernel
         )
@@ -438,7 +438,7 @@ class Registry:
                 )
             if (older := self.fallbacks.get(found)) is not None:
                 raise RegistrationError(
-                    f"{found.name} has a fallback already, registered at {older.origin}; the second is at"
+                    f"{found.label} has a fallback already, registered at {older.origin}; the second is at"
                     f" {registration.origin}",
                     hint="close the library that registered the first",
                 )
@@ -584,7 +584,7 @@ class Registry:
         registration = entry.newest(found)
         if registration is None or registration.is_fallthrough:
             raise NoKernelError(
-                f"{entry.name} has no kernel registered under {found.name}",
+                f"{entry.name} has no kernel registered under {found.label}",
                 hint=f"kernels are registered under {kernel_keys(entry)}",
             )
         # Not explicit: priority is bypassed, and nothing is masked off for the calls that a composite makes.
@@ -598,13 +598,14 @@ class Registry:
 
 def _overwriting(entry: OperatorEntry, older: Registration, new: Registration) -> str:
     served = "" if new.when is None else f" with {new.when[0]}={new.when[1]!r}"
-    return f"{entry.name} has a kernel for {new.key.name}{served} from {older.origin}; now comes one from {new.origin}"
+    return f"{entry.name} has a kernel for {new.key.label}{served} from {older.origin}; now comes one from {new.origin}"
 
 
 def kernel_keys(entry: OperatorEntry) -> str:
     """Return the keys with a kernel and who registered each, for error texts."""
     lines = [
-        f"{key.name} ({entry.registrations(key)[0].origin})" for key in sorted(entry.kernels, key=lambda key: -key.rank)
+        f"{key.label} ({entry.registrations(key)[0].origin})"
+        for key in sorted(entry.kernels, key=lambda key: -key.rank)
     ]
     return ", ".join(lines) or "no key at all"
 

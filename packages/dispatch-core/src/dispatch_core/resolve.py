@@ -56,7 +56,7 @@ def is_passed_over(key: DispatchKey, slot: Slot) -> bool:
         return slot.registration.is_fallthrough
     if slot.rule == "ambiguous autogradother":
         return False
-    return not key.owns_arrays or (key.backend.startswith("PrivateUse") and key.backend not in KEY_DEVICES)
+    return not key.owns_arrays or key.is_unclaimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +316,7 @@ def _functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary
     assert plan is not None and functional.schema is not None  # noqa: PT018  # functional_overload found both
     if boundary.frontend is None:
         raise RegistrationError(
-            f"{entry.name}: arrays of {boundary.key.name} cannot be written to, and without a frontend nothing can be"
+            f"{entry.name}: arrays of {boundary.key.label} cannot be written to, and without a frontend nothing can be"
             " bound to the new value",
             hint=f"call {functional.name} instead",
         )
@@ -340,7 +340,7 @@ def no_kernel(resolution: Resolution) -> NoKernelError:
     keyset = DispatchKeySet(resolution.mask)
     if key is not None and resolution.slot.rule == "ambiguous autogradother":
         return NoKernelError(
-            f"{entry.name}: the call arrived at {key.name}, where it is ambiguous: there are kernels for both"
+            f"{entry.name}: the call arrived at {key.label}, where it is ambiguous: there are kernels for both"
             " CompositeImplicitAutograd and a backend that shares AutogradOther"
             f"\nKernels are registered under {kernel_keys(entry)}",
             hint="register a kernel for AutogradOther",
@@ -351,7 +351,7 @@ def no_kernel(resolution: Resolution) -> NoKernelError:
             f" off, and no composite kernel\nKernels are registered under {kernel_keys(entry)}",
             hint="pass a tensor, or register a kernel for BackendSelect or CompositeExplicitAutograd",
         )
-    place = f"{key.name}, the highest key of" if key is not None else "any key of"
+    place = f"{key.label}, the highest key of" if key is not None else "any key of"
     owner = KEY_DEVICES.get(key.backend) if key is not None else None
     hint = (
         f"the backend for device {owner!r} does not implement this operator; move the tensors to another device"

@@ -12,6 +12,7 @@ __all__ = [
     "ScalarType",
     "bfloat16",
     "bool_",
+    "by_number",
     "complex64",
     "complex128",
     "float16",
@@ -135,6 +136,7 @@ _TO_REAL: Final = {
 }
 
 BY_NAME: Final = {dtype.short: dtype for dtype in ScalarType}
+_BY_NUMBER: Final = {int(dtype): dtype for dtype in ScalarType}
 """Every scalar type by its Python name."""
 
 uint8: Final = ScalarType.Byte
@@ -154,6 +156,15 @@ uint32: Final = ScalarType.UInt32
 uint64: Final = ScalarType.UInt64
 
 _default_dtype: ScalarType = float32
+
+
+def by_number(number: int) -> ScalarType:
+    """Give the scalar type of torch's number, which is how a schema's default spells it.
+
+    >>> by_number(4)
+    int64
+    """
+    return _BY_NUMBER[number]
 
 
 def get_default_dtype() -> ScalarType:

@@ -113,7 +113,7 @@ class profile:  # noqa: N801  # a context manager is spelled like a function
             row.calls += 1
             row.total += event.duration
             row.self_total += event.self_duration
-            row.keys.update(key.name for key in event.keys if key.owns_arrays)
+            row.keys.update(key.label for key in event.keys if key.owns_arrays)
         return sorted(rows.values(), key=lambda row: (-row.calls, row.name))
 
     def table(self, *, sort_by: Literal["calls", "total", "self_total"] = "calls", row_limit: int | None = None) -> str:
@@ -143,7 +143,7 @@ class profile:  # noqa: N801  # a context manager is spelled like a function
                 "dur": event.duration / 1e3,
                 "pid": os.getpid(),
                 "tid": event.thread,
-                "args": {"keys": [key.name for key in event.keys], "input shapes": [list(s) for s in event.shapes]},
+                "args": {"keys": [key.label for key in event.keys], "input shapes": [list(s) for s in event.shapes]},
             }
             for event in self.events
         ]

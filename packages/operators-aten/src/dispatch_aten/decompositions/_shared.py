@@ -1,15 +1,37 @@
-"""What the composite kernels share."""
+"""What the composite kernels share.
+
+Note [Fresh arrays may be read-only]
+    A composite that makes an array and then writes to it works on arrays that cannot be written too, if it goes on with
+    what ``filled``, ``copied`` and ``scattered`` give back. Where a backend's arrays are immutable these call functional
+    operators, which such a backend brings in place of ``fill_.Scalar``, ``copy_`` and ``index_put_``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.dtypes import ScalarType, int64
 from dispatch_aten.promotion import Category, Number, Operand, result_type, scalar_dtype
 from dispatch_aten.shapes.meta import TensorMeta
 
-__all__ = ["Array", "as_scalar_tensor", "aten", "common_dtype", "converted", "is_number", "meta_of", "ndim", "numel_of"]
+__all__ = [
+    "Array",
+    "arange_beside",
+    "as_scalar_tensor",
+    "aten",
+    "common_dtype",
+    "converted",
+    "copied",
+    "filled",
+    "is_number",
+    "meta_of",
+    "missing_functional",
+    "ndim",
+    "numel_of",
+    "scattered",
+]
 
 Array: TypeAlias = Any
 """A backend's array or a frontend's tensor."""
@@ -58,7 +80,7 @@ def as_scalar_tensor(value: Number, like: Array, dtype: ScalarType) -> Array:
     """
     if isinstance(value, int) and not isinstance(value, bool) and dtype.is_integral:
         bits = 8 * dtype.itemsize
-        if not -(1 << (bits - 1)) <= value < (1 << (bits - 1)):
+        if not (-(1 << (bits - 1)) if dtype.is_signed else 0) <= value < (1 << (bits - 1)):
             value %= 1 << bits
             if dtype.is_signed and value >> (bits - 1):
                 value -= 1 << bits
@@ -68,3 +90,42 @@ def as_scalar_tensor(value: Number, like: Array, dtype: ScalarType) -> Array:
 def converted(self: Array, dtype: ScalarType) -> Array:
     """Give ``self`` in another dtype; itself where it has it already."""
     return self if dc.dtype(self) == dtype else aten._to_copy.default(self, dtype=dtype)
+
+
+def filled(fresh: Array, value: Number) -> Array:
+    """Give a fresh array with ``value`` in every element; see Note [Fresh arrays may be read-only]."""
+    return aten.fill_.Scalar(fresh, value) if dc.is_mutable(fresh) else aten.fill.Scalar(fresh, value)
+
+
+def copied(fresh: Array, source: Array) -> Array:
+    """Give a fresh array with the elements of ``source``; see Note [Fresh arrays may be read-only]."""
+    return aten.copy_.default(fresh, source) if dc.is_mutable(fresh) else aten.copy.default(fresh, source)
+
+
+def scattered(fresh: Array, view: Callable[[Array], Array], source: Array) -> Array:
+    """Give a fresh array with ``source`` in the elements that ``view`` shows; see Note [Fresh arrays may be read-only]."""
+    if dc.is_mutable(fresh):
+        aten.copy_.default(view(fresh), source)
+        return fresh
+    # The view of an array of positions says where its elements lie, whatever the view is.
+    shape = dc.shape(fresh)
+    where = view(aten.view.default(arange_beside(fresh, numel_of(fresh)), shape))
+    values = converted(aten.expand.default(source, dc.shape(where)), dc.dtype(fresh))
+    flat = aten.index_put.default(
+        aten.reshape.default(fresh, (-1,)), [aten.reshape.default(where, (-1,))], aten.reshape.default(values, (-1,))
+    )
+    return aten.view.default(flat, shape)
+
+
+def arange_beside(like: Array, count: int) -> Array:
+    """Give the numbers from 0 to ``count`` on the device, and in the frontend, of ``like``."""
+    return dc.wrap_like(like, aten.arange.start_step(0, count, 1, dtype=int64, device=dc.device(like)))
+
+
+def missing_functional(name: str, like: Array) -> dc.NoKernelError:
+    """Give the error for an operator that only a backend whose arrays cannot be written has to bring."""
+    device = dc.device(like)
+    return dc.NoKernelError(
+        f"aten::{name}: no kernel for device {device}, whose arrays cannot be written to",
+        hint="a backend with immutable arrays brings the functional operators fill.Scalar, copy and index_put",
+    )

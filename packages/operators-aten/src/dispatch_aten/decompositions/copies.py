@@ -10,10 +10,10 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.factory import formatted
 from dispatch_aten.shapes.meta import is_channels_last, is_contiguous
 
-from ._shared import Array, aten, converted, meta_of, numel_of
+from ._shared import Array, aten, converted, copied, meta_of, missing_functional, numel_of, scattered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dispatch_aten.dtypes import ScalarType
 
@@ -25,7 +25,7 @@ prims: Final[Any] = dc.ops.prims
 
 def _clone(self: Array, *, memory_format: int | None = None) -> Array:
     fresh = aten.empty_like.default(self, memory_format=_PRESERVE if memory_format is None else memory_format)
-    return aten.copy_.default(fresh, self)
+    return copied(fresh, self)
 
 
 def _contiguous(self: Array, *, memory_format: int = 0) -> Array:
@@ -37,11 +37,29 @@ def _contiguous(self: Array, *, memory_format: int = 0) -> Array:
 
 def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
     RULES["copy"](meta_of(self), meta_of(src))
+    if not dc.is_mutable(self):
+        raise missing_functional("copy", self)
     source = converted(src, dc.dtype(self))
     if dc.device(source) != dc.device(self):
         source = aten._to_copy.default(source, device=dc.device(self))
     shape = dc.shape(self)
     return aten.clone.default(source if dc.shape(source) == shape else aten.expand.default(source, shape))
+
+
+def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = None) -> Array:
+    """Give ``size`` to ``self``: as a view where it has elements enough, else as a larger copy."""
+    meta = RULES["resize_"](meta_of(self), size, memory_format=memory_format)
+    have = dc.shape(self)
+    if meta.shape == have:
+        return self
+    if meta.numel <= numel_of(self) and is_contiguous(have, dc.strides(self)):
+        return dc.rebind(self, aten.as_strided.default(self, meta.shape, meta.strides, dc.storage_offset(self)))
+    fresh = aten.new_empty_strided.default(self, meta.shape, meta.strides)
+    kept = min(numel_of(self), meta.numel)
+    if kept:
+        flat = aten.slice.Tensor(aten.reshape.default(self, (-1,)), 0, 0, kept)
+        fresh = scattered(fresh, lambda array: aten.as_strided.default(array, (kept,), (1,), 0), flat)
+    return dc.rebind(self, fresh)
 
 
 def _to_copy(
@@ -61,7 +79,7 @@ def _to_copy(
     if dtype is None or dtype == dc.dtype(self):
         return aten.clone.default(self, memory_format=memory_format)
     fresh = aten.empty_like.default(self, dtype=dtype, memory_format=memory_format)
-    return aten.copy_.default(fresh, self)
+    return copied(fresh, self)
 
 
 def _same_device(have: dc.Device, wanted: dc.Device) -> bool:
@@ -183,6 +201,7 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "clone": _clone,
+    "resize_": _resize,
     "copy": _copy,
     "_to_copy": _to_copy,
     "_local_scalar_dense": _local_scalar_dense,

@@ -11,7 +11,8 @@ from dispatch_aten.promotion import Number, scalar_dtype
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.factory import formatted
 
-from ._shared import Array, aten, meta_of
+from ._host import from_host
+from ._shared import Array, aten, copied, filled, meta_of, missing_functional, scattered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,20 +22,32 @@ if TYPE_CHECKING:
 __all__ = ["EXPLICIT", "IMPLICIT"]
 
 
+def _empty(
+    size: Sequence[int],
+    *,
+    dtype: ScalarType | None = None,
+    device: Any = None,
+    memory_format: int | None = None,
+    **options: Any,
+) -> Array:
+    meta = RULES["empty.memory_format"](size, dtype=dtype, memory_format=memory_format)
+    return aten.empty_strided.default(meta.shape, meta.strides, dtype=meta.dtype, device=device)
+
+
 def _zeros(size: Sequence[int], *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
     RULES["zeros"](size)
-    return aten.full.default(size, 0, dtype=dtype or get_default_dtype(), device=device)
+    return aten.full.default(size, 0, dtype=get_default_dtype() if dtype is None else dtype, device=device)
 
 
 def _ones(size: Sequence[int], *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
-    return aten.full.default(size, 1, dtype=dtype or get_default_dtype(), device=device)
+    return aten.full.default(size, 1, dtype=get_default_dtype() if dtype is None else dtype, device=device)
 
 
 def _full(
     size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any
 ) -> Array:
     found = scalar_dtype(fill_value) if dtype is None else dtype
-    return aten.fill_.Scalar(aten.empty.memory_format(size, dtype=found, device=device), fill_value)
+    return filled(aten.empty.memory_format(size, dtype=found, device=device), fill_value)
 
 
 def _arange(end: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
@@ -47,6 +60,15 @@ def _arange_start(
     return aten.arange.start_step(start, end, 1, dtype=dtype, device=device)
 
 
+def _arange_step(
+    start: Number, end: Number, step: Number = 1, *, dtype: ScalarType | None = None, device: Any = None, **options: Any
+) -> Array:
+    def make(host: dc.Device) -> Array:
+        return aten.arange.start_step(start, end, step, dtype=dtype, device=host)
+
+    return from_host("arange.start_step", device, make)
+
+
 def _eye(n: int, *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
     return aten.eye.m(n, n, dtype=dtype, device=device)
 
@@ -54,12 +76,12 @@ def _eye(n: int, *, dtype: ScalarType | None = None, device: Any = None, **optio
 def _eye_m(n: int, m: int, *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
     RULES["eye.m"](n, m)
     zeros = aten.zeros.default((n, m), dtype=dtype, device=device)
-    aten.fill_.Scalar(aten.diagonal.default(zeros), 1)
-    return zeros
+    one = aten.full.default((), 1, dtype=dc.dtype(zeros), device=device)
+    return scattered(zeros, aten.diagonal.default, one)
 
 
 def _scalar_tensor(s: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
-    return aten.full.default((), s, dtype=dtype or get_default_dtype(), device=device)
+    return aten.full.default((), s, dtype=get_default_dtype() if dtype is None else dtype, device=device)
 
 
 def _linspace(
@@ -97,13 +119,19 @@ def _empty_like(
 
 def _filled_like(value: Number) -> Callable[..., Array]:
     def kernel(self: Array, **options: Any) -> Array:
-        return aten.fill_.Scalar(aten.empty_like.default(self, **options), value)
+        return filled(aten.empty_like.default(self, **options), value)
 
     return kernel
 
 
 def _full_like(self: Array, fill_value: Number, **options: Any) -> Array:
-    return aten.fill_.Scalar(aten.empty_like.default(self, **options), fill_value)
+    return filled(aten.empty_like.default(self, **options), fill_value)
+
+
+def _fill(self: Array, value: Number) -> Array:
+    if not dc.is_mutable(self):
+        raise missing_functional("fill.Scalar", self)
+    return _full_like(self, value)
 
 
 def _beside(self: Array, made: Array) -> Array:
@@ -163,7 +191,7 @@ def _fill_tensor_inplace(self: Array, value: Array) -> Array:
 
 def _fill_tensor(self: Array, value: Array) -> Array:
     RULES["fill.Tensor"](meta_of(self), meta_of(value))
-    return aten.copy_.default(aten.empty_like.default(self), value)
+    return copied(aten.empty_like.default(self), value)
 
 
 def _triangle(below: bool) -> Callable[..., Array]:
@@ -189,7 +217,9 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "zeros": _zeros,
     "ones": _ones,
     "full": _full,
+    "empty.memory_format": _empty,
     "arange": _arange,
+    "arange.start_step": _arange_step,
     "arange.start": _arange_start,
     "eye": _eye,
     "eye.m": _eye_m,
@@ -204,7 +234,7 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "new_full": _new_full,
     "new_zeros": _new_zeros,
     "new_ones": _new_ones,
-    "fill.Scalar": _full_like,
+    "fill.Scalar": _fill,
     "fill.Tensor": _fill_tensor,
     "fill_.Tensor": _fill_tensor_inplace,
     "zero_": lambda self: aten.fill_.Scalar(self, 0),

@@ -11,7 +11,7 @@ from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 
-from ._shared import Array, aten, meta_of, ndim, numel_of
+from ._shared import Array, aten, meta_of, missing_functional, ndim, numel_of, scattered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,6 +20,8 @@ __all__ = ["EXPLICIT", "IMPLICIT"]
 
 
 def _index_put(self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False) -> Array:
+    if not dc.is_mutable(self):
+        raise missing_functional("index_put", self)
     return aten.index_put_.default(aten.clone.default(self), indices, values, accumulate)
 
 
@@ -160,8 +162,8 @@ def _written(view: str, *names: str) -> Callable[..., Array]:
     def kernel(self: Array, src: Array, *args: Any, **kwargs: Any) -> Array:
         RULES[rule](meta_of(self), meta_of(src), *args, **kwargs)
         base = aten.clone.default(self, memory_format=0)
-        aten.copy_.default(getattr(getattr(aten, packet), overload or "default")(base, *args, **kwargs), src)
-        return base
+        operator = getattr(getattr(aten, packet), overload or "default")
+        return scattered(base, lambda array: operator(array, *args, **kwargs), src)
 
     return kernel
 
@@ -172,8 +174,8 @@ def _view_backward(view: str) -> Callable[..., Array]:
 
     def kernel(grad_output: Array, input_sizes: Sequence[int], *args: Any) -> Array:
         base = aten.new_zeros.default(grad_output, input_sizes)
-        aten.copy_.default(getattr(getattr(aten, packet), overload or "default")(base, *args), grad_output)
-        return base
+        operator = getattr(getattr(aten, packet), overload or "default")
+        return scattered(base, lambda array: operator(array, *args), grad_output)
 
     return kernel
 

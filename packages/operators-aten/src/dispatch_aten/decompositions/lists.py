@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
@@ -11,12 +12,25 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.layout import broadcast_shapes
 
-from ._shared import Array, aten, meta_of, ndim
+from ._shared import Array, aten, meta_of, ndim, numel_of, scattered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = ["EXPLICIT", "IMPLICIT"]
+
+
+def _cat(tensors: Sequence[Array], dim: int = 0) -> Array:
+    meta = RULES["cat"]([meta_of(tensor) for tensor in tensors], dim)
+    where, start = wrap_dim(dim, meta.ndim), 0
+    result = aten.new_empty_strided.default(tensors[0], meta.shape, meta.strides, dtype=meta.dtype)
+    for tensor in tensors:
+        shape = dc.shape(tensor)
+        if len(shape) == meta.ndim and numel_of(tensor):
+            stop = start + shape[where]
+            result = scattered(result, partial(aten.slice.Tensor, dim=where, start=start, end=stop), tensor)
+            start = stop
+    return result
 
 
 def _stack(tensors: Sequence[Array], dim: int = 0) -> Array:
@@ -160,6 +174,7 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
 }
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "cat": _cat,
     "stack": _stack,
     "repeat": _repeat,
     "flip": _flip,

@@ -1,4 +1,4 @@
-"""Products of matrices and vectors in terms of ``mm``, ``bmm``, ``mv`` and ``dot``."""
+"""Products of matrices and vectors in terms of ``mm`` and ``bmm``, and these in terms of sums of products."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.errors import AtenError, ShapeError
 from dispatch_aten.promotion import Number
+from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.layout import broadcast_shapes
 
-from ._shared import Array, aten
+from ._shared import Array, aten, meta_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from dispatch_aten.shapes import TensorMeta
 
 __all__ = ["EXPLICIT", "IMPLICIT"]
 
@@ -103,6 +106,20 @@ def _baddbmm(self: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alp
     return product if beta == 0 else aten.add.Tensor(product, _scaled(self, beta))
 
 
+def _mm(self: Array, mat2: Array) -> Array:
+    meta = RULES["mm"](meta_of(self), meta_of(mat2))
+    return _summed(aten.mul.Tensor(aten.unsqueeze.default(self, 2), aten.unsqueeze.default(mat2, 0)), 1, meta)
+
+
+def _bmm(self: Array, mat2: Array) -> Array:
+    meta = RULES["bmm"](meta_of(self), meta_of(mat2))
+    return _summed(aten.mul.Tensor(aten.unsqueeze.default(self, 3), aten.unsqueeze.default(mat2, 1)), 2, meta)
+
+
+def _summed(products: Array, dim: int, meta: TensorMeta) -> Array:
+    return aten.contiguous.default(aten.sum.dim_IntList(products, [dim], False, dtype=meta.dtype))
+
+
 def _mv(self: Array, vec: Array) -> Array:
     return aten.squeeze.dim(aten.mm.default(self, aten.unsqueeze.default(vec, 1)), 1)
 
@@ -115,6 +132,8 @@ def _dot(self: Array, tensor: Array) -> Array:
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {"matmul": _matmul, "linear": _linear, "outer": _outer}
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "mm": _mm,
+    "bmm": _bmm,
     "addmm": _addmm,
     "baddbmm": _baddbmm,
     "mv": _mv,

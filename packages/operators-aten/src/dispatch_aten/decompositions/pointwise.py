@@ -49,6 +49,47 @@ def _is_array(value: object) -> bool:
     return value is not None and not isinstance(value, (bool, int, float, complex, str))
 
 
+def _sub(self: Array, other: Array, *, alpha: Number = 1) -> Array:
+    return aten.add.Tensor(self, other, alpha=-alpha)
+
+
+def _abs(self: Array) -> Array:
+    # Zero less the number, not its opposite, so that -0.0 becomes 0.0.
+    return aten.where.self(aten.le.Scalar(self, 0), aten.rsub.Scalar(self, 0), self)
+
+
+def _not(truth: Array) -> Array:
+    return aten.le.Tensor(truth, aten.new_zeros.default(truth, ()))
+
+
+def _both(left: Array, right: Array) -> Array:
+    return aten.mul.Tensor(left, right)
+
+
+def _eq(self: Array, other: Array) -> Array:
+    return _both(aten.le.Tensor(self, other), aten.le.Tensor(other, self))
+
+
+def _lt(self: Array, other: Array) -> Array:
+    # Not simply "no less or equal the other way round", which holds for nan.
+    return _both(aten.le.Tensor(self, other), _not(aten.le.Tensor(other, self)))
+
+
+def _larger(largest: bool) -> Callable[..., Array]:
+    """Make ``maximum`` or ``minimum``, which give nan where either is nan."""
+
+    def kernel(self: Array, other: Array) -> Array:
+        dtype = common_dtype(self, other)
+        self, other = converted(self, dtype), converted(other, dtype)
+        first, second = (self, other) if largest else (other, self)
+        takes_other = aten.le.Tensor(first, second)
+        if dtype.is_differentiable:
+            takes_other = aten.logical_or.default(takes_other, aten.isnan.default(other))
+        return aten.where.self(takes_other, other, self)
+
+    return kernel
+
+
 def _sign(self: Array) -> Array:
     zero = aten.zeros_like.default(self)
     above, below = aten.gt.Tensor(self, zero), aten.lt.Tensor(self, zero)
@@ -334,6 +375,16 @@ _FLOATS: Final[dict[str, Callable[..., Array]]] = {
 }
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _of_floats(kernel) for name, kernel in _FLOATS.items()} | {
+    "sub.Tensor": _checked("sub.Tensor", _sub),
+    "neg": _checked("neg", lambda self: aten.mul.Scalar(self, -1)),
+    "abs": _checked("abs", _abs),
+    "eq.Tensor": _checked("eq.Tensor", _eq),
+    "ne.Tensor": _checked("ne.Tensor", lambda self, other: _not(aten.eq.Tensor(self, other))),
+    "lt.Tensor": _checked("lt.Tensor", _lt),
+    "ge.Tensor": _checked("ge.Tensor", lambda self, other: aten.le.Tensor(other, self)),
+    "gt.Tensor": _checked("gt.Tensor", lambda self, other: aten.lt.Tensor(other, self)),
+    "maximum": _checked("maximum", _larger(largest=True)),
+    "minimum": _checked("minimum", _larger(largest=False)),
     "sign": _checked("sign", _sign),
     "isnan": _isnan,
     "isinf": _isinf,
@@ -347,9 +398,9 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _of_floats(kernel) for n
     "addcmul": _checked("addcmul", _addcmul),
     "addcdiv": _checked("addcdiv", _addcdiv),
     "div.Tensor_mode": _checked("div.Tensor_mode", _div_mode),
-    "logical_and": _logical("bitwise_and"),
-    "logical_or": _logical("bitwise_or"),
-    "logical_xor": _logical("bitwise_xor"),
+    "logical_and": _logical("mul"),
+    "logical_or": _logical("add"),
+    "logical_xor": _logical("ne"),
     "logical_not": lambda self: aten.eq.Scalar(self, 0),
     "frac": lambda self: aten.sub.Tensor(self, aten.trunc.default(self)),
     "round.decimals": _checked("round.decimals", _round_decimals),

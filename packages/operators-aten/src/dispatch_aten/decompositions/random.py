@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
+from dispatch_aten.dtypes import ScalarType, bool_, by_number, get_default_dtype, int64
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import RULES
 
-from ._shared import Array, aten, meta_of, numel_of
+from ._host import drawn
+from ._shared import Array, aten, converted, meta_of, numel_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +30,7 @@ def _sampled(name: str, draw: Callable[..., Array]) -> Callable[..., Array]:
         **options: Any,
     ) -> Array:
         RULES[name](size, dtype=dtype)
-        fresh = aten.empty.memory_format(size, dtype=dtype or get_default_dtype(), device=device)
+        fresh = aten.empty.memory_format(size, dtype=get_default_dtype() if dtype is None else dtype, device=device)
         return draw(fresh, generator=generator)
 
     return kernel
@@ -43,12 +44,30 @@ def _sampled_like(name: str, draw: Callable[..., Array]) -> Callable[..., Array]
     return kernel
 
 
+def _fresh_drawn(name: str, fresh: Array, *args: Any, generator: Any) -> Array:
+    """Give a fresh array with what the in-place operator ``name`` draws; one that cannot be written is made anew."""
+    if not dc.is_mutable(fresh):
+        return drawn(name, fresh, args, generator)
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(aten, packet), overload or "default")(fresh, *args, generator=generator)
+
+
+def _drawn_inplace(name: str) -> Callable[..., Array]:
+    """Make the kernel of an in-place generator for devices without one: the host draws, the device copies."""
+
+    def kernel(self: Array, *args: Any, generator: Any = None) -> Array:
+        RULES[name](meta_of(self), *args)
+        return aten.copy_.default(self, drawn(name, self, args, generator))
+
+    return kernel
+
+
 def _uniform(self: Array, *, generator: Any = None) -> Array:
-    return aten.uniform_.default(self, 0.0, 1.0, generator=generator)
+    return _fresh_drawn("uniform_", self, 0.0, 1.0, generator=generator)
 
 
 def _normal(self: Array, *, generator: Any = None) -> Array:
-    return aten.normal_.default(self, 0.0, 1.0, generator=generator)
+    return _fresh_drawn("normal_", self, 0.0, 1.0, generator=generator)
 
 
 def _randint(
@@ -74,8 +93,8 @@ def _randint_low(
     **options: Any,
 ) -> Array:
     RULES["randint.low"](low, high, size, dtype=dtype)
-    fresh = aten.empty.memory_format(size, dtype=int64 if dtype is None else dtype, device=device)
-    return getattr(aten.random_, "from")(fresh, low, high, generator=generator)
+    fresh = aten.empty.memory_format(size, dtype=int64 if dtype is None else by_number(dtype), device=device)
+    return _fresh_drawn("random_.from", fresh, low, high, generator=generator)
 
 
 def _randint_like(self: Array, high: int, *, generator: Any = None, **options: Any) -> Array:
@@ -84,7 +103,7 @@ def _randint_like(self: Array, high: int, *, generator: Any = None, **options: A
 
 def _randint_like_low(self: Array, low: int, high: int, *, generator: Any = None, **options: Any) -> Array:
     fresh = aten.empty_like.default(self, **options)
-    return getattr(aten.random_, "from")(fresh, low, high, generator=generator)
+    return _fresh_drawn("random_.from", fresh, low, high, generator=generator)
 
 
 def _randperm(
@@ -92,8 +111,8 @@ def _randperm(
 ) -> Array:
     RULES["randperm"](n, dtype=dtype)
     keys = aten.empty.memory_format((n,), dtype=ScalarType.Double, device=device)
-    order = aten.argsort.default(aten.uniform_.default(keys, 0.0, 1.0, generator=generator), 0, False)
-    return order if dtype in (None, int64) else aten._to_copy.default(order, dtype=dtype)
+    order = aten.argsort.default(_uniform(keys, generator=generator), 0, False)
+    return order if dtype is None else converted(order, by_number(dtype))
 
 
 def _random_to(self: Array, to: int, *, generator: Any = None) -> Array:
@@ -102,25 +121,27 @@ def _random_to(self: Array, to: int, *, generator: Any = None) -> Array:
 
 def _bernoulli(self: Array, *, generator: Any = None) -> Array:
     RULES["bernoulli"](meta_of(self))
-    return aten.bernoulli_.Tensor(aten.empty_like.default(self), self, generator=generator)
+    hit = aten.lt.Tensor(_uniform(aten.empty_like.default(self), generator=generator), self)
+    return converted(hit, dc.dtype(self))
 
 
 def _bernoulli_p(self: Array, p: float, *, generator: Any = None) -> Array:
-    fresh = aten.empty_like.default(self, memory_format=0)
-    return aten.bernoulli_.float(fresh, p, generator=generator)
+    RULES["bernoulli_.float"](meta_of(self), p)
+    draws = aten.empty_like.default(self, dtype=get_default_dtype(), memory_format=0)
+    return converted(aten.lt.Scalar(_uniform(draws, generator=generator), p), dc.dtype(self))
 
 
 def _bernoulli_float_inplace(self: Array, p: float = 0.5, *, generator: Any = None) -> Array:
     RULES["bernoulli_.float"](meta_of(self), p)
     draws = aten.empty_like.default(self, dtype=get_default_dtype())
-    hit = aten.lt.Scalar(aten.uniform_.default(draws, 0.0, 1.0, generator=generator), p)
+    hit = aten.lt.Scalar(_uniform(draws, generator=generator), p)
     return aten.copy_.default(self, hit)
 
 
 def _bernoulli_tensor_inplace(self: Array, p: Array, *, generator: Any = None) -> Array:
     RULES["bernoulli_.Tensor"](meta_of(self), meta_of(p))
     draws = aten.empty_like.default(self, dtype=dc.dtype(p))
-    hit = aten.lt.Tensor(aten.uniform_.default(draws, 0.0, 1.0, generator=generator), p)
+    hit = aten.lt.Tensor(_uniform(draws, generator=generator), p)
     return aten.copy_.default(self, hit)
 
 
@@ -145,7 +166,7 @@ def _native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, 
         return input, aten.empty_like.default(input)
     if train is False:
         return aten.clone.default(input), aten.ones_like.default(input, dtype=bool_)
-    kept = aten.bernoulli_.float(aten.empty_like.default(input, dtype=bool_), 1 - p)
+    kept = aten.bernoulli.p(aten.empty_like.default(input, dtype=bool_), 1 - p)
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
     return aten.mul.Scalar(aten.mul.Tensor(input, kept), scale), kept
 
@@ -153,6 +174,9 @@ def _native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, 
 def _native_dropout_backward(grad_output: Array, mask: Array, scale: float) -> Array:
     return aten.mul.Scalar(aten.mul.Tensor(grad_output, mask), scale)
 
+
+_GENERATORS: Final = ("uniform_", "normal_", "random_.from", "random_", "exponential_")
+"""The in-place generators, which the host serves for devices that have none."""
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {"dropout": _dropout, "dropout_": _dropout_inplace}
 
@@ -176,6 +200,7 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "randperm": _randperm,
     "randperm.generator": _randperm,
     "random_.to": _random_to,
+    **{name: _drawn_inplace(name) for name in _GENERATORS},
     "bernoulli": _bernoulli,
     "bernoulli.p": _bernoulli_p,
     "bernoulli_.float": _bernoulli_float_inplace,

@@ -11,7 +11,7 @@ from dispatch_aten.promotion import Promotion, computation_type
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
 
-from ._shared import Array, aten, converted, meta_of, ndim, numel_of
+from ._shared import Array, arange_beside, aten, converted, meta_of, ndim, numel_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +50,33 @@ def _prod(self: Array, *, dtype: ScalarType | None = None) -> Array:
     return aten.prod.dim_int(aten.reshape.default(self, (-1,) if numel_of(self) else (0,)), 0, False, dtype=dtype)
 
 
+def _amin(self: Array, dim: int | Sequence[int] = (), keepdim: bool = False) -> Array:
+    RULES["amin"](meta_of(self), dim, keepdim)
+    if dc.dtype(self) == bool_:
+        return aten.logical_not.default(aten.amax.default(aten.logical_not.default(self), dim, keepdim))
+    # An integer's opposite may not exist, but what is left of -1 without it does.
+    turned = aten.neg.default if dc.dtype(self).is_floating_point else (lambda array: aten.rsub.Scalar(array, -1))
+    return turned(aten.amax.default(turned(self), dim, keepdim))
+
+
+def _place_of(name: str) -> Callable[..., Array]:
+    """Make ``argmax`` or ``argmin``: the first place where the extremum stands; nan counts as one."""
+
+    def kernel(self: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+        meta: TensorMeta = RULES[f"arg{name}"](meta_of(self), dim, keepdim)
+        flat = self if dim is not None and ndim(self) else aten.reshape.default(self, (-1,))
+        where = wrap_dim(dim, ndim(self)) if dim is not None and ndim(self) else 0
+        count = dc.shape(flat)[where]
+        hit = aten.eq.Tensor(flat, getattr(aten, f"a{name}").default(flat, [where], True))
+        if dc.dtype(self).is_differentiable:
+            hit = aten.logical_or.default(hit, aten.isnan.default(flat))
+        line = aten.view.default(arange_beside(self, count), [-1 if each == where else 1 for each in range(ndim(flat))])
+        places = aten.where.self(hit, line, aten.new_full.default(line, (), count))
+        return aten.reshape.default(aten.amin.default(places, [where], False), meta.shape)
+
+    return kernel
+
+
 def _extremum(name: str) -> Callable[..., Array]:
     def kernel(self: Array) -> Array:
         RULES[name](meta_of(self))
@@ -63,7 +90,7 @@ def _extremum_with_indices(name: str) -> Callable[..., tuple[Array, Array]]:
         RULES[f"{name}.dim"](meta_of(self), dim, keepdim)
         found = converted(self, uint8) if dc.dtype(self) == bool_ else self
         indices = getattr(aten, f"arg{name}").default(found, dim, True)
-        values = aten.gather.default(self, dim, indices) if ndim(self) else aten.clone.default(self)
+        values = getattr(aten, f"a{name}").default(self, [dim], True) if ndim(self) else aten.clone.default(self)
         if keepdim or not ndim(self):
             return values, indices if ndim(self) else aten.reshape.default(indices, ())
         return aten.squeeze.dim(values, dim), aten.squeeze.dim(indices, dim)
@@ -230,6 +257,9 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     **_any_like("any"),
     **_any_like("all"),
+    "amin": _amin,
+    "argmax": _place_of("max"),
+    "argmin": _place_of("min"),
     "sum": _sum,
     "mean": _mean,
     "mean.dim": _mean_dim,

@@ -75,6 +75,9 @@ def _pow_scalar(self: Array, exponent: Number) -> Array:
         return (
             aten.full_like.default(self, 1, dtype=dtype) if exponent == 0 else aten._to_copy.default(self, dtype=dtype)
         )
+    if exponent == 2:
+        whole = converted(self, common_dtype(self, exponent))
+        return aten.mul.Tensor(whole, whole)
     return aten.pow.Tensor_Tensor(self, as_scalar_tensor(exponent, self, common_dtype(self, exponent)))
 
 

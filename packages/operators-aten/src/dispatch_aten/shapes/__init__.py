@@ -12,6 +12,7 @@ spelling; in-place and ``out=`` overloads follow from the functional ones.
 
 from __future__ import annotations
 
+from .dims import wrap_dim, wrap_dims
 from .layout import broadcast_shapes, iterator_strides, preserved, preserved_strides
 from .meta import TensorMeta, contiguous, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, numel
 from .rules import RULES, infer
@@ -29,4 +30,6 @@ __all__ = [
     "numel",
     "preserved",
     "preserved_strides",
+    "wrap_dim",
+    "wrap_dims",
 ]

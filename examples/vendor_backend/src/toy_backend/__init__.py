@@ -1,0 +1,1 @@
+"""An example of a vendor's backend: the device ``toy``, which nothing imports."""

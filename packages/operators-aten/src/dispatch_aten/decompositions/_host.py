@@ -1,0 +1,68 @@
+"""What is made on the host and copied, for devices without a kernel for it: sequences and random numbers.
+
+Random numbers come from a stream of the device's own generator, which the cpu backend draws from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.generator import Generator, default_generator
+
+from ._shared import Array, aten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["drawn", "from_host"]
+
+_HOST: Final = dc.Device("cpu")
+
+
+def from_host(name: str, device: Any, make: Callable[[dc.Device], Array]) -> Array:
+    """Give the raw array that ``make`` makes on the cpu, copied to ``device``.
+
+    Raises ``NoKernelError`` naming the operator where that device is the cpu itself.
+    """
+    target = _HOST if device is None else dc.Device.parse(device)
+    if target.type == _HOST.type:
+        raise dc.NoKernelError(f"aten::{name}: no kernel for device {target}, where others would have it made")
+    return dc.ops.prims.device_put(dc.ops.prims.device_get(make(_HOST)), device=target)
+
+
+def drawn(name: str, self: Array, args: tuple[Any, ...], generator: Generator | None) -> Array:
+    """Give what the in-place operator ``name`` draws for ``self``, as an array of its own beside it."""
+    packet, _, overload = name.partition(".")
+    operator = getattr(getattr(aten, packet), overload or "default")
+    device = dc.device(self)
+
+    def draw(host: dc.Device) -> Array:
+        source = default_generator(device.type) if generator is None else generator
+        with source.lock:
+            if source.device.type != host.type and source.engine is None:
+                source.engine = _HostStream(source.initial_seed())
+            stream = source if source.device.type == host.type else source.engine.stream
+            fresh = aten.empty.memory_format(dc.shape(self), dtype=dc.dtype(self), device=host)
+            return operator(fresh, *args, generator=stream)
+
+    return dc.wrap_like(self, from_host(name, device, draw))
+
+
+class _HostStream:
+    """The engine of another device's generator: a generator of the cpu's."""
+
+    def __init__(self, seed: int) -> None:
+        self.stream = Generator(_HOST).manual_seed(seed)
+
+    def seed(self, seed: int) -> None:
+        """Start the stream anew."""
+        self.stream.manual_seed(seed)
+
+    def get_state(self) -> Any:
+        """Give the stream's state."""
+        return self.stream.get_state()
+
+    def set_state(self, state: Any) -> None:
+        """Go on from a state that ``get_state`` gave."""
+        self.stream.set_state(state)

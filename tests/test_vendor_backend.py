@@ -1,0 +1,280 @@
+"""A vendor's device from outside: the example, a copy under another name and an immutable variant, installed by pip."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "vendor_backend"
+PACKAGE = EXAMPLE / "src" / "toy_backend"
+#: Each build's device, and how people see its key.
+DEVICES = {"toy": "PrivateUse1 (toy)", "twin": "Twin", "ice": "Ice"}
+
+
+#: What stands in place of the kernels that write, where arrays cannot be written to.
+FUNCTIONAL = '''
+"""The kernels that stand for writes: each makes a new array, which the dispatcher binds to the tensor."""
+
+import numpy as np
+
+from dispatch_aten.shapes import RULES
+
+from .arrays import store
+
+
+def _copy(self, src, non_blocking=False):
+    return store(src.values, RULES["copy_"](self.meta, src.meta))
+
+
+def _fill(self, value):
+    return store(np.asarray(value).astype(str(self.dtype)), RULES["fill.Scalar"](self.meta, value))
+
+
+def _index_put(self, indices, values, accumulate=False):
+    places = tuple(slice(None) if index is None else index.values for index in indices)
+    result = self.values.copy()
+    if accumulate:
+        np.add.at(result, places, values.values)
+    else:
+        result[places] = values.values
+    return store(result, self.meta)
+
+
+ATEN = {"copy": _copy, "fill.Scalar": _fill, "index_put": _index_put}
+'''
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    """Replace a text that the file must have."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text, f"{path} has no {old!r}"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def copy_sources(folder: Path, device: str, *, own_key: bool = True, mutable: bool = True) -> Path:
+    """Copy the example's sources with the device's name in place of ``toy``; return the project's folder."""
+    project = folder / f"{device}-backend"
+    shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns("__pycache__", "tests"))
+    (project / "src" / "toy_backend").rename(project / "src" / f"{device}_backend")
+    package = project / "src" / f"{device}_backend"
+    for path in [project / "pyproject.toml", project / "README.md", *package.glob("*.py")]:
+        path.write_text(path.read_text(encoding="utf-8").replace("toy", device), encoding="utf-8")
+    if own_key:
+        replace(package / "plugin.py", 'dispatch_key="PrivateUse1", ', "")
+    if not mutable:
+        replace(package / "plugin.py", "mutable=True", "mutable=False")
+        replace(
+            package / "arrays.py",
+            "        self.buffer, ",
+            "        buffer.flags.writeable = False\n        self.buffer, ",
+        )
+        (package / "writes.py").write_text(FUNCTIONAL.lstrip(), encoding="utf-8")
+    return project
+
+
+def install(projects: list[Path], wheels: Path, site: Path) -> None:
+    """Build the projects' wheels, and install them into a folder of their own; nothing is fetched."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "--no-input"]
+    offline = ["--no-index", "--no-deps"]
+    built = [*pip, "wheel", "--no-build-isolation", *offline, "--wheel-dir", str(wheels), *map(str, projects)]
+    subprocess.run(built, check=True, stdin=subprocess.DEVNULL)
+    found = sorted(map(str, wheels.glob("*.whl")))
+    subprocess.run([*pip, "install", *offline, "--target", str(site), *found], check=True, stdin=subprocess.DEVNULL)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """A folder with the three builds, installed from their wheels."""
+    folder = tmp_path_factory.mktemp("vendors")
+    projects = [
+        copy_sources(folder, "toy", own_key=False),
+        copy_sources(folder, "twin"),
+        copy_sources(folder, "ice", mutable=False),
+    ]
+    install(projects, folder / "wheels", folder / "site")
+    return folder / "site"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run an interpreter that finds the given folder's distributions beside what is installed."""
+
+    def run(*arguments, site, environment=(), code=0):
+        path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            capture_output=True,
+            check=False,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": path, **dict(environment)},
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=300,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_fresh_process_uses_the_device_and_nobody_imports_it(device, run, site):
+    program = (
+        "import sys, torchlike\n"
+        f"assert not any('{device}_backend' in name for name in sys.modules)\n"
+        f"print(torchlike.ones(2, device='{device}') + 1)"
+    )
+    assert run("-W", "error", "-c", program, site=site) == f"tensor([2., 2.], device='{device}')\n"
+
+
+def test_the_examples_suite_passes_for_every_build_in_one_process(run, site, root):
+    suite = EXAMPLE / "tests"
+    options = ["--quiet", "-p", "no:cacheprovider", f"--config-file={root}/pyproject.toml", f"--rootdir={suite}"]
+    printed = run("-m", "pytest", *options, str(suite), site=site, environment={"VENDOR_DEVICES": ",".join(DEVICES)})
+    summary = printed.splitlines()[-1]
+    assert re.fullmatch(r"\d+ passed in .*", summary), printed
+    assert int(summary.split()[0]) > 100 * len(DEVICES)
+
+
+def test_builds_have_keys_of_their_own(run, site):
+    program = """
+        import dispatch_core as dc
+        keys = {}
+        for device in DEVICES:
+            dc.load_backend(device)
+            keys[device] = dc.device_key(device)
+        print(*(f"{device}={key}" for device, key in keys.items()), sep="\\n")
+        print(len({key.value for key in keys.values()}), {state.dispatch_key for state in dc.backends().values()} >= {
+            key.name for key in keys.values()})
+        for key in keys.values():
+            for prefix in ("Autograd", "Autocast", "Sparse", "SparseCsr", "Quantized", "NestedTensor"):
+                assert dc.DispatchKey[prefix + key.name].backend == key.name
+    """
+    program = "\n".join(line[8:] for line in program.splitlines()).replace("DEVICES", repr(list(DEVICES)))
+    expected = [f"{device}={label}" for device, label in DEVICES.items()]
+    assert run("-c", program, site=site).splitlines() == [*expected, "3 True"]
+
+
+def test_a_raw_array_is_recognised_by_its_declared_type(run, site):
+    program = (
+        "import dispatch_core as dc, numpy as np\n"
+        "from toy_backend.arrays import store\n"
+        "from dispatch_aten.shapes import contiguous\n"
+        "array = store([0.0, 1.0], contiguous((2,)))\n"
+        "print(dc.backends()['toy'].state)\n"
+        "print(dc.ops.prims.device_get(dc.ops.aten.add(array, array)), dc.device(array))\n"
+    )
+    assert run("-c", program, site=site).splitlines() == ["installed", "[0. 2.] toy"]
+
+
+def test_list_and_doctor_know_the_builds(run, site):
+    listed = json.loads(run("-m", "dispatch_core", "list", "--json", site=site))
+    found = {state["device"]: state["distribution"] for state in listed["devices"]}
+    assert {device: found[device] for device in DEVICES} == {device: f"{device}-backend" for device in DEVICES}
+    examined = json.loads(run("-m", "dispatch_core", "doctor", "--json", site=site))
+    outcomes = {finding["name"]: finding["outcome"] for finding in examined["findings"]}
+    assert {device: outcomes[device] for device in DEVICES} == dict.fromkeys(DEVICES, "ok")
+
+
+def test_a_slot_that_is_taken_is_refused_naming_both(run, site, tmp_path):
+    rival = copy_sources(tmp_path, "rival", own_key=False)
+    install([rival], tmp_path / "wheels", tmp_path / "rivals")
+    program = (
+        "import torchlike\n"
+        "toy = torchlike.ones(2, device='toy')\n"
+        "try:\n"
+        "    torchlike.ones(2, device='rival')\n"
+        "except torchlike.dispatch_core.BackendError as error:\n"
+        "    print(error)\n"
+        "print((toy + toy).tolist(), torchlike.ones(2, device='twin').tolist())\n"
+    ).replace("torchlike.dispatch_core", "__import__('dispatch_core')")
+    both = os.pathsep.join([str(site), str(tmp_path / "rivals")])
+    printed = run("-c", program, site=both)
+    assert "device 'rival' asks for key PrivateUse1, which device 'toy' has" in printed
+    assert printed.splitlines()[-1] == "[2.0, 2.0] [1.0, 1.0]"
+
+
+def test_an_immutable_backend_without_its_functional_operators_is_told_which(run, tmp_path):
+    bare = copy_sources(tmp_path, "bare", mutable=False)
+    (bare / "src" / "bare_backend" / "writes.py").write_text("ATEN = {}\n", encoding="utf-8")
+    install([bare], tmp_path / "wheels", tmp_path / "site")
+    program = """
+import dispatch_core as dc, torchlike
+x = torchlike.tensor([1.0, 2.0], device="bare")
+row = x[0]
+for call in (x.clone, lambda: x + 1, lambda: torchlike.zeros(2, device="bare"), lambda: row.copy_(x[1])):
+    try:
+        call()
+    except dc.NoKernelError as error:
+        print(str(error).splitlines()[0])
+print((x + x).tolist())
+"""
+    missing = "aten::{}: no kernel for device bare, whose arrays cannot be written to".format
+    printed = run("-c", program, site=tmp_path / "site").splitlines()
+    assert printed == [*map(missing, ("copy", "fill.Scalar", "fill.Scalar", "copy")), "[2.0, 4.0]"]
+
+
+def documented() -> dict[str, set[str]]:
+    """Return the names that the documentation lets a vendor import, by module."""
+    text = (Path(__file__).parents[1] / "docs" / "vendors.md").read_text(encoding="utf-8")
+    names = text.partition("## Names")[2].partition("\n## ")[0]
+    parts = re.split(r"^From `([\w.]+)`:$", names, flags=re.MULTILINE)[1:]
+    return {
+        module: set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
+        for module, table in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+def test_every_documented_name_exists():
+    found = documented()
+    assert set(found) >= {"dispatch_core", "dispatch_aten.dtypes", "dispatch_aten.shapes"}
+    for module, names in found.items():
+        public = importlib.import_module(module)
+        assert names <= set(public.__all__), module
+
+
+def used(path: Path) -> set[tuple[str, str]]:
+    """Return the names of this project's that a file takes: (module, name), those behind an ``import … as`` included."""
+    tree, taken, aliases = ast.parse(path.read_text(encoding="utf-8")), set(), {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            ours = [each for each in node.names if each.name.startswith(("dispatch_", "torchlike"))]
+            aliases |= {each.asname or each.name: each.name for each in ours}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            taken |= {(node.module, each.name) for each in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in aliases:
+            taken.add((aliases[node.value.id], node.attr))
+    return {(module, name) for module, name in taken if module.startswith(("dispatch_", "torchlike"))}
+
+
+def test_the_example_takes_documented_names_only():
+    allowed = {(module, name) for module, names in documented().items() for name in names}
+    taken = {name for path in PACKAGE.glob("*.py") for name in used(path)}
+    assert ("dispatch_core", "BackendInfo") in taken
+    assert taken <= allowed
+
+
+def test_the_example_is_small_and_documented():
+    kernels = ast.parse((PACKAGE / "kernels.py").read_text(encoding="utf-8"))
+    writes = ast.parse((PACKAGE / "writes.py").read_text(encoding="utf-8"))
+    tables = [node.value for tree in (kernels, writes) for node in tree.body if isinstance(node, ast.AnnAssign)]
+    names = {key.value for table in tables for key in table.keys}
+    assert len(names) <= 16
+    text = (Path(__file__).parents[1] / "docs" / "vendors.md").read_text(encoding="utf-8")
+    needed = set(
+        re.findall(r"`(?:aten|prims)::([\w.]+)`", text.partition("### The least")[2].partition("### Arrays")[0])
+    )
+    assert needed - names == set()
+    assert names - needed == {"sqrt"}
+    code = "\n".join(ast.unparse(ast.parse(path.read_text(encoding="utf-8"))) for path in PACKAGE.glob("*.py"))
+    assert len([line for line in code.splitlines() if line.strip() and not line.lstrip().startswith('"""')]) <= 100
