@@ -250,23 +250,23 @@ def test_a_variable_that_cannot_be_read_ends_list_with_status_2(install, run_pyt
     )
 
 
-def test_the_first_look_up_among_a_hundred_distributions_is_quick_and_later_ones_quicker(install, run_python):
+def test_the_distributions_are_scanned_once_however_often_one_asks(install, run_python):
     for number in range(100):
         site = install(f"unrelated-{number}")
     install("acme", backends={"acme": "acme.plugin"}, requires=["dispatch-core>=0.1,<99"])
     code = """
-import time, timeit, fractions
-import dispatch_core as dc
+import fractions
+from dispatch_core.plugins import _metadata
 from dispatch_core.plugins.loader import array_type_owner, loader
-started = time.process_time()
-loader().catalog.usable("dispatch_core.backends", "acme")
-print(time.process_time() - started)
-array_type_owner(fractions.Fraction)
-print(min(timeit.repeat(lambda: array_type_owner(fractions.Fraction), number=1000, repeat=5)) / 1000)
+scans = []
+scan, _metadata.scan = _metadata.scan, lambda: scans.append(1) or scan()
+for _ in range(3):
+    assert loader().catalog.usable("dispatch_core.backends", "acme")
+    assert array_type_owner(fractions.Fraction) is None
+print(len(scans))
 """
-    runs = [run_python("-c", code, site=[site]).stdout.split() for _ in range(5)]
-    assert min(float(first) for first, _ in runs) <= 0.060
-    assert min(float(later) for _, later in runs) <= 10e-6
+    done = run_python("-c", code, site=[site])
+    assert done.stdout.strip() == "1", done.stderr
 
 
 def test_importing_the_core_imports_neither_pluggy_nor_metadata(run_python):

@@ -1,0 +1,66 @@
+"""What starting costs: imports, and the first look-up of a backend: ``python benchmarks/bench_start.py``.
+
+Each figure is the minimum over fresh processes, in milliseconds of wall time within the process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+_TIMED = "import time; started = time.perf_counter(); {}; print((time.perf_counter() - started) * 1e3)"
+_LOOK_UP = """
+import sys, time, timeit, fractions
+sys.path.insert(0, {folder!r})
+import dispatch_core as dc
+from dispatch_core.plugins.loader import array_type_owner, loader
+started = time.perf_counter()
+loader().catalog.usable("dispatch_core.backends", "cpu")
+print((time.perf_counter() - started) * 1e3)
+array_type_owner(fractions.Fraction)
+print(min(timeit.repeat(lambda: array_type_owner(fractions.Fraction), number=1000, repeat=9)))
+"""
+
+
+def _least(code: str, repeats: int) -> list[float]:
+    """Run ``code`` in fresh processes and return the least of each figure that it prints."""
+    runs = []
+    for _ in range(repeats):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+        runs.append([float(figure) for figure in done.stdout.split()])
+    return [min(figures) for figures in zip(*runs, strict=True)]
+
+
+def main() -> None:
+    """Print the table and, where asked, write it as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--repeats", type=int, default=9)
+    arguments = parser.parse_args()
+    figures: dict[str, tuple[float, float | None]] = {}
+    for module, goal in {"dispatch_core": 30.0, "numpy": None, "torchlike": None, "torch": None}.items():
+        figures[f"import {module}"] = _least(_TIMED.format(f"import {module}"), arguments.repeats)[0], goal
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(100):
+            info = Path(folder, f"unrelated_{number}-1.0.dist-info")
+            info.mkdir()
+            (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: unrelated-{number}\nVersion: 1.0\n")
+            (info / "entry_points.txt").write_text("[console_scripts]\nunrelated = unrelated:main\n")
+        first, later = _least(_LOOK_UP.format(folder=folder), arguments.repeats)
+    figures["first look-up of a backend, 100 unrelated distributions"] = first, 60.0
+    figures["every later one"] = later, 0.010
+    width = max(map(len, figures))
+    print(f"{'measure':<{width}} {'ms':>10} {'at most':>8}")
+    for name, (found, goal) in figures.items():
+        print(f"{name:<{width}} {found:>10.4f} {'' if goal is None else f'{goal:.3f}':>8}")
+    if arguments.json is not None:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
