@@ -39,6 +39,7 @@ from .schema import FunctionSchema
 
 if TYPE_CHECKING:
     from .explanation import explain
+    from .layers.tracer import trace
     from .plugins.hooks import hookimpl
     from .plugins.loader import backends, load_backend, refresh
 
@@ -58,6 +59,7 @@ _LATE = {
     "hookimpl": ".plugins.hooks",
     "load_backend": ".plugins.loader",
     "refresh": ".plugins.loader",
+    "trace": ".layers.tracer",
 }
 
 
@@ -127,5 +129,6 @@ __all__ = [
     "shape",
     "storage_offset",
     "strides",
+    "trace",
     "wrap_like",
 ]
