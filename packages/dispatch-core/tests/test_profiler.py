@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextvars
 import json
+import os
 import threading
 
 import pytest
@@ -130,18 +132,109 @@ def test_an_empty_table_has_its_head():
     assert dc.profile(registry=dc.Registry()).table().startswith("operator")
 
 
+def test_calls_can_be_grouped_by_shapes_and_by_keys(registry, operators, library, toy, make_backend):
+    other = make_backend("rival")
+    library.impl("leaf", lambda x, *, y: x, other.key)
+    with dc.profile(registry=registry) as p:
+        for array in (toy.array([1]), toy.array([1]), toy.array([[1, 2]]), other.array([1])):
+            operators.leaf(array)
+    rows = p.key_averages(group_by_input_shape=True)
+    assert [(row.calls, row.shapes, row.keys) for row in rows] == [
+        (3, ((1,),), {"Toy", "Rival"}),
+        (1, ((1, 2),), {"Toy"}),
+    ]
+    rows = p.key_averages(group_by_key=True)
+    assert [(row.calls, row.shapes, row.keys) for row in rows] == [(3, None, {"Toy"}), (1, None, {"Rival"})]
+    assert sum(row.total for row in rows) == p.key_averages()[0].total
+    lines = p.table(group_by_input_shape=True, group_by_key=True).splitlines()
+    assert lines[0].endswith("keys   input shapes")
+    assert [line.split()[-2:] for line in lines[1:]] == [["Toy", "[1]"], ["Rival", "[1]"], ["[1,", "2]"]]
+
+
+def test_a_thread_that_copies_the_context_has_calls_of_its_own(registry, operators, library, toy):
+    """As ``asyncio.to_thread`` does: its calls are recorded, and are no children of what runs in the first thread."""
+    context = []
+
+    def kernel(x):
+        thread = threading.Thread(target=context.pop().run, args=(operators.leaf, x))
+        thread.start()
+        thread.join()
+        return x
+
+    library.define("spawns(Tensor x) -> Tensor")
+    library.impl("spawns", kernel, toy.key)
+    with dc.profile(registry=registry) as p:
+        context.append(contextvars.copy_context())
+        operators.spawns(toy.array([1]))
+    assert names(p) == [("t::spawns", 0), ("t::leaf", 0)]
+    assert p.events[0].children == 0
+    assert p.events[0].thread != p.events[1].thread
+
+
+def test_a_context_that_outlives_the_block_records_nothing(registry, operators, toy):
+    with dc.profile(registry=registry) as p:
+        context = contextvars.copy_context()
+    context.run(operators.leaf, toy.array([1]))
+    assert p.events == []
+
+
+def test_calls_of_another_registry_are_not_recorded(registry, operators, toy):
+    with dc.profile(registry=registry) as first:
+        pass
+    with dc.profile(registry=dc.Registry()) as second:
+        operators.leaf(toy.array([1]))
+    assert first.events == second.events == []
+
+
 def test_the_chrome_trace_is_json_with_complete_events(registry, operators, toy, tmp_path):
     with dc.profile(registry=registry) as p:
         operators.twice(toy.array([[1, 2]]))
     p.export_chrome_trace(tmp_path / "trace.json")
-    trace = json.loads((tmp_path / "trace.json").read_text())
-    events = trace["traceEvents"]
+    trace = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))
+    assert trace["displayTimeUnit"] in ("ms", "ns")
+    thread, *events = trace["traceEvents"]
+    assert thread == {
+        "name": "thread_name",
+        "ph": "M",
+        "pid": os.getpid(),
+        "tid": 1,
+        "args": {"name": threading.current_thread().name},
+    }
     assert [event["name"] for event in events] == ["t::twice", "t::leaf", "t::leaf"]
-    assert {event["ph"] for event in events} == {"X"}
-    assert events[0]["args"]["input shapes"] == [[1, 2]]
-    assert (
-        events[0]["ts"]
-        <= events[1]["ts"]
-        <= events[1]["ts"] + events[1]["dur"]
-        <= events[0]["ts"] + events[0]["dur"] + 1
-    )
+    for event in events:
+        assert (event["ph"], event["cat"], event["pid"], event["tid"]) == ("X", "operator", os.getpid(), 1)
+        assert isinstance(event["ts"], float)
+        assert event["dur"] >= 0
+    assert events[0]["args"] == {"keys": ["Toy"], "input shapes": [[1, 2]]}
+
+
+def test_the_events_of_a_chrome_trace_nest(registry, operators, toy, tmp_path):
+    """Perfetto makes a tree of complete events from their times alone: two on a thread nest, or lie apart."""
+    with dc.profile(registry=registry) as p:
+        for _ in range(20):
+            operators.twice(toy.array([1]))
+    p.export_chrome_trace(tmp_path / "trace.json")
+    events = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"][1:]
+    # Nanoseconds again, so that sums are exact.
+    spans = [(round(event["ts"] * 1000), round((event["ts"] + event["dur"]) * 1000)) for event in events]
+    stack, depths = [], []
+    for start, end in spans:
+        while stack and stack[-1] <= start:
+            stack.pop()
+        assert not stack or end <= stack[-1] + 1
+        depths.append(len(stack))
+        stack.append(end)
+    assert depths == [event.depth for event in p.events]
+
+
+def test_threads_have_numbers_that_fit_the_format(registry, operators, toy, tmp_path):
+    with dc.profile(registry=registry) as p:
+        operators.leaf(toy.array([1]))
+        context = contextvars.copy_context()
+        thread = threading.Thread(target=context.run, args=(operators.leaf, toy.array([1])))
+        thread.start()
+        thread.join()
+    p.export_chrome_trace(tmp_path / "trace.json")
+    first, second, *events = json.loads((tmp_path / "trace.json").read_text(encoding="utf-8"))["traceEvents"]
+    assert [first["tid"], second["tid"], *(event["tid"] for event in events)] == [1, 2, 1, 2]
+    assert second["args"]["name"].startswith("thread ")

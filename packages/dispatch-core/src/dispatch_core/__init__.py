@@ -38,6 +38,8 @@ from .registry import OperatorEntry, Registry, registry
 from .schema import FunctionSchema
 
 if TYPE_CHECKING:
+    from .explanation import explain
+    from .layers.tracer import trace
     from .plugins.hooks import hookimpl
     from .plugins.loader import backends, load_backend, refresh
 
@@ -49,12 +51,15 @@ dispatch_with_keyset = registry.dispatch_with_keyset
 redispatch = registry.redispatch
 call_direct = registry.call_direct
 
-#: Names that live with the plugins, whose libraries `import dispatch_core` must not load.
+#: Names whose modules `import dispatch_core` does not load: the plugins', with their libraries, and the tools'. A module
+#: must not be named like what it gives away, because importing it would put it in the name's place.
 _LATE = {
-    "backends": "loader",
-    "hookimpl": "hooks",
-    "load_backend": "loader",
-    "refresh": "loader",
+    "backends": ".plugins.loader",
+    "explain": ".explanation",
+    "hookimpl": ".plugins.hooks",
+    "load_backend": ".plugins.loader",
+    "refresh": ".plugins.loader",
+    "trace": ".layers.tracer",
 }
 
 
@@ -64,7 +69,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f".plugins.{module}", __name__), name)
+    return getattr(import_module(module, __name__), name)
 
 
 __all__ = [
@@ -110,6 +115,7 @@ __all__ = [
     "dispatch_with_keyset",
     "dtype",
     "exclude_keys",
+    "explain",
     "fallthrough_kernel",
     "hookimpl",
     "include_keys",
@@ -126,5 +132,6 @@ __all__ = [
     "shape",
     "storage_offset",
     "strides",
+    "trace",
     "wrap_like",
 ]

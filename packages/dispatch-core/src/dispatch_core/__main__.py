@@ -1,18 +1,24 @@
-"""``python -m dispatch_core``: what is installed, and what is wrong with it."""
+"""``python -m dispatch_core``: what is installed, what is wrong with it, and why a call runs what it runs."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from .errors import DispatchError
+from .explanation import computed, entries_of, explain, registered, source_of
+from .keyset import DispatchKeySet
 from .plugins import BackendState, backends
 from .plugins.doctor import Finding, examine
+from .plugins.loader import ensure_backend
+from .plugins.settings import parse_names
 
 __all__ = ["main"]
 
@@ -29,7 +35,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--timeout", type=_seconds, default=10.0, metavar="SECONDS", help="for each plugin (default: 10)"
     )
     doctor.set_defaults(run=_doctor)
-    for command in (listing, doctor):
+    explaining = commands.add_parser("explain", help="show an operator's kernels, and which one wins for which keys")
+    explaining.add_argument("name", metavar="NAME", help="namespace::name or namespace::name.overload; aten where bare")
+    explaining.add_argument(
+        "--keys", default="", metavar="KEYS", help="explain the call for these keys: CPU,AutogradCPU"
+    )
+    explaining.add_argument("--source", action="store_true", help="show the source of the generated callables, too")
+    explaining.add_argument("--all", action="store_true", help="show every key of the computed table")
+    explaining.add_argument(
+        "--import",
+        dest="modules",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="import a module first: a frontend",
+    )
+    explaining.set_defaults(run=_explain)
+    for command in (listing, doctor, explaining):
         command.add_argument("--json", action="store_true", help="report in JSON")
     options = parser.parse_args(arguments)
     try:
@@ -119,6 +141,76 @@ def _describe(finding: Finding) -> list[str]:
     lines += [f"           note: {note}" for note in finding.notes]
     lines += [f"           | {line}" for line in finding.output.splitlines()]
     return lines
+
+
+def _explain(options: argparse.Namespace) -> int:
+    for module in options.modules:
+        importlib.import_module(module)
+    skipped = _load_backends()
+    keys = DispatchKeySet(parse_names(options.keys))
+    operators = []
+    for entry in entries_of(options.name):
+        explanation = explain(entry.op, keyset=keys) if options.keys else None
+        row: dict[str, Any] = {
+            "operator": entry.name,
+            "schema": "" if entry.schema is None else str(entry.schema),
+            "tags": sorted(entry.tags),
+            "registrations": registered(entry),
+            "table": computed(entry, keys, whole=options.all),
+        }
+        row |= {} if explanation is None else {"explanation": explanation.to_dict()}
+        row |= {"source": source_of(entry)} if options.source else {}
+        operators.append((row, explanation))
+    if options.json:
+        print(json.dumps({"operators": [row for row, _ in operators], "skipped": skipped}, indent=2))
+        return 0
+    for number, (row, explanation) in enumerate(operators):
+        print("" if number == 0 else "\n", row["schema"] or row["operator"], sep="")
+        _describe_operator(row)
+        if explanation is not None:
+            print(f"\nwith these keys\n{textwrap.indent(str(explanation).partition(chr(10))[2], '  ')}")
+        if options.source:
+            print(f"\nsource\n{textwrap.indent(row['source'].rstrip(), '  ')}")
+    for backend in skipped:
+        print(f"note: device {backend['device']} is left out: {backend['reason']}", file=sys.stderr)
+    return 0
+
+
+def _load_backends() -> list[dict[str, str]]:
+    """Load every installed backend that may load, and return the others with the reason."""
+    skipped = []
+    for name in backends():
+        try:
+            ensure_backend(name)
+        except DispatchError as error:
+            skipped.append({"device": name, "reason": str(error).partition("\n")[0]})
+    return skipped
+
+
+def _describe_operator(row: dict[str, Any]) -> None:
+    kernels = [
+        (found["key"], " ".join([found["kernel"], *_remarks(found)]), _place(found["origin"]))
+        for found in row["registrations"]
+    ]
+    print("\nregistrations" if kernels else "\nnothing is registered")
+    _table(("  key", "kernel", "registered at"), [("  " + key, *rest) for key, *rest in kernels])
+    slots = [
+        ("  " + slot["key"], slot["rule"], slot["registered_under"] or "-", slot["kernel"] or "-")
+        for slot in row["table"]
+    ]
+    if slots:
+        print("\ncomputed table")
+        _table(("  key", "rule", "registered under", "kernel"), slots)
+
+
+def _remarks(found: dict[str, Any]) -> list[str]:
+    remarks = [f"(for {found['when']})"] if found["when"] else []
+    return [*remarks, "(replaced)"] if found["replaced"] else remarks
+
+
+def _place(origin: dict[str, Any]) -> str:
+    place = f"{origin['file']}:{origin['line']}"
+    return f"{origin['distribution']} {origin['version']} ({place})" if origin["distribution"] else place
 
 
 if __name__ == "__main__":

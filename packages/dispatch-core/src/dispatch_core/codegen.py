@@ -29,7 +29,7 @@ from .schema.check import argument_error
 if TYPE_CHECKING:
     from .registry import OperatorEntry
 
-__all__ = ["backend_runner", "call_source", "caller", "caller_runner", "redispatcher"]
+__all__ = ["backend_runner", "call_source", "caller", "caller_runner", "redispatch_source", "redispatcher"]
 
 Runner = Callable[..., Any]
 
@@ -89,7 +89,7 @@ def redispatcher(entry: OperatorEntry) -> Runner:
         "__keyset": DispatchKeySet,
         "__as_mask": as_mask,
     }
-    return _compile(_redispatch_source(plan), names, plan)
+    return _compile(redispatch_source(plan), names, plan)
 
 
 def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
@@ -185,7 +185,8 @@ def _attempt(lines: list[str], into: str = "__m") -> list[str]:
     ]
 
 
-def _redispatch_source(plan: Plan) -> str:
+def redispatch_source(plan: Plan) -> str:
+    """Return the source of the function that runs an operator for an explicit mask."""
     signature = _signature(plan)
     lines = [
         f"def __redispatch(__m, /{', ' if signature else ''}{signature}):",

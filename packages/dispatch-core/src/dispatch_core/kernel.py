@@ -59,6 +59,16 @@ class Origin:
         """Return the distribution's version, or ""."""
         return self._found()[1]
 
+    @property
+    def short(self) -> str:
+        """Return file and line, the file without the folder that its package was found in.
+
+        >>> Origin("/nowhere/plugin.py", 7).short
+        'plugin.py:7'
+        """
+        path = _importable(self.file)
+        return f"{path.name if path.is_absolute() else path.as_posix()}:{self.line}"
+
     def _found(self) -> tuple[str, str]:
         return self._distribution or _distribution_of(self.file)
 
@@ -73,11 +83,19 @@ def _distribution_of(file: str) -> tuple[str, str]:
     """Find the distribution that installed ``file``; asked only when an error or a report is printed."""
     from .plugins._metadata import distribution_of_module  # kept off the import path of the core
 
+    path = _importable(file)
+    return (
+        ("", "") if path.is_absolute() or not path.parts else distribution_of_module(path.parts[0].removesuffix(".py"))
+    )
+
+
+def _importable(file: str) -> PurePath:
+    """Return a file's path below the entry of ``sys.path`` that it was found in; as it is, where it is below none."""
     path = PurePath(file)
     for entry in sorted(filter(None, sys.path), key=len, reverse=True):
         if path.is_relative_to(entry):
-            return distribution_of_module(path.relative_to(entry).parts[0].removesuffix(".py"))
-    return "", ""
+            return path.relative_to(entry)
+    return path
 
 
 _OWN_FOLDER: Final = str(PurePath(__file__).parent)

@@ -167,10 +167,7 @@ class OperatorEntry:
 
     def _fill(self, table: dict[int, Runner], index: int, arguments: int, mask: int) -> Runner:
         if self.closed:
-            raise ClosedOperatorError(
-                f"{self.name} is gone: the library that defined it was closed",
-                hint="keep the Library object open as long as its operators are in use",
-            )
+            raise closed_error(self)
         generation = self.generation
         runner = resolve(self, mask, arguments).runner()
         with self.registry.lock:
@@ -599,6 +596,14 @@ class Registry:
 def _overwriting(entry: OperatorEntry, older: Registration, new: Registration) -> str:
     served = "" if new.when is None else f" with {new.when[0]}={new.when[1]!r}"
     return f"{entry.name} has a kernel for {new.key.label}{served} from {older.origin}; now comes one from {new.origin}"
+
+
+def closed_error(entry: OperatorEntry) -> ClosedOperatorError:
+    """Return the error for a call of an operator that is gone."""
+    return ClosedOperatorError(
+        f"{entry.name} is gone: the library that defined it was closed",
+        hint="keep the Library object open as long as its operators are in use",
+    )
 
 
 def kernel_keys(entry: OperatorEntry) -> str:

@@ -14,15 +14,15 @@ Note [A composite below masked keys]
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import masks
+from . import calltrace, masks
 from .arrays import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor
-from .boundary import Boundary, Covered, make_boundary, unwrap
+from .boundary import Boundary, Covered, Plan, make_boundary, unwrap
 from .devices import Device
 from .errors import (
     BackendNotFoundError,
@@ -59,6 +59,23 @@ def is_passed_over(key: DispatchKey, slot: Slot) -> bool:
     return not key.owns_arrays or key.is_unclaimed
 
 
+def why_passed_over(key: DispatchKey, slot: Slot) -> str:
+    """Say why resolution goes on below ``key``."""
+    if slot.registration is not None:
+        return f"fallthrough registered under {slot.registration.key.name} at {slot.registration.origin}"
+    if key.owns_arrays:
+        return f"no backend has claimed {key.backend}"
+    return "nothing is registered"
+
+
+def walk_keys(entry: OperatorEntry, mask: int) -> Iterator[tuple[DispatchKey, Slot, bool]]:
+    """Yield the keys of ``mask`` by rank, with what each leads to and whether it is passed over."""
+    for key in keys_of(mask, entry.registry.profile):
+        slot = entry.slot(key)
+        chooses = key is DispatchKey.BackendSelect and slot is MISSING and _device_index(entry) is not None
+        yield key, slot, is_passed_over(key, slot) and not chooses
+
+
 @dataclass(frozen=True, slots=True)
 class Resolution:
     """Which key and slot won for a mask, and the keys that are left once others were passed over."""
@@ -78,17 +95,60 @@ class Resolution:
 
         Raises ``NoKernelError`` when nothing has won.
         """
+        if not calltrace.is_on():
+            return self._runner()
+        line = self._trace_line()
+        try:
+            return calltrace.traced(self._runner(), line)
+        except NoKernelError:
+            calltrace.write(line)
+            raise
+
+    def boundary(self) -> Boundary | None:
+        """Return the boundary to the backend's arrays, or None where the winner sees what the caller passed."""
+        if self.key is None or not self.key.owns_arrays:
+            return None
+        return make_boundary(self.key, FRONTENDS.get(self.mask & MARKERS))
+
+    def is_composite(self) -> bool:
+        """Tell whether a composite has won."""
+        return self.slot.registration is not None and self.slot.registration.key in COMPOSITES
+
+    def functional(self) -> OperatorEntry | None:
+        """Return the overload that runs instead, because the call writes to arrays that cannot be written; or None."""
+        boundary = self.boundary()
+        if boundary is None or boundary.mutable or self.is_composite() or not _writes(self.entry):
+            return None
+        return functional_overload(self.entry)
+
+    def selects_device(self) -> int | None:
+        """Return the index of the argument by which the core's own BackendSelect rule goes, where that has won."""
+        chooses = self.key is DispatchKey.BackendSelect and self.slot.registration is None
+        return _device_index(self.entry) if chooses else None
+
+    def _trace_line(self) -> str:
+        registration = self.slot.registration
+        keys = ", ".join(key.name for key in keys_of(self.mask, self.entry.registry.profile))
+        if registration is not None:
+            through = "" if registration.key is self.key else f" by {registration.key.name}"
+            found = f"{'Undefined' if self.key is None else self.key.name}{through}, {registration.origin.short}"
+        elif self.selects_device() is not None:
+            found = "BackendSelect, which reads the device"
+        elif (functional := self.functional()) is not None:
+            found = functional.name
+        else:
+            found = "no kernel"
+        return f"{self.entry.name} ({keys}) -> {found}"
+
+    def _runner(self) -> Runner:
         entry, key, registration = self.entry, self.key, self.slot.registration
-        frontend = FRONTENDS.get(self.mask & MARKERS)
-        boundary = make_boundary(key, frontend) if key is not None and key.owns_arrays else None
-        composite = registration is not None and registration.key in COMPOSITES
-        if boundary is not None and not boundary.mutable and not composite and _writes(entry):
-            functional = functional_overload(entry)
-            if functional is not None:
-                return _functional_runner(entry, functional, boundary, self.effective & ~MARKERS)
+        boundary, composite = self.boundary(), self.is_composite()
+        functional = self.functional()
+        if functional is not None and boundary is not None:
+            return _functional_runner(entry, functional, boundary, self.effective & ~MARKERS)
         if registration is None:
-            index = _device_index(entry)
-            if key is DispatchKey.BackendSelect and index is not None:
+            index = self.selects_device()
+            if index is not None:
                 return _select_runner(entry, index, self.effective & ~DispatchKey.BackendSelect)
             raise no_kernel(self)
         engine = entry.registry.engine
@@ -172,13 +232,10 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
         )
     if len({key.backend or key.name for key in keys_of(arguments & ARRAYS)}) > 1:
         return _Mixed(entry, FRONTENDS.get(markers))
-    profile = entry.registry.profile
     winner: tuple[DispatchKey, Slot] | None = None
     effective = markers
-    for key in keys_of(mask, profile):
-        slot = entry.slot(key)
-        chooses = key is DispatchKey.BackendSelect and slot is MISSING and _device_index(entry) is not None
-        if is_passed_over(key, slot) and not chooses:
+    for key, slot, passed_over in walk_keys(entry, mask):
+        if passed_over:
             continue
         effective |= key.value
         if winner is None:
@@ -211,15 +268,21 @@ class _Mixed:
     entry: OperatorEntry
     frontend: Frontend[Any] | None
 
+    @property
+    def hook(self) -> Runner:
+        """Return what decides: the frontend's hook, or the one that refuses."""
+        return refuse_mixed if self.frontend is None else self.frontend.mixed
+
     def runner(self) -> Runner:
-        hook = refuse_mixed if self.frontend is None else self.frontend.mixed
-        entry = self.entry
+        hook, entry = self.hook, self.entry
 
         def run(*values: Any, **keywords: Any) -> Any:
             plan = entry.plan
             positional, named = plan.split(values) if plan is not None else (values, keywords)
             return hook(entry.op, tuple(positional), named)
 
+        if calltrace.is_on():
+            return calltrace.traced(run, f"{entry.name} -> the frontend's hook for tensors of several devices")
         return run
 
 
@@ -263,20 +326,25 @@ def _guarded(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
     plan = entry.plan
 
     def guarded(*values: Any, **keywords: Any) -> Any:
-        held = unchecked_mask(values, keywords) if plan is None else 0
-        for tensor in tensors_in(plan, values) if plan is not None else ():
-            held |= getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
-        state = masks.current()
-        if state is not None:
-            held |= state[0]
-            held ^= held & state[1]
-        dropped = (held ^ (held & mask)) & ~_STAYS
+        dropped = masked_off(plan, mask, values, keywords)
         if not dropped:
             return run(*values, **keywords)
         with masks.exclude_keys(dropped):
             return run(*values, **keywords)
 
     return guarded
+
+
+def masked_off(plan: Plan | None, mask: int, values: tuple[Any, ...], keywords: dict[str, Any]) -> int:
+    """Return the keys that an ordinary call with these arguments would have and ``mask`` lacks."""
+    held = unchecked_mask(values, keywords) if plan is None else 0
+    for tensor in tensors_in(plan, values) if plan is not None else ():
+        held |= getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
+    state = masks.current()
+    if state is not None:
+        held |= state[0]
+        held ^= held & state[1]
+    return (held ^ (held & mask)) & ~_STAYS
 
 
 def functional_overload(entry: OperatorEntry) -> OperatorEntry | None:
@@ -315,11 +383,7 @@ def _functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary
     plan = entry.plan
     assert plan is not None and functional.schema is not None  # noqa: PT018  # functional_overload found both
     if boundary.frontend is None:
-        raise RegistrationError(
-            f"{entry.name}: arrays of {boundary.key.label} cannot be written to, and without a frontend nothing can be"
-            " bound to the new value",
-            hint=f"call {functional.name} instead",
-        )
+        raise unwritable(entry, functional, boundary)
     wrap = result_wrapper(entry, plan, boundary)
     names = {argument.name for argument in functional.schema.arguments}
     kept = [index for index, parameter in enumerate(plan.parameters) if parameter.name in names]
@@ -330,6 +394,15 @@ def _functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary
         return wrap(runner(*data), values)
 
     return run
+
+
+def unwritable(entry: OperatorEntry, functional: OperatorEntry, boundary: Boundary) -> RegistrationError:
+    """Return the error for a call that would write to raw arrays that cannot be written."""
+    return RegistrationError(
+        f"{entry.name}: arrays of {boundary.key.label} cannot be written to, and without a frontend nothing can be"
+        " bound to the new value",
+        hint=f"call {functional.name} instead",
+    )
 
 
 def no_kernel(resolution: Resolution) -> NoKernelError:
@@ -358,6 +431,15 @@ def no_kernel(resolution: Resolution) -> NoKernelError:
         if owner is not None
         else "register a kernel for one of these keys, or a composite"
     )
+    over = []
+    for passed, slot, is_over in walk_keys(entry, resolution.mask):
+        if not is_over:
+            break
+        # BackendSelect is in every set, and tells nothing by being passed over for want of a kernel.
+        if slot.registration is not None or passed is not DispatchKey.BackendSelect:
+            over.append(f"{passed.name} ({why_passed_over(passed, slot)})")
+    above = f"\nPassed over: {', '.join(over)}" if over else ""
     return NoKernelError(
-        f"{entry.name}: no kernel for {place} {keyset!r}\nKernels are registered under {kernel_keys(entry)}", hint=hint
+        f"{entry.name}: no kernel for {place} {keyset!r}{above}\nKernels are registered under {kernel_keys(entry)}",
+        hint=hint,
     )

@@ -46,22 +46,29 @@ class Event:
 
 @dataclass(slots=True)
 class OperatorStats:
-    """All calls of one operator: how many, and how long in nanoseconds."""
+    """All calls of one operator, or those with equal shapes or keys: how many, and how long in nanoseconds."""
 
     name: str
     calls: int = 0
     total: int = 0
     self_total: int = 0
+    #: The device and layout keys of the calls.
     keys: set[str] = field(default_factory=set)
+    #: The shapes of the tensor arguments where calls are grouped by them, else None.
+    shapes: tuple[tuple[int, ...], ...] | None = None
 
 
 @dataclass(slots=True)
 class _Session:
     """What the layer needs of the profile that is active in a context."""
 
+    registry: Registry
     events: list[Event]
     record_shapes: bool
-    parent: Event | None = None
+    #: Thread → the call under way; a context may be copied to other threads.
+    parents: dict[int, Event | None] = field(default_factory=dict)
+    #: A task that was started in the block may outlive it, with the block's context.
+    is_open: bool = True
 
 
 _session: Final[ContextVar[_Session | None]] = ContextVar("dispatch_core.profile", default=None)
@@ -88,14 +95,15 @@ class profile:  # noqa: N801  # a context manager is spelled like a function
         self._registry = process_registry if registry is None else registry
         self._record_shapes = record_shapes
         self._guard = include_keys(DispatchKey.Profiler)
-        self._tokens: list[Token[_Session | None]] = []
+        self._tokens: list[tuple[Token[_Session | None], _Session]] = []
         self.events: list[Event] = []
 
     def __enter__(self) -> Self:
         with self._registry.lock:
             if DispatchKey.Profiler not in self._registry.fallbacks:
                 self._registry.register_fallback(DispatchKey.Profiler, _record, with_keyset=True)
-        self._tokens.append(_session.set(_Session(self.events, self._record_shapes)))
+        session = _Session(self._registry, self.events, self._record_shapes)
+        self._tokens.append((_session.set(session), session))
         self._guard.__enter__()
         return self
 
@@ -103,46 +111,84 @@ class profile:  # noqa: N801  # a context manager is spelled like a function
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._guard.__exit__(kind, error, trace)
-        _session.reset(self._tokens.pop())
+        token, session = self._tokens.pop()
+        _session.reset(token)
+        session.is_open = False
 
-    def key_averages(self) -> list[OperatorStats]:
-        """Return one row per operator, the one called most first."""
-        rows: dict[str, OperatorStats] = {}
+    def key_averages(self, *, group_by_input_shape: bool = False, group_by_key: bool = False) -> list[OperatorStats]:
+        """Return one row per operator, the one called most first (source: ``torch.profiler``, for the name).
+
+        Rows are split further by the shapes of the tensor arguments, and by the device and layout keys, as asked.
+        """
+        rows: dict[Any, OperatorStats] = {}
         for event in self.events:
-            row = rows.setdefault(event.name, OperatorStats(event.name))
+            keys = {key.label for key in event.keys if key.owns_arrays}
+            shapes = event.shapes if group_by_input_shape else None
+            group = event.name, shapes, frozenset(keys) if group_by_key else None
+            row = rows.setdefault(group, OperatorStats(event.name, shapes=shapes))
             row.calls += 1
             row.total += event.duration
             row.self_total += event.self_duration
-            row.keys.update(key.label for key in event.keys if key.owns_arrays)
-        return sorted(rows.values(), key=lambda row: (-row.calls, row.name))
+            row.keys |= keys
+        return sorted(rows.values(), key=lambda row: (-row.calls, row.name, row.shapes or (), sorted(row.keys)))
 
-    def table(self, *, sort_by: Literal["calls", "total", "self_total"] = "calls", row_limit: int | None = None) -> str:
-        """Return the operators as a table, by ``sort_by`` in falling order; times in milliseconds.
+    def table(
+        self,
+        *,
+        sort_by: Literal["calls", "total", "self_total"] = "calls",
+        row_limit: int | None = None,
+        group_by_input_shape: bool = False,
+        group_by_key: bool = False,
+    ) -> str:
+        """Return the rows of ``key_averages`` as a table, by ``sort_by`` in falling order; times in milliseconds.
 
         Raises ``ArgumentError`` for an unknown column.
         """
         if sort_by not in ("calls", "total", "self_total"):
             raise ArgumentError(f"profile.table: no column is named {sort_by!r}", hint="calls, total or self_total")
-        rows = sorted(self.key_averages(), key=lambda row: -getattr(row, sort_by))[:row_limit]
+        rows = self.key_averages(group_by_input_shape=group_by_input_shape, group_by_key=group_by_key)
+        rows = sorted(rows, key=lambda row: -getattr(row, sort_by))[:row_limit]
         width = max([len("operator"), *(len(row.name) for row in rows)])
-        lines = [f"{'operator':<{width}}  {'calls':>8}  {'total ms':>10}  {'self ms':>10}  keys"]
-        lines += [
-            f"{row.name:<{width}}  {row.calls:>8,}  {row.total / 1e6:>10.2f}  {row.self_total / 1e6:>10.2f}  "
-            f"{', '.join(sorted(row.keys)) or '-'}"
-            for row in rows
-        ]
+        keys = [", ".join(sorted(row.keys)) or "-" for row in rows]
+        # The last column is not padded.
+        wide = max([len("keys"), *map(len, keys)]) if group_by_input_shape else 0
+        lines = [f"{'operator':<{width}}  {'calls':>8}  {'total ms':>10}  {'self ms':>10}  {'keys':<{wide}}"]
+        for row, spelled in zip(rows, keys, strict=True):
+            times = f"{row.total / 1e6:>10.2f}  {row.self_total / 1e6:>10.2f}"
+            lines.append(f"{row.name:<{width}}  {row.calls:>8,}  {times}  {spelled:<{wide}}")
+        if group_by_input_shape:
+            shapes = ["input shapes", *(", ".join(str(list(s)) for s in row.shapes or ()) or "-" for row in rows)]
+            lines = [f"{line}  {shape}" for line, shape in zip(lines, shapes, strict=True)]
         return "\n".join(lines)
 
     def export_chrome_trace(self, path: str | os.PathLike[str]) -> None:
-        """Write the calls in Chrome's trace format, which Perfetto opens; times in microseconds."""
-        events = [
+        """Write the calls in Chrome's trace format, which Perfetto opens; times in microseconds.
+
+        Calls are complete events; threads are numbered from 1 in the order in which they first called, and named.
+        """
+        process = os.getpid()
+        names = {thread.ident: thread.name for thread in threading.enumerate()}
+        # A thread's identity does not fit the 32 bits that the format's readers have for it.
+        numbers = {thread: number for number, thread in enumerate(dict.fromkeys(e.thread for e in self.events), 1)}
+        events: list[dict[str, Any]] = [
+            {
+                "name": "thread_name",
+                "ph": "M",
+                "pid": process,
+                "tid": number,
+                "args": {"name": names.get(thread, f"thread {thread}")},
+            }
+            for thread, number in numbers.items()
+        ]
+        events += [
             {
                 "name": event.name,
+                "cat": "operator",
                 "ph": "X",
                 "ts": event.start / 1e3,
                 "dur": event.duration / 1e3,
-                "pid": os.getpid(),
-                "tid": event.thread,
+                "pid": process,
+                "tid": numbers[event.thread],
                 "args": {"keys": [key.label for key in event.keys], "input shapes": [list(s) for s in event.shapes]},
             }
             for event in self.events
@@ -154,24 +200,25 @@ def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any
     """Time one call and pass it on below the Profiler key."""
     below = keyset - DispatchKey.Profiler
     session = _session.get()
-    if session is None:
+    if session is None or not session.is_open or op._entry.registry is not session.registry:
         return op.redispatch(below, *args, **kwargs)
-    parent = session.parent
+    thread = threading.get_ident()
+    parent = session.parents.get(thread)
     event = Event(
         op.name,
         perf_counter_ns(),
         0 if parent is None else parent.depth + 1,
         below,
         _shapes(args) + _shapes(tuple(kwargs.values())) if session.record_shapes else (),
-        threading.get_ident(),
+        thread,
     )
     session.events.append(event)
-    session.parent = event
+    session.parents[thread] = event
     try:
         return op.redispatch(below, *args, **kwargs)
     finally:
         event.duration = perf_counter_ns() - event.start
-        session.parent = parent
+        session.parents[thread] = parent
         if parent is not None:
             parent.children += event.duration
 

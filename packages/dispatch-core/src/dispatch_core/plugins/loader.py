@@ -67,7 +67,13 @@ def refresh() -> None:
 
     Call it after installing a plugin or changing a variable in a running process.
     """
+    from dispatch_core import calltrace
+    from dispatch_core.registry import forget_everywhere
+
     loader().refresh()
+    # Runners were made with or without a trace; the next call of each operator makes them anew.
+    calltrace.forget()
+    forget_everywhere()
 
 
 def array_type_owner(cls: type) -> str | None:

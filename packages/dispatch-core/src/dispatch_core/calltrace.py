@@ -1,0 +1,67 @@
+"""One line per call on stderr, nested, where the environment variable ``DISPATCH_TRACE`` asks for it.
+
+Note [A trace that is off costs nothing]
+    Whether calls are printed is decided when a runner is made for a slot of a table, never by a call. So a change of the
+    variable takes effect after ``dispatch_core.refresh()``, which empties the tables.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any, Final
+
+__all__ = ["VARIABLE", "is_on", "traced", "write"]
+
+VARIABLE: Final = "DISPATCH_TRACE"
+_depth: Final[ContextVar[int]] = ContextVar("dispatch_core.calltrace", default=0)
+_on: bool | None = None
+
+
+def is_on() -> bool:
+    """Tell whether calls are printed; the variable is read once.
+
+    Raises ``BackendError`` for a value that is neither yes nor no.
+    """
+    global _on
+    if _on is None:
+        text = os.environ.get(VARIABLE, "").strip()
+        if text:
+            from .plugins.settings import parse_boolean  # plugins stand above; their grammar is asked for a value only
+
+            _on = parse_boolean(VARIABLE, text)
+        else:
+            _on = False
+    return _on
+
+
+def forget() -> None:
+    """Read the variable again when the next runner is made."""
+    global _on
+    _on = None
+
+
+def traced(run: Callable[..., Any], line: str) -> Callable[..., Any]:
+    """Return ``run`` with ``line`` printed before it, and what it calls printed further in."""
+
+    def call(*values: Any, **keywords: Any) -> Any:
+        write(line)
+        token = _depth.set(_depth.get() + 1)
+        try:
+            return run(*values, **keywords)
+        finally:
+            _depth.reset(token)
+
+    return call
+
+
+def write(line: str) -> None:
+    """Print a line at the depth of the call that is under way, with the thread's name unless it is the main one."""
+    thread = threading.current_thread()
+    name = "" if thread is threading.main_thread() else f"[{thread.name}] "
+    # One call of write, so that lines of several threads do not mix.
+    if sys.stderr is not None:
+        sys.stderr.write(f"{name}{'  ' * _depth.get()}{line}\n")

@@ -1,0 +1,523 @@
+"""Why a call runs what it runs: the overload, the keys, what is passed over, the winner and where it came from.
+
+Note [An explanation is made of what a call does]
+    Overloads are matched by `schema.check`, keys walked by `resolve`, and a refusal is the very error that the call raises.
+    No kernel runs and none is made; all that may happen is what asking for an operator or a device always does: that the
+    operator library or the backend that it belongs to is loaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from . import codegen, masks
+from .arrays import KEY_DEVICES, device_key, is_tensor, mask_of
+from .devices import Device
+from .errors import DispatchError, DispatchKeyError
+from .frontend import frontend_of, refuse_mixed
+from .interpret import arguments_mask, unchecked_mask
+from .kernel import KernelFactory, Origin, Registration
+from .keys import ARRAYS, AUTOGRAD, MARKERS, DispatchKey
+from .keyset import DispatchKeySet, KeysetLike, as_mask
+from .ops import OpOverload, OpOverloadPacket
+from .registry import OperatorEntry, Registry, closed_error
+from .registry import registry as process_registry
+from .resolve import Resolution, masked_off, no_kernel, resolve, unwritable, walk_keys, why_passed_over
+from .schema.check import bind, invalid_combination, mismatch
+from .table import Slot
+
+__all__ = ["ArgumentKeys", "Explanation", "Overload", "Step", "computed", "entries_of", "explain", "registered"]
+
+Values = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One overload that was considered, and why it was not chosen; the reason is empty for the one that was."""
+
+    name: str
+    schema: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentKeys:
+    """One tensor among the arguments: its name, its type, its keys and the frontend it belongs to, if any."""
+
+    name: str
+    type: str
+    keys: DispatchKeySet
+    frontend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One key of the effective set, and what it leads to.
+
+    ``outcome`` is "passed over", "runs" for the winner, "missing" where a kernel should be and is not, and "below" for what
+    stands below the winner and is reached when that redispatches. ``key`` is "Undefined" when every key is passed over.
+    """
+
+    key: str
+    outcome: Literal["passed over", "runs", "missing", "below"]
+    #: The rule that filled the key's slot (see `table`), or why it is passed over.
+    reason: str
+    kernel: str = ""
+    #: The key that the kernel is registered under; an alias, where a composite serves many.
+    registered_under: str = ""
+    origin: Origin | None = None
+
+    def __str__(self) -> str:
+        if self.outcome == "passed over":
+            return f"passed over: {self.reason}"
+        if not self.kernel:
+            return f"{self.outcome}: {self.reason}"
+        place = f", registered under {self.registered_under} at {self.origin}" if self.origin is not None else ""
+        return f"{self.outcome}: {self.kernel} ({self.reason}){place}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a call runs what it runs. ``str`` is to be read, ``to_dict()`` to be stored.
+
+    ``error`` is what the call would raise; ``then`` explains where it goes on, for a factory on the device that it names and
+    for a write to arrays that cannot be written.
+    """
+
+    operator: str
+    schema: str
+    overloads: tuple[Overload, ...] = ()
+    arguments: tuple[ArgumentKeys, ...] = ()
+    #: The context's masks.
+    included: DispatchKeySet = field(default_factory=DispatchKeySet)
+    excluded: DispatchKeySet = field(default_factory=DispatchKeySet)
+    #: The effective set: what is walked by rank.
+    keys: DispatchKeySet = field(default_factory=DispatchKeySet)
+    #: The set without what is passed over, as kernels registered with ``with_keyset`` get it.
+    kernel_keys: DispatchKeySet = field(default_factory=DispatchKeySet)
+    steps: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: DispatchError | None = None
+    then: Explanation | None = None
+    #: The source of the generated functions for a call and for a redispatch.
+    source: str = field(default="", repr=False)
+
+    @property
+    def winner(self) -> Step | None:
+        """Return the step whose kernel runs, or None."""
+        return next((step for step in self.steps if step.outcome == "runs"), None)
+
+    def to_dict(self, *, source: bool = False) -> dict[str, Any]:
+        """Return the explanation as plain data for JSON; with ``source``, the generated source too."""
+        found = _plain(self)
+        assert isinstance(found, dict)
+        if not source:
+            _drop_source(found)
+        return found
+
+    def __str__(self) -> str:
+        lines = [self.schema or self.operator]
+        if len(self.overloads) > 1:
+            lines.append("overloads")
+            lines += _columns([("", each.name, each.reason or "chosen") for each in self.overloads])
+        if self.arguments:
+            lines.append("arguments")
+            lines += _columns([("", each.name, f"{each.type} {_names(each.keys)}") for each in self.arguments])
+        if self.included or self.excluded:
+            lines.append(f"masks: included {_names(self.included)}, excluded {_names(_spoken(self.excluded))}")
+        if self.steps or self.keys:
+            lines.append(f"keys {_names(self.keys)}")
+        lines += _columns([(_MARKS.get(step.outcome, ""), step.key, str(step)) for step in self.steps])
+        lines += [f"note: {note}" for note in self.notes]
+        if self.then is not None:
+            lines += ["then", *(f"  {line}" for line in str(self.then).splitlines())]
+        elif self.error is not None:
+            lines.append(f"raises {type(self.error).__name__}: {self.error}")
+        return "\n".join(lines)
+
+
+_MARKS = {"runs": ">", "missing": "!"}
+
+
+def _names(keys: DispatchKeySet) -> str:
+    return f"({', '.join(key.name for key in keys)})"
+
+
+def _spoken(keys: DispatchKeySet) -> DispatchKeySet:
+    """Leave out what the alias Autograd stands for, where the set has the alias."""
+    alias = keys.mask & DispatchKey.Autograd
+    return DispatchKeySet(keys.mask & ~AUTOGRAD | alias) if alias else keys
+
+
+def _columns(rows: Iterable[tuple[str, str, str]]) -> list[str]:
+    rows = list(rows)
+    width = max((len(name) for _, name, _ in rows), default=0)
+    return [f"{mark:<2}{name:<{width}}  {text}" for mark, name, text in rows]
+
+
+def _plain(value: Any) -> Any:
+    """Turn a field's value into what JSON can hold."""
+    match value:
+        case DispatchKeySet():
+            return [key.name for key in value]
+        case tuple():
+            return [_plain(item) for item in value]
+        case DispatchError():
+            return {"type": type(value).__name__, "message": str(value)}
+        case Origin():
+            return {name: getattr(value, name) for name in ("distribution", "version", "file", "line")}
+        case Explanation() | Overload() | ArgumentKeys() | Step():
+            return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    return value
+
+
+def _drop_source(found: dict[str, Any]) -> None:
+    found.pop("source")
+    if found["then"] is not None:
+        _drop_source(found["then"])
+
+
+def explain(
+    op: str | OpOverload | OpOverloadPacket,
+    /,
+    *args: Any,
+    keyset: KeysetLike | None = None,
+    registry: Registry | None = None,
+    **kwargs: Any,
+) -> Explanation:
+    """Tell what a call of ``op`` with these arguments would run, and why. Nothing is run.
+
+    ``op`` is a name, an overload or a packet. With ``keyset``, it tells of ``dispatch_with_keyset(op, keyset, ...)``; the
+    arguments may be left out then, and an operator's first overload is meant unless one is named. ``registry`` is where a
+    name is looked up. A call that would be refused is explained too, with its ``error``.
+    Raises ``OperatorNotFoundError`` for an unknown name, ``DispatchKeyError`` for an unknown key.
+
+    >>> r = Registry()
+    >>> _ = r.register_kernel("demo::f", "CPU", len)
+    >>> _ = r.register_fallthrough("demo::f", "AutogradCPU")
+    >>> explanation = explain("demo::f", keyset=["AutogradCPU", "CPU"], registry=r)
+    >>> [(step.key, step.outcome, step.kernel) for step in explanation.steps]
+    [('AutogradCPU', 'passed over', ''), ('CPU', 'runs', 'builtins.len')]
+    """
+    entries = entries_of(op, registry)
+    state = masks.current() or (0, 0)
+    about: dict[str, Any] = {"included": DispatchKeySet(state[0]), "excluded": DispatchKeySet(state[1] & _known())}
+    named = keyset is not None and not args and not kwargs
+    entry, about["overloads"] = (entries[0], _first(entries)) if named else _choose(entries, args, kwargs)
+    if entry is None:
+        # Some overload takes these arguments; which one is what the call failed to find.
+        packet = entries[0].operator_name.packet
+        schemas = [each.schema for each in entries if each.schema is not None]
+        error = invalid_combination(packet, schemas, args, kwargs, is_tensor)
+        return Explanation(operator=packet, schema="", error=error, **about)
+    if named and len(entries) > 1:
+        about["notes"] = (f"no overload is named: the first of {len(entries)} is meant",)
+    if entry.closed:
+        return Explanation(operator=entry.name, schema="", error=closed_error(entry), **about)
+    values: Values | None = None
+    own = 0
+    if not named:
+        try:
+            values, own = _bind(entry, args, kwargs)
+        except DispatchError as error:
+            return _refused(entry, error, about)
+        about["arguments"] = tuple(_argument_keys(entry, values, kwargs))
+    if keyset is not None:
+        return _explain(entry, masks.masked(as_mask(keyset)) | own & MARKERS, 0, values, kwargs, about)
+    mask = (own | state[0] | DispatchKey.BackendSelect) & ~state[1]
+    # As `OperatorEntry.lookup_masked` does: masked calls on one device go by the explicit table.
+    as_given = masks.current() is None or (own & ARRAYS).bit_count() > 1
+    return _explain(entry, mask, own if as_given else 0, values, kwargs, about)
+
+
+def entries_of(op: str | OpOverload | OpOverloadPacket, registry: Registry | None = None) -> list[OperatorEntry]:
+    """Return the overloads that a name, an overload or a packet stands for, in the order of definition."""
+    found = (process_registry if registry is None else registry)._callable(op) if isinstance(op, str) else op
+    if isinstance(found, OpOverload):
+        return [found._entry]
+    assert isinstance(found, OpOverloadPacket)
+    return list(found._registry.overloads(found.name).values())
+
+
+def _known() -> int:
+    """Return every key's bit: an exclusion may hold the bits of keys that are yet to come."""
+    return sum(DispatchKey)
+
+
+def _overload(entry: OperatorEntry, reason: str = "") -> Overload:
+    return Overload(
+        entry.operator_name.overload or "default", "" if entry.schema is None else str(entry.schema), reason
+    )
+
+
+def _first(entries: list[OperatorEntry]) -> tuple[Overload, ...]:
+    return tuple(_overload(entry, "not named" if index else "") for index, entry in enumerate(entries))
+
+
+def _choose(
+    entries: list[OperatorEntry], args: Values, kwargs: Mapping[str, Any]
+) -> tuple[OperatorEntry | None, tuple[Overload, ...]]:
+    """Return the overload that the call runs, by the rules of `OpOverloadPacket.resolve`, and why no other one."""
+    if len(entries) == 1:
+        return entries[0], (_overload(entries[0]),)
+    misfits = {
+        entry.name: mismatch(entry.schema, args, dict(kwargs), is_tensor)
+        for entry in entries
+        if entry.schema is not None
+    }
+    chosen = next((entry for entry in entries if entry.name in misfits and misfits[entry.name] is None), None)
+    if chosen is None:
+        chosen = next((entry for entry in reversed(entries) if entry.schema is None), None)
+    rows = []
+    for entry in entries:
+        reason = misfits.get(entry.name, "has no schema, and others are asked first")
+        reason = (
+            "fits too, but comes later" if reason is None else reason.removeprefix("():").removeprefix("()").strip()
+        )
+        rows.append(_overload(entry, "" if entry is chosen else reason))
+    return chosen, tuple(rows)
+
+
+def _bind(entry: OperatorEntry, args: Values, kwargs: dict[str, Any]) -> tuple[Values, int]:
+    """Return the arguments in schema order and their mask; raises what the call would raise."""
+    plan = entry.plan
+    if plan is None:
+        return args, unchecked_mask(args, kwargs)
+    values = bind(plan.schema, args, kwargs, is_tensor)
+    return values, arguments_mask(plan, values)
+
+
+def _argument_keys(entry: OperatorEntry, values: Values, kwargs: Mapping[str, Any]) -> Iterable[ArgumentKeys]:
+    plan = entry.plan
+    named: list[tuple[str, Any]]
+    if plan is None:
+        named = [*((str(index), value) for index, value in enumerate(values)), *kwargs.items()]
+    else:
+        pairs = zip(plan.parameters, values, strict=False)
+        named = [(parameter.name, value) for parameter, value in pairs if parameter.tensors]
+    for name, value in named:
+        if isinstance(value, list | tuple):
+            items = [(f"{name}[{index}]", item) for index, item in enumerate(value)]
+        else:
+            items = [(name, value)]
+        for place, item in items:
+            if item is not None and is_tensor(item):
+                owner = frontend_of(item)
+                spelled = f"{type(item).__module__}.{type(item).__qualname__}"
+                yield ArgumentKeys(place, spelled, DispatchKeySet(mask_of(item)), "" if owner is None else owner.name)
+
+
+def _refused(entry: OperatorEntry, error: DispatchError, about: dict[str, Any]) -> Explanation:
+    """Explain a call that is refused before its keys count."""
+    # Its frames would keep the arguments alive for as long as the explanation.
+    return Explanation(**{**_heading(entry), **about, "error": error.with_traceback(None)})
+
+
+def _heading(entry: OperatorEntry) -> dict[str, Any]:
+    schema = "" if entry.schema is None else str(entry.schema)
+    return {"operator": entry.name, "schema": schema, "source": source_of(entry)}
+
+
+def source_of(entry: OperatorEntry) -> str:
+    """Return the source of the functions that are generated for calls and redispatches of an operator."""
+    plan = entry.plan
+    if entry.registry.engine is not codegen or plan is None or not plan.can_generate:
+        return f"# {entry.name} is interpreted: see dispatch_core.interpret.caller and redispatcher\n"
+    return f"{codegen.call_source(plan)}\n\n{codegen.redispatch_source(plan)}"
+
+
+def _explain(
+    entry: OperatorEntry,
+    mask: int,
+    arguments: int,
+    values: Values | None,
+    kwargs: dict[str, Any],
+    about: dict[str, Any],
+) -> Explanation:
+    """Explain what is found for ``mask``; ``arguments`` is what `resolve` wants to know of them."""
+    about = {**_heading(entry), "keys": DispatchKeySet(mask), **about}
+    notes = [*about.pop("notes", ())]
+    try:
+        found = resolve(entry, mask, arguments)
+    except DispatchKeyError:
+        raise
+    except DispatchError as refusal:
+        return _refused(entry, refusal, about)
+    if not isinstance(found, Resolution):
+        return _explain_mixed(entry, found.hook, values or (), kwargs, about)
+    about |= {"steps": tuple(_steps(found)), "kernel_keys": DispatchKeySet(found.effective)}
+    error: DispatchError | None = None
+    then: Explanation | None = None
+    boundary, functional, index = found.boundary(), found.functional(), found.selects_device()
+    if functional is not None and boundary is not None:
+        notes.append(f"arrays of {boundary.key.name} cannot be written to: the tensor is bound to a new one")
+        if boundary.frontend is None and values is not None:
+            error = unwritable(entry, functional, boundary)
+        else:
+            then = _explain(functional, found.effective & ~MARKERS, 0, None, {}, {})
+    elif index is not None:
+        then, error, note = _explain_selected(found, index, values)
+        notes.append(note)
+    elif found.slot.registration is None:
+        error = no_kernel(found)
+    else:
+        notes += _notes(found, found.slot.registration, values, kwargs)
+    if then is not None:
+        error = then.error
+    return Explanation(**about, notes=tuple(notes), error=error, then=then)
+
+
+def _steps(found: Resolution) -> Iterable[Step]:
+    """Yield what each key of the set leads to, and the empty set's slot where all are passed over."""
+    for key, slot, passed_over in walk_keys(found.entry, found.mask):
+        if passed_over:
+            yield Step(key.name, "passed over", why_passed_over(key, slot))
+        elif key is found.key:
+            yield _found_step(found, key.name, slot)
+        else:
+            yield _step(key.name, "below", slot)
+    if found.key is None:
+        yield _found_step(found, "Undefined", found.slot)
+
+
+def _found_step(found: Resolution, key: str, slot: Slot) -> Step:
+    functional = found.functional()
+    if functional is not None:
+        return Step(key, "runs", "the arrays cannot be written to", functional.name)
+    if found.selects_device() is not None:
+        return Step(key, "runs", "the core's own rule for factories", "the choice of a device by argument")
+    return _step(key, "missing" if slot.registration is None else "runs", slot)
+
+
+def _step(key: str, outcome: Literal["runs", "missing", "below"], slot: Slot) -> Step:
+    registration = slot.registration
+    if registration is None:
+        return Step(key, outcome, "no kernel" if slot.rule == "missing" else slot.rule)
+    return Step(key, outcome, slot.rule, kernel_name(registration.fn), registration.key.name, registration.origin)
+
+
+def kernel_name(fn: Any) -> str:
+    """Spell a kernel: the module and name of a function, or who makes it on first use.
+
+    >>> kernel_name(max)
+    'builtins.max'
+    """
+    if isinstance(fn, KernelFactory):
+        return f"made on first use by {kernel_name(fn.make)}"
+    if hasattr(fn, "func"):
+        return f"partial of {kernel_name(fn.func)}"
+    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
+    if name is None:
+        return f"an object of {type(fn).__module__}.{type(fn).__qualname__}"
+    # A NumPy ufunc has a name and no module; its class has one.
+    module = getattr(fn, "__module__", None) or type(fn).__module__
+    return f"{module}.{name}"
+
+
+def _notes(found: Resolution, winner: Registration, values: Values | None, kwargs: dict[str, Any]) -> list[str]:
+    """Return what else a reader should know of the winner."""
+    entry, notes = found.entry, []
+    if winner.with_keyset:
+        notes.append(f"the kernel gets the keyset {_names(DispatchKeySet(found.effective))} first")
+    if found.boundary() is not None and winner.key is found.key:
+        names = [] if entry.schema is None else [argument.name for argument in entry.schema.arguments]
+        for special in entry.covered(winner.key):
+            name, value = special.when or ("", None)
+            if name not in names:
+                continue
+            served = (
+                values is not None and not is_tensor(values[names.index(name)]) and values[names.index(name)] == value
+            )
+            notes.append(
+                f"{'this call' if served else 'a call'} with {name}={value!r} runs the covered kernel"
+                f" {kernel_name(special.fn)}, registered at {special.origin}"
+            )
+            if served:
+                break
+    if found.is_composite():
+        off = DispatchKeySet(masked_off(entry.plan, found.mask, values or (), kwargs) if found.explicit else 0)
+        without = f", without the keys that are masked off: {_names(off)}" if off else ""
+        notes.append(f"a composite: the operators that it calls are dispatched anew{without}")
+    return notes
+
+
+def _explain_selected(
+    found: Resolution, index: int, values: Values | None
+) -> tuple[Explanation | None, DispatchError | None, str]:
+    """Return where a factory goes on, or why it does not, and what its argument says."""
+    if values is None:
+        return None, None, "the device argument decides where the call goes on"
+    wanted = values[index]
+    try:
+        device = Device("cpu") if wanted is None else Device.parse(wanted)
+        key = device_key(device.type)
+    except DispatchError as error:
+        return None, error.with_traceback(None), f"the device asked for is {wanted}"
+    mask = masks.unexcluded(found.effective & ~DispatchKey.BackendSelect | key.value)
+    given = "is None, which means cpu" if wanted is None else f"is {device}"
+    note = f"the device argument {given}: its key is {key.name}"
+    return _explain(found.entry, mask, 0, values, {}, {}), None, note
+
+
+def _explain_mixed(
+    entry: OperatorEntry, hook: Any, values: Values, kwargs: dict[str, Any], about: dict[str, Any]
+) -> Explanation:
+    """Explain a call whose tensors lie on several devices: refused, unless their frontend has a hook that decides."""
+    plan = entry.plan
+    if hook is not refuse_mixed:
+        note = f"the tensors lie on several devices: their frontend decides, in {kernel_name(hook)}"
+        return Explanation(**about, notes=(note,))
+    positional, named = plan.split(values) if plan is not None else (list(values), kwargs)
+    try:
+        refuse_mixed(entry.op, tuple(positional), named)
+    except DispatchError as error:
+        return _refused(entry, error, about)
+    raise AssertionError("refuse_mixed raises")
+
+
+def registered(entry: OperatorEntry) -> list[dict[str, Any]]:
+    """Return everything that is registered for an operator itself, highest key first, as plain data."""
+    keys = {key for key in DispatchKey if entry.registrations(key) or entry.covered(key)}
+    rows = []
+    for key in sorted(keys, key=lambda key: -key.rank):
+        general = entry.registrations(key)
+        for found in (*general, *entry.covered(key)):
+            rows.append(
+                {
+                    "key": key.name,
+                    "kernel": "fallthrough" if found.is_fallthrough else kernel_name(found.fn),
+                    "when": None if found.when is None else f"{found.when[0]}={found.when[1]!r}",
+                    "replaced": found in general[1:],
+                    "origin": _plain(found.origin),
+                }
+            )
+    return rows
+
+
+def computed(entry: OperatorEntry, keys: DispatchKeySet, *, whole: bool = False) -> list[dict[str, Any]]:
+    """Return an operator's computed table as plain data, highest key first; a missing kernel is the empty string.
+
+    Rows are the keys with a registration or a fallback, those of backends that are registered, and ``keys``; with ``whole``,
+    every key.
+    """
+    rows = []
+    for key, slot in sorted(entry.computed_table().items(), key=lambda item: -item[0].rank):
+        direct = entry.newest(key) is not None or entry.fallback(key) is not None
+        backend = key.kind in ("device", "autograd") and key.backend in KEY_DEVICES and slot.registration is not None
+        if whole or direct or backend or key in keys:
+            step = _step(key.name, "runs", slot)
+            kernel = (
+                "fallthrough" if slot.registration is not None and slot.registration.is_fallthrough else step.kernel
+            )
+            rows.append(
+                {
+                    "key": key.name,
+                    "rule": slot.rule,
+                    "kernel": kernel,
+                    "registered_under": step.registered_under,
+                    "origin": _plain(slot.origin),
+                }
+            )
+    return rows

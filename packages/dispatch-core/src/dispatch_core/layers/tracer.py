@@ -1,0 +1,342 @@
+"""The Tracer layer: a fallback under the Tracer key that records every call as a step of a graph, and passes it on.
+
+Note [What a value is]
+    Tensors are followed by identity, and so is the array in each. A tensor that no recorded call has made is an input. A
+    tensor around the array of a known one is the same value; where only one of the two belongs to a frontend (a factory
+    returns a raw array, which the frontend wraps), the change is a step of its own.
+    A result that the schema calls the written argument is that argument's value; every other result is a new one.
+    A tensor that a composite made inside, and that backward brings back, is an input too, unless composites are taken apart.
+    What is no tensor (a number that ``item`` returned, a generator, an array given where the schema says Any) is a constant.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar, Token
+from dataclasses import dataclass, replace
+from types import TracebackType
+from typing import Any, Final, Self
+
+from ..arrays import TYPE_MASKS, to_data
+from ..boundary import Plan
+from ..errors import ArgumentError, DispatchError
+from ..frontend import Frontend, frontend_of
+from ..keys import DispatchKey
+from ..keyset import DispatchKeySet
+from ..masks import exclude_keys, include_keys
+from ..ops import OpOverload
+from ..registry import Registry
+from ..registry import registry as process_registry
+from ..resolve import Resolution, masked_off, resolve
+from .graph import Call, Constant, Graph, Step, Value, Wrap
+
+__all__ = ["trace"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A tensor among a call's arguments, with the array that it had before the call.
+
+    It is ``promised`` where the schema says that there is a tensor: there, one that is not known is an input.
+    """
+
+    tensor: Any
+    data: Any
+    promised: bool = True
+
+
+class _Recorder:
+    """Make a graph of the calls of one registry, while a block runs."""
+
+    def __init__(self, owner: Registry, *, decompose: bool) -> None:
+        self.registry = owner
+        self.decompose = decompose
+        self.open = True
+        self.inputs: list[Value] = []
+        self.steps: list[Step] = []
+        self.constants: list[Any] = []
+        self._lock = threading.Lock()
+        self._count = 0
+        #: id of a tensor or an array → its value and its frontend; what an id stands for is kept alive beside it.
+        self._known: dict[int, tuple[Value, Frontend[Any] | None, Any]] = {}
+
+    def record(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
+        """Add a call that has returned ``result``; ``args`` and ``kwargs`` hold `_Seen` for tensors."""
+        held = (*args, *kwargs.values())
+        with self._lock:
+            given = tuple(self._given(value) for value in args)
+            named = {name: self._given(value) for name, value in kwargs.items()}
+            self.steps.append(Call(op, given, named, self._results(op._entry.plan, held, result)))
+            for seen in _seen_in(held):
+                # A write may have given a tensor another array.
+                if to_data(seen.tensor) is not seen.data:
+                    self._know(seen.tensor, self._value(seen))
+
+    def value_of(self, tensor: Any) -> Value | None:
+        """Return the value that a tensor stands for, or None."""
+        with self._lock:
+            seen = _Seen(tensor, to_data(tensor))
+            return self._value(seen) if self._is_known(seen) else None
+
+    def _is_known(self, seen: _Seen) -> bool:
+        return id(seen.tensor) in self._known or id(seen.data) in self._known
+
+    def _given(self, value: Any) -> Any:
+        """Return an argument as the graph keeps it."""
+        if isinstance(value, _Seen):
+            if value.promised or self._is_known(value):
+                return self._value(value)
+            value = value.tensor
+            if type(value) in TYPE_MASKS:
+                # Its memory may become a result's, which a later step may write to.
+                value = copy.deepcopy(value)
+        elif isinstance(value, list):
+            return [self._given(item) for item in value]
+        elif isinstance(value, tuple):
+            return tuple(self._given(item) for item in value)
+        return Constant.of(value, self.constants)
+
+    def _value(self, seen: _Seen) -> Value:
+        """Return the value of a tensor, making it an input or a changed wrapper where it was not seen before."""
+        owner = frontend_of(seen.tensor)
+        known = self._known.get(id(seen.tensor)) or self._known.get(id(seen.data))
+        if known is None:
+            value = self._new()
+            self.inputs.append(value)
+        elif known[1] is owner:
+            value = known[0]
+        else:
+            value = self._new()
+            around = None if owner is None else Constant.of(owner, self.constants)
+            self.steps.append(Wrap(known[0], around, value))
+        self._know(seen.tensor, value, seen.data)
+        return value
+
+    def _know(self, tensor: Any, value: Value, data: Any = None) -> None:
+        owner = frontend_of(tensor)
+        data = to_data(tensor) if data is None else data
+        self._known[id(data)] = (value, owner, data)
+        self._known[id(tensor)] = (value, owner, tensor)
+
+    def _new(self) -> Value:
+        self._count += 1
+        return Value(self._count - 1)
+
+    def _results(self, plan: Plan | None, given: tuple[Any, ...], result: Any) -> Any:
+        """Return a result with a value in the place of everything in it."""
+        if plan is None or plan.schema.is_varret:
+            return None if result is None else self._result(result, given, nested=True, written=True)
+        if not plan.results:
+            return None
+        if len(plan.results) == 1:
+            only = plan.results[0]
+            return self._result(result, given, nested=only.is_list, written=only.kind == "self")
+        return tuple(
+            self._result(item, given, nested=promised.is_list, written=promised.kind == "self")
+            for promised, item in zip(plan.results, result, strict=True)
+        )
+
+    def _result(self, result: Any, given: tuple[Any, ...], *, nested: bool, written: bool) -> Any:
+        if nested and isinstance(result, list | tuple):
+            return [self._result(item, given, nested=nested, written=written) for item in result]
+        if written:
+            for seen in _seen_in(given):
+                if seen.tensor is result:
+                    return self._value(seen)
+        value = self._new()
+        if _is_followed(result):
+            self._know(result, value)
+        return value
+
+
+def _is_followed(value: Any) -> bool:
+    return isinstance(getattr(value, "_dispatch_mask", None), int) or type(value) in TYPE_MASKS
+
+
+def _seen_in(values: Any) -> Iterator[_Seen]:
+    for value in values:
+        if isinstance(value, _Seen):
+            yield value
+        elif isinstance(value, list | tuple):
+            yield from _seen_in(value)
+
+
+_recorders: Final[ContextVar[tuple[_Recorder, ...]]] = ContextVar("dispatch_core.trace", default=())
+
+
+class trace:  # noqa: N801  # a context manager is spelled like a function
+    """Record the operators that this thread or task calls while the block runs, to print and to run again.
+
+    ``str`` shows the graph, ``code`` is a Python function that does the same, ``replay`` runs it on other tensors. A
+    composite is one operator of the graph: what it calls is not recorded. Blocks nest, and the outer one records everything.
+    A call by explicit keyset is recorded as the operator alone. With ``decompose``, what a composite calls is recorded in
+    its place; that is needed where the block runs backward through composites.
+
+    >>> from dispatch_core import Library, Registry
+    >>> r = Registry()
+    >>> library = Library("demo", "DEF", registry=r)
+    >>> name = library.define("add(int x, *, int y=1) -> int")
+    >>> _ = library.impl("add", lambda x, *, y: x + y)
+    >>> with trace(registry=r) as t:
+    ...     _ = r.dispatch("demo::add", 2)
+    >>> print(t)
+    graph():
+        %0 = demo::add(2, y=1)
+        return %0
+    >>> t.replay()
+    3
+    """
+
+    def __init__(self, *, decompose: bool = False, registry: Registry | None = None) -> None:
+        self._recorder = _Recorder(process_registry if registry is None else registry, decompose=decompose)
+        self._guard = include_keys(DispatchKey.Tracer)
+        self._token: Token[tuple[_Recorder, ...]] | None = None
+        self._graph: Graph | None = None
+        self._outputs: Any = None
+        self._has_outputs = False
+
+    def __enter__(self) -> Self:
+        recorder = self._recorder
+        if self._token is not None or not recorder.open:
+            raise DispatchError("trace: the block has run already", hint="make another trace()")
+        with recorder.registry.lock:
+            if DispatchKey.Tracer not in recorder.registry.fallbacks:
+                recorder.registry.register_fallback(DispatchKey.Tracer, _record, with_keyset=True)
+        self._token = _recorders.set((*_recorders.get(), recorder))
+        self._guard.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._guard.__exit__(kind, error, traceback)
+        assert self._token is not None
+        _recorders.reset(self._token)
+        # A task that was started in the block may outlive it, with the block's context.
+        self._graph = self._made()
+        self._recorder.open = False
+        self._recorder._known.clear()
+
+    def returns(self, *tensors: Any) -> None:
+        """Say what the graph returns, inside the block: one tensor, or several as a tuple; else it is the last result.
+
+        Raises ``ArgumentError`` for a tensor that the graph does not know.
+        """
+        if not self._recorder.open:
+            raise DispatchError("trace.returns: the block has ended", hint="call it inside the with block")
+        found = []
+        for number, tensor in enumerate(tensors):
+            value = self._recorder.value_of(tensor)
+            if value is None:
+                raise ArgumentError(
+                    f"trace.returns: argument {number} is no value of the graph: {type(tensor).__qualname__}",
+                    hint="give tensors that recorded operators took or returned",
+                )
+            found.append(value)
+        self._outputs = found[0] if len(found) == 1 else tuple(found)
+        self._has_outputs = True
+
+    @property
+    def graph(self) -> Graph:
+        """Return what is recorded so far, or as it was when the block ended."""
+        return self._graph or self._made()
+
+    @property
+    def code(self) -> str:
+        """Return the graph as the source of a Python function, ``run``."""
+        return self.graph.code
+
+    def replay(self, /, *inputs: Any) -> Any:
+        """Run the graph on other tensors, in the order in which the block first used its inputs.
+
+        Every operator is dispatched as in an ordinary call. Raises ``ArgumentError`` for another number of inputs, for what
+        is no tensor, and where an operator gives another number of results than it did.
+        """
+        if self._graph is None:
+            raise DispatchError("trace.replay: the block is still recording", hint="replay after the with block")
+        return self._graph.replay(*inputs)
+
+    __call__ = replay
+
+    def _made(self) -> Graph:
+        recorder = self._recorder
+        last = next((step.results for step in reversed(recorder.steps) if isinstance(step, Call)), None)
+        outputs = self._outputs if self._has_outputs else last
+        return Graph(
+            recorder.registry, tuple(recorder.inputs), tuple(recorder.steps), tuple(recorder.constants), outputs
+        )
+
+    def __str__(self) -> str:
+        return str(self.graph)
+
+    def __repr__(self) -> str:
+        return f"<trace: {len(self._recorder.steps)} steps, {len(self._recorder.inputs)} inputs>"
+
+
+def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any) -> Any:
+    """Pass a call on below the Tracer key and, once it has returned, record it."""
+    below = keyset - DispatchKey.Tracer
+    owner = op._entry.registry
+    recorders = [recorder for recorder in _recorders.get() if recorder.registry is owner and recorder.open]
+    if not recorders:
+        return op.redispatch(below, *args, **kwargs)
+    positional, named = _hold(op._entry.plan, args, kwargs)
+    whole = [recorder for recorder in recorders if not recorder.decompose]
+    composite = None if len(whole) == len(recorders) else _composite(op, below, args, kwargs)
+    if composite is not None:
+        # Whoever wants the composite whole does not see what it calls.
+        token = _recorders.set(tuple(recorder for recorder in _recorders.get() if recorder not in whole))
+        try:
+            result = composite()
+        finally:
+            _recorders.reset(token)
+        recorders = whole
+    else:
+        # What the kernel itself calls is its own affair.
+        with exclude_keys(DispatchKey.Tracer):
+            result = op.redispatch(below, *args, **kwargs)
+    for recorder in recorders:
+        recorder.record(op, positional, named, result)
+    return result
+
+
+def _composite(
+    op: OpOverload, below: DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Callable[[], Any] | None:
+    """Return what runs the composite that the call arrives at, with its calls recorded; None for another kernel."""
+    entry = op._entry
+    plan = entry.plan
+    found = resolve(entry, below.mask | below.marker, 0)
+    if plan is None or plan.schema.is_vararg or not isinstance(found, Resolution) or not found.is_composite():
+        return None
+    values = (*args, *kwargs.values())
+    # As in Note [A composite below masked keys] of `resolve`, but for this layer's own key.
+    dropped = masked_off(plan, found.mask, values, {}) & ~DispatchKey.Tracer
+    run = replace(found, explicit=False).runner()
+
+    def call() -> Any:
+        with exclude_keys(dropped):
+            return run(*values)
+
+    return call
+
+
+def _hold(plan: Plan | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return a call's arguments with `_Seen` in the place of tensors."""
+    parameters = () if plan is None else plan.parameters
+    # Where the schema is silent, everything that is a tensor is meant as one.
+    promised = {parameter.name: bool(parameter.tensors) for parameter in parameters}
+    in_order = [bool(parameter.tensors) for parameter in parameters if not parameter.keyword_only]
+    in_order += [True] * (len(args) - len(in_order))
+    positional = tuple(_held(value, tensors) for value, tensors in zip(args, in_order, strict=True))
+    return positional, {name: _held(value, promised.get(name, True)) for name, value in kwargs.items()}
+
+
+def _held(value: Any, promised: bool) -> Any:
+    if isinstance(value, list):
+        return [_held(item, promised) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_held(item, promised) for item in value)
+    return _Seen(value, to_data(value), promised) if _is_followed(value) else value
