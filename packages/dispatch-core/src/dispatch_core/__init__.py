@@ -21,12 +21,13 @@ from .errors import (
     FrontendMismatchError,
     KernelResultError,
     NoKernelError,
+    OpCheckError,
     OperatorNotFoundError,
     OverwriteWarning,
     RegistrationError,
     SchemaError,
 )
-from .frontend import Frontend, register_frontend, wrap_like
+from .frontend import AutogradFormula, Frontend, register_frontend, wrap_like
 from .kernel import KernelFactory, Origin, fallthrough_kernel, kernel_factory
 from .keys import DISPATCH_KEY_PRIORITY, DispatchKey
 from .keyset import DispatchKeySet
@@ -38,6 +39,11 @@ from .registry import OperatorEntry, Registry, registry
 from .schema import FunctionSchema
 
 if TYPE_CHECKING:
+    from .checks import opcheck
+    from .custom import CustomOpDef, custom_op
+    from .extend import define, impl, register_autograd, register_fake, register_kernel
+    from .handle import KernelHandle, get_kernel
+    from .infer import Tensor, infer_schema
     from .plugins.hooks import hookimpl
     from .plugins.loader import backends, load_backend, refresh
 
@@ -49,12 +55,24 @@ dispatch_with_keyset = registry.dispatch_with_keyset
 redispatch = registry.redispatch
 call_direct = registry.call_direct
 
-#: Names that live with the plugins, whose libraries `import dispatch_core` must not load.
+#: Names that live in modules which `import dispatch_core` must not load, because of what they import or of their size.
 _LATE = {
-    "backends": "loader",
-    "hookimpl": "hooks",
-    "load_backend": "loader",
-    "refresh": "loader",
+    "CustomOpDef": "custom",
+    "KernelHandle": "handle",
+    "Tensor": "infer",
+    "backends": "plugins.loader",
+    "custom_op": "custom",
+    "define": "extend",
+    "get_kernel": "handle",
+    "hookimpl": "plugins.hooks",
+    "impl": "extend",
+    "infer_schema": "infer",
+    "load_backend": "plugins.loader",
+    "opcheck": "checks",
+    "refresh": "plugins.loader",
+    "register_autograd": "extend",
+    "register_fake": "extend",
+    "register_kernel": "extend",
 }
 
 
@@ -64,7 +82,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f".plugins.{module}", __name__), name)
+    return getattr(import_module(f".{module}", __name__), name)
 
 
 __all__ = [
@@ -72,12 +90,14 @@ __all__ = [
     "AmbiguousOverloadError",
     "ArgumentError",
     "ArrayType",
+    "AutogradFormula",
     "Availability",
     "BackendError",
     "BackendInfo",
     "BackendNotFoundError",
     "BackendUnavailableError",
     "ClosedOperatorError",
+    "CustomOpDef",
     "Device",
     "DeviceMismatchError",
     "DispatchError",
@@ -89,9 +109,11 @@ __all__ = [
     "FrontendMismatchError",
     "FunctionSchema",
     "KernelFactory",
+    "KernelHandle",
     "KernelResultError",
     "Library",
     "NoKernelError",
+    "OpCheckError",
     "OpOverload",
     "OpOverloadPacket",
     "OperatorEntry",
@@ -101,24 +123,34 @@ __all__ = [
     "RegistrationError",
     "Registry",
     "SchemaError",
+    "Tensor",
     "apply_masks",
     "backends",
     "call_direct",
+    "custom_op",
+    "define",
     "device",
     "dispatch",
     "dispatch_with_keyset",
     "dtype",
     "exclude_keys",
     "fallthrough_kernel",
+    "get_kernel",
     "hookimpl",
+    "impl",
     "include_keys",
+    "infer_schema",
     "kernel_factory",
     "load_backend",
+    "opcheck",
     "ops",
     "profile",
     "redispatch",
     "refresh",
+    "register_autograd",
+    "register_fake",
     "register_frontend",
+    "register_kernel",
     "registry",
     "shape",
     "storage_offset",
