@@ -15,7 +15,8 @@ torch = pytest.importorskip("torch", reason="compares with torch itself")
 
 @pytest.fixture(scope="module")
 def schemas():
-    return torch._C._jit_get_all_schemas()
+    # One that torch.distributed registers when it is imported has a type that torch prints but cannot parse itself.
+    return [schema for schema in torch._C._jit_get_all_schemas() if "PyObject" not in str(schema)]
 
 
 def ordered(text):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import arrays, frontend
+from dispatch_core import arrays, frontend, resolve
 from dispatch_core.registry import forget_everywhere
 
 
@@ -86,6 +86,9 @@ class Array:
 
     __hash__ = None
 
+    def tobytes(self):
+        return self.a.tobytes()
+
     def __repr__(self):
         return f"{type(self).__name__}({self.a.tolist()})"
 
@@ -105,6 +108,7 @@ def make_backend():
             mutable=mutable,
             coerce=lambda value: cls(value) if isinstance(value, np.generic) else value,
             device_index=device_index,
+            storage=lambda array: id(array.a if array.a.base is None else array.a.base),
         )
         info = dc.BackendInfo(name, key, (array_type,))
         found = dc.registry.add_backend(info)
@@ -121,6 +125,40 @@ def make_backend():
 def toy(make_backend):
     """A backend for device ``toy`` with writable arrays."""
     return make_backend("toy")
+
+
+class MetaArray:
+    """Shape, strides and dtype of an array without elements."""
+
+    def __init__(self, shape, strides=None, dtype="float64"):
+        self.shape, self.dtype = tuple(shape), dtype
+        self.strides = tuple(np.empty(shape, "i1").strides) if strides is None else tuple(strides)
+
+
+@pytest.fixture
+def meta():
+    """A backend for device ``meta``, in the place of the one that is installed."""
+    tables = (arrays.TYPE_MASKS, arrays.ARRAY_TYPES, arrays.KEY_TYPES, arrays.DEVICE_KEYS, arrays.KEY_DEVICES)
+    before = [dict(table) for table in tables]
+    opened, resolve._opened = resolve._opened, {dc.Device("meta")}
+    key = dc.DispatchKey.Meta
+    arrays.DEVICE_KEYS.pop("meta", None)
+    arrays.KEY_DEVICES.pop("Meta", None)
+    array_type = dc.ArrayType(
+        MetaArray,
+        shape=lambda array: array.shape,
+        dtype=lambda array: array.dtype,
+        strides=lambda array: array.strides,
+        empty=MetaArray,
+    )
+    info = dc.BackendInfo("meta", "Meta", (array_type,))
+    dc.registry.add_backend(info)
+    yield SimpleNamespace(name="meta", key=key, array=MetaArray, info=info)
+    for table, kept in zip(tables, before, strict=True):
+        table.clear()
+        table.update(kept)
+    resolve._opened = opened
+    forget_everywhere()
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ BUILTINS = {
     "FrontendMismatchError": TypeError,
     "KernelResultError": TypeError,
     "NoKernelError": NotImplementedError,
+    "OpCheckError": AssertionError,
     "OperatorNotFoundError": LookupError,
     "RegistrationError": ValueError,
     "SchemaError": ValueError,

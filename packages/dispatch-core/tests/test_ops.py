@@ -112,7 +112,7 @@ def test_a_held_packet_forgets_again_and_again(registry):
         held = held or registry.ops.t.f
         assert held(1) == held("x") == held(1) == round
         library.close()
-        with pytest.raises(dc.OperatorNotFoundError):
+        with pytest.raises(dc.ClosedOperatorError):
             held(1)
 
 

@@ -10,7 +10,7 @@ import dispatch_core as dc
 
 from . import creation, random
 from ._table import Kernel, KernelTable
-from .arrays import coerce, dtype_of, shape_of, storage_offset_of, strides_of
+from .arrays import coerce, dtype_of, shape_of, storage, storage_offset_of, strides_of
 from .ops import copy, indexing, inplace, lists, matmul, pointwise, reduction, softmax, sorting, view
 
 __all__ = ["COVERED", "KERNELS", "dispatch_backend_info", "dispatch_is_available", "dispatch_register"]
@@ -35,6 +35,7 @@ def dispatch_backend_info() -> dc.BackendInfo:
         storage_offset=storage_offset_of,
         dtype=dtype_of,
         coerce=coerce,
+        storage=lambda array: id(storage(array)),
     )
     return dc.BackendInfo("cpu", "CPU", (array,))
 

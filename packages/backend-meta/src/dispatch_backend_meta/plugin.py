@@ -19,6 +19,8 @@ def dispatch_backend_info() -> dc.BackendInfo:
         strides=lambda array: array.strides,
         storage_offset=lambda array: array.storage_offset,
         dtype=lambda array: array.dtype,
+        storage=lambda array: array.storage,
+        empty=MetaArray,
     )
     return dc.BackendInfo("meta", "Meta", (array,))
 

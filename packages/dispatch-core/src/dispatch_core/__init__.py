@@ -21,12 +21,13 @@ from .errors import (
     FrontendMismatchError,
     KernelResultError,
     NoKernelError,
+    OpCheckError,
     OperatorNotFoundError,
     OverwriteWarning,
     RegistrationError,
     SchemaError,
 )
-from .frontend import Frontend, rebind, register_frontend, wrap_like
+from .frontend import AutogradFormula, Frontend, rebind, register_frontend, wrap_like
 from .kernel import KernelFactory, Origin, fallthrough_kernel, kernel_factory
 from .keys import DISPATCH_KEY_PRIORITY, DispatchKey
 from .keyset import DispatchKeySet
@@ -38,7 +39,12 @@ from .registry import OperatorEntry, Registry, registry
 from .schema import FunctionSchema
 
 if TYPE_CHECKING:
+    from .checks import opcheck
+    from .custom import CustomOpDef, custom_op
     from .explanation import explain
+    from .extend import define, impl, register_autograd, register_fake, register_kernel
+    from .handle import KernelHandle, get_kernel
+    from .infer import Tensor, infer_schema
     from .layers.tracer import trace
     from .plugins.hooks import hookimpl
     from .plugins.loader import backends, load_backend, refresh
@@ -54,11 +60,23 @@ call_direct = registry.call_direct
 #: Names whose modules `import dispatch_core` does not load: the plugins', with their libraries, and the tools'. A module
 #: must not be named like what it gives away, because importing it would put it in the name's place.
 _LATE = {
+    "CustomOpDef": ".custom",
+    "KernelHandle": ".handle",
+    "Tensor": ".infer",
     "backends": ".plugins.loader",
+    "custom_op": ".custom",
+    "define": ".extend",
     "explain": ".explanation",
+    "get_kernel": ".handle",
     "hookimpl": ".plugins.hooks",
+    "impl": ".extend",
+    "infer_schema": ".infer",
     "load_backend": ".plugins.loader",
+    "opcheck": ".checks",
     "refresh": ".plugins.loader",
+    "register_autograd": ".extend",
+    "register_fake": ".extend",
+    "register_kernel": ".extend",
     "trace": ".layers.tracer",
 }
 
@@ -77,12 +95,14 @@ __all__ = [
     "AmbiguousOverloadError",
     "ArgumentError",
     "ArrayType",
+    "AutogradFormula",
     "Availability",
     "BackendError",
     "BackendInfo",
     "BackendNotFoundError",
     "BackendUnavailableError",
     "ClosedOperatorError",
+    "CustomOpDef",
     "Device",
     "DeviceMismatchError",
     "DispatchError",
@@ -94,9 +114,11 @@ __all__ = [
     "FrontendMismatchError",
     "FunctionSchema",
     "KernelFactory",
+    "KernelHandle",
     "KernelResultError",
     "Library",
     "NoKernelError",
+    "OpCheckError",
     "OpOverload",
     "OpOverloadPacket",
     "OperatorEntry",
@@ -106,9 +128,12 @@ __all__ = [
     "RegistrationError",
     "Registry",
     "SchemaError",
+    "Tensor",
     "apply_masks",
     "backends",
     "call_direct",
+    "custom_op",
+    "define",
     "device",
     "device_key",
     "dispatch",
@@ -117,17 +142,24 @@ __all__ = [
     "exclude_keys",
     "explain",
     "fallthrough_kernel",
+    "get_kernel",
     "hookimpl",
+    "impl",
     "include_keys",
+    "infer_schema",
     "is_mutable",
     "kernel_factory",
     "load_backend",
+    "opcheck",
     "ops",
     "profile",
     "rebind",
     "redispatch",
     "refresh",
+    "register_autograd",
+    "register_fake",
     "register_frontend",
+    "register_kernel",
     "registry",
     "shape",
     "storage_offset",

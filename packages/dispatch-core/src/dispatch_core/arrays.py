@@ -8,11 +8,12 @@ Note [Types are looked up once]
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable
 from typing import Any, Final
 
 from .backend import ArrayType, BackendInfo
 from .devices import Device
-from .errors import ArgumentError, BackendError, RegistrationError
+from .errors import ArgumentError, BackendError, BackendNotFoundError, RegistrationError
 from .journal import record
 from .keys import ARRAYS, DispatchKey, keys_of, show_claim
 
@@ -195,6 +196,32 @@ def device_key(name: str) -> DispatchKey:
     return key
 
 
+def named_key(name: str) -> DispatchKey:
+    """Return the key that kernels for the device ``name`` are registered under, whether or not a backend provides it.
+
+    The keys of cpu, meta and npu are known without loading anything; another device's backend decides what its key is,
+    where it is installed. Raises ``BackendNotFoundError`` for a name that is neither a device's nor a backend key's.
+    """
+    key = DEVICE_KEYS.get(name)
+    if key is not None:
+        return key
+    spelled = "privateuse1" if name == "privateuseone" else name
+    known = next(
+        (key for key in DispatchKey if key.backend and key.kind == "device" and key.name.lower() == spelled), None
+    )
+    if known is not None and name in _OWN_DEVICES:
+        return known
+    try:
+        return device_key(name)
+    except BackendNotFoundError:
+        if known is None:
+            raise
+    return known
+
+
+_OWN_DEVICES: Final = frozenset({"cpu", "meta", "npu"})
+
+
 def to_data(value: Any) -> Any:
     """Return the backend's array of a frontend tensor; a raw array is returned as it is."""
     return getattr(value, "_dispatch_data", value)
@@ -231,6 +258,12 @@ def storage_offset(value: Any) -> int:
     """Return where a tensor's or array's first element lies in its storage, in elements."""
     reader, data = _reader(value)
     return 0 if reader.storage_offset is None else reader.storage_offset(data)
+
+
+def storage_of(value: Any) -> Hashable:
+    """Return what a tensor or array has in common with all others in the same memory, and with no other."""
+    reader, data = _reader(value)
+    return id(data) if reader.storage is None else reader.storage(data)
 
 
 def dtype(value: Any) -> Any:

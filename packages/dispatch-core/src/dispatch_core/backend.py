@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,9 @@ class ArrayType:
     ``shape`` gives a tuple of ints, ``strides`` and ``storage_offset`` count elements, ``dtype`` gives the operator
     library's scalar type. ``coerce`` turns what a kernel returned instead of an array (a NumPy scalar) into one.
     Where arrays are not ``mutable``, an in-place call runs the functional overload and rebinds the tensor's data.
+    ``storage`` gives what arrays in one memory have in common and no others (the address of its owner); without it, an
+    array shares memory with itself alone. ``empty(shape, strides, dtype)`` makes an array whose elements do not matter;
+    the meta device's is what ``opcheck`` makes its stand-ins with.
     """
 
     type: type
@@ -26,6 +29,8 @@ class ArrayType:
     mutable: bool = True
     coerce: Callable[[Any], Any] | None = None
     device_index: Callable[[Any], int | None] | None = None
+    storage: Callable[[Any], Hashable] | None = None
+    empty: Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ __all__ = [
     "FrontendMismatchError",
     "KernelResultError",
     "NoKernelError",
+    "OpCheckError",
     "OperatorNotFoundError",
     "OverwriteWarning",
     "RegistrationError",
@@ -82,6 +83,10 @@ class EmptyKeysetError(NoKernelError):
 
 class ClosedOperatorError(DispatchError, RuntimeError):
     """A handle was called whose operator went away when its library was closed."""
+
+
+class OpCheckError(DispatchError, AssertionError):
+    """An operator is not what its registration says; raised by ``opcheck``, which names the check that failed."""
 
 
 class RegistrationError(DispatchError, ValueError):

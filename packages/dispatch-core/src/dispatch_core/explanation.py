@@ -234,7 +234,7 @@ def explain(
 
 def entries_of(op: str | OpOverload | OpOverloadPacket, registry: Registry | None = None) -> list[OperatorEntry]:
     """Return the overloads that a name, an overload or a packet stands for, in the order of definition."""
-    found = (process_registry if registry is None else registry)._callable(op) if isinstance(op, str) else op
+    found = (process_registry if registry is None else registry).find(op) if isinstance(op, str) else op
     if isinstance(found, OpOverload):
         return [found._entry]
     assert isinstance(found, OpOverloadPacket)

@@ -9,6 +9,12 @@ Note [The boundary contract]
     ``_dispatch_mutated(tensor)``          a kernel wrote to this tensor
     ``_dispatch_rebind(tensor, data)``     the tensor's array is now ``data``
     ``_dispatch_mixed(op, args, kwargs)``  the tensors lie on more than one device
+    ``_dispatch_autograd(op, keyset, formula)``  (static) the kernel under an Autograd key of ``keyset`` for an operator
+                                           that was given an `AutogradFormula`
+
+    The core has no autograd engine; a frontend that has one answers ``_dispatch_autograd``, once for each operator and
+    keyset, with a function of the operator's arguments. That function goes on with ``op.redispatch`` below the Autograd
+    keys. Without the hook the formula is passed over.
 """
 
 from __future__ import annotations
@@ -24,9 +30,22 @@ from .errors import ArgumentError, DeviceMismatchError, RegistrationError
 from .journal import record
 from .keys import MARKER_BITS, MARKERS
 
-__all__ = ["Frontend", "rebind", "register_frontend", "wrap_like"]
+__all__ = ["AutogradFormula", "Frontend", "rebind", "register_frontend", "wrap_like"]
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class AutogradFormula:
+    """How to differentiate an operator, as its author wrote it (source: ``torch.library.register_autograd``).
+
+    ``backward(ctx, *grads)`` gives one gradient for each positional argument, or None. ``setup_context(ctx, inputs,
+    output)`` keeps what it needs; it is called by keyword, with ``keyword_only_inputs`` too where the schema has such
+    arguments. ``backward`` is None where no formula was given: the operator has a history that cannot be followed.
+    """
+
+    backward: Callable[..., Any] | None = None
+    setup_context: Callable[..., Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +60,7 @@ class Frontend(Generic[T]):
     mutated: Callable[[Any], None] | None
     rebind: Callable[[Any, Any], None]
     mixed: Callable[..., Any]
+    autograd: Callable[[Any, Any, AutogradFormula], Callable[..., Any]] | None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``.
@@ -122,6 +142,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_mutated", None),
             getattr(tensor_type, "_dispatch_rebind", _rebind),
             getattr(tensor_type, "_dispatch_mixed", refuse_mixed),
+            getattr(tensor_type, "_dispatch_autograd", None),
         )
         FRONTENDS[bit] = frontend
     record(lambda: _remove(frontend))

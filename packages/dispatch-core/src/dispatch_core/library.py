@@ -9,6 +9,7 @@ from typing import Any, Final, Literal, Self, TypeVar
 from .errors import RegistrationError, SchemaError
 from .journal import record
 from .kernel import KernelFactory, caller_origin
+from .keys import DispatchKey
 from .keyset import KeyLike, as_key
 from .ops import OpOverload
 from .registry import Registry, parse_name
@@ -19,6 +20,8 @@ __all__ = ["Library"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 _KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
+#: Namespaces that torch keeps for itself; operators in them could not be told from its own.
+_RESERVED: Final = frozenset({"prim"})
 
 
 class Library:
@@ -26,7 +29,7 @@ class Library:
 
     ``kind`` is "DEF" (one per namespace), "FRAGMENT" (any number; may define too) or "IMPL" (kernels only). ``dispatch_key``
     is the key of kernels whose registration names none. Closing it takes back whatever was registered through it.
-    Raises ``RegistrationError`` for an unknown kind or a second DEF.
+    Raises ``RegistrationError`` for an unknown kind, a second DEF, or a namespace that is reserved.
 
     >>> from dispatch_core import Registry
     >>> r = Registry()
@@ -59,6 +62,8 @@ class Library:
                 raise RegistrationError("namespace '_' stands for every operator and takes fallbacks only, kind IMPL")
         elif not (ns.isascii() and ns.isidentifier()):
             raise RegistrationError(f"{ns!r} is not a namespace", hint="a namespace is an identifier")
+        elif ns in _RESERVED and kind != "IMPL":
+            raise RegistrationError(f"namespace {ns!r} is reserved", hint="choose another name")
         if kind == "DEF":
             with self.registry.lock:
                 if (first := self.registry.definitions.get(ns)) is not None:
@@ -101,23 +106,27 @@ class Library:
         *,
         with_keyset: bool = False,
         when: tuple[str, Any] | None = None,
+        allow_override: bool | None = None,
     ) -> Any:
         """Register a kernel; as a decorator where ``fn`` is left out.
 
         ``key`` defaults to the library's, else to CompositeImplicitAutograd. See ``Registry.register_kernel`` for the rest.
-        Raises ``RegistrationError`` for an operator of another namespace.
+        Raises ``RegistrationError`` for an operator of another namespace, or a key other than the library's own.
         """
         self._open()
         if fn is None:
-            return lambda made: (self.impl(name, made, key, with_keyset=with_keyset, when=when), made)[1]
+            options: Any = {"with_keyset": with_keyset, "when": when, "allow_override": allow_override}
+            return lambda made: (self.impl(name, made, key, **options), made)[1]
         full = name.name if isinstance(name, OpOverload) else name
         full = full if "::" in full else f"{self.ns}::{full}"
         if parse_name(full).namespace != self.ns:
             raise RegistrationError(
                 f"library {self.ns!r} cannot register a kernel for {full}", hint="open a library for that namespace"
             )
-        chosen = as_key(key) if key != "" else self.dispatch_key or as_key("CompositeImplicitAutograd")
-        registration = self.registry.register_kernel(full, chosen, fn, with_keyset=with_keyset, when=when)
+        chosen = self._key(key) or as_key("CompositeImplicitAutograd")
+        registration = self.registry.register_kernel(
+            full, chosen, fn, with_keyset=with_keyset, when=when, allow_override=allow_override
+        )
         entry = self.registry.entries[str(parse_name(full))]
         self._keep(lambda: self.registry.remove_kernel(entry, registration))
         return fn
@@ -133,7 +142,7 @@ class Library:
                 f"library {self.ns!r} cannot register a fallback",
                 hint="fallbacks serve every operator: Library('_', 'IMPL')",
             )
-        chosen = as_key(key) if key != "" else self.dispatch_key
+        chosen = self._key(key)
         if chosen is None:
             raise RegistrationError("a fallback needs a dispatch key")
         registration = self.registry.register_fallback(chosen, fn, with_keyset=with_keyset)
@@ -145,6 +154,19 @@ class Library:
         self._closed = True
         for step in reversed(undo):
             step()
+
+    def _key(self, key: KeyLike) -> DispatchKey | None:
+        """Return the key to register under: the one that is named, else the library's; the two may not differ."""
+        own = self.dispatch_key
+        if key == "":
+            return own
+        chosen = as_key(key)
+        if own is not None and chosen is not own:
+            raise RegistrationError(
+                f"library {self.ns!r} is for the key {own.name} and cannot register under {chosen.name}",
+                hint="open a library without a dispatch key, or one for that key",
+            )
+        return chosen
 
     def _release_namespace(self) -> None:
         """Let another DEF library be opened, unless one was since this one gave the namespace back."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from .arrays import is_tensor
+from .errors import ClosedOperatorError
 from .keyset import KeyLike, KeysetLike, as_key
 from .latefunction import LateFunction
 from .schema.check import invalid_combination, matches
@@ -107,10 +108,17 @@ class OpOverloadPacket:
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
         """Return the overload that a call with these arguments runs.
 
-        Raises ``AmbiguousOverloadError``, in torch's manner, when none fits.
+        Raises ``AmbiguousOverloadError``, in torch's manner, when none fits, and ``ClosedOperatorError`` when there are no
+        overloads any more.
         """
         cache = self._cache
-        entries = self._registry.overloads(self._name)
+        entries = self._registry.packets.get(self._name)
+        if entries is None:
+            # There were some when the packet was made.
+            raise ClosedOperatorError(
+                f"{self._name} is gone: the library that defined it was closed",
+                hint="keep the Library object open as long as its operators are in use",
+            )
         if len(entries) == 1:
             return next(iter(entries.values())).op
         without_schema = None

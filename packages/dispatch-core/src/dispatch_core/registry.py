@@ -212,6 +212,8 @@ class Registry:
         self.fallbacks: dict[DispatchKey, Registration] = {}
         #: namespace → where its one DEF library was opened.
         self.definitions: dict[str, Origin] = {}
+        #: operator → what ``custom_op`` made of it.
+        self.custom_ops: dict[str, Any] = {}
         self._ops: Ops | None = None
         with _registries_lock:
             _registries.add(self)
@@ -383,14 +385,16 @@ class Registry:
         *,
         with_keyset: bool = False,
         when: tuple[str, Any] | None = None,
+        allow_override: bool | None = None,
     ) -> Registration:
         """Register ``fn`` as the kernel of operator ``name`` under ``key``.
 
         An unknown name makes an operator without schema, whose arguments are not checked.
         ``with_keyset`` puts the effective keyset first. ``when=("alpha", 1)`` registers a covered kernel, which serves calls
         with that value and does not receive the argument. Registering again replaces the kernel with an
-        ``OverwriteWarning``. Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` where a transaction
-        forbids to replace another distribution's kernel, or ``when`` names no argument.
+        ``OverwriteWarning``; ``allow_override=True`` says that this is meant, and False that it must not be.
+        Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` where a transaction or ``allow_override``
+        forbids to replace another kernel, or ``when`` names no argument.
         """
         if not callable(fn) and not isinstance(fn, KernelFactory):
             raise ArgumentError(f"the kernel for {name} is not callable: {type(fn).__qualname__}")
@@ -402,7 +406,7 @@ class Registry:
         with self.lock:
             entry = self._entry(name)
             try:
-                self._check_registration(entry, registration)
+                self._check_registration(entry, registration, allow_override=allow_override)
             except BaseException:
                 self._drop_if_empty(entry)
                 raise
@@ -444,7 +448,7 @@ class Registry:
         journal.record(lambda: self.remove_fallback(registration))
         return registration
 
-    def _check_registration(self, entry: OperatorEntry, new: Registration) -> None:
+    def _check_registration(self, entry: OperatorEntry, new: Registration, *, allow_override: bool | None) -> None:
         """Refuse or report a registration that takes another one's place."""
         if new.when is not None:
             known = () if entry.schema is None else tuple(argument.name for argument in entry.schema.arguments)
@@ -469,7 +473,11 @@ class Registry:
                     raise RegistrationError(
                         _overwriting(entry, found, new), hint="a plugin registers kernels under its own key only"
                     )
-        if replaced is not None:
+        if replaced is not None and allow_override is False:
+            raise RegistrationError(
+                _overwriting(entry, replaced, new), hint="close the library that registered the first"
+            )
+        if replaced is not None and allow_override is None:
             # Reported for the line that registers, however many frames of the core lie above it.
             place = new.origin
             warnings.warn_explicit(_overwriting(entry, replaced, new), OverwriteWarning, place.file, place.line)
@@ -491,6 +499,17 @@ class Registry:
                 setattr(entry, attribute, {**rest, registration.key: left} if left else rest)
             entry.forget()
             self._drop_if_empty(entry)
+
+    def restore_kernel(
+        self, entry: OperatorEntry, registration: Registration, above: tuple[Registration, ...] = ()
+    ) -> None:
+        """Put a registration that was taken back in its place again, below those of ``above`` that are still there."""
+        with self.lock:
+            held = entry.registrations(registration.key)
+            place = 1 + max((held.index(found) for found in above if found in held), default=-1)
+            stack = (*held[:place], registration, *held[place:])
+            entry._registrations = {**entry._registrations, registration.key: stack}
+            entry.forget()
 
     def remove_fallback(self, registration: Registration) -> None:
         """Take a fallback back."""
@@ -547,7 +566,11 @@ class Registry:
 
     # Calls by name.
 
-    def _callable(self, name: str) -> Any:
+    def find(self, name: str) -> Any:
+        """Return what a call of ``name`` calls: the overload that it names or that is the only one, else the packet.
+
+        Raises ``OperatorNotFoundError`` when there is no such operator.
+        """
         parsed = parse_name(name)
         if parsed.overload or name.endswith(".default"):
             return self.get(name).op
@@ -560,7 +583,7 @@ class Registry:
         A bare name means ``aten``; without an overload, the first that fits the arguments is called. Raises
         ``OperatorNotFoundError``, ``ArgumentError``, ``NoKernelError``, or what the kernel raises.
         """
-        return self._callable(name)(*args, **kwargs)
+        return self.find(name)(*args, **kwargs)
 
     def dispatch_with_keyset(self, name: str, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
         """Call ``name`` with (``keyset`` with the included keys) without the excluded ones; priority decides."""
@@ -589,7 +612,7 @@ class Registry:
         return chosen.run_with_arguments(args, kwargs)
 
     def _overload(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
-        found = self._callable(name)
+        found = self.find(name)
         return found.resolve(args, kwargs) if hasattr(found, "resolve") else found
 
 

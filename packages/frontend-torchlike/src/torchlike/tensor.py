@@ -103,6 +103,12 @@ class Tensor:
 
         return call_mixed(op, args, kwargs)
 
+    @staticmethod
+    def _dispatch_autograd(op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:
+        from .autograd.custom import make_kernel
+
+        return make_kernel(op, keyset, formula)
+
     # Autograd.
 
     def _meta(self) -> tuple[tuple[int, ...], Any]:

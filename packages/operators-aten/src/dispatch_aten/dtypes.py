@@ -49,6 +49,9 @@ class ScalarType(IntEnum):
     int64
     """
 
+    #: What a function's annotation with this class stands for in a schema (see ``dispatch_core.infer_schema``).
+    __schema_type__ = "ScalarType"
+
     short: str
     itemsize: int
     is_floating_point: bool

@@ -22,6 +22,7 @@ __all__ = [
     "TensorArgument",
     "TensorKind",
     "order_fault",
+    "spell_default",
     "tensor_kind",
 ]
 
@@ -113,7 +114,7 @@ class Argument:
         if self.default is MISSING:
             return f"{self.type} {self.name}"
         text = self.default_text
-        return f"{self.type} {self.name}={_default_text(self.default, self.type) if text is None else text}"
+        return f"{self.type} {self.name}={spell_default(self.default, self.type) if text is None else text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +307,7 @@ def _quoted(text: str) -> str:
     return f'"{"".join(spelled)}"'
 
 
-def _default_text(value: object, type: Type) -> str:
+def spell_default(value: object, type: Type) -> str:
     """Spell a default that was not read from text, so that the parser reads the same value."""
     match value:
         case None | bool():
@@ -322,6 +323,6 @@ def _default_text(value: object, type: Type) -> str:
             element = type.parts[0] if isinstance(type, ListType | OptionalType) else type
             # The grammar allows an optional list no list as default, only one element for all.
             if isinstance(type, OptionalType) and value and len(set(value)) == 1:
-                return _default_text(value[0], element)
-            return f"[{', '.join(_default_text(item, element) for item in value)}]"
+                return spell_default(value[0], element)
+            return f"[{', '.join(spell_default(item, element) for item in value)}]"
     return repr(value)

@@ -26,7 +26,7 @@ class NotDifferentiable(Node):
     def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
         raise NotImplementedError(
             f"derivative for {self.operator} is not implemented\n"
-            "Hint: detach() its inputs if no gradient should flow, or register a kernel for it under the key Autograd"
+            "Hint: detach() its inputs if no gradient should flow, or give it a formula with dispatch_core.register_autograd"
         )
 
     def name(self) -> str:

@@ -1,0 +1,261 @@
+"""Whether an operator is what its registration says: ``opcheck`` (source: ``torch.library.opcheck``)."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any, Final
+
+from .arrays import KEY_TYPES, device_key, dtype, is_tensor, mask_of, shape, storage_of, strides, to_data
+from .boundary import Plan
+from .devices import Device
+from .errors import OpCheckError
+from .frontend import frontend_of
+from .handle import as_overload
+from .keys import AUTOGRAD, DispatchKey, keys_of
+from .ops import OpOverload
+from .registry import registry as process_registry
+from .schema.check import bind, checker
+
+__all__ = ["opcheck"]
+
+_SUCCESS: Final = "SUCCESS"
+
+
+def opcheck(
+    op: Any,
+    args: Iterable[Any],
+    kwargs: dict[str, Any] | None = None,
+    *,
+    test_utils: str | Iterable[str] | None = None,
+    raise_exception: bool = True,
+) -> dict[str, Any]:
+    """Call an operator on copies of the arguments and check what it does against its registration.
+
+    * ``test_schema``: it writes to the arguments that the schema says and no others, and its results share memory with
+      arguments and with each other only where the schema says so;
+    * ``test_autograd_registration``: if an argument requires grad, there is a kernel for its Autograd key;
+    * ``test_faketensor``: on meta stand-ins for the arguments, it gives results of the same shape, strides and dtype.
+
+    ``test_utils`` names some of them. Returns "SUCCESS" or the error for each; with ``raise_exception`` the first error,
+    an ``OpCheckError`` that names the check, is raised. On arguments without data (device meta) there is nothing to check.
+
+    >>> from dispatch_core import custom_op, Registry
+    >>> double = custom_op("demo::double", lambda x: 2 * x, mutates_args=(), schema="(int x) -> int", registry=Registry())
+    >>> opcheck(double, (4,), test_utils="test_schema")
+    {'test_schema': 'SUCCESS'}
+    """
+    overload = as_overload(op)
+    names = list(_CHECKS) if test_utils is None else [test_utils] if isinstance(test_utils, str) else list(test_utils)
+    unknown = [name for name in names if name not in _CHECKS]
+    if unknown:
+        raise OpCheckError(f"opcheck has no check {unknown[0]!r}", hint=f"choose from {', '.join(_CHECKS)}")
+    plan = overload._entry.plan
+    if plan is None:
+        raise OpCheckError(f"{overload.name} has no schema to check", hint="Library.define gives it one")
+    given = bind(plan.schema, tuple(args), kwargs or {}, is_tensor)
+    results: dict[str, Any] = {}
+    for name in names:
+        # In one go, so that arguments which are the same object stay so.
+        copied: dict[int, Any] = {}
+        values = tuple(_copy(value, copied) for value in given)
+        try:
+            if not any(_key_of(tensor) is DispatchKey.Meta for _, tensor in _tensors(plan, values)):
+                _CHECKS[name](overload, plan, values)
+        except Exception as error:  # noqa: BLE001  # whatever a kernel raises is a result of the check
+            failure = OpCheckError(
+                f"opcheck of {overload.name}: {name} failed: {error}"
+                if isinstance(error, _FailureError)
+                else f"opcheck of {overload.name}: {name} failed with {type(error).__name__}: {error}"
+            )
+            failure.__cause__ = None if isinstance(error, _FailureError) else error
+            results[name] = failure
+        else:
+            results[name] = _SUCCESS
+            continue
+        if raise_exception:
+            raise results[name]
+    return results
+
+
+def _copy(value: Any, copied: dict[int, Any]) -> Any:
+    """Return a copy of an argument: tensors with memory of their own, leaves where they require grad."""
+    if isinstance(value, list | tuple):
+        return type(value)(_copy(item, copied) for item in value)
+    frontend = frontend_of(value)
+    if frontend is None:
+        return copy.deepcopy(value, copied)
+    tensor = copied.get(id(value))
+    if tensor is None:
+        tensor = copied[id(value)] = frontend.wrap(copy.deepcopy(to_data(value), copied))
+        tensor._dispatch_mask = value._dispatch_mask
+        needs_grad = getattr(value, "requires_grad", None)
+        if needs_grad is not None:
+            tensor.requires_grad = needs_grad
+    return tensor
+
+
+class _FailureError(Exception):
+    """What a check found."""
+
+
+def _call(op: OpOverload, plan: Plan, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Call the operator and return its results as a tuple, held against the schema."""
+    positional, keywords = plan.split(values)
+    returned = op(*positional, **keywords)
+    returns = plan.schema.returns
+    found = (returned,) if len(returns) == 1 else () if returned is None else returned
+    if not isinstance(found, tuple | list) or len(found) != len(returns):
+        raise _FailureError(
+            f"it returned {type(returned).__qualname__} where the schema promises {len(returns)} results"
+        )
+    for index, (item, value) in enumerate(zip(returns, found, strict=True)):
+        try:
+            checker(item.type, is_tensor)(value)
+        except TypeError as error:
+            raise _FailureError(f"result {index} {error}") from None
+    return tuple(found)
+
+
+def _tensors(plan: Plan, values: tuple[Any, ...]) -> Iterator[tuple[int, Any]]:
+    """Yield the tensors among the arguments, each with the index of its argument."""
+    for index, (parameter, value) in enumerate(zip(plan.parameters, values, strict=False)):
+        if parameter.tensors in ("list", "optional_list"):
+            yield from ((index, item) for item in value if item is not None)
+        elif parameter.tensors and value is not None:
+            yield index, value
+
+
+def _result_tensors(plan: Plan, found: tuple[Any, ...]) -> Iterator[tuple[int, Any]]:
+    for index, (result, value) in enumerate(zip(plan.results, found, strict=True)):
+        if result.kind != "other":
+            for item in value if result.is_list else (value,):
+                if item is not None:
+                    yield index, item
+
+
+def _key_of(tensor: Any) -> DispatchKey:
+    return next(key for key in keys_of(mask_of(tensor)) if key.owns_arrays)
+
+
+def _contents(tensor: Any) -> bytes:
+    """Return an array's elements as bytes, to see whether they change."""
+    data = to_data(tensor)
+    read = process_registry.entries.get("prims::device_get")
+    if hasattr(data, "tobytes"):
+        return bytes(data.tobytes())
+    if read is not None and _key_of(data) in read.kernels:
+        return bytes(read.op(data).tobytes())
+    return pickle.dumps(data)
+
+
+def _check_schema(op: OpOverload, plan: Plan, values: tuple[Any, ...]) -> None:
+    tensors = list(_tensors(plan, values))
+    before = [_contents(tensor) for _, tensor in tensors]
+    places: dict[Hashable, set[int]] = {}
+    for index, tensor in tensors:
+        places.setdefault(storage_of(tensor), set()).add(index)
+    written = {storage_of(tensor) for index, tensor in tensors if plan.parameters[index].writes}
+    held = [storage_of(tensor) for _, tensor in tensors]
+    found = _call(op, plan, values)
+    for (index, tensor), contents, place in zip(tensors, before, held, strict=True):
+        # What shares memory with a written argument changes with it.
+        if place not in written and _contents(tensor) != contents:
+            raise _FailureError(
+                f"argument {plan.parameters[index].name!r} was written to, but the schema does not say so"
+            )
+    returned: dict[Hashable, int] = {}
+    for index, tensor in _result_tensors(plan, found):
+        result, place = plan.results[index], storage_of(tensor)
+        if result.kind == "fresh":
+            _check_fresh(plan, index, place, places, returned)
+        elif result.kind == "self" and all(tensor is not argument for i, argument in tensors if i == result.source):
+            name = plan.parameters[result.source].name
+            raise _FailureError(f"result {index} is not argument {name!r}, but the schema says that it is")
+        elif result.kind == "view":
+            strangers = places.get(place, {result.source}) - {result.source}
+            if strangers and result.source not in places[place]:
+                names = ", ".join(repr(plan.parameters[i].name) for i in sorted(strangers))
+                raise _FailureError(
+                    f"result {index} shares memory with argument {names}, not with the one it is a view of"
+                )
+
+
+def _check_fresh(
+    plan: Plan, index: int, place: Hashable, places: dict[Hashable, set[int]], returned: dict[Hashable, int]
+) -> None:
+    if place in places:
+        names = ", ".join(repr(plan.parameters[i].name) for i in sorted(places[place]))
+        raise _FailureError(f"result {index} shares memory with argument {names}, but the schema does not say so")
+    if place in returned:
+        raise _FailureError(f"results {returned[place]} and {index} share memory, but the schema does not say so")
+    returned[place] = index
+
+
+def _check_autograd(op: OpOverload, plan: Plan, values: tuple[Any, ...]) -> None:
+    if all(result.kind == "other" for result in plan.results) and not plan.writes:
+        return
+    for index, tensor in _tensors(plan, values):
+        mask = getattr(tensor, "_dispatch_mask", 0) & AUTOGRAD
+        if not mask or not getattr(tensor, "requires_grad", True):
+            continue
+        for key in keys_of(mask):
+            slot = op._entry.slot(key)
+            if slot.rule in ("missing", "backend fallback"):
+                raise _FailureError(
+                    f"argument {plan.parameters[index].name!r} requires grad, but the operator has no kernel for {key.name}"
+                    f" ({slot.rule}): register_autograd gives it one"
+                )
+
+
+def _check_fake(op: OpOverload, plan: Plan, values: tuple[Any, ...]) -> None:
+    device_key("meta")
+    stand_ins = tuple(
+        _stand_in(value, parameter.tensors, parameter.type)
+        for parameter, value in zip(plan.parameters, values, strict=True)
+    )
+    real = list(_result_tensors(plan, _call(op, plan, values)))
+    fake = list(_result_tensors(plan, _call(op, plan, stand_ins)))
+    if [index for index, _ in real] != [index for index, _ in fake]:
+        raise _FailureError(f"the real results have {len(real)} tensors, the fake ones {len(fake)}")
+    for (index, expected), (_, actual) in zip(real, fake, strict=True):
+        for what, read in _COMPARED.items():
+            if read(expected) != read(actual):
+                raise _FailureError(f"result {index} has {what} {read(expected)}, but its fake {read(actual)}")
+        if _key_of(actual) is not DispatchKey.Meta:
+            raise _FailureError(f"the fake of result {index} is on another device than meta")
+
+
+def _stand_in(value: Any, kind: str, type_name: str) -> Any:
+    """Return an argument for a call on meta: arrays without data for arrays, meta for a device."""
+    if isinstance(value, list | tuple) and kind:
+        return [_stand_in(item, "tensor", type_name) for item in value]
+    if type_name.rstrip("?") == "Device":
+        return Device("meta")
+    if not kind or value is None:
+        return value
+    make = next((known.empty for known in KEY_TYPES[DispatchKey.Meta] if known.empty is not None), None)
+    if make is None:
+        raise _FailureError("the backend for device 'meta' cannot make stand-ins: its ArrayType has no 'empty'")
+    made = make(shape(value), strides(value), dtype(value))
+    frontend = frontend_of(value)
+    return made if frontend is None else frontend.wrap(made)
+
+
+def _significant_strides(tensor: Any) -> tuple[int, ...]:
+    """Return the strides that decide where elements lie: those of sizes beyond 1, where there are elements."""
+    sizes = shape(tensor)
+    return () if 0 in sizes else tuple(step for step, size in zip(strides(tensor), sizes, strict=True) if size != 1)
+
+
+_COMPARED: Final[dict[str, Callable[[Any], Any]]] = {
+    "shape": shape,
+    "dtype": dtype,
+    "strides": _significant_strides,
+}
+_CHECKS: Final[dict[str, Callable[[OpOverload, Plan, tuple[Any, ...]], None]]] = {
+    "test_schema": _check_schema,
+    "test_autograd_registration": _check_autograd,
+    "test_faketensor": _check_fake,
+}

@@ -1,0 +1,318 @@
+"""Operators made of one function: ``custom_op`` and what it returns (source: ``torch.library.custom_op``).
+
+Note [Where a custom operator's functions run]
+    Without ``device_types`` the function is the kernel for every device (CompositeExplicitAutograd). It sees what the caller
+    passed, tensors of a frontend or raw arrays, below autograd. With ``device_types``, and in ``register_kernel``, it is
+    a backend's kernel and sees that backend's arrays, whoever calls: a function written for NumPy is registered for "cpu".
+    At Autograd stands the formula, at Meta the fake (see Note [A fake sees what the caller passed]).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+from .arrays import is_tensor, named_key
+from .boundary import make_plan
+from .errors import NoKernelError, OverwriteWarning, RegistrationError, SchemaError
+from .formulas import autograd_kernel, fake_kernel
+from .frontend import AutogradFormula
+from .infer import infer_schema
+from .journal import record
+from .kernel import Registration, caller_origin
+from .keys import DispatchKey
+from .library import Library
+from .ops import OpOverload
+from .registry import Registry, parse_name
+from .registry import registry as process_registry
+from .results import checked
+from .schema.model import FunctionSchema
+
+__all__ = ["CustomOpDef", "check_formula", "custom_op", "devices_of", "find_custom_op"]
+
+_EXPLICIT: Final = DispatchKey.CompositeExplicitAutograd
+DeviceTypes = str | Iterable[str] | None
+
+
+def custom_op(
+    name: str,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    mutates_args: str | Iterable[str],
+    device_types: DeviceTypes = None,
+    schema: str | None = None,
+    tags: str | Iterable[str] = (),
+    registry: Registry | None = None,
+) -> Any:
+    """Make an operator ``namespace::name`` of a function, with a schema from its type hints; a decorator without ``fn``.
+
+    ``mutates_args`` names the arguments that it writes to, or is "unknown". Results that are arguments, or views of them,
+    are refused at the call unless ``schema`` declares them; ``schema`` takes the place of the hints. For ``device_types``
+    see Note [Where a custom operator's functions run]. Defining the name again replaces the operator, with an
+    ``OverwriteWarning`` where that happens in another file. Raises ``SchemaError`` for hints that no schema can express or a
+    ``schema`` that contradicts ``mutates_args``, ``RegistrationError`` for a name that a library has defined.
+
+    >>> from dispatch_core import Registry
+    >>> r = Registry()
+    >>> @custom_op("demo::repeat", mutates_args=(), registry=r)
+    ... def repeat(text: str, times: int = 2) -> str:
+    ...     return text * times
+    >>> repeat("ha"), r.ops.demo.repeat("ha", 3)
+    ('haha', 'hahaha')
+    >>> str(repeat.op.schema)
+    'demo::repeat(str text, SymInt times=2) -> str'
+    """
+    if fn is None:
+        return functools.partial(
+            custom_op,
+            name,
+            mutates_args=mutates_args,
+            device_types=device_types,
+            schema=schema,
+            tags=tags,
+            registry=registry,
+        )
+    written = mutates_args if isinstance(mutates_args, str) else tuple(mutates_args)
+    parsed = _inferred(name, fn, written) if schema is None else _given(name, schema, written)
+    return CustomOpDef(parsed, fn, device_types, tags, process_registry if registry is None else registry)
+
+
+def _inferred(name: str, fn: Callable[..., Any], written: str | tuple[str, ...]) -> FunctionSchema:
+    parsed = FunctionSchema.parse(infer_schema(fn, mutates_args=written, op_name=name))
+    parameters = inspect.signature(fn).parameters
+    # A dtype's default is read as its number; the function gets its own object back.
+    arguments = [
+        replace(argument, default=parameters[argument.name].default)
+        if argument.has_default and argument.default == parameters[argument.name].default
+        else argument
+        for argument in parsed.arguments
+    ]
+    return replace(parsed, arguments=tuple(arguments))
+
+
+def _given(name: str, schema: str, written: str | tuple[str, ...]) -> FunctionSchema:
+    parsed = FunctionSchema.parse(f"{name}{schema}" if schema.lstrip().startswith("(") else schema)
+    wanted = parse_name(name)
+    if parsed.name.namespace is None and wanted.namespace is not None:
+        parsed = parsed.with_namespace(wanted.namespace)
+    if parsed.name != wanted:
+        raise SchemaError(f"the schema of custom operator {wanted} is named {parsed.name}", hint="leave the name out")
+    declared = {argument.name for argument in parsed.arguments if argument.is_write}
+    if written != "unknown" and declared != set(written):
+        raise SchemaError(
+            f"{wanted}: mutates_args names {sorted(written) or 'nothing'}, but the schema says that"
+            f" {sorted(declared) or 'nothing'} is written to: {schema}"
+        )
+    return parsed
+
+
+def find_custom_op(op: OpOverload) -> CustomOpDef | None:
+    """Return what ``custom_op`` made of an operator, or None for one that was defined otherwise."""
+    found: CustomOpDef | None = op._entry.registry.custom_ops.get(op.name)
+    return found if found is not None and found.op is op else None
+
+
+def devices_of(device_types: DeviceTypes) -> list[str | None]:
+    """Return device types as a list, in which None stands for every device."""
+    return [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
+
+
+def check_formula(schema: FunctionSchema) -> None:
+    """Refuse a formula for an operator that cannot have one; raises ``RegistrationError``."""
+    if schema.is_mutable:
+        raise RegistrationError(
+            f"{schema.name}: an autograd formula can be registered for a functional operator only, but the schema says that"
+            f" it writes to an argument: {schema}",
+            hint="make a functional operator, and register the formula for that",
+        )
+    hidden = [found.argument.name for found in schema.tensor_arguments if found.argument.kwarg_only]
+    if hidden:
+        raise RegistrationError(
+            f"{schema.name}: an autograd formula gives gradients for positional arguments only, but {', '.join(hidden)} is a"
+            " keyword-only Tensor"
+        )
+
+
+class CustomOpDef:
+    """An operator that was made of a function, and what is registered for it; calling it calls the operator.
+
+    Made by ``custom_op``.
+    """
+
+    def __init__(
+        self,
+        schema: FunctionSchema,
+        fn: Callable[..., Any],
+        device_types: DeviceTypes,
+        tags: str | Iterable[str],
+        registry: Registry,
+    ) -> None:
+        self._schema = schema
+        self._name = str(schema.name)
+        self._plan = make_plan(schema, is_tensor)
+        self._fn = fn
+        self._fake: Callable[..., Any] | None = None
+        self._formula = AutogradFormula()
+        #: device → its kernel, and while that is disabled, the registrations that stood above it.
+        self._kernels: dict[str, Registration] = {}
+        self._above: dict[str, tuple[Registration, ...]] = {}
+        self._disabled: set[str] = set()
+        self.origin = caller_origin()
+        self._registry = registry
+        devices = devices_of(device_types)
+        keys = [self._key(device) for device in devices]
+        with registry.lock:
+            self._replace_older()
+            with registry.transaction():
+                self._library = Library(schema.name.namespace or "aten", "FRAGMENT", registry=registry)
+                self._library.define(schema, tags=tags)
+                self.op: OpOverload = registry.entries[self._name].op
+                self._library.impl(self.op, autograd_kernel(lambda: self._formula), "Autograd")
+                self._library.impl(self.op, fake_kernel(self._run_fake), "Meta")
+                for device, key in zip(devices, keys, strict=True):
+                    self._register(device, key, fn)
+            registry.custom_ops[self._name] = self
+            record(self.close)
+
+    def _replace_older(self) -> None:
+        """Close the custom operator that had this name, as when its module is read a second time."""
+        older: CustomOpDef | None = self._registry.custom_ops.get(self._name)
+        if older is None or find_custom_op(older.op) is not older or older.op._entry.closed:
+            return
+        if older.origin.file != self.origin.file:
+            warnings.warn_explicit(
+                f"custom operator {self._name} from {older.origin} is replaced by the one from {self.origin}",
+                OverwriteWarning,
+                self.origin.file,
+                self.origin.line,
+            )
+        older.close()
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the operator."""
+        return self.op(*args, **kwargs)
+
+    @property
+    def name(self) -> str:
+        """Return the operator's full name."""
+        return self._name
+
+    def close(self) -> None:
+        """Take the operator and everything that was registered through this object back."""
+        if self._registry.custom_ops.get(self._name) is self:
+            del self._registry.custom_ops[self._name]
+        self._library.close()
+
+    def register_kernel(self, device_types: DeviceTypes, fn: Callable[..., Any] | None = None, /) -> Any:
+        """Register a kernel for devices, None for every one; it sees their arrays. A decorator without ``fn``.
+
+        Raises ``BackendNotFoundError`` for a name that is no device's, ``RegistrationError`` for an operator without tensor
+        arguments and without a ``device`` argument, whose calls belong to no device.
+        """
+        if fn is None:
+            return functools.partial(self.register_kernel, device_types)
+        devices = devices_of(device_types)
+        keys = [self._key(device) for device in devices]
+        with self._registry.lock, self._registry.transaction():
+            for device, key in zip(devices, keys, strict=True):
+                self._register(device, key, fn)
+        return fn
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Register what the operator does to shapes and dtypes; see Note [A fake sees what the caller passed]."""
+        self._fake = fn
+        return fn
+
+    def register_autograd(
+        self, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None
+    ) -> None:
+        """Register the formula of the gradients; see ``AutogradFormula``.
+
+        Raises ``RegistrationError`` for an operator that writes to an argument or has keyword-only tensors.
+        """
+        check_formula(self._schema)
+        with self._registry.lock:
+            self._formula = AutogradFormula(backward, setup_context)
+            self.op._entry.forget()
+
+    @contextmanager
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+        """Take the kernel for a device away, or give it back, in the whole process, until the block ends.
+
+        What is left is what the operator would run without it: the function that it was made of, as a rule. A kernel that is
+        registered in the block for a device that is disabled stays away until the block ends.
+        """
+        before = device_type in self._disabled
+        self._set_enabled(device_type, enabled)
+        try:
+            yield
+        finally:
+            self._set_enabled(device_type, not before)
+
+    def _set_enabled(self, device: str, enabled: bool) -> None:
+        with self._registry.lock:
+            (self._disabled.discard if enabled else self._disabled.add)(device)
+            registration, entry = self._kernels.get(device), self.op._entry
+            if registration is None or entry.schema is not self._schema:
+                return
+            held = entry.registrations(registration.key)
+            if enabled and registration not in held:
+                self._registry.restore_kernel(entry, registration, self._above.pop(device, ()))
+            elif not enabled and registration in held:
+                self._above[device] = held[: held.index(registration)]
+                self._registry.remove_kernel(entry, registration)
+
+    def _key(self, device: str | None) -> DispatchKey:
+        if device is None:
+            return _EXPLICIT
+        if not self._schema.tensor_arguments and self._plan.device_index is None:
+            raise RegistrationError(
+                f"{self._name}: a kernel for device {device!r} would never run, because no argument says what device a call"
+                f" is for: {self._schema}",
+                hint="give the operator an argument 'device: dispatch_core.Device', or register for every device",
+            )
+        return named_key(device)
+
+    def _register(self, device: str | None, key: DispatchKey, fn: Callable[..., Any]) -> None:
+        # A kernel for the device meta is a fake too, and takes the place of the one that stands there from the beginning.
+        override = True if key is DispatchKey.Meta else None
+        self._library.impl(self.op, checked(fn, self._plan, composite=key is _EXPLICIT), key, allow_override=override)
+        # The function itself is what a disabled kernel gives way to.
+        if device is not None and fn is not self._fn:
+            registration = self.op._entry.newest(key)
+            assert registration is not None
+            older = self._kernels.get(device)
+            self._kernels[device] = registration
+            record(lambda: self._forget_kernel(device, older))
+            if device in self._disabled:
+                self._set_enabled(device, enabled=False)
+
+    def _forget_kernel(self, device: str, older: Registration | None) -> None:
+        """Undo what a registration that was rolled back has changed here."""
+        self._above.pop(device, None)
+        if older is None:
+            self._kernels.pop(device, None)
+        else:
+            self._kernels[device] = older
+
+    def _run_fake(self, *args: Any, **kwargs: Any) -> Any:
+        if self._fake is not None:
+            return self._fake(*args, **kwargs)
+        results = self._plan.results
+        if any(result.kind != "self" for result in results):
+            raise NoKernelError(
+                f"{self._name}: there is no fake, which would say what shape and dtype the results have",
+                hint=f"register one: @{self._schema.name.name}.register_fake",
+            )
+        values = (*args, *kwargs.values())
+        written = tuple(values[result.source] for result in results)
+        return written[0] if len(written) == 1 else written or None
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef {self._name}>"

@@ -1,0 +1,150 @@
+"""What is added to operators that exist, without a library of one's own: kernels, fakes and autograd formulas.
+
+Everything here takes the operator as a name or an overload, and a ``lib`` to register through; without one, the registration
+stays for good. Operators made by ``custom_op`` take what is registered here as their own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from .arrays import named_key
+from .custom import CustomOpDef, DeviceTypes, check_formula, devices_of, find_custom_op
+from .errors import OperatorNotFoundError, RegistrationError
+from .formulas import autograd_kernel, fake_kernel
+from .frontend import AutogradFormula
+from .handle import as_overload
+from .keys import DispatchKey
+from .library import Library
+from .ops import OpOverload
+from .registry import parse_name
+
+__all__ = ["define", "impl", "register_autograd", "register_fake", "register_kernel"]
+
+
+def define(qualname: str, schema: str, *, lib: Library | None = None, tags: str | Iterable[str] = ()) -> str:
+    """Define ``namespace::name`` by a schema without a name, ``"(Tensor x) -> Tensor"``, and return the full name.
+
+    Raises as ``Library.define`` does.
+
+    >>> from dispatch_core import Registry
+    >>> r = Registry()
+    >>> with Library("demo", "DEF", registry=r) as library:
+    ...     define("demo::half", "(int x) -> float", lib=library)
+    'demo::half'
+    """
+    if "::" not in qualname:
+        raise RegistrationError(f"{qualname!r} names no namespace", hint="write namespace::name")
+    return _library(qualname, lib, "FRAGMENT").define(f"{qualname}{schema}", tags=tags)
+
+
+def impl(
+    qualname: str, types: DeviceTypes, func: Callable[..., Any] | None = None, *, lib: Library | None = None
+) -> Any:
+    """Register a kernel for devices or dispatch keys; "default" stands for every device. A decorator without ``func``.
+
+    Raises as ``Library.impl`` does, and ``BackendNotFoundError`` for what is neither a device nor a key.
+    """
+    if func is None:
+        return functools.partial(impl, qualname, types, lib=lib)
+    keys = [_key(name) for name in devices_of(types)]
+    library = _library(qualname, lib, "IMPL")
+    with library.registry.transaction():
+        for key in keys:
+            library.impl(qualname, func, key)
+    return func
+
+
+def register_kernel(
+    op: str | OpOverload | CustomOpDef,
+    device_types: DeviceTypes,
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    lib: Library | None = None,
+) -> Any:
+    """Register an operator's kernel for devices, None for every one. A decorator without ``fn``.
+
+    A kernel for a device sees its arrays; one for every device sees what the caller passed. Raises
+    ``OperatorNotFoundError`` for an unknown operator, ``BackendNotFoundError`` for a name that is no device's.
+    """
+    if fn is None:
+        return functools.partial(register_kernel, op, device_types, lib=lib)
+    found, definition = _operator(op, lib)
+    if definition is not None:
+        definition.register_kernel(device_types, fn)
+        return fn
+    keys = [_key(name) for name in devices_of(device_types)]
+    library = _library(found, lib, "IMPL")
+    with library.registry.transaction():
+        for key in keys:
+            library.impl(found, fn, key)
+    return fn
+
+
+def register_fake(
+    op: str | OpOverload | CustomOpDef, fn: Callable[..., Any] | None = None, /, *, lib: Library | None = None
+) -> Any:
+    """Register what an operator does to shapes and dtypes, as its kernel under Meta. A decorator without ``fn``.
+
+    See Note [A fake sees what the caller passed]. Raises ``RegistrationError`` where the operator is a composite that
+    meta arrays go through as any others do.
+    """
+    if fn is None:
+        return functools.partial(register_fake, op, lib=lib)
+    found, definition = _operator(op, lib)
+    if definition is not None:
+        return definition.register_fake(fn)
+    if found.has_kernel_for_dispatch_key("CompositeImplicitAutograd"):
+        raise RegistrationError(
+            f"{found.name} is a composite and needs no fake: it runs on meta arrays as on any",
+            hint="a kernel under Meta would take its gradients away; Library.impl registers one all the same",
+        )
+    _library(found, lib, "IMPL").impl(found, fake_kernel(fn), DispatchKey.Meta)
+    return fn
+
+
+def register_autograd(
+    op: str | OpOverload | CustomOpDef,
+    backward: Callable[..., Any],
+    /,
+    *,
+    setup_context: Callable[..., Any] | None = None,
+    lib: Library | None = None,
+) -> None:
+    """Register the formula of an operator's gradients; see ``AutogradFormula``.
+
+    The frontend of the tensors runs it. Raises ``RegistrationError`` for an operator that writes to an argument or has
+    keyword-only tensors, ``OperatorNotFoundError`` for one without a schema.
+    """
+    found, definition = _operator(op, lib)
+    if definition is not None:
+        definition.register_autograd(backward, setup_context=setup_context)
+        return
+    if found.schema is None:
+        raise OperatorNotFoundError(f"{found.name} has no schema", hint="Library.define gives it one")
+    check_formula(found.schema)
+    formula = AutogradFormula(backward, setup_context)
+    _library(found, lib, "IMPL").impl(found, autograd_kernel(lambda: formula), DispatchKey.Autograd)
+
+
+def _operator(op: Any, lib: Library | None) -> tuple[OpOverload, CustomOpDef | None]:
+    found = as_overload(op, None if lib is None else lib.registry)
+    return found, find_custom_op(found) if lib is None else None
+
+
+def _library(op: str | OpOverload, lib: Library | None, kind: Any) -> Library:
+    if lib is not None:
+        return lib
+    if isinstance(op, OpOverload):
+        return Library(op.namespace, kind, registry=op._entry.registry)
+    return Library(parse_name(op).namespace or "aten", kind)
+
+
+def _key(name: str | None) -> DispatchKey:
+    """Return the key for a device's name, a dispatch key's, or None and "default" for every device."""
+    if name is None or name == "default":
+        return DispatchKey.CompositeExplicitAutograd
+    return DispatchKey[name] if name in DispatchKey else named_key(name)

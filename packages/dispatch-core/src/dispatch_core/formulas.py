@@ -1,0 +1,84 @@
+"""Kernels that are made of what an operator's author wrote about it: fakes under Meta, gradients under Autograd.
+
+Note [A fake sees what the caller passed]
+    A kernel under Meta gets meta arrays. A fake, like the operator's other composites, is written against whatever the
+    caller has, so a call with a frontend's tensors hands it tensors of that frontend, made anew around the meta arrays, and
+    a call with raw arrays hands it these. A fake that is to serve both uses ``dispatch_core.ops`` and the helpers `shape`,
+    `dtype`, `strides` and `wrap_like`. It runs below autograd: its tensors require no grad.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .arrays import TYPE_MASKS, to_data
+from .boundary import Plan, TensorKind
+from .frontend import FRONTENDS, AutogradFormula, Frontend
+from .kernel import KernelFactory
+from .keys import AUTOGRAD
+
+__all__ = ["autograd_kernel", "fake_kernel"]
+
+
+def fake_kernel(fake: Callable[..., Any]) -> KernelFactory:
+    """Return the kernel under Meta for a fake; see Note [A fake sees what the caller passed]."""
+
+    def make(op: Any, keyset: Any) -> Callable[..., Any]:
+        frontend = FRONTENDS.get(keyset.marker)
+        return fake if frontend is None else _wrapped(fake, op._entry.plan, frontend)
+
+    return KernelFactory(make)
+
+
+def _wrapped(fake: Callable[..., Any], plan: Plan | None, frontend: Frontend[Any]) -> Callable[..., Any]:
+    """Return a function of arrays that calls ``fake`` with tensors."""
+    wrap = frontend.wrap
+    kinds: dict[str, TensorKind] = {p.name: p.tensors for p in plan.parameters} if plan is not None else {}
+    positional = tuple(p.tensors for p in plan.parameters if not p.keyword_only) if plan is not None else ()
+
+    def tensors(value: Any, kind: TensorKind) -> Any:
+        if kind in ("list", "optional_list"):
+            return [None if item is None else wrap(item) for item in value]
+        return wrap(value) if kind and value is not None else value
+
+    def by_type(value: Any) -> Any:
+        return wrap(value) if type(value) in TYPE_MASKS else value
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        if plan is None:
+            found = fake(*map(by_type, args), **{name: by_type(value) for name, value in kwargs.items()})
+        else:
+            given = [tensors(value, kind) for value, kind in zip(args, positional, strict=False)]
+            named = {name: tensors(value, kinds[name]) for name, value in kwargs.items()}
+            found = fake(*given, *args[len(given) :], **named)
+        return _arrays(found)
+
+    return kernel
+
+
+def _arrays(found: Any) -> Any:
+    if isinstance(found, list | tuple):
+        return [_arrays(item) for item in found] if isinstance(found, list) else tuple(map(_arrays, found))
+    return to_data(found)
+
+
+def autograd_kernel(formula: Callable[[], AutogradFormula]) -> KernelFactory:
+    """Return the kernel under Autograd for a formula, which is asked for when a keyset first needs the kernel.
+
+    The frontend of the call's tensors makes it (see Note [The boundary contract]); without one, or for one without an
+    engine, the operator goes on below Autograd.
+    """
+
+    def make(op: Any, keyset: Any) -> Callable[..., Any]:
+        frontend = FRONTENDS.get(keyset.marker)
+        if frontend is not None and frontend.autograd is not None:
+            return frontend.autograd(op, keyset, formula())
+        below = (keyset.mask | keyset.marker) & ~AUTOGRAD
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            return op.redispatch(below, *args, **kwargs)
+
+        return kernel
+
+    return KernelFactory(make)

@@ -1,0 +1,149 @@
+"""The kernel that an operator has under a key, as an object to call: how a new kernel goes on to the one it replaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import masks
+from .arrays import is_tensor
+from .errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
+from .interpret import tensors_in, unchecked_mask
+from .kernel import Origin
+from .keys import MARKERS, DispatchKey, keys_of
+from .keyset import KeyLike, KeysetLike, as_key, as_mask
+from .ops import OpOverload, OpOverloadPacket
+from .registry import OperatorEntry, Registry, kernel_keys
+from .registry import registry as process_registry
+from .resolve import Resolution
+from .schema.check import bind
+from .table import Slot
+
+__all__ = ["KernelHandle", "as_overload", "get_kernel"]
+
+
+def as_overload(op: Any, registry: Registry | None = None) -> OpOverload:
+    """Return the overload that ``op`` names or is: a name, an overload, a packet with one overload, or a custom operator.
+
+    Raises ``OperatorNotFoundError`` where there is none, or several; ``ArgumentError`` for anything else.
+    """
+    found = op
+    if isinstance(op, str):
+        found = (process_registry if registry is None else registry).find(op)
+    elif not isinstance(op, OpOverload | OpOverloadPacket):
+        found = getattr(op, "op", None)
+    if isinstance(found, OpOverload):
+        return found
+    if not isinstance(found, OpOverloadPacket):
+        raise ArgumentError(f"expected an operator or its name, not {type(op).__name__}")
+    overloads = found.overloads()
+    if len(overloads) > 1:
+        raise OperatorNotFoundError(
+            f"{found.name} has {len(overloads)} overloads", hint=f"name one of {', '.join(overloads)}"
+        )
+    overload: OpOverload = getattr(found, overloads[0])
+    return overload
+
+
+class KernelHandle:
+    """One kernel of one operator (source: ``torch.library.get_kernel``).
+
+    It stays the same kernel whatever is registered after it. Made by ``get_kernel``.
+    """
+
+    __slots__ = ("_entry", "_generation", "_runners", "_slot", "key")
+
+    def __init__(self, entry: OperatorEntry, key: DispatchKey, slot: Slot) -> None:
+        self._entry, self._slot = entry, slot
+        #: The dispatch key that it was looked up for.
+        self.key = key
+        self._generation = -1
+        self._runners: dict[int, Callable[..., Any]] = {}
+
+    @property
+    def origin(self) -> Origin | None:
+        """Return where the kernel was registered."""
+        return self._slot.origin
+
+    @property
+    def rule(self) -> str:
+        """Return the rule by which the kernel serves its key, as in ``computed_table()``."""
+        return self._slot.rule
+
+    def call_boxed(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the kernel; ``keyset`` is what it gets if it asks for one, and what stays masked off in a composite.
+
+        Arguments are checked and defaults filled in as in any call; tensors are unwrapped for a kernel that sees arrays,
+        arrays passed as they are. Raises ``ClosedOperatorError`` once the kernel was taken back.
+        """
+        plan = self._entry.plan
+        # A kernel under a device's key was given its frontend's marker with the keyset, but has arrays to pass on.
+        mask = as_mask(keyset) & ~MARKERS
+        if plan is None:
+            return self._runner(mask | unchecked_mask(args, kwargs) & MARKERS)(*args, **kwargs)
+        values = bind(plan.schema, args, kwargs, is_tensor)
+        for tensor in tensors_in(plan, values):
+            mask |= getattr(tensor, "_dispatch_mask", 0) & MARKERS
+        return self._runner(mask)(*values)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the kernel with the keyset of a call that arrives at its key: the arguments' keys from that key down."""
+        held, key = masks.masked(unchecked_mask(args, kwargs)), self.key
+        if not key.is_alias:
+            held = key.value | sum(other for other in keys_of(held) if other.rank < key.rank)
+        return self.call_boxed(held, *args, **kwargs)
+
+    def _runner(self, mask: int) -> Callable[..., Any]:
+        entry = self._entry
+        if self._generation != entry.generation:
+            self._check_alive()
+            self._runners, self._generation = {}, entry.generation
+        runner = self._runners.get(mask)
+        if runner is None:
+            runner = Resolution(entry, mask, self.key, self._slot, mask).runner()
+            self._runners[mask] = runner
+        return runner
+
+    def _check_alive(self) -> None:
+        registration, entry = self._slot.registration, self._entry
+        assert registration is not None
+        if registration in entry.registrations(registration.key) or entry.fallback(self.key) is registration:
+            return
+        raise ClosedOperatorError(
+            f"the kernel of {entry.name} for {self.key.name} was taken back; it was registered at {registration.origin}",
+            hint="keep the Library object open as long as its kernels are in use",
+        )
+
+    def __repr__(self) -> str:
+        return f"<KernelHandle {self._entry.name} {self.key.name}: {self._slot.rule}, {self._slot.origin}>"
+
+
+def get_kernel(op: Any, key: KeyLike, *, registry: Registry | None = None) -> KernelHandle:
+    """Return the kernel that ``op`` runs under ``key`` now, by whatever rule.
+
+    ``op`` is an overload or a name. A kernel that is registered for the key afterwards can go on to it without meeting
+    itself.
+    Raises ``NoKernelError`` where the key has none or is passed over, ``OperatorNotFoundError`` for an unknown operator.
+
+    >>> from dispatch_core import Library, Registry
+    >>> r = Registry()
+    >>> library = Library("demo", "DEF", registry=r)
+    >>> _ = library.define("twice(int x) -> int")
+    >>> _ = library.impl("twice", lambda x: 2 * x, "CPU")
+    >>> before = get_kernel(r.ops.demo.twice, "CPU")
+    >>> with Library("demo", "IMPL", registry=r) as patch:
+    ...     @patch.impl("twice", key="CPU", with_keyset=True, allow_override=True)
+    ...     def twice_and_one(keyset, x):
+    ...         return before.call_boxed(keyset, x) + 1
+    ...     r.redispatch("demo::twice", "CPU", 20)
+    41
+    """
+    entry = as_overload(op, registry)._entry
+    found = as_key(key)
+    slot = entry.slot(found)
+    if slot.registration is None or slot.registration.is_fallthrough:
+        raise NoKernelError(
+            f"{entry.name} has no kernel for {found.name} ({slot.rule if slot.registration is None else 'fallthrough'})",
+            hint=f"kernels are registered under {kernel_keys(entry)}",
+        )
+    return KernelHandle(entry, found, slot)

@@ -1,0 +1,132 @@
+"""The kernels under the Autograd keys for operators whose formula is Python code: ``dispatch_core.register_autograd``.
+
+The formula becomes a custom autograd function (`Function`), which knows tensors alone; lists of tensors, among arguments
+and results, are laid out flat for it, and put together again for the formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import dispatch_core as dc
+from dispatch_core.keys import AUTOGRAD
+
+from .fallback import run_without_formula, tensors_in
+from .function import Function
+from .grad_mode import is_grad_enabled
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+__all__ = ["make_kernel"]
+
+
+class _Call:
+    """One call's arguments as they were given, and the lengths of the lists among its results."""
+
+    __slots__ = ("args", "kwargs", "lengths")
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.args, self.kwargs = args, kwargs
+        #: None for a result that is no list.
+        self.lengths: list[int | None] = []
+
+
+def make_kernel(op: Any, keyset: Any, formula: dc.AutogradFormula) -> Callable[..., Any]:
+    """Make the kernel that runs an operator below autograd and records it where an argument requires grad."""
+    if formula.backward is None:
+        return partial(run_without_formula, keyset, op)
+    below = (keyset.mask | keyset.marker) & ~AUTOGRAD
+    redispatch = op.redispatch
+    function = _function(op, below, formula)
+    single = len(op.schema.returns) == 1
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        if not is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors_in(args)):
+            return redispatch(below, *args, **kwargs)
+        call = _Call(args, kwargs)
+        found = _group(function.apply(call, *_flat(args)), call.lengths)
+        return found[0] if single else tuple(found) or None
+
+    return kernel
+
+
+def _function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Function]:
+    """Make the autograd function of an operator; its first argument is the call, the others are the flat arguments."""
+    redispatch, backward, setup_context = op.redispatch, formula.backward, formula.setup_context
+    assert backward is not None
+    single = len(op.schema.returns) == 1
+    has_keywords = bool(op.schema.keyword_only)
+
+    def forward(ctx: Any, call: _Call, *flat: Any) -> Any:
+        result = redispatch(below, *call.args, **call.kwargs)
+        ctx.call = call
+        ctx.needs_input_grad = tuple(
+            [_needs_grad(item) for item in arg]
+            if isinstance(arg, list | tuple) and _has_tensors(arg)
+            else _needs_grad(arg)
+            for arg in call.args
+        )
+        if setup_context is not None:
+            keywords = {"keyword_only_inputs": call.kwargs} if has_keywords else {}
+            setup_context(ctx=ctx, inputs=call.args, output=result, **keywords)
+        results = (result,) if single else result or ()
+        call.lengths = [len(item) if isinstance(item, list | tuple) else None for item in results]
+        return _flat(results, every_list=True)
+
+    def run_backward(ctx: Any, *grads: Any) -> Any:
+        found = backward(ctx, *_group(grads, ctx.call.lengths))
+        return (None, *_flat_gradients(op, ctx.call.args, found if isinstance(found, tuple) else (found,)))
+
+    name = f"GeneratedBackwardFor_{op.namespace}_{op.packet.name.partition('::')[2]}_{op.overload_name}"
+    return type(name, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(run_backward)})
+
+
+def _needs_grad(value: Any) -> bool:
+    return hasattr(value, "_state") and bool(value.requires_grad)
+
+
+def _has_tensors(values: Iterable[Any]) -> bool:
+    return any(hasattr(value, "_state") for value in values)
+
+
+def _flat(values: Iterable[Any], *, every_list: bool = False) -> tuple[Any, ...]:
+    """Lay out lists of tensors among the values; other lists stay what they are, unless every list is meant."""
+    found: list[Any] = []
+    for value in values:
+        if isinstance(value, list | tuple) and (every_list or _has_tensors(value)):
+            found += value
+        else:
+            found.append(value)
+    return tuple(found)
+
+
+def _group(values: Iterable[Any], lengths: list[int | None]) -> list[Any]:
+    """Put flat values together into lists of these lengths."""
+    items = iter(values)
+    return [next(items) if length is None else [next(items) for _ in range(length)] for length in lengths]
+
+
+def _flat_gradients(op: Any, args: tuple[Any, ...], grads: tuple[Any, ...]) -> list[Tensor | None]:
+    """Lay out what a formula returned; raises ``RuntimeError`` where it does not fit the arguments."""
+    while len(grads) > len(args) and grads[-1] is None:
+        grads = grads[:-1]
+    if len(grads) != len(args):
+        raise RuntimeError(
+            f"the backward formula of {op.name} returned an incorrect number of gradients "
+            f"(expected {len(args)}, got {len(grads)})"
+        )
+    found: list[Tensor | None] = []
+    for argument, value, grad in zip(op.schema.arguments, args, grads, strict=False):
+        if not isinstance(value, list | tuple) or not _has_tensors(value):
+            found.append(grad)
+            continue
+        if grad is not None and (not isinstance(grad, list | tuple) or len(grad) != len(value)):
+            raise RuntimeError(
+                f"the backward formula of {op.name} must return a list of {len(value)} gradients, or None, for the list "
+                f"'{argument.name}', but returned {type(grad).__name__}"
+            )
+        found += [None] * len(value) if grad is None else grad
+    return found
