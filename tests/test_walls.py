@@ -183,17 +183,6 @@ class Wall:
 
 sys.meta_path.insert(0, Wall())
 """
-RUN_THE_CORES_SUITE = """
-import pytest
-sys.exit(pytest.main(["--quiet", "-p", "no:cacheprovider", "--config-file={root}/pyproject.toml", "{tests}"]))
-"""
-
-
-def test_the_cores_suite_passes_without_any_other_package_of_this_project(run_isolated, root):
-    walled = {"torch", *WALLS} - {"dispatch_core"}
-    suite = RUN_THE_CORES_SUITE.format(root=root, tests=SOURCES["dispatch_core"].parents[1] / "tests")
-    printed = run_isolated(WALL.format(walled=walled) + suite, timeout=600)
-    assert " passed" in printed[-1]
 
 
 TEXT_BACKEND = """
