@@ -9,8 +9,9 @@ Note [Masks are per context]
 from __future__ import annotations
 
 from contextvars import ContextVar, Token
+from functools import lru_cache
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from .keys import MARKERS
 from .keyset import DispatchKeySet, KeyLike, KeysetLike, as_mask, removal_mask
@@ -46,6 +47,31 @@ class _Guard:
         _state.reset(self._tokens.pop())
 
 
+@lru_cache(maxsize=512, typed=True)
+def _included(*keys: KeyLike | KeysetLike) -> int:
+    mask = 0
+    for key in keys:
+        mask |= as_mask(key)
+    return mask & ~MARKERS
+
+
+@lru_cache(maxsize=512, typed=True)
+def _excluded(*keys: KeyLike | KeysetLike) -> int:
+    mask = 0
+    for key in keys:
+        mask |= removal_mask(key)
+    return mask & ~MARKERS
+
+
+def _remembered(find: Any, keys: tuple[Any, ...]) -> int:
+    """Return the mask for ``keys``, found once: what a key or a name stands for never changes."""
+    try:
+        return find(*keys)
+    except TypeError:
+        pass  # A list cannot be remembered; and what is no key at all is refused below.
+    return find.__wrapped__(*keys)
+
+
 class include_keys(_Guard):  # noqa: N801  # a context manager is spelled like a function
     """Add keys to every call in this thread or task while the block runs.
 
@@ -59,10 +85,7 @@ class include_keys(_Guard):  # noqa: N801  # a context manager is spelled like a
     __slots__ = ()
 
     def __init__(self, *keys: KeyLike | KeysetLike) -> None:
-        mask = 0
-        for key in keys:
-            mask |= as_mask(key)
-        super().__init__(mask & ~MARKERS, 0)
+        super().__init__(_remembered(_included, keys), 0)
 
 
 class exclude_keys(_Guard):  # noqa: N801  # a context manager is spelled like a function
@@ -79,10 +102,7 @@ class exclude_keys(_Guard):  # noqa: N801  # a context manager is spelled like a
     __slots__ = ()
 
     def __init__(self, *keys: KeyLike | KeysetLike) -> None:
-        mask = 0
-        for key in keys:
-            mask |= removal_mask(key)
-        super().__init__(0, mask & ~MARKERS)
+        super().__init__(0, _remembered(_excluded, keys))
 
 
 def apply_masks(keyset: KeysetLike) -> DispatchKeySet:
