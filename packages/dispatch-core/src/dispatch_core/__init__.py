@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .arrays import device, device_key, dtype, is_mutable, shape, storage_offset, strides
 from .backend import ArrayType, Availability, BackendInfo
 from .devices import Device
+from .entry import OperatorEntry
 from .errors import (
     AmbiguousOverloadError,
     ArgumentError,
@@ -35,7 +36,7 @@ from .layers.profiler import profile
 from .library import Library
 from .masks import apply_masks, exclude_keys, include_keys
 from .ops import OpOverload, OpOverloadPacket
-from .registry import OperatorEntry, Registry, registry
+from .registry import Registry, registry
 from .schema import FunctionSchema
 
 if TYPE_CHECKING:

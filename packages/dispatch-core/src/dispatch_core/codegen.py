@@ -27,7 +27,7 @@ from .keyset import DispatchKeySet, as_mask
 from .schema.check import argument_error
 
 if TYPE_CHECKING:
-    from .registry import OperatorEntry
+    from .entry import OperatorEntry
 
 __all__ = ["backend_runner", "call_source", "caller", "caller_runner", "redispatch_source", "redispatcher"]
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from . import codegen, masks
 from .arrays import KEY_DEVICES, device_key, is_tensor, mask_of
 from .devices import Device
+from .entry import OperatorEntry, closed_error
 from .errors import DispatchError, DispatchKeyError
 from .frontend import frontend_of, refuse_mixed
 from .interpret import arguments_mask, unchecked_mask
@@ -22,7 +23,7 @@ from .kernel import KernelFactory, Origin, Registration
 from .keys import ARRAYS, AUTOGRAD, MARKERS, DispatchKey
 from .keyset import DispatchKeySet, KeysetLike, as_mask
 from .ops import OpOverload, OpOverloadPacket
-from .registry import OperatorEntry, Registry, closed_error
+from .registry import Registry
 from .registry import registry as process_registry
 from .resolve import Resolution, masked_off, no_kernel, resolve, unwritable, walk_keys, why_passed_over
 from .schema.check import bind, invalid_combination, mismatch

@@ -7,13 +7,14 @@ from typing import Any
 
 from . import masks
 from .arrays import is_tensor
+from .entry import OperatorEntry, kernel_keys
 from .errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
 from .interpret import tensors_in, unchecked_mask
 from .kernel import Origin
 from .keys import MARKERS, DispatchKey, keys_of
 from .keyset import KeyLike, KeysetLike, as_key, as_mask
 from .ops import OpOverload, OpOverloadPacket
-from .registry import OperatorEntry, Registry, kernel_keys
+from .registry import Registry
 from .registry import registry as process_registry
 from .resolve import Resolution
 from .schema.check import bind

@@ -19,7 +19,7 @@ from .keyset import as_mask
 from .schema.check import bind
 
 if TYPE_CHECKING:
-    from .registry import OperatorEntry
+    from .entry import OperatorEntry
 
 __all__ = ["backend_runner", "caller", "caller_runner", "redispatcher"]
 

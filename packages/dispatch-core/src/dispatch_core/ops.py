@@ -19,7 +19,8 @@ from .schema.check import invalid_combination, matches
 from .schema.model import FunctionSchema
 
 if TYPE_CHECKING:
-    from .registry import OperatorEntry, Registry
+    from .entry import OperatorEntry
+    from .registry import Registry
 
 __all__ = ["OpNamespace", "OpOverload", "OpOverloadPacket", "Ops"]
 

@@ -1,10 +1,4 @@
-"""The registry: operators by name, what is registered for them, and the tables that calls read.
-
-Note [Tables are filled on a miss]
-    An operator's two tables map a mask to the function that runs. A miss resolves the mask by the rules of `table` and
-    `resolve` and fills the slot; every registration that could change an answer empties the tables. Registration copies
-    what it changes, so calls read without a lock; a slot resolved from an older state is not stored.
-"""
+"""The registry: operators by name, and what is registered for them."""
 
 from __future__ import annotations
 
@@ -17,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import arrays, codegen, interpret, journal, masks
 from .backend import BackendInfo
-from .boundary import Plan, make_plan
+from .entry import OperatorEntry, kernel_keys
 from .errors import (
     ArgumentError,
-    ClosedOperatorError,
     NoKernelError,
     OperatorNotFoundError,
     OverwriteWarning,
@@ -28,163 +21,20 @@ from .errors import (
     SchemaError,
 )
 from .kernel import KernelFactory, Origin, Registration, caller_origin, fallthrough_kernel
-from .keys import ARRAYS, PROFILES, DispatchKey
+from .keys import PROFILES, DispatchKey
 from .keyset import KeyLike, KeysetLike, as_key, as_mask
-from .resolve import Resolution, resolve
+from .resolve import Resolution
 from .schema.model import FunctionSchema, OperatorName
-from .table import Slot, compute_slot
+from .table import Slot
 
 if TYPE_CHECKING:
     from .ops import OpOverload, Ops
 
 __all__ = ["OperatorEntry", "Registry", "registry"]
 
-Runner = Callable[..., Any]
 _registries: Final[weakref.WeakSet[Registry]] = weakref.WeakSet()
 # A WeakSet cannot be read while another thread adds to it.
 _registries_lock: Final = threading.Lock()
-
-
-class Table(dict[int, Runner]):
-    """What runs for a mask; a mask that is not there yet is looked up and, unless something changed meanwhile, kept."""
-
-    __slots__ = ("__missing__",)
-
-    def __init__(self, lookup: Callable[[int], Runner]) -> None:
-        super().__init__()
-        self.__missing__ = lookup
-
-
-class OperatorEntry:
-    """One overload of an operator: its schema, its kernels, and the tables that its calls read."""
-
-    def __init__(self, owner: Registry, name: OperatorName) -> None:
-        self.registry = owner
-        self.operator_name = name
-        self.name = str(name)
-        self.schema: FunctionSchema | None = None
-        self.tags: frozenset[str] = frozenset()
-        self.origin: Origin | None = None
-        #: Bumped by whatever could change the answer of a table.
-        self.generation = 0
-        self.closed = False
-        self.call_table = Table(self.lookup)
-        self.explicit_table = Table(self.lookup_explicit)
-        self._slots: dict[DispatchKey | None, Slot] = {}
-        # Newest first; the mappings and tuples are replaced, never changed.
-        self._registrations: Mapping[DispatchKey, tuple[Registration, ...]] = {}
-        self._covered: Mapping[DispatchKey, tuple[Registration, ...]] = {}
-        self._plan: Plan | None = None
-        self._op: OpOverload | None = None
-
-    @property
-    def kernels(self) -> dict[DispatchKey, Any]:
-        """Return the active kernel of every key that has one of its own, fallthroughs left out."""
-        active = ((key, found[0]) for key, found in self._registrations.items())
-        return {key: found.fn for key, found in active if not found.is_fallthrough}
-
-    @property
-    def fallthrough(self) -> set[DispatchKey]:
-        """Return the keys that the operator passes over by a registration of its own."""
-        return {key for key, found in self._registrations.items() if found[0].is_fallthrough}
-
-    @property
-    def plan(self) -> Plan | None:
-        """Return what the schema asks of calls, or None for an operator without one."""
-        schema, plan = self.schema, self._plan
-        if schema is None:
-            return None
-        # Compared, not just reset: another thread may be storing the plan of a schema that was taken back meanwhile.
-        if plan is None or plan.schema is not schema:
-            plan = self._plan = make_plan(schema, arrays.is_tensor)
-        return plan
-
-    @property
-    def op(self) -> OpOverload:
-        """Return the handle that users call."""
-        op = self._op
-        if op is None:
-            from .ops import make_overload  # handles stand above the registry
-
-            with self.registry.lock:
-                op = self._op
-                if op is None:
-                    op = self._op = make_overload(self)
-        return op
-
-    def registrations(self, key: DispatchKey) -> tuple[Registration, ...]:
-        """Return what is registered under exactly ``key``, newest first."""
-        return self._registrations.get(key, ())
-
-    def covered(self, key: DispatchKey) -> tuple[Registration, ...]:
-        """Return the covered kernels under ``key``, newest first."""
-        return self._covered.get(key, ())
-
-    # What `table.compute_slot` asks.
-    def newest(self, key: DispatchKey) -> Registration | None:
-        """Return the active registration under exactly ``key``."""
-        found = self._registrations.get(key)
-        return found[0] if found else None
-
-    def fallback(self, key: DispatchKey) -> Registration | None:
-        """Return the registry's fallback for ``key``."""
-        return self.registry.fallbacks.get(key)
-
-    def direct_keys(self) -> Mapping[DispatchKey, object]:
-        """Return the keys with a registration of their own."""
-        return self._registrations
-
-    def slot(self, key: DispatchKey | None) -> Slot:
-        """Return what ``key`` leads to; None stands for the empty keyset."""
-        slot = self._slots.get(key)
-        if slot is None:
-            generation = self.generation
-            slot = compute_slot(self, key)
-            with self.registry.lock:
-                if generation == self.generation:
-                    self._slots[key] = slot
-        return slot
-
-    def computed_table(self) -> dict[DispatchKey, Slot]:
-        """Return, for every runtime key, the winning kernel, the rule that chose it and where it was registered."""
-        return {key: self.slot(key) for key in DispatchKey if not key.is_alias}
-
-    def lookup(self, mask: int) -> Runner:
-        """Resolve a call whose arguments have ``mask``, with nothing masked in this context."""
-        return self._fill(self.call_table, mask, mask, mask | DispatchKey.BackendSelect)
-
-    def lookup_masked(self, mask: int, state: masks.State) -> Runner:
-        """Resolve a call under the context's masks."""
-        effective = mask | state[0] | DispatchKey.BackendSelect
-        effective ^= effective & state[1]
-        if (mask & ARRAYS).bit_count() > 1:
-            return self._fill({}, effective, mask, effective)
-        return self.explicit_table[effective]
-
-    def lookup_explicit(self, mask: int) -> Runner:
-        """Resolve a call for an explicit mask: priority decides, also between devices."""
-        return self._fill(self.explicit_table, mask, 0, mask)
-
-    def _fill(self, table: dict[int, Runner], index: int, arguments: int, mask: int) -> Runner:
-        if self.closed:
-            raise closed_error(self)
-        generation = self.generation
-        runner = resolve(self, mask, arguments).runner()
-        with self.registry.lock:
-            if generation == self.generation:
-                table[index] = runner
-        return runner
-
-    def forget(self) -> None:
-        """Empty the tables, because something that they were computed from has changed."""
-        self.generation += 1
-        self.call_table.clear()
-        self.explicit_table.clear()
-        self._slots.clear()
-
-    def __repr__(self) -> str:
-        keys = ", ".join(key.label for key in sorted(self._registrations, key=lambda key: -key.rank))
-        return f"<OperatorEntry {self.name}: {keys or 'no kernels'}>"
 
 
 class Registry:
@@ -619,23 +469,6 @@ class Registry:
 def _overwriting(entry: OperatorEntry, older: Registration, new: Registration) -> str:
     served = "" if new.when is None else f" with {new.when[0]}={new.when[1]!r}"
     return f"{entry.name} has a kernel for {new.key.label}{served} from {older.origin}; now comes one from {new.origin}"
-
-
-def closed_error(entry: OperatorEntry) -> ClosedOperatorError:
-    """Return the error for a call of an operator that is gone."""
-    return ClosedOperatorError(
-        f"{entry.name} is gone: the library that defined it was closed",
-        hint="keep the Library object open as long as its operators are in use",
-    )
-
-
-def kernel_keys(entry: OperatorEntry) -> str:
-    """Return the keys with a kernel and who registered each, for error texts."""
-    lines = [
-        f"{key.label} ({entry.registrations(key)[0].origin})"
-        for key in sorted(entry.kernels, key=lambda key: -key.rank)
-    ]
-    return ", ".join(lines) or "no key at all"
 
 
 def parse_name(name: str) -> OperatorName:

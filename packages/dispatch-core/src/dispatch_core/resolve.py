@@ -43,7 +43,7 @@ from .schema.types import walk
 from .table import COMPOSITES, MISSING, Slot
 
 if TYPE_CHECKING:
-    from .registry import OperatorEntry
+    from .entry import OperatorEntry
 
 __all__ = ["Resolution", "resolve"]
 
@@ -407,7 +407,7 @@ def unwritable(entry: OperatorEntry, functional: OperatorEntry, boundary: Bounda
 
 def no_kernel(resolution: Resolution) -> NoKernelError:
     """Return the error for a call that no kernel serves."""
-    from .registry import kernel_keys  # the registry stands above; only the error needs it
+    from .entry import kernel_keys  # entries stand above; only the error needs it
 
     entry, key = resolution.entry, resolution.key
     keyset = DispatchKeySet(resolution.mask)
