@@ -130,7 +130,6 @@ def backend_runner(
     names |= {
         "__kernel": kernel,
         "__array": boundary.array_type,
-        "__arrays": tuple(known.type for known in boundary.array_types) or object,
         "__coerce": coercer(boundary, plan.name),
         "__check_view": view_checker(boundary, plan.name),
         "__bad_count": bad_count,
