@@ -54,6 +54,8 @@ class OperatorEntry:
         self.closed = False
         self.call_table = Table(self.lookup)
         self.explicit_table = Table(self.lookup_explicit)
+        #: The mask that callers may treat on their own; see Note [The usual mask is compiled in] in `codegen`.
+        self.usual: int | None = None
         self._slots: dict[DispatchKey | None, Slot] = {}
         # Newest first; the mappings and tuples are replaced, never changed.
         self._registrations: Mapping[DispatchKey, tuple[Registration, ...]] = {}
@@ -135,7 +137,13 @@ class OperatorEntry:
 
     def lookup(self, mask: int) -> Runner:
         """Resolve a call whose arguments have ``mask``, with nothing masked in this context."""
-        return self._fill(self.call_table, mask, mask, mask | DispatchKey.BackendSelect)
+        runner = self._fill(self.call_table, mask, mask, mask | DispatchKey.BackendSelect)
+        if self.usual is None and hasattr(runner, "body") and not mask & DispatchKey.Meta:
+            with self.registry.lock:
+                if self.call_table.get(mask) is runner:
+                    self.usual = mask
+                    self.op._late[0].forget()
+        return runner
 
     def lookup_masked(self, mask: int, state: masks.State) -> Runner:
         """Resolve a call under the context's masks."""
@@ -165,6 +173,9 @@ class OperatorEntry:
         self.call_table.clear()
         self.explicit_table.clear()
         self._slots.clear()
+        if self.usual is not None:
+            self.usual = None
+            self.op._late[0].forget()
 
     def __repr__(self) -> str:
         keys = ", ".join(key.label for key in sorted(self._registrations, key=lambda key: -key.rank))

@@ -323,10 +323,9 @@ def _heading(entry: OperatorEntry) -> dict[str, Any]:
 
 def source_of(entry: OperatorEntry) -> str:
     """Return the source of the functions that are generated for calls and redispatches of an operator."""
-    plan = entry.plan
-    if entry.registry.engine is not codegen or plan is None or not plan.can_generate:
+    if entry.registry.engine is not codegen:
         return f"# {entry.name} is interpreted: see dispatch_core.interpret.caller and redispatcher\n"
-    return f"{codegen.call_source(plan)}\n\n{codegen.redispatch_source(plan)}"
+    return codegen.explained_source(entry)
 
 
 def _explain(

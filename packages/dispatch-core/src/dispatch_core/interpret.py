@@ -21,7 +21,7 @@ from .schema.check import bind
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-__all__ = ["backend_runner", "caller", "caller_runner", "redispatcher"]
+__all__ = ["backend_runner", "caller", "caller_runner", "foresee", "redispatcher"]
 
 Runner = Callable[..., Any]
 
@@ -71,6 +71,10 @@ def caller(entry: OperatorEntry) -> Runner:
         return runner(*values)
 
     return call
+
+
+def foresee(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Plain code is the same for every call."""
 
 
 def redispatcher(entry: OperatorEntry) -> Runner:

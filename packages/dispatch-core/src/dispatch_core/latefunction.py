@@ -12,7 +12,7 @@ __all__ = ["LateFunction"]
 
 
 def _first(*args: Any, **kwargs: Any) -> Any:
-    return __become()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
+    return __become(args, kwargs)(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
 
 
 def _forward(*args: Any, **kwargs: Any) -> Any:
@@ -23,6 +23,7 @@ class LateFunction:
     """A function, and what makes its code when it is first called.
 
     ``make`` returns a function; ``lock`` is held meanwhile, so that code made from what has changed since is not kept.
+    ``foresee`` is shown the arguments of the first call before that, without the lock.
 
     >>> import threading
     >>> late = LateFunction(lambda: lambda x, y=2: x + y, threading.RLock())
@@ -30,13 +31,20 @@ class LateFunction:
     (3, (2,))
     """
 
-    __slots__ = ("_lock", "_make", "function")
+    __slots__ = ("_foresee", "_lock", "_make", "function")
 
-    def __init__(self, make: Callable[[], Any], lock: AbstractContextManager[Any]) -> None:
-        self._make, self._lock = make, lock
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        lock: AbstractContextManager[Any],
+        foresee: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None,
+    ) -> None:
+        self._make, self._lock, self._foresee = make, lock, foresee
         self.function = FunctionType(_first.__code__, {"__builtins__": builtins, "__become": self._become})
 
-    def _become(self) -> FunctionType:
+    def _become(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> FunctionType:
+        if self._foresee is not None:
+            self._foresee(args, kwargs)
         with self._lock:
             self.take(self._make())
         return self.function

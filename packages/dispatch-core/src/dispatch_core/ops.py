@@ -64,7 +64,7 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
     """Return the function for one overload; see Note [An overload is a function]."""
     engine, lock = entry.registry.engine, entry.registry.lock
     name = entry.operator_name
-    call = LateFunction(lambda: engine.caller(entry), lock)
+    call = LateFunction(lambda: engine.caller(entry), lock, lambda args, kwargs: engine.foresee(entry, args, kwargs))
     redispatch = LateFunction(lambda: engine.redispatcher(entry), lock)
     op: Any = call.function
     op._entry, op._late = entry, (call, redispatch)

@@ -1,0 +1,311 @@
+"""The text of the functions that `codegen` makes, written from an operator's plan.
+
+Note [What the generated code may assume]
+    A callable ors the masks of its tensor arguments without looking first. Where one has none, `interpret` takes the call
+    over, and finds the backend of a new type, or the fault; the ``except`` block is left before that, so that no
+    kernel's error is chained to the failed look.
+    An argument that is its own default, by identity, needs no check.
+
+Note [Nothing is written before everything is checked]
+    Results are made and checked first; only then is a written argument given its new array, so that a call whose kernel
+    returned something wrong has changed no argument.
+
+Names that begin with two underscores are constants, which `codegen` supplies, or the functions' own variables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from .boundary import Boundary, Parameter, Plan, Result
+
+__all__ = ["body_lines", "call_source", "redispatch_source", "runner_source"]
+
+#: Tests that let a value of the usual type pass without a call; others go to the argument's checker.
+_QUICK: Final = MappingProxyType(
+    {
+        "int": "type({0}) is not int",
+        "SymInt": "type({0}) is not int",
+        "float": "type({0}) is not float",
+        "bool": "{0} is not True and {0} is not False",
+        "Scalar": "type({0}) is not int and type({0}) is not float",
+        "Any": "",
+    }
+)
+_CONSTANT: Final = re.compile(r"\b__[a-z]\w*")
+
+
+def call_source(plan: Plan, *, raw: bool = False, usual: int | None = None, body: Sequence[str] = ()) -> str:
+    """Return the source of the function that a user's call runs.
+
+    With ``raw`` it also looks at the types of arrays that are no tensors. ``body`` is what it runs itself for the mask
+    ``usual``; for any other it asks the table. Constants of the body are named in strings, see `quoted`.
+    """
+    lines = [f"def __call({_signature(plan)}):"]
+    rest = [*_check_lines(plan), "    __c = __context()"]
+    if usual is not None:
+        rest += [f"    if __m == {usual} and __c is None:", *(f"        {line}" for line in [*quoted(body), *body])]
+    rest += [f"    return (__table[__m] if __c is None else __masked(__m, __c))({_values(plan)})"]
+    wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask")
+    first = next((parameter for parameter in plan.parameters if parameter.tensors), None)
+    otherwise = f"return __otherwise({_arguments_as_given(plan)})"
+    if first is None:
+        lines += ["    __m = 0", *rest]
+    elif not raw:
+        lines += ["    try:", *(f"        {line}" for line in wrapped)]
+        lines += ["    except (AttributeError, TypeError):", "        pass", "    else:"]
+        lines += [*(f"    {line}" for line in rest), f"    {otherwise}"]
+    else:
+        types = _mask_lines(plan, lambda name: f"__types[type({name})]")
+        if first.tensors == "tensor":
+            # The first tensor tells a raw call from a wrapped one, for less than a failed look at an attribute costs.
+            lines += [f"    if type({first.name}) in __types:", *_attempt(types), "    else:", *_attempt(wrapped)]
+        else:
+            lines += [line.removeprefix("    ") for line in _attempt(wrapped)]
+            lines += ["    if __m < 0:", *_attempt(types)]
+        lines += ["    if __m < 0:", f"        {otherwise}", *rest]
+    return "\n".join(lines) + "\n"
+
+
+def redispatch_source(plan: Plan) -> str:
+    """Return the source of the function that runs an operator for an explicit mask."""
+    signature = _signature(plan)
+    lines = [
+        f"def __redispatch(__m, /{', ' if signature else ''}{signature}):",
+        "    if type(__m) is not int:",
+        "        __m = __m.mask | __m.marker if type(__m) is __keyset else __as_mask(__m)",
+        "    __c = __context()",
+        "    if __c is not None:",
+        "        __m ^= __m & __c[1]",
+    ]
+    if any(parameter.tensors for parameter in plan.parameters):
+        # A keyset that a kernel was given carries its frontend's marker; one made by hand does not, and neither it nor
+        # the tensors were looked at before.
+        wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask", into="__k")
+        raw = _mask_lines(plan, lambda name: f"__types[type({name})]", into="__k")
+        lines += ["    if not __m & __markers:", *_attempt(wrapped, "__k"), "        if __k < 0:"]
+        lines += [f"    {line}" for line in _attempt(raw, "__k")]
+        lines += ["            if __k < 0:", f"                return __interpret(__m, {_arguments_as_given(plan)})"]
+        lines += ["        __m |= __k & __markers"]
+    lines += _check_lines(plan)
+    lines += [f"    return __table[__m]({_values(plan)})"]
+    return "\n".join(lines) + "\n"
+
+
+def runner_source(plan: Plan, body: Sequence[str]) -> str:
+    """Return the source of a function that takes all arguments in schema order and runs ``body``."""
+    return "\n".join([f"def __run({_values(plan)}):", *(f"    {line}" for line in body)]) + "\n"
+
+
+def body_lines(plan: Plan, boundary: Boundary, prefix: int, covered: Sequence[int]) -> list[str]:
+    """Return the lines that call a backend's kernel and make of its results what the schema says.
+
+    ``prefix`` is the number of values that stand before the arguments; ``covered`` are the indices of the arguments whose
+    value a covered kernel serves.
+    """
+    wrapped = boundary.frontend is not None
+    lines = []
+    branch = "if"
+    for number, index in enumerate(covered):
+        arguments = kernel_arguments(plan, 0, unwrap=wrapped, leave_out=index)
+        # Equal is not enough: True and 1.0 equal 1, and mean something else to a kernel.
+        name, only = plan.parameters[index].name, f"__only{number}"
+        lines += [f"{branch} {name} is {only} or (type({name}) is type({only}) and {name} == {only}):"]
+        lines += [f"    __d = __special{number}({arguments})"]
+        branch = "elif"
+    call = f"__d = __kernel({kernel_arguments(plan, prefix, unwrap=wrapped)})"
+    lines += ["else:", f"    {call}"] if covered else [call]
+    return lines + _result_lines(plan, boundary)
+
+
+def quoted(body: Sequence[str]) -> list[str]:
+    r"""Return lines that give every constant in ``body`` its value, as a string that stands for it.
+
+    >>> print(*quoted(["__r0 = __new(__d)"]))
+    __new = "\0new"
+    """
+    found = dict.fromkeys(name for line in body for name in _CONSTANT.findall(line))
+    return [f'{name} = "\\0{name[2:]}"' for name in found if not re.fullmatch(r"__([bdirtx]\d*)", name)]
+
+
+def _attempt(lines: list[str], into: str = "__m") -> list[str]:
+    """Return the lines that find a mask, with -1 where an argument is not what they expect."""
+    return [
+        "        try:",
+        *(f"            {line}" for line in lines),
+        "        except (AttributeError, KeyError, TypeError):",
+        f"            {into} = -1",
+    ]
+
+
+def _mask_lines(plan: Plan, mask: Callable[[str], str], into: str = "__m") -> list[str]:
+    """Return lines that or the masks of all tensor arguments together."""
+    required = [mask(p.name) for p in plan.parameters if p.tensors == "tensor" and p.default is not None]
+    lines = [f"{into} = {' | '.join(required) or '0'}"]
+    for parameter in plan.parameters:
+        name = parameter.name
+        if parameter.tensors == "optional" or (parameter.tensors == "tensor" and parameter.default is None):
+            lines += [f"if {name} is not None:", f"    {into} |= {mask(name)}"]
+        elif parameter.tensors in ("list", "optional_list"):
+            # A tensor can be iterated too, but is no list of tensors: __none raises the TypeError that it deserves.
+            lines += [f"for __t in {name} if type({name}) is list or type({name}) is tuple else __none:"]
+            if parameter.tensors == "optional_list":
+                lines += ["    if __t is not None:", f"        {into} |= {mask('__t')}"]
+            else:
+                lines += [f"    {into} |= {mask('__t')}"]
+    return lines
+
+
+def _check_lines(plan: Plan) -> list[str]:
+    """Return lines that check the arguments without tensors, and coerce them where the schema allows it."""
+    lines = []
+    for index, parameter in enumerate(plan.parameters):
+        if parameter.tensors:
+            continue
+        name, quick = parameter.name, _QUICK.get(parameter.type, "True")
+        if not quick:
+            continue
+        tests = [] if parameter.required else [f"{name} is not __default{index}"]
+        tests += [] if quick == "True" else [quick.format(name)]
+        condition = " and ".join(tests) or "True"
+        lines += [f"    if {condition}:", f"        {name} = __check{index}({name})"]
+    return lines
+
+
+def _result_lines(plan: Plan, boundary: Boundary) -> list[str]:
+    """Return lines that turn what the kernel returned, ``__d``, into what the caller gets."""
+    frontend = boundary.frontend
+    count = len(plan.results)
+    names = ["__d"] if count == 1 else [f"__d{index}" for index in range(count)]
+    made: list[str] = []
+    written: list[str] = []
+    outputs = []
+    if count > 1:
+        made += [f"if type(__d) is not tuple or len(__d) != {count}:", "    __d = __several(__d)"]
+        made += [f"{', '.join(names)} = __d"]
+    for index, result in enumerate(plan.results):
+        # See Note [Nothing is written before everything is checked].
+        first, last, output = _one_result(plan, result, names[index], f"__r{index}", boundary)
+        made += first
+        written += last
+        outputs.append(output)
+    if frontend is not None and frontend.mutated is not None:
+        for index in plan.writes:
+            parameter = plan.parameters[index]
+            name = parameter.name
+            if parameter.tensors in ("list", "optional_list"):
+                written += [f"for __t in {name}:", "    if __t is not None:", "        __mutated(__t)"]
+            elif parameter.tensors == "optional":
+                written += [f"if {name} is not None:", f"    __mutated({name})"]
+            else:
+                written += [f"__mutated({name})"]
+    returned = "None" if not outputs else outputs[0] if count == 1 else f"({', '.join(outputs)})"
+    return [*made, *written, f"return {returned}"]
+
+
+def _one_result(
+    plan: Plan, result: Result, data: str, made: str, boundary: Boundary
+) -> tuple[list[str], list[str], str]:
+    """Return the lines that make one result, those that write to its argument, and what the caller gets for it."""
+    if result.kind == "other":
+        return [], [], data
+    base = plan.parameters[result.source].name if result.source >= 0 else ""
+    if result.kind == "self":
+        return _written_result(plan, result, data, made, boundary, base)
+    if not result.is_list:
+        lines, output = _made_result(plan, result, data, made, boundary, base)
+        return lines, [], output
+    lines = [f"if type({data}) is not list and type({data}) is not tuple:", f"    {data} = __list({data})"]
+    lines += [f"{made} = []", f"for __i in {data}:"]
+    inner, output = _made_result(plan, result, "__i", "__x", boundary, base)
+    return [*lines, *(f"    {line}" for line in inner), f"    {made}.append({output})"], [], made
+
+
+def _written_result(
+    plan: Plan, result: Result, data: str, made: str, boundary: Boundary, base: str
+) -> tuple[list[str], list[str], str]:
+    """Treat a result that is a written argument: the kernel returned its array, None, or the array to take its place."""
+    if not result.is_list:
+        if boundary.frontend is None:
+            check = f"if {data} is None or {data} is {base}:", f"    {data} = {base}", "else:", f"    __view_of({data})"
+            return list(check), [], data
+        replaced = f"if {data} is not {base}._dispatch_data and {data} is not None:"
+        if len(plan.results) == 1:
+            return [], [replaced, f"    __rebind({base}, __view_of({data}))"], base
+        return [replaced, f"    __view_of({data})"], [replaced, f"    __rebind({base}, {data})"], base
+    lines = [f"if type({data}) is not list and type({data}) is not tuple:", f"    {data} = __list({data})"]
+    lines += [f"if len({data}) != len({base}):", f"    __unequal({data}, {base})"]
+    each = f"for __b, __i in zip({base}, {data}):"
+    if boundary.frontend is None:
+        lines += [f"{made} = []", each, "    if __i is None or __i is __b:", "        __i = __b"]
+        return [*lines, "    else:", "        __view_of(__i)", f"    {made}.append(__i)"], [], made
+    replaced = "    if __i is not None and __i is not __b._dispatch_data:"
+    last = [each, replaced, "        __rebind(__b, __i)", f"{made} = list({base})"]
+    return [*lines, each, replaced, "        __view_of(__i)"], last, made
+
+
+def _made_result(
+    plan: Plan, result: Result, data: str, made: str, boundary: Boundary, base: str
+) -> tuple[list[str], str]:
+    """Treat a result that is a fresh tensor or a view."""
+    frontend = boundary.frontend
+    is_view = result.kind == "view"
+    check = "__view_of" if is_view else "__coerce"
+    lines = [f"if type({data}) is not __array:", f"    {data} = {check}({data})"]
+    if frontend is None:
+        made = data
+    elif is_view and frontend.view is not None:
+        values = "".join(f"{parameter.name}, " for parameter in plan.parameters)
+        lines += [f"{made} = __view({base}, {data}, __op, ({values}))"]
+    else:
+        lines += [f"{made} = __new()", f"{made}._dispatch_mask = __mask", f"{made}._dispatch_data = {data}"]
+    if result.is_optional:
+        lines = [f"if {data} is None:", f"    {made} = None", "else:", *(f"    {line}" for line in lines)]
+    return lines, made
+
+
+def _signature(plan: Plan) -> str:
+    """Return the parameter list of the schema, defaults as named constants."""
+    parts, star = [], False
+    for index, parameter in enumerate(plan.parameters):
+        if parameter.keyword_only and not star:
+            parts.append("*")
+            star = True
+        parts.append(parameter.name if parameter.required else f"{parameter.name}=__default{index}")
+    return ", ".join(parts)
+
+
+def _values(plan: Plan) -> str:
+    return ", ".join(parameter.name for parameter in plan.parameters)
+
+
+def _arguments_as_given(plan: Plan) -> str:
+    return ", ".join(f"{p.name}={p.name}" if p.keyword_only else p.name for p in plan.parameters)
+
+
+def kernel_arguments(plan: Plan, prefix: int, *, unwrap: bool, leave_out: int = -1) -> str:
+    """Return the arguments of a kernel's call: the keyword-only ones by keyword, the tensors unwrapped if need be."""
+    parts = [f"__before{number}" for number in range(prefix)]
+    for index, parameter in enumerate(plan.parameters):
+        if index == leave_out:
+            continue
+        value = _unwrapped(parameter) if unwrap else parameter.name
+        parts.append(f"{parameter.name}={value}" if parameter.keyword_only else value)
+    return ", ".join(parts)
+
+
+def _unwrapped(parameter: Parameter) -> str:
+    name = parameter.name
+    match parameter.tensors:
+        case "tensor" if parameter.default is not None:
+            return f"{name}._dispatch_data"
+        case "tensor" | "optional":
+            return f"None if {name} is None else {name}._dispatch_data"
+        case "list":
+            return f"[__t._dispatch_data for __t in {name}]"
+        case "optional_list":
+            return f"[None if __t is None else __t._dispatch_data for __t in {name}]"
+    return name
