@@ -318,3 +318,83 @@ def test_the_generated_source_can_be_looked_at():
     source = codegen.call_source(boundary.make_plan(schema, lambda value: False))
     assert source.startswith("def __call(x, *, n=__default1):")
     ast.parse(source)
+
+
+# Note [The usual mask is compiled in]
+
+
+def test_a_registration_reaches_callers_whose_code_has_taken_the_kernel_in(registry, library, toy, tensors):
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", lambda x: toy.array([1]), toy.key)
+    op, x = registry.ops.t.f.default, tensors.wrap(toy.array([0]))
+    results = [op(x), op(x)]
+    with dc.Library("t", "IMPL", registry=registry) as newer:
+        with pytest.warns(dc.OverwriteWarning):
+            newer.impl("f", lambda x: toy.array([2]), toy.key)
+        results += [op(x), op(x)]
+    results += [op(x)]
+    layer = dc.Library("_", "IMPL", registry=registry)
+    layer.fallback(lambda op, x: tensors.wrap(toy.array([3])), "Tracer")
+    with dc.include_keys("Tracer"):
+        results += [op(x)]
+    layer.close()
+    results += [op(x)]
+    assert [result._dispatch_data.a.tolist() for result in results] == [[1], [1], [2], [2], [1], [3], [1]]
+
+
+def test_a_call_under_way_ends_as_it_began(registry, library, toy, tensors):
+    library.define("f(Tensor x) -> (Tensor, Tensor)")
+
+    def other_kernel(x):
+        return [x, toy.array([9])]
+
+    def kernel(x):
+        if x.a.tolist() == [0]:
+            library.impl("f", other_kernel, toy.key)
+            op(tensors.wrap(toy.array([5])))  # the code is made anew, while this call still runs the old one
+        return x, toy.array([1])
+
+    library.impl("f", kernel, toy.key)
+    op = registry.ops.t.f.default
+    op(tensors.wrap(toy.array([7])))
+    with pytest.warns(dc.OverwriteWarning):
+        assert op(tensors.wrap(toy.array([0])))[1]._dispatch_data.a.tolist() == [1]
+    assert op(tensors.wrap(toy.array([0])))[1]._dispatch_data.a.tolist() == [9]
+
+
+def test_masks_that_are_not_the_usual_one_go_by_the_table(registry, library, toy, tensors):
+    library.define("f(Tensor x, Tensor? y=None) -> str")
+    library.impl("f", lambda x, y: "toy", toy.key)
+    library.impl("f", lambda x, y: "autograd", "AutogradToy")
+    op, x = registry.ops.t.f.default, tensors.wrap(toy.array([1]))
+    graded = tensors.wrap(toy.array([1]))
+    graded._dispatch_mask |= dc.DispatchKey.AutogradToy
+    for first, second in ((x, graded), (graded, x)):
+        op._entry.forget()
+        for _ in range(3):
+            assert op(first) == op(first, None) == op(first, first) == ("toy" if first is x else "autograd")
+            assert op(second) == op(second, y=None) == ("toy" if second is x else "autograd")
+            assert op(x, graded) == op(graded, x) == "autograd"
+            assert op(x._dispatch_data) == op(x._dispatch_data, x._dispatch_data) == "toy"
+            with dc.exclude_keys("AutogradToy"):
+                assert op(graded) == "toy"
+            for wrong in ((None,), (3,), (x, 3), (x._dispatch_data, x), (x, x._dispatch_data)):
+                with pytest.raises(TypeError):
+                    op(*wrong)
+
+
+def test_a_device_kernel_takes_the_place_of_what_came_first(toy, tensors):
+    registry = dc.Registry()
+    registry.register_schema("t::f", "f(Tensor x) -> Tensor")
+    registry.register_kernel("t::f", toy.key, lambda x: x)
+    registry.register_kernel("t::f", "AutogradToy", lambda x: x)
+    op, x = registry.ops.t.f.default, tensors.wrap(toy.array([1]))
+    graded = tensors.wrap(toy.array([1]))
+    graded._dispatch_mask |= dc.DispatchKey.AutogradToy
+    op(graded)
+    assert op._entry.usual == graded._dispatch_mask
+    op(x)
+    assert op._entry.usual == x._dispatch_mask
+    op(graded)
+    assert op._entry.usual == x._dispatch_mask
+    assert str(x._dispatch_mask) in dc.explain(op, x).source

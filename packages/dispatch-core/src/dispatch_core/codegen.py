@@ -5,10 +5,10 @@ Note [Raw arrays change the code]
     alone; the first raw array makes it take over the code that also looks at the arguments' types.
 
 Note [The usual mask is compiled in]
-    The first mask that leads to a kernel of a device becomes the operator's usual one: for that mask the callable does
-    what the kernel's runner would do, which saves a look-up and a call. Everything that such code knows of the kernel is a
-    constant of the code object, not a global: a registration that changes it takes the whole code away at once, and a call
-    under way in another thread ends as it began.
+    The first mask of a call becomes the operator's usual one, until one comes that leads to a kernel of a device with data.
+    The callable asks no table for that mask, and does what a device kernel's runner would do itself. Everything that such
+    code knows of the kernel is a constant of the code object, not a global: a registration that changes it takes the whole
+    code away at once, and a call under way in another thread ends as it began.
 
 `source` writes the text, and `interpret` says in plain code what every function made here means.
 """
@@ -27,7 +27,7 @@ from .boundary import Boundary, Covered, Plan, bad_count, bad_list, coercer, vie
 from .keys import MARKERS
 from .keyset import DispatchKeySet, as_mask
 from .schema.check import argument_error, bind
-from .source import body_lines, call_source, kernel_arguments, redispatch_source, runner_source
+from .source import Usual, body_lines, call_source, kernel_arguments, redispatch_source, runner_source, values
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -40,7 +40,7 @@ Runner = Callable[..., Any]
 class _Body:
     """The lines that call a backend's kernel for one boundary, and their constants."""
 
-    __slots__ = ("constants", "lines", "raw")
+    __slots__ = ("constants", "lines")
 
     def __init__(
         self,
@@ -52,7 +52,6 @@ class _Body:
         covered: Covered,
     ) -> None:
         self.lines = body_lines(plan, boundary, len(prefix), [index for index, _, _ in covered])
-        self.raw = boundary.frontend is None
         count = len(plan.results)
 
         def several(value: Any) -> Any:
@@ -68,7 +67,7 @@ class _Body:
         def unequal(value: Any, base: Any) -> None:
             raise bad_count(plan.name, len(base), value)
 
-        self.constants = {
+        self.constants: dict[str, Any] = {
             "__kernel": kernel,
             "__array": boundary.array_type,
             "__coerce": coercer(boundary, plan.name),
@@ -76,7 +75,6 @@ class _Body:
             "__several": several,
             "__list": as_list,
             "__unequal": unequal,
-            "__mask": boundary.mask,
             "__op": entry.op,
         }
         self.constants |= {f"__before{number}": value for number, value in enumerate(prefix)}
@@ -134,17 +132,25 @@ def _call(entry: OperatorEntry, plan: Plan, otherwise: Runner, *, raw: bool) -> 
         "__types": TYPE_MASKS,
         "__otherwise": otherwise,
     }
-    usual, body = _usual(entry)
+    usual, constants = _usual(entry, plan)
+    return _compile(
+        call_source(plan, raw=raw or (usual is not None and usual.raw), usual=usual), names, plan, constants
+    )
+
+
+def _usual(entry: OperatorEntry, plan: Plan) -> tuple[Usual | None, Mapping[str, Any]]:
+    """Return what is compiled in, and its constants; see Note [The usual mask is compiled in]."""
+    mask = entry.usual
+    runner: Any = None if mask is None else entry.call_table.get(mask)
+    if mask is None or runner is None:
+        return None, {}
+    body: _Body | None = getattr(runner, "body", None)
+    raw = not mask & MARKERS and any(parameter.tensors for parameter in plan.parameters)
+    if raw and (body is None or TYPE_MASKS.get(body.constants["__array"]) != mask):
+        return None, {}
     if body is None:
-        return _compile(call_source(plan, raw=raw), names, plan)
-    source = call_source(plan, raw=raw or body.raw, usual=usual, body=body.lines)
-    return _compile(source, names, plan, body.constants)
-
-
-def _usual(entry: OperatorEntry) -> tuple[int, _Body | None]:
-    """Return the mask that is compiled in, and what runs for it; see Note [The usual mask is compiled in]."""
-    usual = entry.usual
-    return (0, None) if usual is None else (usual, getattr(entry.call_table.get(usual), "body", None))
+        return Usual(mask, raw, [f"return __kernel({values(plan)})"]), {"__kernel": runner}
+    return Usual(mask, raw, body.lines), body.constants
 
 
 def explained_source(entry: OperatorEntry) -> str:
@@ -152,8 +158,8 @@ def explained_source(entry: OperatorEntry) -> str:
     plan = entry.plan
     if plan is None or not plan.can_generate:
         return f"# {entry.name} is interpreted: see dispatch_core.interpret.caller and redispatcher\n"
-    usual, body = _usual(entry)
-    call = call_source(plan) if body is None else call_source(plan, raw=body.raw, usual=usual, body=body.lines)
+    usual, _ = _usual(entry, plan)
+    call = call_source(plan, raw=usual is not None and usual.raw, usual=usual)
     return f"{call}\n\n{redispatch_source(plan)}"
 
 

@@ -56,6 +56,7 @@ class OperatorEntry:
         self.explicit_table = Table(self.lookup_explicit)
         #: The mask that callers may treat on their own; see Note [The usual mask is compiled in] in `codegen`.
         self.usual: int | None = None
+        self._usual_has_data = False
         self._slots: dict[DispatchKey | None, Slot] = {}
         # Newest first; the mappings and tuples are replaced, never changed.
         self._registrations: Mapping[DispatchKey, tuple[Registration, ...]] = {}
@@ -138,12 +139,16 @@ class OperatorEntry:
     def lookup(self, mask: int) -> Runner:
         """Resolve a call whose arguments have ``mask``, with nothing masked in this context."""
         runner = self._fill(self.call_table, mask, mask, mask | DispatchKey.BackendSelect)
-        if self.usual is None and hasattr(runner, "body") and not mask & DispatchKey.Meta:
-            with self.registry.lock:
-                if self.call_table.get(mask) is runner:
-                    self.usual = mask
-                    self.op._late[0].forget()
+        self._get_used_to(mask, runner)
         return runner
+
+    def _get_used_to(self, mask: int, runner: Runner) -> None:
+        """Let callers treat ``mask`` on their own, unless they do so with a better one."""
+        has_data = hasattr(runner, "body") and not mask & DispatchKey.Meta
+        with self.registry.lock:
+            if self.call_table.get(mask) is runner and (self.usual is None or (has_data and not self._usual_has_data)):
+                self.usual, self._usual_has_data = mask, has_data
+                self.op._late[0].forget()
 
     def lookup_masked(self, mask: int, state: masks.State) -> Runner:
         """Resolve a call under the context's masks."""

@@ -84,6 +84,12 @@ FRONTENDS: Final[dict[int, Frontend[Any]]] = {}
 _lock: Final = threading.Lock()
 
 
+def _bare(tensor_type: type[T]) -> Callable[[], T]:
+    """Return what makes a bare object: the class itself, which is quickest, unless making one does more than that."""
+    plain = tensor_type.__new__ is object.__new__ and tensor_type.__init__ is object.__init__
+    return tensor_type if plain and type(tensor_type) is type else partial(object.__new__, tensor_type)
+
+
 def _rebind(tensor: Any, data: Any) -> None:
     tensor._dispatch_data = data
 
@@ -137,7 +143,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             name,
             tensor_type,
             bit,
-            getattr(tensor_type, "_dispatch_new", partial(object.__new__, tensor_type)),
+            getattr(tensor_type, "_dispatch_new", _bare(tensor_type)),
             getattr(tensor_type, "_dispatch_view", None),
             getattr(tensor_type, "_dispatch_mutated", None),
             getattr(tensor_type, "_dispatch_rebind", _rebind),

@@ -17,12 +17,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from .boundary import Boundary, Parameter, Plan, Result
 
 __all__ = ["body_lines", "call_source", "redispatch_source", "runner_source"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """The mask that a callable treats itself, and how."""
+
+    mask: int
+    #: Whether the arguments are a backend's arrays, and not tensors of a frontend.
+    raw: bool
+    #: What runs for it; its constants are named in strings, see `quoted`.
+    body: Sequence[str]
+
 
 #: Tests that let a value of the usual type pass without a call; others go to the argument's checker.
 _QUICK: Final = MappingProxyType(
@@ -35,69 +48,71 @@ _QUICK: Final = MappingProxyType(
         "Any": "",
     }
 )
-_CONSTANT: Final = re.compile(r"\b__[a-z]\w*")
+_NAMED: Final = re.compile(r"\b__[a-z]\w*")
+#: The generated functions' own variables among the names that begin with two underscores.
+_VARIABLE: Final = re.compile(r"__[bdirtx]\d*")
 
 
-def call_source(plan: Plan, *, raw: bool = False, usual: int | None = None, body: Sequence[str] = ()) -> str:
+def call_source(plan: Plan, *, raw: bool = False, usual: Usual | None = None) -> str:
     """Return the source of the function that a user's call runs.
 
-    With ``raw`` it also looks at the types of arrays that are no tensors. ``body`` is what it runs itself for the mask
-    ``usual``; for any other it asks the table. Constants of the body are named in strings, see `quoted`.
+    With ``raw`` it also looks at the types of arrays that are no tensors. For the ``usual`` mask it runs the kernel
+    itself, for any other it asks the table.
     """
-    lines = [f"def __call({_signature(plan)}):"]
-    rest = [*_check_lines(plan), "    __c = __context()"]
+    rest = [*_check_lines(plan), "__c = __context()"]
     if usual is not None:
-        rest += [f"    if __m == {usual} and __c is None:", *(f"        {line}" for line in [*quoted(body), *body])]
-    rest += [f"    return (__table[__m] if __c is None else __masked(__m, __c))({_values(plan)})"]
+        rest += [f"if __m == {usual.mask} and __c is None:", *_indented(quoted(usual.body))]
+    rest += [f"return (__table[__m] if __c is None else __masked(__m, __c))({values(plan)})"]
     wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask")
     first = next((parameter for parameter in plan.parameters if parameter.tensors), None)
     otherwise = f"return __otherwise({_arguments_as_given(plan)})"
+    if usual is not None and not usual.raw:
+        wrapped = _unless_usual(plan, usual, lambda name: f"{name}._dispatch_mask == {usual.mask}", wrapped)
     if first is None:
-        lines += ["    __m = 0", *rest]
+        lines = ["__m = 0", *rest]
     elif not raw:
-        lines += ["    try:", *(f"        {line}" for line in wrapped)]
-        lines += ["    except (AttributeError, TypeError):", "        pass", "    else:"]
-        lines += [*(f"    {line}" for line in rest), f"    {otherwise}"]
+        lines = ["try:", *_indented(wrapped), "except (AttributeError, TypeError):", "    pass"]
+        lines += ["else:", *_indented(rest), otherwise]
     else:
-        types = _mask_lines(plan, lambda name: f"__types[type({name})]")
+        lines = _attempt(_mask_lines(plan, lambda name: f"__types[type({name})]"))
         if first.tensors == "tensor":
             # The first tensor tells a raw call from a wrapped one, for less than a failed look at an attribute costs.
-            lines += [f"    if type({first.name}) in __types:", *_attempt(types), "    else:", *_attempt(wrapped)]
+            lines = [f"if type({first.name}) in __types:", *_indented(lines), "else:", *_indented(_attempt(wrapped))]
         else:
-            lines += [line.removeprefix("    ") for line in _attempt(wrapped)]
-            lines += ["    if __m < 0:", *_attempt(types)]
-        lines += ["    if __m < 0:", f"        {otherwise}", *rest]
-    return "\n".join(lines) + "\n"
+            lines = [*_attempt(wrapped), "if __m < 0:", *_indented(lines)]
+        lines += ["if __m < 0:", f"    {otherwise}"]
+        if usual is not None and usual.raw:
+            tests = _unless_usual(plan, usual, lambda name: f"type({name}) is __array", lines)
+            lines = [_quoted("__array"), *tests]
+        lines += rest
+    return _function(f"__call({_signature(plan)})", lines)
 
 
 def redispatch_source(plan: Plan) -> str:
     """Return the source of the function that runs an operator for an explicit mask."""
     signature = _signature(plan)
     lines = [
-        f"def __redispatch(__m, /{', ' if signature else ''}{signature}):",
-        "    if type(__m) is not int:",
-        "        __m = __m.mask | __m.marker if type(__m) is __keyset else __as_mask(__m)",
-        "    __c = __context()",
-        "    if __c is not None:",
-        "        __m ^= __m & __c[1]",
+        "if type(__m) is not int:",
+        "    __m = __m.mask | __m.marker if type(__m) is __keyset else __as_mask(__m)",
+        "__c = __context()",
+        "if __c is not None:",
+        "    __m ^= __m & __c[1]",
     ]
     if any(parameter.tensors for parameter in plan.parameters):
         # A keyset that a kernel was given carries its frontend's marker; one made by hand does not, and neither it nor
         # the tensors were looked at before.
-        wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask", into="__k")
-        raw = _mask_lines(plan, lambda name: f"__types[type({name})]", into="__k")
-        lines += ["    if not __m & __markers:", *_attempt(wrapped, "__k"), "        if __k < 0:"]
-        lines += [f"    {line}" for line in _attempt(raw, "__k")]
-        lines += ["            if __k < 0:", f"                return __interpret(__m, {_arguments_as_given(plan)})"]
-        lines += ["        __m |= __k & __markers"]
-    lines += _check_lines(plan)
-    lines += [f"    return __table[__m]({_values(plan)})"]
-    return "\n".join(lines) + "\n"
+        wrapped = _attempt(_mask_lines(plan, lambda name: f"{name}._dispatch_mask", into="__k"), "__k")
+        raw = _attempt(_mask_lines(plan, lambda name: f"__types[type({name})]", into="__k"), "__k")
+        unmarked = [*wrapped, "if __k < 0:", *_indented(raw)]
+        unmarked += ["    if __k < 0:", f"        return __interpret(__m, {_arguments_as_given(plan)})"]
+        lines += ["if not __m & __markers:", *_indented([*unmarked, "__m |= __k & __markers"])]
+    lines += [*_check_lines(plan), f"return __table[__m]({values(plan)})"]
+    return _function(f"__redispatch(__m, /{', ' if signature else ''}{signature})", lines)
 
 
 def runner_source(plan: Plan, body: Sequence[str]) -> str:
     """Return the source of a function that takes all arguments in schema order and runs ``body``."""
-    return "\n".join([f"def __run({_values(plan)}):", *(f"    {line}" for line in body)]) + "\n"
+    return _function(f"__run({values(plan)})", body)
 
 
 def body_lines(plan: Plan, boundary: Boundary, prefix: int, covered: Sequence[int]) -> list[str]:
@@ -122,23 +137,65 @@ def body_lines(plan: Plan, boundary: Boundary, prefix: int, covered: Sequence[in
 
 
 def quoted(body: Sequence[str]) -> list[str]:
-    r"""Return lines that give every constant in ``body`` its value, as a string that stands for it.
+    r"""Return ``body`` with every constant given its value first, as a string that stands for it.
 
-    >>> print(*quoted(["__r0 = __new(__d)"]))
-    __new = "\0new"
+    What only a branch needs is made there.
+
+    >>> print(*quoted(["if __x is None:", "    __x = __new()", "return __wrap(__x)"]), sep="\n")
+    __wrap = "\0wrap"
+    if __x is None:
+        __new = "\0new"
+        __x = __new()
+    return __wrap(__x)
     """
-    found = dict.fromkeys(name for line in body for name in _CONSTANT.findall(line))
-    return [f'{name} = "\\0{name[2:]}"' for name in found if not re.fullmatch(r"__([bdirtx]\d*)", name)]
+    everywhere = dict.fromkeys(name for line in body if not line.startswith(" ") for name in _constants(line))
+    lines = [_quoted(name) for name in everywhere]
+    for line in body:
+        space = line[: len(line) - len(line.lstrip())]
+        lines += [space + _quoted(name) for name in _constants(line) if name not in everywhere]
+        lines.append(line)
+    return lines
+
+
+def _quoted(name: str) -> str:
+    return f'{name} = "\\0{name[2:]}"'
+
+
+def _constants(line: str) -> list[str]:
+    return [name for name in _NAMED.findall(line) if not _VARIABLE.fullmatch(name)]
+
+
+def _function(heading: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"def {heading}:", *_indented(lines)]) + "\n"
+
+
+def _indented(lines: Sequence[str]) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def _attempt(lines: list[str], into: str = "__m") -> list[str]:
     """Return the lines that find a mask, with -1 where an argument is not what they expect."""
-    return [
-        "        try:",
-        *(f"            {line}" for line in lines),
-        "        except (AttributeError, KeyError, TypeError):",
-        f"            {into} = -1",
-    ]
+    return ["try:", *_indented(lines), "except (AttributeError, KeyError, TypeError):", f"    {into} = -1"]
+
+
+def _unless_usual(plan: Plan, usual: Usual, test: Callable[[str], str], lines: list[str]) -> list[str]:
+    """Return ``lines``, which find the mask, for the case that not all tensors have just the usual one.
+
+    To compare masks costs less than to or them. It does not pay for a list.
+    """
+    tests = []
+    for parameter in plan.parameters:
+        name = parameter.name
+        if parameter.tensors == "tensor" and parameter.default is not None:
+            tests.append(test(name))
+        elif parameter.tensors in ("tensor", "optional"):
+            tests.append(f"({name} is None or {test(name)})")
+        elif parameter.tensors:
+            return lines
+    # Where only optional tensors are looked at, all of them may be None.
+    if all(each.startswith("(") for each in tests):
+        return lines
+    return [f"if {' and '.join(tests)}:", f"    __m = {usual.mask}", "else:", *_indented(lines)]
 
 
 def _mask_lines(plan: Plan, mask: Callable[[str], str], into: str = "__m") -> list[str]:
@@ -171,7 +228,7 @@ def _check_lines(plan: Plan) -> list[str]:
         tests = [] if parameter.required else [f"{name} is not __default{index}"]
         tests += [] if quick == "True" else [quick.format(name)]
         condition = " and ".join(tests) or "True"
-        lines += [f"    if {condition}:", f"        {name} = __check{index}({name})"]
+        lines += [f"if {condition}:", f"    {name} = __check{index}({name})"]
     return lines
 
 
@@ -261,7 +318,7 @@ def _made_result(
         values = "".join(f"{parameter.name}, " for parameter in plan.parameters)
         lines += [f"{made} = __view({base}, {data}, __op, ({values}))"]
     else:
-        lines += [f"{made} = __new()", f"{made}._dispatch_mask = __mask", f"{made}._dispatch_data = {data}"]
+        lines += [f"{made} = __new()", f"{made}._dispatch_mask = {boundary.mask}", f"{made}._dispatch_data = {data}"]
     if result.is_optional:
         lines = [f"if {data} is None:", f"    {made} = None", "else:", *(f"    {line}" for line in lines)]
     return lines, made
@@ -278,7 +335,8 @@ def _signature(plan: Plan) -> str:
     return ", ".join(parts)
 
 
-def _values(plan: Plan) -> str:
+def values(plan: Plan) -> str:
+    """Return all arguments in schema order, as a call spells them."""
     return ", ".join(parameter.name for parameter in plan.parameters)
 
 
