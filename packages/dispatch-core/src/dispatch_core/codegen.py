@@ -127,7 +127,7 @@ def _call(entry: OperatorEntry, plan: Plan, otherwise: Runner, *, raw: bool) -> 
     names = _constants(plan)
     names |= {
         "__table": entry.call_table,
-        "__masked": entry.lookup_masked,
+        "__masked": entry.masked_table,
         "__context": masks.current,
         "__types": TYPE_MASKS,
         "__otherwise": otherwise,

@@ -1,9 +1,10 @@
 """One overload of an operator: its schema, what is registered for it, and the tables that its calls read.
 
 Note [Tables are filled on a miss]
-    An operator's two tables map a mask to the function that runs. A miss resolves the mask by the rules of `table` and
-    `resolve` and fills the slot; every registration that could change an answer empties the tables. Registration copies
-    what it changes, so calls read without a lock; a slot resolved from an older state is not stored.
+    An operator's tables map a mask, or a mask and the context's masks, to the function that runs. A miss resolves the mask
+    by the rules of `table` and `resolve` and fills the slot; every registration that could change an answer empties the
+    tables. Registration copies what it changes, so calls read without a lock; a slot resolved from an older state is not
+    stored.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ __all__ = ["OperatorEntry", "closed_error", "kernel_keys"]
 Runner = Callable[..., Any]
 
 
-class Table(dict[int, Runner]):
-    """What runs for a mask; a mask that is not there yet is looked up and, unless something changed meanwhile, kept."""
+class Table(dict[Any, Runner]):
+    """What runs for a mask; one that is not there yet is looked up and, unless something changed meanwhile, kept."""
 
     __slots__ = ("__missing__",)
 
-    def __init__(self, lookup: Callable[[int], Runner]) -> None:
+    def __init__(self, lookup: Callable[[Any], Runner]) -> None:
         super().__init__()
         self.__missing__ = lookup
 
@@ -54,6 +55,7 @@ class OperatorEntry:
         self.closed = False
         self.call_table = Table(self.lookup)
         self.explicit_table = Table(self.lookup_explicit)
+        self.masked_table = Table(self.lookup_masked)
         #: The mask that callers may treat on their own; see Note [The usual mask is compiled in] in `codegen`.
         self.usual: int | None = None
         self._usual_has_data = False
@@ -150,19 +152,20 @@ class OperatorEntry:
                 self.usual, self._usual_has_data = mask, has_data
                 self.op._late[0].forget()
 
-    def lookup_masked(self, mask: int, state: masks.State) -> Runner:
-        """Resolve a call under the context's masks."""
+    def lookup_masked(self, key: tuple[int, masks.State]) -> Runner:
+        """Resolve a call whose arguments have a mask, under the masks of a context."""
+        mask, state = key
         effective = mask | state[0] | DispatchKey.BackendSelect
         effective ^= effective & state[1]
-        if (mask & ARRAYS).bit_count() > 1:
-            return self._fill({}, effective, mask, effective)
-        return self.explicit_table[effective]
+        # Tensors of several devices are the frontend's to judge, whatever is masked; else the effective keys decide alone.
+        several = (mask & ARRAYS).bit_count() > 1
+        return self._fill(self.masked_table, key, mask if several else 0, effective)
 
     def lookup_explicit(self, mask: int) -> Runner:
         """Resolve a call for an explicit mask: priority decides, also between devices."""
         return self._fill(self.explicit_table, mask, 0, mask)
 
-    def _fill(self, table: dict[int, Runner], index: int, arguments: int, mask: int) -> Runner:
+    def _fill(self, table: Table, index: object, arguments: int, mask: int) -> Runner:
         if self.closed:
             raise closed_error(self)
         generation = self.generation
@@ -177,6 +180,7 @@ class OperatorEntry:
         self.generation += 1
         self.call_table.clear()
         self.explicit_table.clear()
+        self.masked_table.clear()
         self._slots.clear()
         if self.usual is not None:
             self.usual = None

@@ -228,7 +228,7 @@ def explain(
     if keyset is not None:
         return _explain(entry, masks.masked(as_mask(keyset)) | own & MARKERS, 0, values, kwargs, about)
     mask = (own | state[0] | DispatchKey.BackendSelect) & ~state[1]
-    # As `OperatorEntry.lookup_masked` does: masked calls on one device go by the explicit table.
+    # As `OperatorEntry.lookup_masked` does.
     as_given = masks.current() is None or (own & ARRAYS).bit_count() > 1
     return _explain(entry, mask, own if as_given else 0, values, kwargs, about)
 

@@ -67,7 +67,7 @@ def caller(entry: OperatorEntry) -> Runner:
         values = bind(plan.schema, args, kwargs, is_tensor)
         mask = arguments_mask(plan, values)
         state = masks.current()
-        runner = entry.lookup(mask) if state is None else entry.lookup_masked(mask, state)
+        runner = entry.lookup(mask) if state is None else entry.masked_table[mask, state]
         return runner(*values)
 
     return call
@@ -107,7 +107,7 @@ def unchecked_mask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
 def _call_unchecked(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     mask = unchecked_mask(args, kwargs)
     state = masks.current()
-    runner = entry.lookup(mask) if state is None else entry.lookup_masked(mask, state)
+    runner = entry.lookup(mask) if state is None else entry.masked_table[mask, state]
     return runner(*args, **kwargs)
 
 

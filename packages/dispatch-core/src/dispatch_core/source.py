@@ -62,7 +62,7 @@ def call_source(plan: Plan, *, raw: bool = False, usual: Usual | None = None) ->
     rest = [*_check_lines(plan), "__c = __context()"]
     if usual is not None:
         rest += [f"if __m == {usual.mask} and __c is None:", *_indented(quoted(usual.body))]
-    rest += [f"return (__table[__m] if __c is None else __masked(__m, __c))({values(plan)})"]
+    rest += [f"return (__table[__m] if __c is None else __masked[__m, __c])({values(plan)})"]
     wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask")
     first = next((parameter for parameter in plan.parameters if parameter.tensors), None)
     otherwise = f"return __otherwise({_arguments_as_given(plan)})"
