@@ -302,9 +302,13 @@ def show_claim(key: DispatchKey, device: str | None) -> None:
         _claimants[key.backend] = device
 
 
+#: The first bit of every backend's row: a repunit in base ``1 << _ROW_BITS``.
+_EVERY_ROW: Final = ((1 << _MAX_BACKENDS * _ROW_BITS) - 1) // ((1 << _ROW_BITS) - 1) << _FIRST_ROW
+
+
 def _class_mask(prefix: str, names: Iterable[str] = ()) -> int:
     """Return the mask of one sort of per-backend keys, those of backends yet to come included."""
-    mask = sum(1 << (_FIRST_ROW + row * _ROW_BITS + _ROW[prefix]) for row in range(_MAX_BACKENDS))
+    mask = _EVERY_ROW << _ROW[prefix]
     for name in [*(prefix + backend for backend in [*_BACKENDS, "Meta"]), *names]:
         mask |= DispatchKey._by_name[name].value
     return mask
@@ -321,7 +325,7 @@ AUTOCAST: Final = _class_mask("Autocast")
 
 #: The bits that frontends own; they are no keys, and never show in a keyset.
 MARKER_BITS: Final = (*_HOT_MARKERS, *(_FIRST_ROW + row * _ROW_BITS + _MARKER_SLOT for row in range(_MAX_BACKENDS)))
-MARKERS: Final = sum(1 << bit for bit in MARKER_BITS)
+MARKERS: Final = sum(1 << bit for bit in _HOT_MARKERS) | _EVERY_ROW << _MARKER_SLOT
 
 
 def keys_of(mask: int, profile: str = PROFILES[0]) -> list[DispatchKey]:
