@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any
+
+from .records import Record
 
 __all__ = ["ArrayType", "Availability", "BackendInfo"]
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayType:
+class ArrayType(Record):
     """A type of array that a backend owns, and how to read what the dispatcher and its composites need to know of one.
 
     ``shape`` gives a tuple of ints, ``strides`` and ``storage_offset`` count elements, ``dtype`` gives the operator
@@ -33,8 +33,7 @@ class ArrayType:
     empty: Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class BackendInfo:
+class BackendInfo(Record):
     """A backend: the device's name, its dispatch key, and the array types that are its own.
 
     ``dispatch_key`` may be a key that exists ("CPU", "PrivateUse1") or a new name, which becomes a backend key with its
@@ -46,8 +45,7 @@ class BackendInfo:
     array_types: tuple[ArrayType, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Availability:
+class Availability(Record):
     """Whether a device can be opened on this machine and, if not, why.
 
     >>> bool(Availability(False, "libascendcl.so was not found"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from .arrays import KEY_TYPES
@@ -16,6 +15,7 @@ from .backend import ArrayType
 from .errors import KernelResultError
 from .frontend import Frontend
 from .keys import DispatchKey
+from .records import Record
 from .schema.check import checker
 from .schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kind
 
@@ -30,8 +30,7 @@ _CALLED: Final = frozenset(
 TensorKind = Literal["", "tensor", "optional", "list", "optional_list"]
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Record):
     """One argument of an operator, as the calling code needs it."""
 
     name: str
@@ -50,8 +49,7 @@ class Parameter:
         return self.default is MISSING
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Record):
     """One result of an operator, as the boundary must treat it."""
 
     #: "fresh" and "view" concern tensors, "self" is the written argument, "other" passes untouched.
@@ -63,8 +61,7 @@ class Result:
     source: int
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Record):
     """What a schema asks of the code that calls its kernels."""
 
     schema: FunctionSchema
@@ -151,8 +148,7 @@ def make_plan(schema: FunctionSchema, is_tensor: Callable[[object], bool]) -> Pl
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Boundary:
+class Boundary(Record):
     """The constants of a boundary: whose arrays lie below it, and whose tensors, if any, above it."""
 
     key: DispatchKey

@@ -14,7 +14,6 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Final
 
 from .arrays import is_tensor, named_key
@@ -28,6 +27,7 @@ from .kernel import Registration, caller_origin
 from .keys import DispatchKey
 from .library import Library
 from .ops import OpOverload
+from .records import replace
 from .registry import Registry, parse_name
 from .registry import registry as process_registry
 from .results import checked

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from .errors import ArgumentError
+from .records import Record
 
 __all__ = ["Device"]
 
-_SPELLING = re.compile(r"(?P<type>[A-Za-z_][A-Za-z0-9_]*)(?::(?P<index>0|[1-9][0-9]*))?\Z")
+#: Compiled at its first match, so that importing the core does not pay for it.
+_SPELLING = r"(?P<type>[A-Za-z_][A-Za-z0-9_]*)(?::(?P<index>0|[1-9][0-9]*))?"
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Record):
     """A device type and, where there are several of one type, its index (source: ``torch.device``).
 
     >>> Device.parse("npu:1")
@@ -47,7 +47,7 @@ class Device:
 
 @lru_cache(maxsize=256)
 def _parse(spelling: str) -> Device:
-    found = _SPELLING.match(spelling) if isinstance(spelling, str) else None
+    found = re.fullmatch(_SPELLING, spelling) if isinstance(spelling, str) else None
     if found is None:
         raise ArgumentError(
             f"Invalid device: {spelling!r} is not a device",

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
@@ -29,14 +28,14 @@ from .arrays import TYPE_MASKS, find_type, is_tensor, to_data
 from .errors import ArgumentError, DeviceMismatchError, RegistrationError
 from .journal import record
 from .keys import MARKER_BITS, MARKERS
+from .records import Record
 
 __all__ = ["AutogradFormula", "Frontend", "rebind", "register_frontend", "wrap_like"]
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class AutogradFormula:
+class AutogradFormula(Record):
     """How to differentiate an operator, as its author wrote it (source: ``torch.library.register_autograd``).
 
     ``backward(ctx, *grads)`` gives one gradient for each positional argument, or None. ``setup_context(ctx, inputs,
@@ -48,8 +47,7 @@ class AutogradFormula:
     setup_context: Callable[..., Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Frontend(Generic[T]):
+class Frontend(Record, Generic[T]):
     """A registered frontend: its tensor class, the marker bit that its tensors carry, and its hooks."""
 
     name: str

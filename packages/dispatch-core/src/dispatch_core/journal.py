@@ -10,21 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Final
 
 __all__ = ["record", "transaction"]
 
 
-@dataclass(slots=True)
 class Journal:
     """The registrations of one transaction, with whom they belong to."""
 
-    #: The distribution that registers and its version, or None when it is to be found from the file.
-    distribution: tuple[str, str] | None
-    #: Whether a kernel that another distribution registered may be replaced.
-    allow_overwrite: bool
-    undo: list[Callable[[], None]] = field(default_factory=list)
+    __slots__ = ("allow_overwrite", "distribution", "undo")
+
+    def __init__(self, distribution: tuple[str, str] | None, *, allow_overwrite: bool) -> None:
+        #: The distribution that registers and its version, or None when it is to be found from the file.
+        self.distribution = distribution
+        #: Whether a kernel that another distribution registered may be replaced.
+        self.allow_overwrite = allow_overwrite
+        self.undo: list[Callable[[], None]] = []
 
 
 _journal: Final[ContextVar[Journal | None]] = ContextVar("dispatch_core.journal", default=None)
@@ -48,7 +49,7 @@ def transaction(*, distribution: tuple[str, str] | None = None, allow_overwrite:
     if outer is not None:
         distribution = distribution or outer.distribution
         allow_overwrite = allow_overwrite and outer.allow_overwrite
-    journal = Journal(distribution, allow_overwrite)
+    journal = Journal(distribution, allow_overwrite=allow_overwrite)
     token = _journal.set(journal)
     try:
         yield

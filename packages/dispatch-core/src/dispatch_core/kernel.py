@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import PurePath
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .journal import current as current_journal
 from .keys import DispatchKey
+from .records import Record
+
+if TYPE_CHECKING:
+    from pathlib import PurePath
 
 __all__ = ["KernelFactory", "Origin", "Registration", "fallthrough_kernel", "kernel_factory"]
 
@@ -23,8 +26,7 @@ def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError("fallthrough_kernel is a marker for registration; it cannot be called")
 
 
-@dataclass(frozen=True, slots=True)
-class KernelFactory:
+class KernelFactory(Record):
     """A kernel that is made when a table slot first needs it: ``make(op, keyset)`` returns the function to call."""
 
     make: Callable[[Any, Any], Callable[..., Any]]
@@ -41,8 +43,7 @@ def kernel_factory(make: Callable[[Any, Any], Callable[..., Any]]) -> KernelFact
     return KernelFactory(make)
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Record):
     """Where a registration was made: file and line, and the distribution that the file belongs to."""
 
     file: str
@@ -91,6 +92,8 @@ def _distribution_of(file: str) -> tuple[str, str]:
 
 def _importable(file: str) -> PurePath:
     """Return a file's path below the entry of ``sys.path`` that it was found in; as it is, where it is below none."""
+    from pathlib import PurePath  # slow to import; only reports need it
+
     path = PurePath(file)
     for entry in sorted(filter(None, sys.path), key=len, reverse=True):
         if path.is_relative_to(entry):
@@ -98,7 +101,7 @@ def _importable(file: str) -> PurePath:
     return path
 
 
-_OWN_FOLDER: Final = str(PurePath(__file__).parent)
+_OWN_FOLDER: Final = os.path.dirname(__file__)  # noqa: PTH120  # as in _importable
 
 
 def caller_origin() -> Origin:
@@ -110,8 +113,7 @@ def caller_origin() -> Origin:
     return Origin(frame.f_code.co_filename, frame.f_lineno, None if journal is None else journal.distribution)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Registration:
+class Registration(Record):
     """One kernel of one operator under one key, or one fallback under a key.
 
     ``when`` names an argument and the only value of it that the kernel serves (a covered kernel); the kernel is then
@@ -124,6 +126,10 @@ class Registration:
     with_keyset: bool = False
     boxed: bool = False
     when: tuple[str, Any] | None = None
+
+    # Two registrations of one function are two.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
     @property
     def is_fallthrough(self) -> bool:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +36,7 @@ from .interpret import result_wrapper, tensors_in, unchecked_mask
 from .kernel import KernelFactory, Registration
 from .keys import ARRAYS, MARKERS, DispatchKey, keys_of
 from .keyset import DispatchKeySet
+from .records import Record, replace
 from .schema.check import bind
 from .schema.model import Argument
 from .schema.types import walk
@@ -76,8 +76,7 @@ def walk_keys(entry: OperatorEntry, mask: int) -> Iterator[tuple[DispatchKey, Sl
         yield key, slot, is_passed_over(key, slot) and not chooses
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Record):
     """Which key and slot won for a mask, and the keys that are left once others were passed over."""
 
     entry: OperatorEntry
@@ -261,8 +260,7 @@ def _writes(entry: OperatorEntry) -> bool:
     return plan is not None and bool(plan.writes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Mixed:
+class _Mixed(Record):
     """A call whose arguments lie on two devices: their frontend decides."""
 
     entry: OperatorEntry

@@ -17,17 +17,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from .boundary import Boundary, Parameter, Plan, Result
+from .records import Record
 
 __all__ = ["body_lines", "call_source", "redispatch_source", "runner_source"]
 
 
-@dataclass(frozen=True, slots=True)
-class Usual:
+class Usual(Record):
     """The mask that a callable treats itself, and how."""
 
     mask: int

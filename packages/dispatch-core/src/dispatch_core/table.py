@@ -8,11 +8,11 @@ Note [The rules are torch's]
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from .kernel import Origin, Registration
 from .keys import DispatchKey
+from .records import Record
 
 __all__ = ["Slot", "compute_slot"]
 
@@ -22,8 +22,7 @@ _OTHER_BACKENDS: Final = frozenset({"FPGA", "Vulkan", "Metal", "CustomRNGKeyId",
 _WITHOUT_BACKEND: Final = frozenset({"AutogradHIP", "AutogradVE", "AutogradMTIA"})
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(Record):
     """What a key of an operator leads to: the winning registration, if any, and the rule that chose it."""
 
     rule: str

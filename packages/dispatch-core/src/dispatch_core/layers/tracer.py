@@ -15,7 +15,7 @@ import copy
 import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar, Token
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -27,6 +27,7 @@ from ..keys import DispatchKey
 from ..keyset import DispatchKeySet
 from ..masks import exclude_keys, include_keys
 from ..ops import OpOverload
+from ..records import replace
 from ..registry import Registry
 from ..registry import registry as process_registry
 from ..resolve import Resolution, masked_off, resolve

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, NoReturn
+from typing import NoReturn, TypeAlias
 
 from dispatch_core.errors import AmbiguousOverloadError, ArgumentError
 
@@ -34,12 +34,9 @@ class _MisfitError(Exception):
         self.hint = hint
 
 
-class _Slots(NamedTuple):
-    """What binding needs to know about a schema, made once for each schema and predicate."""
-
-    checks: tuple[Callable[[object], object], ...]
-    positions: dict[str, int]
-    positional: int
+#: What binding needs to know about a schema, made once for each schema and predicate: each argument's check, the position
+#: that each name stands for, and how many arguments go by position.
+_Slots: TypeAlias = tuple[tuple[Callable[[object], object], ...], dict[str, int], int]
 
 
 def bind(
@@ -179,7 +176,7 @@ def _slots(schema: FunctionSchema, is_tensor: IsTensor) -> _Slots:
             # torch accepts a name twice; the first one answers to it.
             positions.setdefault(argument.name, index)
         checks = tuple(checker(argument.type, is_tensor) for argument in schema.arguments)
-        found = schema._cache[key] = _Slots(checks, positions, len(schema.positional))
+        found = schema._cache[key] = checks, positions, len(schema.positional)
     return found
 
 

@@ -35,7 +35,7 @@ _DTYPE_WORDS: Final = {
     for word in words.split()
 }  # fmt: skip
 
-_ESCAPE = re.compile(r"\\([0-7]{3}|.)", re.DOTALL)
+_ESCAPE: Final = r"(?s)\\([0-7]{3}|.)"
 _UNESCAPED: Final = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "t": "\t", "f": "\f", "v": "\v", "a": "\a", "b": "\b"}
 
 
@@ -167,7 +167,7 @@ def _string(tokens: Tokens) -> str:
             tokens.fail(f"unknown escape '\\{escape}'", tokens.at - 1, hint="octal escapes have three digits")
         return _UNESCAPED[escape]
 
-    return _ESCAPE.sub(unescape, token[quotes:-quotes])
+    return re.sub(_ESCAPE, unescape, token[quotes:-quotes])
 
 
 def _number(tokens: Tokens, name: str) -> tuple[object, str]:

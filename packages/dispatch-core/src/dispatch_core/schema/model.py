@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Literal
 
 from dispatch_core.devices import Device
 from dispatch_core.errors import SchemaError
+from dispatch_core.records import Record
 
 from .types import AliasInfo, BaseType, ListType, OptionalType, Type, is_written, outermost_alias
 
@@ -39,11 +39,10 @@ class Missing(Enum):
 
 MISSING: Final = Missing.MISSING
 
-_NAME = re.compile(r"(?:([A-Za-z_]\w*)::)?([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?", re.ASCII)
+_NAME: Final = r"(?a:(?:([A-Za-z_]\w*)::)?([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?)"
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorName:
+class OperatorName(Record):
     """The name of one overload of one operator.
 
     >>> name = OperatorName("aten", "add", "Tensor")
@@ -64,7 +63,7 @@ class OperatorName:
         >>> OperatorName.parse("aten::add")
         OperatorName(namespace='aten', name='add', overload='')
         """
-        found = _NAME.fullmatch(text)
+        found = re.fullmatch(_NAME, text)
         if found is None:
             raise SchemaError(f"{text!r} is not an operator's name", hint="write 'namespace::name.overload'")
         return cls(found[1], found[2], found[3] or "")
@@ -78,8 +77,7 @@ class OperatorName:
         return f"{self.packet}.{self.overload}" if self.overload else self.packet
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Record, aside=("default_text",)):
     """One argument: its name, type, default and whether it can be given by keyword only.
 
     ``default`` is what a kernel receives: a tuple for a list, expanded for one element of a sized list, a number for a
@@ -93,7 +91,7 @@ class Argument:
     type: Type
     default: object = MISSING
     kwarg_only: bool = False
-    default_text: str | None = field(default=None, compare=False, repr=False)
+    default_text: str | None = None
 
     @property
     def has_default(self) -> bool:
@@ -117,8 +115,7 @@ class Argument:
         return f"{self.type} {self.name}={spell_default(self.default, self.type) if text is None else text}"
 
 
-@dataclass(frozen=True, slots=True)
-class Return:
+class Return(Record):
     """One returned value; its name is None where the schema gives none.
 
     >>> str(Return("values", BaseType("Tensor")))
@@ -145,8 +142,7 @@ class Return:
 TensorKind = Literal["tensor", "optional", "list", "optional_list"]
 
 
-@dataclass(frozen=True, slots=True)
-class TensorArgument:
+class TensorArgument(Record):
     """An argument whose dispatch keys count: its position in the schema, and how tensors stand in it.
 
     Kinds: ``tensor`` (``Tensor``), ``optional`` (``Tensor?``), ``list`` (``Tensor[]``) and ``optional_list``
@@ -189,8 +185,14 @@ def order_fault(arguments: tuple[Argument, ...], is_vararg: bool) -> tuple[int, 
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionSchema:
+class _Remembers:
+    """What is computed from a record's fields, on first use. It is no field, so nothing compares, copies or pickles it."""
+
+    __slots__ = ("_cache",)
+    _cache: dict[Any, Any]
+
+
+class FunctionSchema(Record, _Remembers):
     """An operator's whole promise (source: torch's ``FunctionSchema``).
 
     ``parse`` and ``str`` are each other's inverse. Raises ``SchemaError`` if an argument without a default follows one
@@ -208,10 +210,9 @@ class FunctionSchema:
     returns: tuple[Return, ...]
     is_vararg: bool = False
     is_varret: bool = False
-    # What is computed from the fields above, on first use. It takes no part in comparing, copying or pickling.
-    _cache: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_cache", {})
         fault = order_fault(self.arguments, self.is_vararg)
         if fault is not None:
             raise SchemaError(f"{self.name}: {fault[1]}")
@@ -270,9 +271,6 @@ class FunctionSchema:
             raise SchemaError(f"{self.name} is in namespace {self.name.namespace!r}, not in {namespace!r}")
         name = OperatorName(namespace, self.name.name, self.name.overload)
         return FunctionSchema(name, self.arguments, self.returns, self.is_vararg, self.is_varret)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return FunctionSchema, (self.name, self.arguments, self.returns, self.is_vararg, self.is_varret)
 
     def __str__(self) -> str:
         text: str | None = self._cache.get("text")

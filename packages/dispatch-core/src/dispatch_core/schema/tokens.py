@@ -26,16 +26,14 @@ class SchemaSyntaxError(SchemaError):
 
 
 # Everything but blanks is a token; what no rule here knows is one of a single character, which the grammar refuses.
-_TOKEN = re.compile(
-    r"""[A-Za-z_][A-Za-z0-9_]*
+_LEXEME: Final = r"""(?x)
+    [A-Za-z_][A-Za-z0-9_]*
     | \.\.\. | ->
     | (?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?j?
     | \"\"\"(?:[^"\\]|\\.|"(?!""))*\"\"\" | '''(?:[^'\\]|\\.|'(?!''))*'''
     | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'
     | \#[^\n]*
-    | [^ \t\n\r\f\v]""",
-    re.VERBOSE,
-)
+    | [^ \t\n\r\f\v]"""
 IDENTIFIER_STARTS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
 
 # torch's lexer shares its keywords with TorchScript; ``from``, ``self`` and ``lambda`` are none.
@@ -56,7 +54,7 @@ class Tokens:
     __slots__ = ("at", "text", "tokens")
 
     def __init__(self, text: str) -> None:
-        tokens = _TOKEN.findall(text)
+        tokens = re.findall(_LEXEME, text)
         if "#" in text:
             tokens = [token for token in tokens if token[0] != "#"]
         # Looking one token ahead needs no bounds check with two at the end.
@@ -73,7 +71,7 @@ class Tokens:
         """Raise for the token at a place, by default the next one."""
         index = self.at if at is None else at
         # Offsets are found again here, so that the good path does not pay for them.
-        starts = [found.start() for found in _TOKEN.finditer(self.text) if found[0][0] != "#"]
+        starts = [found.start() for found in re.finditer(_LEXEME, self.text) if found[0][0] != "#"]
         offset = starts[index] if index < len(starts) else len(self.text.rstrip())
         raise SchemaSyntaxError(message, self.text, offset, hint=hint)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from dispatch_core.records import Record
 
 __all__ = [
     "AliasInfo",
@@ -24,8 +25,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class AliasInfo:
+class AliasInfo(Record):
     """Which alias sets a value belongs to before and after the call, and whether the call writes to it.
 
     ``*`` is the wildcard set. The annotation ``Tensor!`` names no set: it is a set of its own, and both sets are empty.
@@ -46,10 +46,8 @@ class AliasInfo:
         return f"({'|'.join(sorted(self.before))}{write}{after})"
 
 
-class Type:
+class Type(Record):
     """The base of every schema type; ``str`` gives the schema's spelling."""
-
-    __slots__ = ()
 
     @property
     def alias(self) -> AliasInfo | None:
@@ -62,7 +60,6 @@ class Type:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
 class BaseType(Type):
     """A type with a name of its own, such as ``Tensor``, ``int`` or ``ScalarType``."""
 
@@ -73,7 +70,6 @@ class BaseType(Type):
         return self.name if self.alias is None else f"{self.name}{self.alias}"
 
 
-@dataclass(frozen=True, slots=True)
 class TypeVariable(Type):
     """A lower-case name, such as ``t``, that stands for any type."""
 
@@ -84,7 +80,6 @@ class TypeVariable(Type):
         return self.name if self.alias is None else f"{self.name}{self.alias}"
 
 
-@dataclass(frozen=True, slots=True)
 class ClassType(Type):
     """A custom class by its full name, ``__torch__.torch.classes.namespace.Class``."""
 
@@ -94,7 +89,6 @@ class ClassType(Type):
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
 class OptionalType(Type):
     """A value or None."""
 
@@ -114,7 +108,6 @@ class OptionalType(Type):
         return f"{self.element}?"
 
 
-@dataclass(frozen=True, slots=True)
 class ListType(Type):
     """A list; with a ``size``, callers may also write one element for all of them."""
 
@@ -132,7 +125,6 @@ class ListType(Type):
         return f"{self.element}[{size}]{self.alias or ''}"
 
 
-@dataclass(frozen=True, slots=True)
 class DictType(Type):
     """A dictionary."""
 
@@ -149,7 +141,6 @@ class DictType(Type):
         return f"Dict({self.key}, {self.value}){self.alias or ''}"
 
 
-@dataclass(frozen=True, slots=True)
 class TupleType(Type):
     """A tuple of known length."""
 
@@ -164,7 +155,6 @@ class TupleType(Type):
         return f"({', '.join(map(str, self.elements))})"
 
 
-@dataclass(frozen=True, slots=True)
 class UnionType(Type):
     """One of several types."""
 
@@ -180,7 +170,6 @@ class UnionType(Type):
         return f"Union({', '.join(map(str, self.elements))}){self.alias or ''}"
 
 
-@dataclass(frozen=True, slots=True)
 class WrapperType(Type):
     """A value that is not here yet: ``Future(T)``, ``RRef(T)`` or ``Await(T)``."""
 
