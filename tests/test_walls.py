@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+import dispatch_core as dc
+
 PACKAGES = Path(__file__).parents[1] / "packages"
 #: Import name → folder of the sources.
 SOURCES = {path.parent.name: path.parent for path in sorted(PACKAGES.glob("*/src/*/py.typed"))}
@@ -166,6 +168,24 @@ def test_importing_the_core_imports_neither_numpy_nor_metadata_nor_plugins(run_i
     heavy = ("numpy", "importlib.metadata", "importlib_metadata", "packaging", "pluggy", *WALLS)
     below = [name for name in imported if any(name == top or name.startswith(f"{top}.") for top in heavy)]
     assert [name for name in below if name.partition(".")[0] != "dispatch_core"] == []
+
+
+#: Parts of the standard library that would each take a good part of the time that importing the core takes.
+SLOW = frozenset(
+    "argparse ast asyncio concurrent csv dataclasses decimal difflib email fractions hashlib inspect json logging"
+    " multiprocessing pathlib pickle random shutil socket subprocess tempfile tokenize urllib zipfile".split()
+)
+
+
+def test_importing_the_core_imports_no_slow_part_of_the_standard_library(run_isolated):
+    imported = run_isolated(IMPORT.format(package="dispatch_core"))
+    assert [name for name in imported if name.partition(".")[0] in SLOW] == []
+
+
+def test_importing_the_core_leaves_what_it_can_for_later(run_isolated):
+    late = {f"dispatch_core{module}" for module in dc._LATE.values()}
+    assert len(late) > 0
+    assert late & set(run_isolated(IMPORT.format(package="dispatch_core"))) == set()
 
 
 @pytest.mark.parametrize("package", ["dispatch_aten", "torchlike"])

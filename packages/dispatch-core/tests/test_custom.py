@@ -687,3 +687,4 @@ def test_a_handle_of_a_fallback_and_of_an_operator_without_schema(registry, toy)
 
 def test_everything_public_is_there():
     assert [name for name in dc.__all__ if not hasattr(dc, name)] == []
+    assert set(dc.__all__) <= set(dir(dc))

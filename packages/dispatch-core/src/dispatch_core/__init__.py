@@ -32,7 +32,6 @@ from .frontend import AutogradFormula, Frontend, rebind, register_frontend, wrap
 from .kernel import KernelFactory, Origin, fallthrough_kernel, kernel_factory
 from .keys import DISPATCH_KEY_PRIORITY, DispatchKey
 from .keyset import DispatchKeySet
-from .layers.profiler import profile
 from .library import Library
 from .masks import apply_masks, exclude_keys, include_keys
 from .ops import OpOverload, OpOverloadPacket
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from .extend import define, impl, register_autograd, register_fake, register_kernel
     from .handle import KernelHandle, get_kernel
     from .infer import Tensor, infer_schema
+    from .layers.profiler import profile
     from .layers.tracer import trace
     from .plugins.hooks import hookimpl
     from .plugins.loader import backends, load_backend, refresh
@@ -74,6 +74,7 @@ _LATE = {
     "infer_schema": ".infer",
     "load_backend": ".plugins.loader",
     "opcheck": ".checks",
+    "profile": ".layers.profiler",
     "refresh": ".plugins.loader",
     "register_autograd": ".extend",
     "register_fake": ".extend",
@@ -89,6 +90,10 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(module, __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})
 
 
 __all__ = [
