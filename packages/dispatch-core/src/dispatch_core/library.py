@@ -117,7 +117,8 @@ class Library:
         if fn is None:
             options: Any = {"with_keyset": with_keyset, "when": when, "allow_override": allow_override}
             return lambda made: (self.impl(name, made, key, **options), made)[1]
-        full = name.name if isinstance(name, OpOverload) else name
+        # Text first: asking a protocol for its instances takes as long as the rest of a registration.
+        full = name.name if not isinstance(name, str) and isinstance(name, OpOverload) else name
         full = full if "::" in full else f"{self.ns}::{full}"
         if parse_name(full).namespace != self.ns:
             raise RegistrationError(
