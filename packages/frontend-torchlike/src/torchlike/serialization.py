@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from safetensors import numpy as safe_numpy
 
 from .interop import elements, put
 from .tensor import Tensor
@@ -26,12 +24,14 @@ def save(obj: Mapping[str, Tensor], f: str | os.PathLike[str]) -> None:
     """
     if not isinstance(obj, Mapping):
         raise TypeError(f"save() takes a dict of tensors by name, such as a state_dict, not {type(obj).__name__}")
+    from safetensors.numpy import save_file  # not every program saves, and each would pay for the import
+
     arrays: dict[str, NDArray[Any]] = {}
     for name, value in obj.items():
         if not isinstance(name, str) or not isinstance(value, Tensor):
             raise TypeError(f"save() takes a dict of tensors by name; the value of {name!r} is {type(value).__name__}")
         arrays[name] = np.ascontiguousarray(elements(value)).reshape(tuple(value.shape))
-    safe_numpy.save_file(arrays, os.fspath(f), metadata={"format": "torchlike"})
+    save_file(arrays, os.fspath(f), metadata={"format": "torchlike"})
 
 
 def load(f: str | os.PathLike[str], map_location: Any = None) -> dict[str, Tensor]:
@@ -39,9 +39,13 @@ def load(f: str | os.PathLike[str], map_location: Any = None) -> dict[str, Tenso
 
     Raises ``FileNotFoundError`` for a missing file and ``ValueError`` for a file of another format.
     """
+    from pathlib import Path  # as in save()
+
+    from safetensors.numpy import load as read
+
     data = Path(f).read_bytes()
     try:
-        arrays = safe_numpy.load(data)
+        arrays = read(data)
     except Exception as error:
         raise ValueError(f"{os.fspath(f)} is no safetensors file: {error}") from error
     return {name: put(array, map_location) for name, array in arrays.items()}

@@ -6,7 +6,6 @@ there. An engine has ``seed(number)``, ``get_state()`` and ``set_state(state)``.
 
 from __future__ import annotations
 
-import secrets
 import threading
 from typing import Any, Final, Protocol
 
@@ -74,6 +73,8 @@ class Generator:
 
     def seed(self) -> int:
         """Start the stream anew from a number that nobody can foretell; give the number."""
+        import secrets  # slow to import, with all that it builds on; few programs want a seed that nobody knows
+
         chosen = secrets.randbits(53)
         self.manual_seed(chosen)
         return chosen
