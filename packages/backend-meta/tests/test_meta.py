@@ -85,7 +85,7 @@ def test_values_are_refused_in_torchs_words():
 
 
 def test_shapes_that_depend_on_values_are_refused():
-    mask = meta(3, dtype=RULES["isnan"](meta(1)).dtype)
+    mask = meta(3, dtype=RULES["isnan"](meta(1).spec).dtype)
     for name, args in (("nonzero", (mask,)), ("masked_select", (meta(3), mask)), ("index.Tensor", (meta(3), [mask]))):
         with pytest.raises(UnsupportedError):
             KERNELS[name](*args)
@@ -111,3 +111,24 @@ def test_every_operator_is_a_kernel_or_composed_of_some():
 def test_numpy_is_not_imported():
     code = "import sys, dispatch_backend_meta.plugin; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_results_that_look_alike_share_a_description_but_no_storage():
+    a, b = meta(2, 1), meta(3)
+    first, second = (KERNELS["add.Tensor"](a, b, alpha=1) for _ in range(2))
+    assert first.spec is second.spec
+    assert first != second
+    assert not first.shares_storage_with(second)
+    rows = KERNELS["unbind.int"](first, 0)
+    assert KERNELS["t"](rows[1]).storage is rows[0].storage is first
+    assert not KERNELS["sum"](rows[1], dtype=None).shares_storage_with(first)
+
+
+def test_an_error_is_raised_anew_each_time():
+    for _ in range(2):
+        with pytest.raises(ShapeError, match=r"cannot be multiplied \(2x3 and 2x3\) \(argument 'mat2' of aten::mm\)"):
+            KERNELS["mm"](meta(2, 3), meta(2, 3))
+    expanded = KERNELS["expand"](meta(3), [2, 3])
+    for _ in range(2):
+        with pytest.raises(OperatorError, match="more than one element of the written-to tensor"):
+            KERNELS["mul_.Scalar"](expanded, 2)

@@ -1,3 +1,6 @@
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -134,3 +137,10 @@ def test_a_default_that_a_schema_spells_as_a_number_becomes_a_dtype():
 
 def test_the_dtype_with_number_zero_is_not_taken_for_none():
     assert RULES["empty_strided"]((2,), (1,), dtype=uint8).dtype is uint8
+
+
+def test_a_description_is_frozen_and_survives_copies_as_itself():
+    meta = TensorMeta((2, 3), (1, 2), float32, 4)
+    with pytest.raises(AttributeError):
+        meta.shape = (3,)
+    assert copy.deepcopy(meta) is copy.copy(meta) is pickle.loads(pickle.dumps(meta)) is meta

@@ -251,19 +251,16 @@ def _with_strides(array: Array, strides: tuple[int, ...]) -> Array:
     return copy
 
 
-class Expected(TensorMeta):
+class Expected:
     """What a shape rule announced, with NumPy's dtype and strides at hand."""
 
-    __slots__ = ("array_dtype", "byte_strides")
-
-    array_dtype: np.dtype[Any]
-    byte_strides: tuple[int, ...]
+    __slots__ = ("array_dtype", "byte_strides", "dtype", "numel", "shape", "storage_offset", "strides")
 
     def __init__(self, meta: TensorMeta) -> None:
-        super().__init__(meta.shape, meta.strides, meta.dtype, meta.storage_offset)
-        dtype = numpy_dtype(meta.dtype)
-        object.__setattr__(self, "array_dtype", dtype)
-        object.__setattr__(self, "byte_strides", tuple([stride * dtype.itemsize for stride in meta.strides]))
+        self.shape, self.strides, self.dtype = meta.shape, meta.strides, meta.dtype
+        self.storage_offset, self.numel = meta.storage_offset, meta.numel
+        self.array_dtype = numpy_dtype(meta.dtype)
+        self.byte_strides = tuple([stride * self.array_dtype.itemsize for stride in meta.strides])
 
 
 def conform(result: Any, expected: Expected) -> Array:

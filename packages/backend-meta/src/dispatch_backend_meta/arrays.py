@@ -1,4 +1,4 @@
-"""Arrays without data: shape, strides, dtype, storage offset, and the identity of the storage they would lie in.
+"""Arrays without data: a description (shape, strides, dtype, storage offset), and whose memory they would lie in.
 
 >>> from dispatch_aten.dtypes import float32
 >>> a = MetaArray.fresh((2, 3), float32)
@@ -14,48 +14,53 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
-from dispatch_aten.errors import ArgumentTypeError, DtypeError, MetaDataError, OperatorError
-from dispatch_aten.shapes import TensorMeta, contiguous_strides, preserved_strides
+from dispatch_aten.errors import ArgumentTypeError, DtypeError, MetaDataError
+from dispatch_aten.shapes import Described, TensorMeta, contiguous, preserved_strides
 
-__all__ = ["MetaArray", "Storage", "check_writable", "like_array", "no_data"]
+__all__ = ["MetaArray", "like_array", "no_data"]
 
-
-class Storage:
-    """The identity of the memory that an array and its views would share."""
-
-    __slots__ = ()
+_new = object.__new__
 
 
-class MetaArray(TensorMeta):
-    """An array without data (source: torch's ``meta`` device). Immutable; two arrays are equal only if they are the same.
+class MetaArray(Described):
+    """An array without data (source: torch's ``meta`` device). Nothing changes it; two are equal only if they are the same.
 
-    It is a ``TensorMeta``, so shape rules take it as it is.
+    ``spec`` is its description, one object for all arrays that look alike, and ``owner`` the array whose memory it would
+    share, None if it has its own: these two are all there is to make, which a call on meta mostly consists of.
     """
 
-    __slots__ = ("storage",)
+    __slots__ = ("owner",)
 
-    storage: Storage
+    owner: MetaArray | None
 
     def __init__(
         self,
-        shape: tuple[int, ...],
-        strides: tuple[int, ...],
+        shape: Sequence[int],
+        strides: Sequence[int],
         dtype: ScalarType,
         storage_offset: int = 0,
-        storage: Storage | None = None,
+        storage: MetaArray | None = None,
     ) -> None:
-        super().__init__(shape, strides, dtype, storage_offset)
-        object.__setattr__(self, "storage", Storage() if storage is None else storage)
+        self.spec = TensorMeta(tuple(shape), tuple(strides), dtype, storage_offset)
+        self.owner = storage
 
     @classmethod
     def fresh(cls, shape: Sequence[int], dtype: ScalarType) -> Self:
         """Make a row-major array in a storage of its own."""
-        return cls(tuple(shape), contiguous_strides(tuple(shape)), dtype)
+        return cls.of(contiguous(shape, dtype))
 
     @classmethod
-    def of(cls, meta: TensorMeta, storage: Storage | None = None) -> Self:
+    def of(cls, spec: TensorMeta, storage: MetaArray | None = None) -> Self:
         """Make the array that a shape rule describes, in ``storage`` or in one of its own."""
-        return cls(meta.shape, meta.strides, meta.dtype, meta.storage_offset if storage is not None else 0, storage)
+        array = _new(cls)
+        array.spec = spec
+        array.owner = storage
+        return array
+
+    @property
+    def storage(self) -> MetaArray:
+        """The array that stands for the memory that this one and its views would share: the first one made in it."""
+        return self.owner or self
 
     def shares_storage_with(self, other: MetaArray) -> bool:
         """Say whether the two are views of one storage."""
@@ -67,9 +72,6 @@ class MetaArray(TensorMeta):
     def __repr__(self) -> str:
         offset = f", storage_offset={self.storage_offset}" if self.storage_offset else ""
         return f"MetaArray(shape={self.shape}, strides={self.strides}, dtype={self.dtype}{offset})"
-
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__
 
 
 def no_data(operator: str) -> MetaDataError:
@@ -97,20 +99,3 @@ def like_array(data: Any) -> MetaArray:
         raise DtypeError(f"an array of dtype {name} has no equivalent among torch's dtypes", argument="data")
     strides = tuple(abs(step) // itemsize for step in steps)
     return MetaArray(tuple(shape), preserved_strides(tuple(shape), strides), dtype)
-
-
-def check_writable(array: TensorMeta) -> None:
-    """Check that every element has a place of its own, as torch does before it writes.
-
-    Raises ``OperatorError`` for expanded arrays.
-    """
-    if (
-        0 in array.strides
-        and array.numel
-        and any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
-    ):
-        raise OperatorError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            "Please clone() the tensor before performing the operation.",
-            argument="self",
-        )

@@ -1,4 +1,8 @@
-"""Kernels made from the shape rules: what a rule describes becomes an array."""
+"""Kernels made from the shape rules: what a rule describes becomes an array.
+
+A kernel is an operator's rule, which remembers its answers, and one of the functions here, which make of an answer what
+the kernel returns.
+"""
 
 from __future__ import annotations
 
@@ -8,72 +12,55 @@ from typing import Any, Final
 from dispatch_aten.decompositions import IMPLICIT
 from dispatch_aten.errors import ShapeError
 from dispatch_aten.operators import ATEN, OperatorDef
-from dispatch_aten.shapes import RULES, TensorMeta
+from dispatch_aten.shapes import RULES, TensorMeta, remembered
 
-from .arrays import MetaArray, check_writable, like_array, no_data
+from .arrays import MetaArray, like_array, no_data
 
 __all__ = ["KERNELS", "PRIMS"]
 
 _Kernel = Callable[..., Any]
-_Rule = Callable[..., Any]
+_new = object.__new__
 
 
-def _fresh(rule: _Rule) -> _Kernel:
-    """Make the kernel of an operator whose results have storages of their own."""
-
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        found = rule(*args, **kwargs)
-        if isinstance(found, TensorMeta):
-            return MetaArray.of(found)
-        return type(found)([MetaArray.of(each) for each in found])
-
-    return kernel
-
-
-def _view(rule: _Rule) -> _Kernel:
-    """Make the kernel of an operator whose results are views of its first argument."""
-
-    def kernel(self: MetaArray, *args: Any, **kwargs: Any) -> Any:
-        found = rule(self, *args, **kwargs)
-        if isinstance(found, TensorMeta):
-            return MetaArray.of(found, self.storage)
-        return [MetaArray.of(each, self.storage) for each in found]
-
-    return kernel
+def _fresh(found: Any, first: MetaArray | None) -> Any:
+    """Make results that have storages of their own."""
+    if found.__class__ is not TensorMeta:
+        return tuple(map(MetaArray.of, found))
+    # As ``MetaArray.of`` does it: a call more would cost as much as the rest.
+    array = _new(MetaArray)
+    array.spec = found
+    array.owner = None
+    return array
 
 
-def _inplace(rule: _Rule) -> _Kernel:
-    """Make the kernel of an operator that writes to its first argument: it checks, and gives the argument back."""
-
-    def kernel(self: MetaArray, *args: Any, **kwargs: Any) -> MetaArray:
-        check_writable(self)
-        rule(self, *args, **kwargs)
-        return self
-
-    return kernel
-
-
-def _inplace_on_expanded(functional: _Rule) -> _Kernel:
-    """Make the kernel of an operator that may write to expanded arrays, from the functional operator's rule."""
-
-    def kernel(self: MetaArray, *args: Any, **kwargs: Any) -> MetaArray:
-        found = functional(self, *args, **kwargs)
-        if found.shape != self.shape:
-            raise ShapeError(
-                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(found.shape)}",
-                argument="self",
-            )
-        return self
-
-    return kernel
+def _view(found: Any, first: MetaArray) -> Any:
+    """Make results that are views of the first argument."""
+    owner = first.owner or first
+    if found.__class__ is not TensorMeta:
+        return [MetaArray.of(each, owner) for each in found]
+    array = _new(MetaArray)
+    array.spec = found
+    array.owner = owner
+    return array
 
 
-def _resize(rule: _Rule) -> _Kernel:
-    def kernel(self: MetaArray, *args: Any, **kwargs: Any) -> MetaArray:
-        found = rule(self, *args, **kwargs)
-        return self if found is self else MetaArray.of(found, self.storage)
+def _written(found: TensorMeta, first: MetaArray) -> MetaArray:
+    """Give back the first argument, which the operator writes to."""
+    return first
 
-    return kernel
+
+def _written_expanded(found: TensorMeta, first: MetaArray) -> MetaArray:
+    """Give back the first argument, which may be expanded; ``found`` is what the functional operator would return."""
+    if found.shape != first.shape:
+        raise ShapeError(
+            f"output with shape {list(first.shape)} doesn't match the broadcast shape {list(found.shape)}",
+            argument="self",
+        )
+    return first
+
+
+def _resized(found: TensorMeta, first: MetaArray) -> MetaArray:
+    return first if found is first.spec else MetaArray.of(found, first.storage)
 
 
 def _without_data(operator: str) -> _Kernel:
@@ -96,14 +83,14 @@ _NEED_DATA: Final = ("_local_scalar_dense",)
 
 
 def _kernel(operator: OperatorDef) -> _Kernel:
-    if operator.name in _ON_EXPANDED:
-        return _inplace_on_expanded(RULES[_ON_EXPANDED[operator.name]])
-    rule = RULES[operator.name]
-    if operator.name == "resize_":
-        return _resize(rule)
+    name = operator.name
+    if name in _ON_EXPANDED:
+        return remembered(_ON_EXPANDED[name], _written_expanded)
+    if name == "resize_":
+        return remembered(name, _resized)
     if "inplace" in operator.tags:
-        return _inplace(rule)
-    return _view(rule) if "view" in operator.tags else _fresh(rule)
+        return remembered(name, _written)
+    return remembered(name, _view if "view" in operator.tags else _fresh)
 
 
 KERNELS: Final[dict[str, _Kernel]] = {

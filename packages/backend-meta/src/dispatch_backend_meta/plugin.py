@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import dispatch_core as dc
 
 from .arrays import MetaArray
@@ -15,10 +17,10 @@ def dispatch_backend_info() -> dc.BackendInfo:
     """Describe the backend: device ``meta``, key Meta, arrays without data."""
     array = dc.ArrayType(
         MetaArray,
-        shape=lambda array: array.shape,
-        strides=lambda array: array.strides,
-        storage_offset=lambda array: array.storage_offset,
-        dtype=lambda array: array.dtype,
+        shape=attrgetter("spec.shape"),
+        strides=attrgetter("spec.strides"),
+        storage_offset=attrgetter("spec.storage_offset"),
+        dtype=attrgetter("spec.dtype"),
         storage=lambda array: array.storage,
         empty=MetaArray,
     )

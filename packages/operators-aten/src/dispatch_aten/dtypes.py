@@ -158,7 +158,9 @@ uint16: Final = ScalarType.UInt16
 uint32: Final = ScalarType.UInt32
 uint64: Final = ScalarType.UInt64
 
-_default_dtype: ScalarType = float32
+#: The default dtype, in a tuple that every change makes anew: who remembers what was found under it can tell, by the
+#: tuple's identity, that it was the same all the while.
+_default: tuple[ScalarType] = (float32,)
 
 
 def by_number(number: int) -> ScalarType:
@@ -176,7 +178,7 @@ def get_default_dtype() -> ScalarType:
     >>> get_default_dtype()
     float32
     """
-    return _default_dtype
+    return _default[0]
 
 
 def set_default_dtype(dtype: ScalarType) -> None:
@@ -184,9 +186,9 @@ def set_default_dtype(dtype: ScalarType) -> None:
 
     Raises ``ArgumentTypeError`` for a dtype that is not floating point.
     """
-    global _default_dtype  # torch's default dtype is one setting of the process as well
+    global _default  # torch's default dtype is one setting of the process as well
     if not isinstance(dtype, ScalarType) or not dtype.is_floating_point:
         raise ArgumentTypeError(
             f"only floating-point types are supported as the default type, got {dtype}", operator="set_default_dtype"
         )
-    _default_dtype = dtype
+    _default = (dtype,)

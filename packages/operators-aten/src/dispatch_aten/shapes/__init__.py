@@ -3,7 +3,8 @@
 ``RULES`` maps an operator (``"add.Tensor"``) to a function of its arguments, in schema order and with ``TensorMeta`` in
 place of tensors, that gives a ``TensorMeta``, or a tuple or list of them. A rule makes every check that does not depend
 on values and raises torch's own exception, with the operator's name and the argument's. ``infer`` looks one up by any
-spelling; in-place and ``out=`` overloads follow from the functional ones.
+spelling; in-place and ``out=`` overloads follow from the functional ones. ``remembered`` makes a rule for a backend whose
+arrays carry their description (``Described``): it looks its answers up.
 
 >>> from dispatch_aten.dtypes import float32, int64
 >>> infer("aten::mul.Tensor", contiguous((2, 1), float32), contiguous((1, 3), int64)).shape
@@ -15,10 +16,12 @@ from __future__ import annotations
 from .dims import wrap_dim, wrap_dims
 from .layout import broadcast_shapes, iterator_strides, preserved, preserved_strides
 from .meta import TensorMeta, contiguous, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, numel
+from .remember import Described, remembered
 from .rules import RULES, infer
 
 __all__ = [
     "RULES",
+    "Described",
     "TensorMeta",
     "broadcast_shapes",
     "contiguous",
@@ -30,6 +33,7 @@ __all__ = [
     "numel",
     "preserved",
     "preserved_strides",
+    "remembered",
     "wrap_dim",
     "wrap_dims",
 ]

@@ -1,13 +1,22 @@
-"""The device-free description of a tensor that shape rules take and give."""
+"""The device-free description of a tensor that shape rules take and give.
+
+Note [Descriptions are interned]
+    There is one ``TensorMeta`` for each distinct description, for as long as somebody holds it. So two that are equal are
+    one object, comparing and hashing them costs nothing, and what was found out for one can be kept under it
+    (``remembered``). The numbers in a description are Python's own ints, whatever it was first made of: it is handed to
+    everybody who asks for an equal one, and ``True`` equals 1.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, final
+from weakref import WeakValueDictionary
 
-from dispatch_aten.dtypes import ScalarType, get_default_dtype
+from dispatch_aten.dtypes import ScalarType, by_number, get_default_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,29 +24,42 @@ if TYPE_CHECKING:
 __all__ = ["TensorMeta", "contiguous", "contiguous_strides", "is_contiguous", "is_non_overlapping_and_dense", "numel"]
 
 
-@dataclass(frozen=True, slots=True)
+@final
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, init=False)
 class TensorMeta:
     """A tensor's shape, strides (in elements), dtype and storage offset (in elements), without its data.
 
     >>> from dispatch_aten.dtypes import float32
     >>> TensorMeta((2, 3), (3, 1), float32).numel
     6
+    >>> TensorMeta((2, 3), (3, 1), float32) is TensorMeta((2, 3), (3, 1), float32)
+    True
     """
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     dtype: ScalarType
     storage_offset: int = 0
+    #: The number of dimensions.
+    ndim: int = field(init=False, repr=False)
+    #: The number of elements.
+    numel: int = field(init=False, repr=False)
 
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
+    def __new__(
+        cls, shape: tuple[int, ...], strides: tuple[int, ...], dtype: ScalarType, storage_offset: int = 0
+    ) -> TensorMeta:
+        """Return the one object for this description (see Note [Descriptions are interned])."""
+        key = (shape, strides, dtype, storage_offset)
+        found = _known.get(key)
+        if found is None:
+            with _lock:
+                found = _known.get(key)
+                if found is None:
+                    found = _known[key] = _make(cls, *key)
+        return found
 
-    @property
-    def numel(self) -> int:
-        """The number of elements."""
-        return prod(self.shape)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TensorMeta, (self.shape, self.strides, self.dtype, self.storage_offset)
 
     @property
     def is_contiguous(self) -> bool:
@@ -47,6 +69,26 @@ class TensorMeta:
     def with_dtype(self, dtype: ScalarType) -> TensorMeta:
         """Give the same layout with another dtype."""
         return TensorMeta(self.shape, self.strides, dtype, self.storage_offset)
+
+    def at_start(self) -> TensorMeta:
+        """Give the same layout at the start of a storage."""
+        return TensorMeta(self.shape, self.strides, self.dtype) if self.storage_offset else self
+
+
+_known: Final[WeakValueDictionary[Any, TensorMeta]] = WeakValueDictionary()
+#: Held while a description is made; a finalizer that runs meanwhile may make another.
+_lock: Final = RLock()
+
+
+def _make(
+    cls: type[TensorMeta], shape: tuple[int, ...], strides: tuple[int, ...], dtype: ScalarType, storage_offset: int
+) -> TensorMeta:
+    made = object.__new__(cls)
+    shape = tuple(map(int, shape))
+    values = (shape, tuple(map(int, strides)), by_number(dtype), int(storage_offset), len(shape), prod(shape))
+    for each, value in zip(fields(made), values, strict=True):
+        object.__setattr__(made, each.name, value)
+    return made
 
 
 def contiguous(shape: Sequence[int], dtype: ScalarType | None = None) -> TensorMeta:

@@ -18,7 +18,7 @@ from .refusals import c_name, check_kernel, kind_of, refuse, refused_dtypes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["RULES", "elementwise"]
+__all__ = ["NUMBERS_BY_TYPE", "RULES", "elementwise"]
 
 _NUMBER: Final = TensorMeta((), (), bool_)
 
@@ -387,3 +387,6 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "threshold_backward": _self_first,
     "addcdiv": _addcdiv,
 }
+
+NUMBERS_BY_TYPE: Final = frozenset(RULES) - {"pow.Tensor_Scalar", "pow.Scalar"}
+"""Operators whose rules look at the types of numbers alone, never at their values."""
