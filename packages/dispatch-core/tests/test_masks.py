@@ -6,6 +6,8 @@ import asyncio
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dispatch_core as dc
 from dispatch_core import DispatchKeySet, apply_masks, exclude_keys, include_keys, masks
@@ -162,3 +164,51 @@ def test_a_keyset_given_to_a_kernel_can_be_masked(registry, library, toy, tensor
         found = registry.ops.t.f(tensors.wrap(toy.array([1])))
     assert isinstance(found, tensors.tensor_type)
     assert found._dispatch_data == [2]
+
+
+def test_what_equals_a_key_is_not_taken_for_it():
+    for guard in (include_keys, exclude_keys):
+        for key in dc.DispatchKey.CPU, "CPU", int(dc.DispatchKey.CPU):
+            guard(key)
+        for other in (True, 1.0) if dc.DispatchKey.CPU == 1 else (float(dc.DispatchKey.CPU),):
+            with pytest.raises(dc.ArgumentError, match=type(other).__name__):
+                guard(other)
+
+
+def test_an_unknown_name_is_refused_each_time():
+    for _ in range(2):
+        with pytest.raises(dc.DispatchKeyError, match="no dispatch key is named 'Trace'"):
+            exclude_keys("CPU", "Trace")
+
+
+@given(st.recursive(st.just([]), lambda inner: st.lists(st.tuples(st.integers(0, 3), inner), max_size=3)))
+def test_guards_that_are_entered_again_and_again_restore_what_was_there(blocks):
+    """Each block enters one of four guards, also inside itself; the last of a run of blocks leaves by an error."""
+    keys = [("Tracer",), ("Profiler", "CPU"), ("CPU",), ("Meta", "Tracer")]
+    guards = [make(*names) for make, names in zip([include_keys, exclude_keys] * 2, keys, strict=True)]
+
+    def run(blocks, included, excluded):
+        expected = None if not included and not excluded else (included, excluded)
+        for which, inner in blocks:
+            mask = DispatchKeySet(keys[which]).mask
+            now = (included, excluded | mask) if which % 2 else (included | mask, excluded)
+            try:
+                with guards[which]:
+                    assert masks.current() == now
+                    run(inner, *now)
+                    assert masks.current() == now
+                    if which == 3:
+                        raise LookupError
+            except LookupError:
+                pass
+            assert masks.current() == expected
+
+    run(blocks, 0, 0)
+    assert masks.current() is None
+
+
+@pytest.mark.parametrize("wrong", [object(), 1.5, ["CPU", 1.5]])
+def test_what_is_no_key_is_refused_with_one_error(wrong):
+    with pytest.raises((dc.ArgumentError, dc.DispatchKeyError)) as caught:
+        exclude_keys("CPU", wrong)
+    assert caught.value.__context__ is None or caught.value.__suppress_context__

@@ -3,6 +3,8 @@
 import asyncio
 import threading
 
+import pytest
+
 import torchlike
 from torchlike import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 
@@ -99,3 +101,35 @@ def test_a_task_does_not_see_another_tasks_mode():
         return seen
 
     assert asyncio.run(main()) is True
+
+
+def test_modes_that_are_entered_again_restore_what_was_there_after_errors_too():
+    off, on, either = no_grad(), enable_grad(), inference_mode(False)
+    for _ in range(2):
+        with off, on:
+            assert is_grad_enabled()
+            with pytest.raises(LookupError), off, either, inference_mode(), off:
+                assert not is_grad_enabled()
+                raise LookupError
+            assert is_grad_enabled()
+            assert not torchlike.is_inference_mode_enabled()
+        assert is_grad_enabled()
+
+
+def test_a_mode_gives_itself_to_its_block():
+    mode = no_grad()
+    with mode as given:
+        assert given is mode
+    setting = set_grad_enabled(False)
+    with setting, setting:
+        assert not is_grad_enabled()
+    assert is_grad_enabled()
+
+
+def test_a_mode_in_a_generator_ends_with_it():
+    def steps():
+        with no_grad():
+            yield is_grad_enabled()
+
+    assert list(steps()) == [False]
+    assert is_grad_enabled()

@@ -8,6 +8,7 @@ Note [Masks are per context]
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar, Token
 from functools import lru_cache
 from types import TracebackType
@@ -22,54 +23,71 @@ __all__ = ["apply_masks", "exclude_keys", "include_keys"]
 State = tuple[int, int]
 _state: Final[ContextVar[State | None]] = ContextVar("dispatch_core.masks", default=None)
 current = _state.get
+_set, _reset = _state.set, _state.reset
 
 
 class _Guard:
     """Hold keys in the context's masks while a ``with`` block runs; the same guard may be entered again inside itself."""
 
-    __slots__ = ("_exclude", "_include", "_tokens")
+    __slots__ = ("_own", "_tokens")
 
-    def __init__(self, include: int, exclude: int) -> None:
-        self._include, self._exclude = include, exclude
-        self._tokens: list[Token[State | None]] = []
+    #: The state where nothing else is masked.
+    _own: State
+    #: The innermost entry's token, and the same for the entries around it.
+    _tokens: tuple[Token[State | None], Any] | None
 
     def __enter__(self) -> Self:
-        state = _state.get()
-        if state is None:
-            self._tokens.append(_state.set((self._include, self._exclude)))
-        else:
-            self._tokens.append(_state.set((state[0] | self._include, state[1] | self._exclude)))
+        own, state = self._own, current()
+        if state is not None:
+            own = (state[0] | own[0], state[1] | own[1])
+        self._tokens = (_set(own), self._tokens)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _state.reset(self._tokens.pop())
+        token, self._tokens = self._tokens  # type: ignore[misc]  # a guard that is left was entered
+        _reset(token)
 
 
-@lru_cache(maxsize=512, typed=True)
-def _included(*keys: KeyLike | KeysetLike) -> int:
+_KEPT: Final = 512
+
+
+@lru_cache(maxsize=_KEPT, typed=True)
+def _included(*keys: KeyLike | KeysetLike) -> State:
     mask = 0
     for key in keys:
         mask |= as_mask(key)
-    return mask & ~MARKERS
+    return mask & ~MARKERS, 0
 
 
-@lru_cache(maxsize=512, typed=True)
-def _excluded(*keys: KeyLike | KeysetLike) -> int:
+@lru_cache(maxsize=_KEPT, typed=True)
+def _excluded(*keys: KeyLike | KeysetLike) -> State:
     mask = 0
     for key in keys:
         mask |= removal_mask(key)
-    return mask & ~MARKERS
+    return 0, mask & ~MARKERS
 
 
-def _remembered(find: Any, keys: tuple[Any, ...]) -> int:
-    """Return the mask for ``keys``, found once: what a key or a name stands for never changes."""
+#: What guards made of names alone hold. Keys and masks are not looked up here, because they equal numbers of other types.
+_INCLUDED_NAMES: Final[dict[tuple[Any, ...], State]] = {}
+_EXCLUDED_NAMES: Final[dict[tuple[Any, ...], State]] = {}
+
+
+def _remembered(find: Callable[..., State], keys: tuple[Any, ...], names: dict[tuple[Any, ...], State]) -> State:
+    """Return what a guard made of ``keys`` holds, found once: what a key or a name stands for never changes."""
     try:
-        return find(*keys)
+        found = find(*keys)
     except TypeError:
         pass  # A list cannot be remembered; and what is no key at all is refused below.
-    return find.__wrapped__(*keys)
+    else:
+        for key in keys:
+            if type(key) is not str:
+                return found
+        if len(names) < _KEPT:
+            names[keys] = found
+        return found
+    return find.__wrapped__(*keys)  # type: ignore[attr-defined]  # lru_cache's
 
 
 class include_keys(_Guard):  # noqa: N801  # a context manager is spelled like a function
@@ -85,7 +103,12 @@ class include_keys(_Guard):  # noqa: N801  # a context manager is spelled like a
     __slots__ = ()
 
     def __init__(self, *keys: KeyLike | KeysetLike) -> None:
-        super().__init__(_remembered(_included, keys), 0)
+        try:
+            own = _INCLUDED_NAMES.get(keys)
+        except TypeError:
+            own = None
+        self._own = own or _remembered(_included, keys, _INCLUDED_NAMES)
+        self._tokens = None
 
 
 class exclude_keys(_Guard):  # noqa: N801  # a context manager is spelled like a function
@@ -102,7 +125,12 @@ class exclude_keys(_Guard):  # noqa: N801  # a context manager is spelled like a
     __slots__ = ()
 
     def __init__(self, *keys: KeyLike | KeysetLike) -> None:
-        super().__init__(0, _remembered(_excluded, keys))
+        try:
+            own = _EXCLUDED_NAMES.get(keys)
+        except TypeError:
+            own = None
+        self._own = own or _remembered(_excluded, keys, _EXCLUDED_NAMES)
+        self._tokens = None
 
 
 def apply_masks(keyset: KeysetLike) -> DispatchKeySet:

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar, overload
+from typing import Any, Final, Self, TypeAlias, TypeVar, overload
 
 __all__ = [
     "enable_grad",
@@ -32,22 +32,30 @@ is_grad_enabled: Final = _grad.get
 is_inference_mode_enabled: Final = _inference.get
 
 
+_set, _reset = _grad.set, _grad.reset
+_new = object.__new__
+
+#: The innermost entry's token, and the same for the entries around it.
+_Tokens: TypeAlias = tuple[Token[bool], Any] | None
+
+
 class _Mode:
     """Hold one grad mode while a block or a decorated function runs; a mode may be entered again inside itself."""
 
-    _value: bool
+    __slots__ = ("_tokens",)
 
-    def __init__(self) -> None:
-        self._tokens: list[Token[bool]] = []
+    _value: bool
+    _tokens: _Tokens
 
     def __enter__(self) -> Self:
-        self._tokens.append(_grad.set(self._value))
+        self._tokens = (_set(self._value), self._tokens)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        _grad.reset(self._tokens.pop())
+        token, self._tokens = self._tokens  # type: ignore[misc]  # a mode that is left was entered
+        _reset(token)
 
     def _again(self) -> _Mode:
         """Give a mode of the same kind, for one call of a decorated function."""
@@ -89,15 +97,19 @@ def _decorate(make: Callable[[], Any], function: _F) -> _F:
 class _BareDecorator(_Mode):
     """A mode that also decorates when it is written without parentheses."""
 
+    __slots__ = ()
+
     @overload
     def __new__(cls, function: None = None) -> Self: ...
     @overload
     def __new__(cls, function: _F) -> _F: ...  # type: ignore[misc]  # a bare decorator gives the function back
     def __new__(cls, function: Any = None) -> Any:
-        return super().__new__(cls) if function is None else _decorate(cls, function)
-
-    def __init__(self, function: None = None) -> None:
-        super().__init__()
+        if function is not None:
+            return _decorate(cls, function)
+        # There is no __init__, which would be one more call for every block.
+        mode = _new(cls)
+        mode._tokens = None
+        return mode
 
 
 class no_grad(_BareDecorator):  # noqa: N801  # torch's name
@@ -108,12 +120,14 @@ class no_grad(_BareDecorator):  # noqa: N801  # torch's name
     False
     """
 
+    __slots__ = ()
     _value = False
 
 
 class enable_grad(_BareDecorator):  # noqa: N801  # torch's name
     """Record for backward, inside ``no_grad`` too (source: ``torch.enable_grad``)."""
 
+    __slots__ = ()
     _value = True
 
 
@@ -127,16 +141,17 @@ class set_grad_enabled(_Mode):  # noqa: N801  # torch's name
     True
     """
 
+    __slots__ = ("_before", "_value")
+
     def __init__(self, mode: bool) -> None:
-        super().__init__()
+        self._tokens = None
         self._value = bool(mode)
         self._before: Token[bool] | None = _grad.set(self._value)
 
     def __enter__(self) -> Self:
         if self._before is None:
             return super().__enter__()
-        self._tokens.append(self._before)
-        self._before = None
+        self._tokens, self._before = (self._before, self._tokens), None
         return self
 
     def _again(self) -> _Mode:
@@ -155,21 +170,24 @@ class inference_mode(_Mode):  # noqa: N801  # torch's name
     Tensors made inside are ordinary ones, unlike torch's inference tensors: they may be used for gradients later on.
     """
 
+    __slots__ = ("_inference_tokens", "_value")
+
+    _inference_tokens: _Tokens
+
     def __init__(self, mode: bool = True) -> None:
-        super().__init__()
-        self._mode = mode
+        self._tokens = self._inference_tokens = None
         self._value = not mode
-        self._inference_tokens: list[Token[bool]] = []
 
     def __enter__(self) -> Self:
-        self._inference_tokens.append(_inference.set(self._mode))
+        self._inference_tokens = (_inference.set(not self._value), self._inference_tokens)
         return super().__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         super().__exit__(kind, error, trace)
-        _inference.reset(self._inference_tokens.pop())
+        token, self._inference_tokens = self._inference_tokens  # type: ignore[misc]  # as in _Mode
+        _inference.reset(token)
 
     def _again(self) -> _Mode:
-        return inference_mode(self._mode)
+        return inference_mode(not self._value)
