@@ -132,3 +132,19 @@ def test_an_error_is_raised_anew_each_time():
     for _ in range(2):
         with pytest.raises(OperatorError, match="more than one element of the written-to tensor"):
             KERNELS["mul_.Scalar"](expanded, 2)
+
+
+def test_where_an_array_begins_is_no_part_of_its_description():
+    a = meta(4, 3)
+    rows = [KERNELS["select.int"](a, 0, index) for index in range(4)]
+    assert [row.storage_offset for row in rows] == [0, 3, 6, 9]
+    assert len({row.spec for row in rows}) == 1
+    last = KERNELS["slice.Tensor"](rows[3], 0, 1, None, 1)
+    assert (last.storage_offset, last.shape, last.storage) == (10, (2,), a)
+    strided = KERNELS["as_strided"]
+    assert strided(last, (1,), (1,)).storage_offset == 10
+    assert strided(last, (1,), (1,), 0).storage_offset == 0
+    assert strided(last, (1,), (1,), 2).storage is a
+    resized = KERNELS["resize_"](last, (5,))
+    assert (resized.storage_offset, resized.storage) == (10, a)
+    assert KERNELS["neg"](last).storage_offset == 0

@@ -18,8 +18,8 @@ from dispatch_core import FunctionSchema
 class Array(Described):
     __slots__ = ()
 
-    def __init__(self, spec):
-        self.spec = spec
+    def __init__(self, meta):
+        self.spec, self.storage_offset = meta.at_start(), meta.storage_offset
 
 
 def array(*shape, dtype=float32):

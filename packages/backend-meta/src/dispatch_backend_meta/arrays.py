@@ -25,8 +25,9 @@ _new = object.__new__
 class MetaArray(Described):
     """An array without data (source: torch's ``meta`` device). Nothing changes it; two are equal only if they are the same.
 
-    ``spec`` is its description, one object for all arrays that look alike, and ``owner`` the array whose memory it would
-    share, None if it has its own: these two are all there is to make, which a call on meta mostly consists of.
+    ``spec`` is its description, one object for all arrays that look alike, ``storage_offset`` where it begins in the memory
+    of ``owner``, the array that it is a view of, None if it has its own: that is all there is to make, which a call on meta
+    mostly consists of.
     """
 
     __slots__ = ("owner",)
@@ -41,7 +42,8 @@ class MetaArray(Described):
         storage_offset: int = 0,
         storage: MetaArray | None = None,
     ) -> None:
-        self.spec = TensorMeta(tuple(shape), tuple(strides), dtype, storage_offset)
+        self.spec = TensorMeta(tuple(shape), tuple(strides), dtype)
+        self.storage_offset = storage_offset
         self.owner = storage
 
     @classmethod
@@ -50,11 +52,12 @@ class MetaArray(Described):
         return cls.of(contiguous(shape, dtype))
 
     @classmethod
-    def of(cls, spec: TensorMeta, storage: MetaArray | None = None) -> Self:
-        """Make the array that a shape rule describes, in ``storage`` or in one of its own."""
+    def of(cls, meta: TensorMeta, base: MetaArray | None = None) -> Self:
+        """Make the array that a remembered rule describes, as a view of ``base`` or in a storage of its own."""
         array = _new(cls)
-        array.spec = spec
-        array.owner = storage
+        array.spec = meta.at_start()
+        array.storage_offset = 0 if base is None else base.storage_offset + meta.storage_offset
+        array.owner = None if base is None else base.storage
         return array
 
     @property

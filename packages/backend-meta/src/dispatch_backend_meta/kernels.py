@@ -29,18 +29,20 @@ def _fresh(found: Any, first: MetaArray | None) -> Any:
     # As ``MetaArray.of`` does it: a call more would cost as much as the rest.
     array = _new(MetaArray)
     array.spec = found
+    array.storage_offset = 0
     array.owner = None
     return array
 
 
 def _view(found: Any, first: MetaArray) -> Any:
     """Make results that are views of the first argument."""
-    owner = first.owner or first
     if found.__class__ is not TensorMeta:
-        return [MetaArray.of(each, owner) for each in found]
+        return [MetaArray.of(each, first) for each in found]
+    offset = found.storage_offset
     array = _new(MetaArray)
-    array.spec = found
-    array.owner = owner
+    array.spec = found.at_start() if offset else found
+    array.storage_offset = first.storage_offset + offset
+    array.owner = first.owner or first
     return array
 
 
@@ -60,7 +62,19 @@ def _written_expanded(found: TensorMeta, first: MetaArray) -> MetaArray:
 
 
 def _resized(found: TensorMeta, first: MetaArray) -> MetaArray:
-    return first if found is first.spec else MetaArray.of(found, first.storage)
+    return first if found is first.spec else MetaArray.of(found, first)
+
+
+_strided: Final = remembered("as_strided")
+
+
+def _as_strided(self: MetaArray, size: Any, stride: Any, storage_offset: int | None = None) -> MetaArray:
+    """View the storage itself: an offset that is given is counted from its start."""
+    found = _strided(self, size, stride, storage_offset)
+    array = MetaArray.of(found, self)
+    if storage_offset is not None:
+        array.storage_offset = storage_offset
+    return array
 
 
 def _without_data(operator: str) -> _Kernel:
@@ -84,6 +98,8 @@ _NEED_DATA: Final = ("_local_scalar_dense",)
 
 def _kernel(operator: OperatorDef) -> _Kernel:
     name = operator.name
+    if name == "as_strided":
+        return _as_strided
     if name in _ON_EXPANDED:
         return remembered(_ON_EXPANDED[name], _written_expanded)
     if name == "resize_":

@@ -19,7 +19,7 @@ def dispatch_backend_info() -> dc.BackendInfo:
         MetaArray,
         shape=attrgetter("spec.shape"),
         strides=attrgetter("spec.strides"),
-        storage_offset=attrgetter("spec.storage_offset"),
+        storage_offset=attrgetter("storage_offset"),
         dtype=attrgetter("spec.dtype"),
         storage=lambda array: array.storage,
         empty=MetaArray,

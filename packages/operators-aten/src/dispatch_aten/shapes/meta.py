@@ -9,7 +9,7 @@ Note [Descriptions are interned]
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
 from threading import RLock
@@ -44,6 +44,7 @@ class TensorMeta:
     ndim: int = field(init=False, repr=False)
     #: The number of elements.
     numel: int = field(init=False, repr=False)
+    _start: TensorMeta | None = field(init=False, repr=False)
 
     def __new__(
         cls, shape: tuple[int, ...], strides: tuple[int, ...], dtype: ScalarType, storage_offset: int = 0
@@ -72,9 +73,10 @@ class TensorMeta:
 
     def at_start(self) -> TensorMeta:
         """Give the same layout at the start of a storage."""
-        return TensorMeta(self.shape, self.strides, self.dtype) if self.storage_offset else self
+        return self._start or self
 
 
+_set = object.__setattr__
 _known: Final[WeakValueDictionary[Any, TensorMeta]] = WeakValueDictionary()
 #: Held while a description is made; a finalizer that runs meanwhile may make another.
 _lock: Final = RLock()
@@ -85,9 +87,13 @@ def _make(
 ) -> TensorMeta:
     made = object.__new__(cls)
     shape = tuple(map(int, shape))
-    values = (shape, tuple(map(int, strides)), by_number(dtype), int(storage_offset), len(shape), prod(shape))
-    for each, value in zip(fields(made), values, strict=True):
-        object.__setattr__(made, each.name, value)
+    _set(made, "shape", shape)
+    _set(made, "strides", tuple(map(int, strides)))
+    _set(made, "dtype", by_number(dtype))
+    _set(made, "storage_offset", int(storage_offset))
+    _set(made, "ndim", len(shape))
+    _set(made, "numel", prod(shape))
+    _set(made, "_start", TensorMeta(shape, strides, dtype) if storage_offset else None)
     return made
 
 

@@ -9,6 +9,9 @@ Note [Rules are remembered]
     Errors are not kept: a call that fails asks the rule each time. Nor is an answer during whose making the default dtype
     changed, nor one to arguments that cannot be kept or that the dispatcher would have refused. Each operator keeps
     ``_KEPT`` answers, and then begins anew.
+    Where in its storage an array begins is no part of its description here: a loop over rows asks the same question for
+    each. So a view's offset is counted from where its first argument begins; only a ``storage_offset`` that was given to
+    ``as_strided`` is what it says.
 
 The function that looks an answer up is generated from the operator's schema, at first use.
 """
@@ -18,7 +21,6 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from contextlib import suppress
 from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
@@ -46,16 +48,19 @@ _KEPT: Final = 1024
 class Described:
     """An array that carries its description, for ``remembered`` rules.
 
+    ``spec`` describes it as if it lay at the start of its storage, and ``storage_offset`` says where it does.
+
     >>> from dispatch_aten.dtypes import float32
     >>> array = Described()
-    >>> array.spec = TensorMeta((2, 3), (3, 1), float32)
+    >>> array.spec, array.storage_offset = TensorMeta((2, 3), (3, 1), float32), 6
     >>> array.shape, array.dtype
     ((2, 3), float32)
     """
 
-    __slots__ = ("spec",)
+    __slots__ = ("spec", "storage_offset")
 
     spec: TensorMeta
+    storage_offset: int
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -71,11 +76,6 @@ class Described:
     def dtype(self) -> ScalarType:
         """The type of the elements."""
         return self.spec.dtype
-
-    @property
-    def storage_offset(self) -> int:
-        """Where in its storage the array begins, in elements."""
-        return self.spec.storage_offset
 
 
 #: How an argument takes part in the key, by its type in the schema; others by value and type, None included.
@@ -194,11 +194,15 @@ def _memory(name: str) -> tuple[dict[Any, Any], Callable[..., Any]]:
             found = found.at_start()
         if key is None or default is not dtypes._default or default[0] is not key[0]:
             return found
-        if all(map(_keeps, args)) and all(map(_keeps, kwargs.values())):
-            if len(answers) >= _KEPT:
-                answers.clear()
-            with suppress(TypeError):  # what cannot be hashed is not kept
-                answers[key] = found
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, (list, tuple)) and not all(map(_tells, value)):
+                return found
+        if len(answers) >= _KEPT:
+            answers.clear()
+        try:
+            answers[key] = found
+        except TypeError:
+            return found  # what cannot be hashed is not kept
         return found
 
     return answers, missed
@@ -211,8 +215,6 @@ def _spec(value: Any) -> Any:
     return [_spec(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _keeps(value: Any) -> bool:
-    """Say whether the key tells the argument apart from others: of lists it has the elements alone."""
-    return not isinstance(value, (list, tuple)) or all(
-        item is None or type(item) is int or isinstance(item, Described) for item in value
-    )
+def _tells(item: Any) -> bool:
+    """Say whether an element of a list may stand in a key, which does not have its type."""
+    return type(item) is int or item is None or isinstance(item, Described)
