@@ -132,7 +132,8 @@ def tests(session: nox.Session) -> None:
 def parity(session: nox.Session) -> None:
     """Compare with torch, operator by operator."""
     _install_wheels(session, "parity")
-    session.run("pytest", "tests/parity", "tests/test_recorded_tables.py", *session.posargs)
+    suite = ["tests/parity", "tests/test_recorded_tables.py"]
+    session.run("pytest", "--numprocesses=2", *suite, *session.posargs)
 
 
 @nox.session(requires=["wheels"])

@@ -16,15 +16,18 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from functools import cache
 
 import dispatch_core as dc
 
 PROFILE = "torch-2.13"
 _PREFIXES = ("Quantized", "SparseCsr", "Sparse", "NestedTensor", "Autograd", "Autocast")
 _BACKENDS = ("CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA PrivateUse1 PrivateUse2 PrivateUse3 Meta").split()
+_IMPLICIT = "CompositeImplicitAutograd"
 _serial = itertools.count()
 
 
+@cache
 def parts(key):
     """Return a key's functionality and backend: ("Sparse", "CPU"), ("", "CPU") or ("Tracer", "")."""
     for prefix in ("", *_PREFIXES):
@@ -121,11 +124,16 @@ def call(registry, entry, include, exclude):
         return f"missing:{place}" if place and "key" not in place else "missing:Undefined"
 
 
+@cache
+def ranks_and_owners(runtime_keys, members):
+    """Return each key's rank, and the keys that own arrays: members of the composite alias, but for Autograd keys."""
+    order = {key: rank for rank, key in enumerate(runtime_keys)}
+    return order, {key for key in members if key in order and not key.startswith("Autograd")}
+
+
 def model(header, table, include, exclude):
     """Answer a call from a recorded table: (torch's own answer, ours where a missing functionality is passed over)."""
-    order = {key: rank for rank, key in enumerate(header["runtime_keys"])}
-    owners = {key for key in order if key in header["alias_members"]["CompositeImplicitAutograd"]}
-    owners -= {key for key in order if key.startswith("Autograd")}
+    order, owners = ranks_and_owners(tuple(header["runtime_keys"]), tuple(header["alias_members"][_IMPLICIT]))
     keys = sorted(set(include) - expand(exclude), key=order.__getitem__, reverse=True)
     keys = [key for key in keys if not table[key].startswith("ft")]
 
