@@ -10,7 +10,8 @@ Note [Tables are filled on a miss]
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 from . import arrays, masks
 from .boundary import Plan, make_plan
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["OperatorEntry", "closed_error", "kernel_keys"]
 
 Runner = Callable[..., Any]
+NO_TAGS: Final[frozenset[str]] = frozenset()
+_NOTHING: Final[Mapping[DispatchKey, tuple[Registration, ...]]] = MappingProxyType({})
 
 
 class Table(dict[Any, Runner]):
@@ -43,12 +46,31 @@ class Table(dict[Any, Runner]):
 class OperatorEntry:
     """One overload of an operator: its schema, its kernels, and the tables that its calls read."""
 
+    # There may be ten thousand entries, most of them never called: no dictionary, and what is empty is shared.
+    __slots__ = (
+        "_covered",
+        "_op",
+        "_plan",
+        "_registrations",
+        "_slots",
+        "call_table",
+        "closed",
+        "explicit_table",
+        "generation",
+        "name",
+        "operator_name",
+        "origin",
+        "registry",
+        "schema",
+        "tags",
+    )
+
     def __init__(self, owner: Registry, name: OperatorName) -> None:
         self.registry = owner
         self.operator_name = name
         self.name = str(name)
         self.schema: FunctionSchema | None = None
-        self.tags: frozenset[str] = frozenset()
+        self.tags: frozenset[str] = NO_TAGS
         self.origin: Origin | None = None
         #: Bumped by whatever could change the answer of a table.
         self.generation = 0
@@ -61,8 +83,8 @@ class OperatorEntry:
         self._usual_has_data = False
         self._slots: dict[DispatchKey | None, Slot] = {}
         # Newest first; the mappings and tuples are replaced, never changed.
-        self._registrations: Mapping[DispatchKey, tuple[Registration, ...]] = {}
-        self._covered: Mapping[DispatchKey, tuple[Registration, ...]] = {}
+        self._registrations: Mapping[DispatchKey, tuple[Registration, ...]] = _NOTHING
+        self._covered: Mapping[DispatchKey, tuple[Registration, ...]] = _NOTHING
         self._plan: Plan | None = None
         self._op: OpOverload | None = None
 

@@ -121,7 +121,10 @@ class OpOverloadPacket:
                 hint="keep the Library object open as long as its operators are in use",
             )
         if len(entries) == 1:
-            return next(iter(entries.values())).op
+            only = next(iter(entries.values())).op
+            if (types := _types(args, kwargs)) is not None:
+                cache[types] = only
+            return only
         without_schema = None
         for entry in entries.values():
             schema = entry.schema  # read once: another thread may take it back

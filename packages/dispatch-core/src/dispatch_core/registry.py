@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import arrays, codegen, interpret, journal, masks
 from .backend import BackendInfo
-from .entry import OperatorEntry, kernel_keys
+from .entry import NO_TAGS, OperatorEntry, kernel_keys
 from .errors import (
     ArgumentError,
     NoKernelError,
@@ -200,7 +200,7 @@ class Registry:
                     f"{entry.name} is defined already, at {entry.origin}; the second definition is at {origin}",
                     hint="define an operator once; register kernels for it with impl",
                 )
-            entry.schema, entry.tags, entry.origin = made, frozenset(tags), origin
+            entry.schema, entry.tags, entry.origin = made, frozenset(tags) if tags else NO_TAGS, origin
             self._reset(entry)
         journal.record(lambda: self.remove_schema(entry, made))
 
@@ -212,7 +212,7 @@ class Registry:
         with self.lock:
             if entry.schema is not schema:
                 return
-            entry.schema, entry.tags, entry.origin = None, frozenset(), None
+            entry.schema, entry.tags, entry.origin = None, NO_TAGS, None
             self._reset(entry)
             self._drop_if_empty(entry)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from sys import intern
 from typing import Final, NoReturn
 
 from dispatch_core.errors import SchemaError
@@ -101,4 +102,5 @@ class Tokens:
                 self.fail(f"expected {what} but found the keyword {token!r}")
             self.expected(what)
         self.at += 1
-        return token
+        # Thousands of operators have arguments named self, other and dim.
+        return intern(token)
