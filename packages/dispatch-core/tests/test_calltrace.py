@@ -66,11 +66,11 @@ def test_a_trace_that_is_off_leaves_runners_bare(registry, library, toy, monkeyp
     kernel = lambda x: "ran"
     library.impl("f", kernel, "AutogradToy")
     entry = registry.ops.t.f.default._entry
-    runner = entry.lookup_explicit(DispatchKey.AutogradToy)
+    runner = entry.explicit_table.lookup(DispatchKey.AutogradToy)
     assert runner is kernel or registry.engine is dc.interpret
     entry.forget()
     monkeypatch.setattr(calltrace, "_on", True)
-    assert entry.lookup_explicit(DispatchKey.AutogradToy).__qualname__.startswith("traced.")
+    assert entry.explicit_table.lookup(DispatchKey.AutogradToy).__qualname__.startswith("traced.")
 
 
 def test_refreshing_reads_the_variable_again(registry, library, monkeypatch, capsys):

@@ -11,6 +11,7 @@ from contextlib import suppress
 import pytest
 
 import dispatch_core as dc
+from dispatch_core.latefunction import LateFunction
 from dispatch_core.registry import forget_everywhere
 
 THREADS = 8
@@ -137,6 +138,75 @@ def test_a_packets_choice_is_never_left_from_an_older_state(registry):
             assert packet(1) == "b"
 
     together(define, *[call] * 3)
+
+
+def test_a_call_that_was_bound_by_an_older_schema_begins_again(registry):
+    """It asks the tables of that schema, and what they give binds the same values by the new one."""
+    registry.register_kernel("t::f", "CompositeImplicitAutograd", lambda *args, **kwargs: (args, kwargs))
+    registry.register_schema("t::f", "f(int x, int y=2, *, int z=3, int w=4) -> Any")
+    entry = registry.get("t::f")
+    tables, schema = entry.tables, entry.schema
+    registry.remove_schema(entry, schema)
+    bound = 1, schema.arguments[1].default, schema.arguments[2].default, 5
+    for runner in (tables.call[0], tables.masked[0, (0, 0)], tables.explicit[0]):
+        assert runner(*bound) == ((1,), {"w": 5})
+    unchecked = entry.tables
+    registry.register_schema("t::f", "f(int x, *, int w) -> Any")
+    assert tables.call[0](*bound) == unchecked.call[0](1, w=5) == ((1,), {"w": 5})
+    assert not tables.call
+    registry.remove_schema(entry, entry.schema)
+    entry.registry.remove_kernel(entry, entry.newest(dc.DispatchKey.CompositeImplicitAutograd))
+    with pytest.raises(dc.ClosedOperatorError, match="t::f is gone"):
+        tables.call[0](*bound)
+
+
+def test_code_that_runs_while_its_function_takes_over_other_code_keeps_its_constants():
+    def make(number, value):
+        made = {"constant": value}
+        exec(f"def f(go_on):\n    go_on()\n    return {number}, constant", made)
+        return made["f"]
+
+    versions = iter([make(1, "first"), make(2, "second"), make(3, "third")])
+    late = LateFunction(lambda: next(versions), threading.RLock())
+
+    def restart():
+        late.forget_meaning()
+        assert late.function(lambda: None) == (2, "second")
+
+    assert late.function(restart) == (1, "first")
+    assert late.function(lambda: None) == (2, "second")
+
+
+def test_a_resolution_during_which_something_changed_is_made_again(registry, monkeypatch):
+    """It may have seen the upper key before the change and the lower one after it."""
+    registry.register_kernel("t::f", "CPU", lambda: "old")
+    entry = registry.get("t::f")
+    slot, changes = type(entry).slot, []
+
+    def slow(self, key):
+        found = slot(self, key)
+        if key is dc.DispatchKey.Tracer and not changes:
+            changes.append(registry.register_kernel("t::f", "Tracer", lambda: "layer"))
+            registry.register_kernel("t::f", "CPU", lambda: "new", allow_override=True)
+        return found
+
+    monkeypatch.setattr(type(entry), "slot", slow)
+    assert registry.redispatch("t::f", ["Tracer", "CPU"]) == "layer"
+
+
+def test_an_error_of_a_resolution_during_which_something_changed_is_not_raised(registry, monkeypatch):
+    registry.register_kernel("t::f", "Meta", lambda: "meta")
+    entry = registry.get("t::f")
+    slot, changes = type(entry).slot, []
+
+    def slow(self, key):
+        found = slot(self, key)
+        if not changes:
+            changes.append(registry.register_kernel("t::f", "CPU", lambda: "cpu"))
+        return found
+
+    monkeypatch.setattr(type(entry), "slot", slow)
+    assert registry.redispatch("t::f", "CPU") == "cpu"
 
 
 def test_one_handle_is_made_for_an_operator(registry):

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from . import codegen, masks
 from .arrays import KEY_DEVICES, device_key, is_tensor, mask_of
 from .devices import Device
-from .entry import OperatorEntry, closed_error
+from .entry import OperatorEntry
 from .errors import DispatchError, DispatchKeyError
 from .frontend import frontend_of, refuse_mixed
 from .interpret import arguments_mask, unchecked_mask
@@ -28,6 +28,7 @@ from .registry import registry as process_registry
 from .resolve import Resolution, masked_off, no_kernel, resolve, unwritable, walk_keys, why_passed_over
 from .schema.check import bind, invalid_combination, mismatch
 from .table import Slot
+from .tables import closed_error
 
 __all__ = ["ArgumentKeys", "Explanation", "Overload", "Step", "computed", "entries_of", "explain", "registered"]
 
@@ -228,7 +229,7 @@ def explain(
     if keyset is not None:
         return _explain(entry, masks.masked(as_mask(keyset)) | own & MARKERS, 0, values, kwargs, about)
     mask = (own | state[0] | DispatchKey.BackendSelect) & ~state[1]
-    # As `OperatorEntry.lookup_masked` does.
+    # As the masked table does.
     as_given = masks.current() is None or (own & ARRAYS).bit_count() > 1
     return _explain(entry, mask, own if as_given else 0, values, kwargs, about)
 

@@ -20,6 +20,7 @@ from .schema.check import bind
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
+    from .tables import Tables
 
 __all__ = ["backend_runner", "caller", "caller_runner", "foresee", "redispatcher"]
 
@@ -59,16 +60,15 @@ def arguments_mask(plan: Plan, values: tuple[Any, ...]) -> int:
 
 def caller(entry: OperatorEntry) -> Runner:
     """Return the function that a user's call runs: bind, find the keys, apply the masks, run what the table says."""
+    # The tables of the schema by which the function binds; see Note [Tables belong to a schema] in `tables`.
+    tables = entry.tables
+    plan = tables.plan
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        plan = entry.plan
         if plan is None:
-            return _call_unchecked(entry, args, kwargs)
+            return _run(tables, unchecked_mask(args, kwargs))(*args, **kwargs)
         values = bind(plan.schema, args, kwargs, is_tensor)
-        mask = arguments_mask(plan, values)
-        state = masks.current()
-        runner = entry.lookup(mask) if state is None else entry.masked_table[mask, state]
-        return runner(*values)
+        return _run(tables, arguments_mask(plan, values))(*values)
 
     return call
 
@@ -79,17 +79,18 @@ def foresee(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def redispatcher(entry: OperatorEntry) -> Runner:
     """Return the function that runs the operator for an explicit mask, with the context's exclusions applied."""
+    tables = entry.tables
+    plan = tables.plan
 
     def redispatch(keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
         mask = masks.unexcluded(as_mask(keyset))
-        plan = entry.plan
         if plan is None:
-            return entry.lookup_explicit(mask | unchecked_mask(args, kwargs) & MARKERS)(*args, **kwargs)
+            return tables.explicit.lookup(mask | unchecked_mask(args, kwargs) & MARKERS)(*args, **kwargs)
         values = bind(plan.schema, args, kwargs, is_tensor)
         # A keyset that a kernel was given carries its frontend's marker; one made by hand does not.
         if not mask & MARKERS:
             mask |= arguments_mask(plan, values) & MARKERS
-        return entry.lookup_explicit(mask)(*values)
+        return tables.explicit.lookup(mask)(*values)
 
     return redispatch
 
@@ -104,11 +105,10 @@ def unchecked_mask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     return mask
 
 
-def _call_unchecked(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    mask = unchecked_mask(args, kwargs)
+def _run(tables: Tables, mask: int) -> Runner:
+    """Return what a call of arguments with ``mask`` runs in this context."""
     state = masks.current()
-    runner = entry.lookup(mask) if state is None else entry.masked_table[mask, state]
-    return runner(*args, **kwargs)
+    return tables.call.lookup(mask) if state is None else tables.masked[mask, state]
 
 
 def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:

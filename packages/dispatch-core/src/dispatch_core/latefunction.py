@@ -31,7 +31,7 @@ class LateFunction:
     (3, (2,))
     """
 
-    __slots__ = ("_foresee", "_lock", "_make", "function")
+    __slots__ = ("_era", "_foresee", "_lock", "_make", "function")
 
     def __init__(
         self,
@@ -39,7 +39,8 @@ class LateFunction:
         lock: AbstractContextManager[Any],
         foresee: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None,
     ) -> None:
-        self._make, self._lock, self._foresee = make, lock, foresee
+        #: How often the meaning of its globals has changed since it first had code; -1 before that.
+        self._make, self._lock, self._foresee, self._era = make, lock, foresee, -1
         self.function = FunctionType(_first.__code__, {"__builtins__": builtins, "__become": self._become})
 
     def _become(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> FunctionType:
@@ -54,11 +55,16 @@ class LateFunction:
         function = self.function
         # The code comes last: until it is there, the defaults are those of code that does not look at them.
         if made.__closure__:
-            function.__globals__["__target"] = made
-            code, defaults, keyword_defaults = _forward.__code__, None, None
+            names, code, defaults, keyword_defaults = {"__target": made}, _forward.__code__, None, None
         else:
-            function.__globals__.update(made.__globals__)
-            code, defaults, keyword_defaults = made.__code__, made.__defaults__, made.__kwdefaults__
+            names, code = made.__globals__, made.__code__
+            defaults, keyword_defaults = made.__defaults__, made.__kwdefaults__
+        self._era = max(self._era, 0)
+        if self._era:
+            own = {name: f"{name}@{self._era}" for name in names if name != "__builtins__"}
+            names = {own.get(name, name): value for name, value in names.items()}
+            code = code.replace(co_names=tuple(own.get(name, name) for name in code.co_names))
+        function.__globals__.update(names)
         function.__defaults__, function.__kwdefaults__ = defaults, keyword_defaults
         function.__name__, function.__qualname__ = made.__name__, made.__qualname__
         function.__code__ = code
@@ -66,3 +72,12 @@ class LateFunction:
     def forget(self) -> None:
         """Make the code anew at the next call."""
         self.function.__code__ = _first.__code__
+
+    def forget_meaning(self) -> None:
+        """Make the code anew, with globals that may mean something else.
+
+        A call that is under way reads its globals as it goes on, so the new code's are given other names.
+        """
+        if self._era >= 0:
+            self._era += 1
+        self.forget()

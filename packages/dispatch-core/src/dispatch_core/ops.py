@@ -70,7 +70,7 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
     op._entry, op._late = entry, (call, redispatch)
     op.name, op.namespace, op.overload_name = entry.name, name.namespace or "", name.overload or "default"
     op.redispatch = redispatch.function
-    op.packet = entry.registry.ops.packet(name.packet)
+    op.packet = entry.registry.ops.packet_of(name.packet)
     op.has_kernel_for_dispatch_key = lambda key: as_key(key) in entry.kernels
     describe(op)
     return cast("OpOverload", op)
@@ -80,7 +80,7 @@ def describe(op: Any) -> None:
     """Set what an overload says of its schema, and let it make its code anew at the next call."""
     entry = op._entry
     for late in op._late:
-        late.forget()
+        late.forget_meaning()
     op.schema = op._schema = entry.schema
     op.tags = entry.tags
     op.__name__ = op.__qualname__ = entry.name
@@ -222,6 +222,10 @@ class Ops:
     def packet(self, name: str) -> OpOverloadPacket:
         """Return the packet ``namespace::name``; raises ``OperatorNotFoundError`` when there is none."""
         self._registry.overloads(name)
+        return self.packet_of(name)
+
+    def packet_of(self, name: str) -> OpOverloadPacket:
+        """Return the packet of that name, whether or not it has overloads."""
         packet = self._packets.get(name)
         if packet is None:
             packet = self._packets.setdefault(name, OpOverloadPacket(self._registry, name))

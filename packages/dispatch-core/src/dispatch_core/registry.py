@@ -218,7 +218,6 @@ class Registry:
 
     def _reset(self, entry: OperatorEntry) -> None:
         """Forget what was made from an operator's schema."""
-        entry._plan = None
         entry.forget()
         if entry._op is not None:
             from .ops import describe  # handles stand above the registry

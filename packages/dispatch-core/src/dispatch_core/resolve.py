@@ -289,13 +289,14 @@ _Runs = Resolution | _Mixed
 
 def _select_runner(entry: OperatorEntry, index: int, rest: int) -> Runner:
     """Return the core's own BackendSelect rule: the ``device`` argument names the backend, cpu where it is None."""
+    explicit_table = entry.explicit_table
 
     def run(*values: Any) -> Any:
         wanted = values[index]
         device = Device("cpu") if wanted is None else Device.parse(wanted)
         mask = masks.unexcluded(rest | device_key(device.type).value)
         open_device(device)
-        return entry.explicit_table[mask](*values)
+        return explicit_table[mask](*values)
 
     return run
 
@@ -383,13 +384,13 @@ def _functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary
     if boundary.frontend is None:
         raise unwritable(entry, functional, boundary)
     wrap = result_wrapper(entry, plan, boundary)
+    explicit_table = functional.explicit_table
     names = {argument.name for argument in functional.schema.arguments}
     kept = [index for index, parameter in enumerate(plan.parameters) if parameter.name in names]
 
     def run(*values: Any) -> Any:
         data = [unwrap(plan.parameters[index].tensors, values[index]) for index in kept]
-        runner = functional.explicit_table.get(mask) or functional.lookup_explicit(mask)
-        return wrap(runner(*data), values)
+        return wrap(explicit_table[mask](*data), values)
 
     return run
 

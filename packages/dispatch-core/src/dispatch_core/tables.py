@@ -1,0 +1,168 @@
+"""The tables that an operator's calls read: from a mask to the function that runs.
+
+Note [Tables are filled on a miss]
+    A table maps a mask, or a mask and the context's masks, to the function that runs. A miss resolves the mask by the rules
+    of `table` and `resolve` and fills the slot; every registration that could change an answer empties the tables.
+    A resolution during which something changed is made again: it may have seen one key before the change and another after
+    it, and so have found what was never right.
+
+Note [Tables belong to a schema]
+    A call binds its arguments by a schema, and what it finds in a table expects them so bound. So an operator whose schema
+    changes gets tables of its own for the new one. A call under way that asks the old ones begins again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from . import arrays, masks
+from .boundary import Plan, make_plan
+from .errors import ClosedOperatorError, DispatchError
+from .keys import ARRAYS, DispatchKey
+from .resolve import resolve
+from .schema.model import FunctionSchema
+
+if TYPE_CHECKING:
+    from .entry import OperatorEntry
+
+__all__ = ["Table", "Tables", "closed_error"]
+
+Runner = Callable[..., Any]
+
+
+class Table(dict[Any, Runner]):
+    """What runs for a mask; one that is not there yet is looked up and, unless something changed meanwhile, kept."""
+
+    __slots__ = ("tables",)
+
+    def __init__(self, tables: Tables) -> None:
+        super().__init__()
+        self.tables = tables
+
+    def __missing__(self, index: Any) -> Runner:
+        return self.lookup(index)
+
+    def lookup(self, index: Any) -> Runner:
+        """Find what runs, whether or not it is in the table."""
+        raise NotImplementedError
+
+
+class _Call(Table):
+    """Calls with nothing masked in their context, by the mask of their arguments."""
+
+    __slots__ = ()
+
+    def lookup(self, mask: int) -> Runner:
+        runner = self.tables.fill(self, mask, mask, mask | DispatchKey.BackendSelect)
+        self.tables.entry.get_used_to(mask, runner)
+        return runner
+
+
+class _Masked(Table):
+    """Calls under the masks of a context, by the mask of their arguments and the context's."""
+
+    __slots__ = ()
+
+    def lookup(self, index: tuple[int, masks.State]) -> Runner:
+        mask, state = index
+        effective = mask | state[0] | DispatchKey.BackendSelect
+        effective ^= effective & state[1]
+        # Tensors of several devices are the frontend's to judge, whatever is masked; else the effective keys decide alone.
+        several = (mask & ARRAYS).bit_count() > 1
+        return self.tables.fill(self, index, mask if several else 0, effective)
+
+
+class _Explicit(Table):
+    """Calls for an explicit mask: priority decides, also between devices."""
+
+    __slots__ = ()
+
+    def lookup(self, mask: int) -> Runner:
+        return self.tables.fill(self, mask, 0, mask)
+
+
+class Tables:
+    """An operator's tables under one schema, and what that schema asks of calls."""
+
+    __slots__ = ("_plan", "call", "entry", "explicit", "masked", "schema")
+
+    def __init__(self, entry: OperatorEntry, schema: FunctionSchema | None) -> None:
+        self.entry, self.schema = entry, schema
+        self._plan: Plan | None = None
+        self.call: Table = _Call(self)
+        self.masked: Table = _Masked(self)
+        self.explicit: Table = _Explicit(self)
+
+    @property
+    def plan(self) -> Plan | None:
+        """Return what the schema asks of calls, or None where there is no schema."""
+        plan = self._plan
+        if plan is None and self.schema is not None:
+            plan = self._plan = make_plan(self.schema, arrays.is_tensor)
+        return plan
+
+    def clear(self) -> None:
+        """Empty the tables."""
+        self.call.clear()
+        self.masked.clear()
+        self.explicit.clear()
+
+    def fill(self, table: Table, index: Any, arguments: int, mask: int) -> Runner:
+        """Find what runs for ``mask`` and keep it; see Note [Tables are filled on a miss].
+
+        ``arguments`` is as for `resolve`. Raises ``ClosedOperatorError`` where the operator is gone.
+        """
+        entry = self.entry
+        while True:
+            if entry.tables is not self:
+                return self._again(index if table is self.explicit else None)
+            generation = entry.generation
+            try:
+                if entry.closed:
+                    raise closed_error(entry)
+                runner = resolve(entry, mask, arguments).runner()
+            except DispatchError:
+                # Who changes something holds the lock until all of it is changed.
+                with entry.registry.lock:
+                    if generation == entry.generation:
+                        raise
+            else:
+                with entry.registry.lock:
+                    if generation == entry.generation:
+                        table[index] = runner
+                        return runner
+
+    def _again(self, explicit: int | None) -> Runner:
+        """Return what makes a call anew, with the values that it bound; see Note [Tables belong to a schema]."""
+
+        def call(*values: Any, **keywords: Any) -> Any:
+            entry = self.entry
+            args, kwargs = (values, keywords) if self.plan is None else _given(self.plan, values)
+            if explicit is None:
+                return entry.op(*args, **kwargs)
+            return entry.op.redispatch(explicit, *args, **kwargs)
+
+        return call
+
+
+def _given(plan: Plan, values: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
+    """Return positional and keyword arguments that bind to ``values``, without those that are defaults."""
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for index, (parameter, value) in enumerate(zip(plan.parameters, values, strict=False)):
+        if not parameter.required and value is parameter.default:
+            continue
+        if parameter.keyword_only or index > len(args):
+            kwargs[parameter.name] = value
+        else:
+            args.append(value)
+    return [*args, *values[len(plan.parameters) :]], kwargs
+
+
+def closed_error(entry: OperatorEntry) -> ClosedOperatorError:
+    """Return the error for a call of an operator that is gone."""
+    return ClosedOperatorError(
+        f"{entry.name} is gone: the library that defined it was closed",
+        hint="keep the Library object open as long as its operators are in use",
+    )
