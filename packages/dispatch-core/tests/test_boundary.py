@@ -68,6 +68,25 @@ def test_several_written_results_are_the_arguments(registry, library, toy, wrapp
     assert (low._dispatch_data, high._dispatch_data) == (1, 3)
 
 
+@pytest.mark.parametrize("bad", ["no array", [1], None])
+def test_a_call_with_a_bad_result_changes_no_argument(registry, library, toy, wrapped, bad):
+    """Whichever result is the bad one, and whether or not it is one of the written ones."""
+    library.define("f.out(Tensor x, *, Tensor(a!) low, Tensor(b!)[] rest) -> (Tensor(a!), Tensor(b!)[], Tensor)")
+    for results in (
+        lambda good: (good(1), [good(2), good(3)], bad),
+        lambda good: (good(1), [good(2), "no array"], good(4)),
+        lambda good: (good(1), [good(2)], good(4)),
+        lambda good: ("no array", [good(2), good(3)], good(4)),
+    ):
+        with dc.Library("t", "IMPL", registry=registry) as vendor:
+            vendor.impl("f.out", lambda x, *, low, rest, results=results: results(type(x)), toy.key)
+            x, low, rest = wrapped([0]), wrapped([7]), [wrapped([8]), wrapped([9])]
+            with pytest.raises(dc.KernelResultError, match=r"t::f\.out"):
+                registry.ops.t.f.out(x, low=low, rest=rest)
+        assert [tensor._dispatch_data for tensor in (low, *rest)] == [[7], [8], [9]]
+        assert not any(getattr(tensor, "writes", 0) for tensor in (low, *rest))
+
+
 def test_a_view_result_goes_through_the_frontends_hook(registry, library, toy, wrapped):
     library.define("f(Tensor(a) x, int start, *, int stop=2) -> Tensor(a)")
     library.impl("f", lambda x, start, *, stop: type(x)(x.a[start:stop]), toy.key)

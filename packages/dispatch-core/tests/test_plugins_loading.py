@@ -518,3 +518,31 @@ def test_two_devices_answer_each_for_itself(bench):
     bench.add("no", with_device("return dc.Availability(False, 'none')").replace("PrivateUse1", "PrivateUse2"))
     assert bool(bench.loader.availability("yes"))
     assert bench.loader.availability("no") == dc.Availability(False, "none")
+
+
+def test_factories_open_their_device_again_after_refresh(install, run_python):
+    plugin = """
+import dispatch_core as dc
+class Array: pass
+@dc.hookimpl
+def dispatch_backend_info():
+    return dc.BackendInfo("acme", array_types=(dc.ArrayType(Array, shape=lambda a: (), dtype=lambda a: "f"),))
+@dc.hookimpl
+def dispatch_register(registry):
+    registry.register_kernel("demo::new", dc.device_key("acme"), lambda *, device: Array())
+@dc.hookimpl
+def dispatch_open_device(index):
+    print("opened", index)
+"""
+    site = install("acme-dist", backends={"acme": "acme_plugin"}, modules={"acme_plugin": plugin})
+    code = """
+import dispatch_core as dc
+library = dc.Library("demo", "DEF")
+library.define("new(*, Device? device=None) -> Tensor")
+for _ in range(2):
+    dc.ops.demo.new(device="acme"), dc.ops.demo.new(device="acme:0"), dc.ops.demo.new(device="acme")
+    print("refreshed")
+    dc.refresh()
+"""
+    done = run_python("-c", code, site=[site])
+    assert done.stdout.split("\n")[:-1] == ["opened None", "opened 0", "refreshed"] * 2, done.stderr

@@ -279,3 +279,44 @@ print(dc.ops.vend.f(1), dc.ops.vend.f.a.schema)
 """
     done = run_python("-c", code, site=[site])
     assert (done.stdout, done.stderr) == ("(1, 5) vend::f.a(int x, int y=5) -> Any\n", "")
+
+
+VEND_OPERATORS = """
+import dispatch_core as dc
+library = dc.Library("vend", "DEF")
+for overload in ("f.a(int x) -> str", "f.b(float x) -> str"):
+    library.define(overload)
+    library.impl(overload.partition("(")[0], lambda x, overload=overload: overload[:3])
+"""
+
+
+def test_an_overload_that_comes_before_its_operator_library_hides_none_of_that_librarys(install, run_python):
+    site = install("vend-operators", operators={"vend": "vend_operators"}, modules={"vend_operators": VEND_OPERATORS})
+    code = """
+import dispatch_core as dc
+mine = dc.Library("vend", "FRAGMENT")
+mine.define("f.mine(str x) -> str")
+mine.impl("f.mine", lambda x: "mine")
+print(dc.ops.vend.f, dc.ops.vend.f(1), dc.ops.vend.f(1.5), dc.ops.vend.f("x"))
+mine.close()
+print(dc.ops.vend.f)
+"""
+    done = run_python("-c", code, site=[site])
+    assert done.stdout == ("<OpOverloadPacket vend::f: a, b, mine> f.a f.b mine\n<OpOverloadPacket vend::f: a, b>\n"), (
+        done.stderr
+    )
+
+
+def test_an_overload_that_its_operator_library_has_is_refused_where_it_is_defined(install, run_python):
+    site = install("vend-operators", operators={"vend": "vend_operators"}, modules={"vend_operators": VEND_OPERATORS})
+    code = """
+import dispatch_core as dc
+try:
+    dc.Library("vend", "FRAGMENT").define("f.a(int x) -> str")
+except dc.RegistrationError as error:
+    print(error)
+print(dc.ops.vend.f)
+"""
+    done = run_python("-c", code, site=[site])
+    assert done.stdout.startswith("vend::f.a is defined already, at vend-operators 1.0 ("), done.stderr
+    assert done.stdout.endswith("<OpOverloadPacket vend::f: a, b>\n")

@@ -127,6 +127,20 @@ def test_a_claim_that_is_taken_back_frees_the_slot(registry):
         assert DispatchKey.PrivateUse2.label == "PrivateUse2"
 
 
+def test_the_keys_of_a_backend_that_failed_stay_and_wait_for_another_try(registry, make_backend):
+    """A bit is never given to another name, as masks and pickles may hold it; nobody is told of a key that nobody has."""
+    with pytest.raises(ZeroDivisionError), registry.transaction():
+        key = registry.add_backend(dc.BackendInfo("halfway"))
+        registry.register_kernel("t::f", key, lambda: 0)
+        1 / 0  # noqa: B018  # the block is to fail
+    assert key is DispatchKey.Halfway
+    assert not registry.entries
+    assert "halfway" not in arrays.DEVICE_KEYS
+    with pytest.raises(dc.BackendNotFoundError):
+        dc.device_key("halfway")
+    assert make_backend("halfway").key is key
+
+
 def test_a_slot_that_is_taken_is_refused_naming_both(make_backend, registry):
     make_backend("first", "PrivateUse1")
     with pytest.raises(dc.RegistrationError) as caught:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["backend_runner", "caller", "caller_runner", "foresee", "redispatcher"]
 
 Runner = Callable[..., Any]
+Rebinds = list[tuple[Any, Any]]
 
 
 def tensors_in(plan: Plan, values: tuple[Any, ...]) -> Iterator[Any]:
@@ -202,14 +203,14 @@ def result_wrapper(entry: OperatorEntry, plan: Plan, boundary: Boundary) -> Call
             return data
         return fresh(data) if frontend.view is None else frontend.view(base, data, op, values)
 
-    def written(argument: Any, data: Any) -> Any:
+    def written(argument: Any, data: Any, later: Rebinds) -> Any:
         if frontend is None:
             return argument if data is None or data is argument else check_view(data)
         if data is not None and data is not argument._dispatch_data:
-            frontend.rebind(argument, check_view(data))
+            later.append((argument, check_view(data)))
         return argument
 
-    def one(result: Result, data: Any, values: tuple[Any, ...]) -> Any:
+    def one(result: Result, data: Any, values: tuple[Any, ...], later: Rebinds) -> Any:
         if result.kind == "other":
             return data
         if result.is_list:
@@ -222,25 +223,30 @@ def result_wrapper(entry: OperatorEntry, plan: Plan, boundary: Boundary) -> Call
                 if result.kind == "self"
                 else itertools.repeat(values[result.source] if result.source >= 0 else None, len(data))
             )
-            return [tensor(result, base, item, values) for base, item in zip(bases, data, strict=True)]
-        return tensor(result, values[result.source] if result.source >= 0 else None, data, values)
+            return [tensor(result, base, item, values, later) for base, item in zip(bases, data, strict=True)]
+        return tensor(result, values[result.source] if result.source >= 0 else None, data, values, later)
 
-    def tensor(result: Result, base: Any, data: Any, values: tuple[Any, ...]) -> Any:
+    def tensor(result: Result, base: Any, data: Any, values: tuple[Any, ...], later: Rebinds) -> Any:
         if data is None and result.is_optional:
             return None
         if result.kind == "self":
-            return written(base, data)
+            return written(base, data, later)
         return fresh(data) if result.kind == "fresh" else view(base, data, values)
 
     def wrap(returned: Any, values: tuple[Any, ...]) -> Any:
         count = len(plan.results)
         found: Any = returned if plan.schema.is_varret else None
+        # What is to be bound to other data once every result was found good: a call that fails has changed no argument.
+        later: Rebinds = []
         if count == 1:
-            found = one(plan.results[0], returned, values)
+            found = one(plan.results[0], returned, values, later)
         elif count > 1:
             if not isinstance(returned, tuple | list) or len(returned) != count:
                 raise bad_count(plan.name, count, returned)
-            found = tuple(one(*pair, values) for pair in zip(plan.results, returned, strict=True))
+            found = tuple(one(*pair, values, later) for pair in zip(plan.results, returned, strict=True))
+        if frontend is not None:
+            for argument, data in later:
+                frontend.rebind(argument, data)
         if frontend is not None and frontend.mutated is not None:
             for index in plan.writes:
                 for item in values[index] if isinstance(values[index], list | tuple) else (values[index],):

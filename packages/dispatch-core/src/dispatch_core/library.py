@@ -92,9 +92,7 @@ class Library:
             raise SchemaError(f"{parsed.name} is in another namespace than its library, {self.ns!r}")
         parsed = parsed.with_namespace(self.ns)
         name = str(parsed.name)
-        with self.registry.lock:
-            self.registry.register_schema(name, parsed, tags=(tags,) if isinstance(tags, str) else tuple(tags))
-            entry = self.registry.entries[name]
+        entry = self.registry.define(name, parsed, (tags,) if isinstance(tags, str) else tuple(tags))
         self._keep(lambda: self.registry.remove_schema(entry, parsed))
         return name
 

@@ -183,6 +183,10 @@ class Registry:
 
         Raises ``SchemaError`` for malformed text or another name, ``RegistrationError`` when it has a schema already.
         """
+        self.define(name, schema, tags)
+
+    def define(self, name: str, schema: str | FunctionSchema, tags: tuple[str, ...] = ()) -> OperatorEntry:
+        """Do as ``register_schema`` and return the operator's entry."""
         parsed = parse_name(name)
         made = FunctionSchema.parse(schema) if isinstance(schema, str) else schema
         if made.name.namespace is None and parsed.namespace is not None:
@@ -193,6 +197,7 @@ class Registry:
                 hint="a schema's name and overload are those it is registered under",
             )
         origin = caller_origin()
+        self._load_siblings(parsed)
         with self.lock:
             entry = self._entry(name)
             if entry.schema is not None:
@@ -203,6 +208,15 @@ class Registry:
             entry.schema, entry.tags, entry.origin = made, frozenset(tags) if tags else NO_TAGS, origin
             self._reset(entry)
         journal.record(lambda: self.remove_schema(entry, made))
+        return entry
+
+    def _load_siblings(self, name: OperatorName) -> None:
+        """Load the namespace's operator library before a first overload of a packet is registered from elsewhere.
+
+        Else the packet, found without the library's overloads, would keep the library from being loaded.
+        """
+        if self is registry and name.packet not in self.packets:
+            load_operators(name.namespace or "")
 
     def remove_schema(self, entry: OperatorEntry, schema: FunctionSchema) -> None:
         """Take back the schema that an operator was given; the operator goes with it once it has no kernels either.
@@ -248,10 +262,7 @@ class Registry:
         if not callable(fn) and not isinstance(fn, KernelFactory):
             raise ArgumentError(f"the kernel for {name} is not callable: {type(fn).__qualname__}")
         registration = Registration(as_key(key), fn, caller_origin(), with_keyset=with_keyset, when=when)
-        parsed = parse_name(name)
-        if self is registry and parsed.packet not in self.packets:
-            # Else the packet, found without a schema, would keep the namespace's operator library from being loaded.
-            load_operators(parsed.namespace or "")
+        self._load_siblings(parse_name(name))
         with self.lock:
             entry = self._entry(name)
             try:
