@@ -122,6 +122,13 @@ def test_a_name_that_cannot_be_a_backend_is_refused(name):
     assert len(DispatchKey) == before
 
 
+def test_a_name_whose_row_meets_another_key_is_refused_naming_that_key():
+    with pytest.raises(
+        dc.RegistrationError, match="'Other' cannot become a backend's dispatch key: there is a key Auto"
+    ):
+        DispatchKey.register_backend("Other")
+
+
 def test_an_unknown_name_is_told_with_the_nearest_ones():
     with pytest.raises(dc.DispatchKeyError) as caught:
         DispatchKey["AutogradCPUU"]

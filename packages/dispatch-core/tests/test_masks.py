@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import nullcontext, suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dispatch_core as dc
@@ -105,6 +106,85 @@ def test_masks_do_not_leak_between_tasks_or_across_await():
         return await asyncio.gather(*tasks)
 
     assert asyncio.run(main()) == [DispatchKeySet(["Tracer", "CPU"]), DispatchKeySet(["Profiler", "CPU"])]
+
+
+NAMES = ("Tracer", "Profiler", "Batched", "VmapMode", "Named", "Conjugate", "Negative", "ZeroTensor")
+
+
+@given(st.lists(st.sampled_from(NAMES), min_size=2, max_size=6), st.randoms(use_true_random=False))
+@settings(deadline=None)
+def test_tasks_that_take_turns_keep_their_masks_apart(names, rng):
+    """Guards that nest, are left by an error or by cancelling, in tasks that are woken in any order."""
+
+    async def worker(name, turns):
+        seen = []
+        with include_keys(name):
+            for turn in turns:
+                with exclude_keys(turn), suppress(ZeroDivisionError), include_keys("Functionalize"):
+                    await asyncio.sleep(0)
+                    seen.append(apply_masks("CPU") == DispatchKeySet({name, "Functionalize", "CPU"} - {turn}))
+                    if turn == name:
+                        raise ZeroDivisionError
+                await asyncio.sleep(0)
+                seen.append(apply_masks("CPU") == DispatchKeySet([name, "CPU"]))
+            await asyncio.sleep(rng.choice([0, 0, 60]))
+        return all(seen) and masks.current() is None
+
+    async def main():
+        tasks = [asyncio.create_task(worker(name, rng.choices(NAMES, k=3))) for name in names]
+        for _ in range(12):
+            await asyncio.sleep(0)
+            assert masks.current() is None
+        for task in tasks:
+            task.cancel()
+        done = await asyncio.gather(*tasks, return_exceptions=True)
+        assert masks.current() is None
+        return [each for each in done if not isinstance(each, asyncio.CancelledError)]
+
+    assert all(asyncio.run(main()))
+    assert masks.current() is None
+
+
+def test_a_task_starts_with_the_masks_of_who_made_it_and_keeps_its_own():
+    async def look():
+        with include_keys("Tracer"):
+            await asyncio.sleep(0)
+        return apply_masks("CPU")
+
+    async def main():
+        with include_keys("Profiler"):
+            task = asyncio.create_task(look())
+            elsewhere = asyncio.to_thread(apply_masks, "CPU")
+            in_pool = asyncio.get_running_loop().run_in_executor(None, masks.current)
+            assert await elsewhere == DispatchKeySet(["Profiler", "CPU"])
+            assert await in_pool is None
+        # The guard was left here before the task ran to its end; what it saw when it was made stays with it.
+        assert masks.current() is None
+        return await task
+
+    assert asyncio.run(main()) == DispatchKeySet(["Profiler", "CPU"])
+
+
+def test_a_call_that_awaits_nothing_cannot_hand_its_masks_on(registry, library, toy):
+    """A kernel in one task masks keys for its inner calls; another task that calls meanwhile meets its own."""
+    library.define("f(Tensor x) -> str")
+    for name in ("Tracer", "Batched", toy.key):
+        library.impl("f", lambda x, name=str(name): name, name)
+    array = toy.array([1])
+
+    async def worker(name, rounds):
+        for _ in range(rounds):
+            with include_keys(name) if name else nullcontext():
+                await asyncio.sleep(0)
+                assert registry.ops.t.f(array) == (name or "Toy")
+                with exclude_keys(*[name] * bool(name)):
+                    await asyncio.sleep(0)
+                    assert registry.ops.t.f(array) == "Toy"
+
+    async def main():
+        await asyncio.gather(*[worker(name, 20) for name in ("Tracer", "", "Batched", "Tracer", "")])
+
+    asyncio.run(main())
 
 
 @pytest.fixture

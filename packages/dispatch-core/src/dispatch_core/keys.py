@@ -185,9 +185,11 @@ class DispatchKey(int, metaclass=_KeyTable):
             known = cls._by_name.get(name)
             if known is not None and known.kind == "device" and known.backend == name:
                 return known
-            if known is not None or not name.isidentifier() or any(prefix + name in cls._by_name for prefix in _ROW):
+            taken = next((prefix + name for prefix in _ROW if prefix + name in cls._by_name), "")
+            if taken or not name.isidentifier():
+                reason = f": there is a key {taken}" if taken else ""
                 raise RegistrationError(
-                    f"{name!r} cannot become a backend's dispatch key",
+                    f"{name!r} cannot become a backend's dispatch key{reason}",
                     hint="a backend's key is a Python identifier that no other key uses",
                 )
             _add_backend(name)
