@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dispatch_core import Library, Registry
 from dispatch_core.devices import Device
 from dispatch_core.errors import SchemaError
 from dispatch_core.schema import (
@@ -203,6 +205,16 @@ def test_printing_reads_back_and_settles(written, printed):
     assert parse_schema(printed) == schema
 
 
+def assert_shows_its_place(fault, text):
+    """The line at fault is shown as it is, with a caret under the column that the message names."""
+    *_, shown, caret = str(fault).removesuffix(f"\nHint: {fault.hint}").split("\n")
+    assert shown == "  " + text.split("\n")[fault.line - 1]
+    assert caret.index("^") == fault.column + 1
+    assert caret.strip() == "^"
+    assert 1 <= fault.column <= len(shown) - 1
+    assert f"(line {fault.line}, column {fault.column})" in str(fault)
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -303,11 +315,7 @@ def test_malformed_text_is_refused_with_its_place(text):
     with pytest.raises(SchemaSyntaxError) as caught:
         parse_schema(text)
 
-    fault = caught.value
-    *_, shown, caret = str(fault).removesuffix(f"\nHint: {fault.hint}").split("\n")
-    assert shown == "  " + text.split("\n")[fault.line - 1]
-    assert caret.index("^") == fault.column + 1
-    assert f"(line {fault.line}, column {fault.column})" in str(fault)
+    assert_shows_its_place(caught.value, text)
 
 
 def test_the_caret_stands_under_the_fault():
@@ -462,5 +470,16 @@ def test_malformed_text_gives_a_schema_error_and_nothing_else(text):
     if fault is None:
         assert parse_schema(str(schema)) == schema
     else:
-        assert 1 <= fault.line <= text.count("\n") + 1
-        assert "^" in str(fault)
+        assert_shows_its_place(fault, text)
+
+
+@settings(max_examples=200)
+@given(mutated())
+def test_what_a_library_refuses_to_define_leaves_nothing_behind(text):
+    registry = Registry()
+    library = Library("aten", "DEF", registry=registry)
+    with suppress(SchemaError):
+        library.define(text)
+        library.close()
+    assert not registry.entries
+    assert not registry.packets

@@ -1,0 +1,66 @@
+"""The text of every error class of the operator library, as an operator raises it; a class without a row here fails."""
+
+from __future__ import annotations
+
+import pytest
+
+import torchlike
+from dispatch_aten import errors, promotion
+from dispatch_core import ops
+
+#: Error → what provokes it, and its whole text.
+ROWS = {
+    errors.OperatorError: (
+        lambda: torchlike.arange(0, 10, -1),
+        "upper bound and lower bound inconsistent with step sign (argument 'end' of aten::arange.start_step)",
+    ),
+    errors.ShapeError: (
+        lambda: torchlike.ones(2, 3) @ torchlike.ones(2, 3),
+        "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3) (argument 'mat2' of aten::mm)",
+    ),
+    errors.DtypeError: (
+        lambda: torchlike.ones(2, dtype=torchlike.bfloat16),
+        "the cpu backend has no arrays of dtype bfloat16, because NumPy has none\nHint: use float16 or float32",
+    ),
+    errors.DimensionError: (
+        lambda: torchlike.ones(2, 3).sum(5),
+        (
+            "Dimension out of range (expected to be in range of [-2, 1], but got 5)"
+            " (argument 'dim' of aten::sum.dim_IntList)"
+        ),
+    ),
+    errors.ArgumentTypeError: (
+        promotion.result_type,
+        "result_type(): at least one operand is needed",
+    ),
+    errors.ArgumentValueError: (
+        lambda: torchlike.nn.functional.cross_entropy(torchlike.ones(2, 3), torchlike.ones(3, dtype=torchlike.int64)),
+        "Expected input batch_size (2) to match target batch_size (3). (argument 'target' of aten::nll_loss_nd)",
+    ),
+    errors.UnsupportedError: (
+        lambda: torchlike.zeros(2, dtype=torchlike.complex64) < 1,
+        "\"lt_cpu\" not implemented for 'ComplexFloat' (aten::lt.Scalar)",
+    ),
+    errors.MetaDataError: (
+        lambda: torchlike.ones(1, device="meta").tolist(),
+        "Cannot copy out of meta tensor; no data! (prims::device_get)",
+    ),
+    errors.DataDependentShapeError: (
+        lambda: ops.aten.nonzero(torchlike.ones(2, device="meta")),
+        "the number of elements that are not zero is in the values (argument 'self' of aten::nonzero)",
+    ),
+}
+
+
+def test_every_error_but_the_root_has_a_row():
+    classes = {getattr(errors, name) for name in errors.__all__}
+    assert set(ROWS) == classes - {errors.AtenError}
+
+
+@pytest.mark.parametrize("error", ROWS, ids=lambda error: error.__name__)
+def test_the_text_of_an_operators_error(error):
+    provoke, text = ROWS[error]
+    with pytest.raises(error) as caught:
+        provoke()
+    assert type(caught.value) is error
+    assert str(caught.value) == text
