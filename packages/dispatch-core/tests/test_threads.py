@@ -140,24 +140,26 @@ def test_a_packets_choice_is_never_left_from_an_older_state(registry):
     together(define, *[call] * 3)
 
 
-def test_a_call_that_was_bound_by_an_older_schema_begins_again(registry):
-    """It asks the tables of that schema, and what they give binds the same values by the new one."""
+def test_a_call_that_was_bound_by_an_older_schema_is_answered_for_that_one(registry):
+    """It asks the tables of that schema, and what they give takes the arguments as it bound them."""
     registry.register_kernel("t::f", "CompositeImplicitAutograd", lambda *args, **kwargs: (args, kwargs))
-    registry.register_schema("t::f", "f(int x, int y=2, *, int z=3, int w=4) -> Any")
+    registry.register_schema("t::f", "f(float x, *, int y=2) -> Any")
     entry = registry.get("t::f")
-    tables, schema = entry.tables, entry.schema
-    registry.remove_schema(entry, schema)
-    bound = 1, schema.arguments[1].default, schema.arguments[2].default, 5
-    for runner in (tables.call[0], tables.masked[0, (0, 0)], tables.explicit[0]):
-        assert runner(*bound) == ((1,), {"w": 5})
-    unchecked = entry.tables
-    registry.register_schema("t::f", "f(int x, *, int w) -> Any")
-    assert tables.call[0](*bound) == unchecked.call[0](1, w=5) == ((1,), {"w": 5})
-    assert not tables.call
+    tables = entry.tables
     registry.remove_schema(entry, entry.schema)
+    unchecked = entry.tables
+    for schema in ("f(int x) -> Any", "f(*, int z) -> Any"):
+        registry.register_schema("t::f", schema)
+        for older, bound in ((tables, ((1.0, 2), {})), (unchecked, ((7,), {"y": 8}))):
+            args, kwargs = bound
+            wanted = ((1.0,), {"y": 2}) if older is tables else bound
+            for runner in (older.call[0], older.masked[0, (0, 0)], older.explicit[0]):
+                assert runner(*args, **kwargs) == wanted
+            assert not older.call
+        registry.remove_schema(entry, entry.schema)
     entry.registry.remove_kernel(entry, entry.newest(dc.DispatchKey.CompositeImplicitAutograd))
     with pytest.raises(dc.ClosedOperatorError, match="t::f is gone"):
-        tables.call[0](*bound)
+        tables.call[0]
 
 
 def test_code_that_runs_while_its_function_takes_over_other_code_keeps_its_constants():
@@ -175,6 +177,20 @@ def test_code_that_runs_while_its_function_takes_over_other_code_keeps_its_const
 
     assert late.function(restart) == (1, "first")
     assert late.function(lambda: None) == (2, "second")
+
+
+def test_a_schema_that_changes_often_does_not_pile_up(registry):
+    registry.register_kernel("t::f", "CompositeImplicitAutograd", lambda x: x)
+    op = registry.ops.t.f.default
+
+    def change(times):
+        for _ in range(times):
+            with dc.Library("t", "DEF", registry=registry) as library:
+                library.define("f(int x) -> int")
+                assert op(1) == 1
+        return len(op.__globals__)
+
+    assert change(100) == change(100)
 
 
 def test_a_resolution_during_which_something_changed_is_made_again(registry, monkeypatch):

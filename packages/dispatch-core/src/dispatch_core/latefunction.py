@@ -6,9 +6,12 @@ import builtins
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 __all__ = ["LateFunction"]
+
+#: How many changes of meaning code may outlive that is under way; between its globals it only looks at arguments.
+_KEPT: Final = 64
 
 
 def _first(*args: Any, **kwargs: Any) -> Any:
@@ -61,6 +64,9 @@ class LateFunction:
             defaults, keyword_defaults = made.__defaults__, made.__kwdefaults__
         self._era = max(self._era, 0)
         if self._era:
+            for name in [name for name in function.__globals__ if "@" in name]:
+                if int(name.rpartition("@")[2]) < self._era - _KEPT:
+                    del function.__globals__[name]
             own = {name: f"{name}@{self._era}" for name in names if name != "__builtins__"}
             names = {own.get(name, name): value for name, value in names.items()}
             code = code.replace(co_names=tuple(own.get(name, name) for name in code.co_names))

@@ -8,12 +8,14 @@ Note [Tables are filled on a miss]
 
 Note [Tables belong to a schema]
     A call binds its arguments by a schema, and what it finds in a table expects them so bound. So an operator whose schema
-    changes gets tables of its own for the new one. A call under way that asks the old ones begins again.
+    changes gets tables of its own for the new one. A call under way that asks the old ones is answered for the old schema,
+    from what is registered now, and nothing of that is kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from . import arrays, masks
@@ -115,13 +117,11 @@ class Tables:
         """
         entry = self.entry
         while True:
-            if entry.tables is not self:
-                return self._again(index if table is self.explicit else None)
-            generation = entry.generation
+            generation, is_current = entry.generation, entry.tables is self
             try:
                 if entry.closed:
                     raise closed_error(entry)
-                runner = resolve(entry, mask, arguments).runner()
+                runner = resolve(entry if is_current else self._under_old_schema(), mask, arguments).runner()
             except DispatchError:
                 # Who changes something holds the lock until all of it is changed.
                 with entry.registry.lock:
@@ -130,34 +130,15 @@ class Tables:
             else:
                 with entry.registry.lock:
                     if generation == entry.generation:
-                        table[index] = runner
+                        if is_current:
+                            table[index] = runner
                         return runner
 
-    def _again(self, explicit: int | None) -> Runner:
-        """Return what makes a call anew, with the values that it bound; see Note [Tables belong to a schema]."""
-
-        def call(*values: Any, **keywords: Any) -> Any:
-            entry = self.entry
-            args, kwargs = (values, keywords) if self.plan is None else _given(self.plan, values)
-            if explicit is None:
-                return entry.op(*args, **kwargs)
-            return entry.op.redispatch(explicit, *args, **kwargs)
-
-        return call
-
-
-def _given(plan: Plan, values: tuple[Any, ...]) -> tuple[list[Any], dict[str, Any]]:
-    """Return positional and keyword arguments that bind to ``values``, without those that are defaults."""
-    args: list[Any] = []
-    kwargs: dict[str, Any] = {}
-    for index, (parameter, value) in enumerate(zip(plan.parameters, values, strict=False)):
-        if not parameter.required and value is parameter.default:
-            continue
-        if parameter.keyword_only or index > len(args):
-            kwargs[parameter.name] = value
-        else:
-            args.append(value)
-    return [*args, *values[len(plan.parameters) :]], kwargs
+    def _under_old_schema(self) -> OperatorEntry:
+        """Return the operator as it is now, with the schema of these tables; see Note [Tables belong to a schema]."""
+        found = copy(self.entry)
+        found.tables, found._slots = self, {}
+        return found
 
 
 def closed_error(entry: OperatorEntry) -> ClosedOperatorError:
