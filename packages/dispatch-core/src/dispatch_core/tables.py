@@ -15,7 +15,6 @@ Note [Tables belong to a schema]
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from . import arrays, masks
@@ -136,6 +135,8 @@ class Tables:
 
     def _under_old_schema(self) -> OperatorEntry:
         """Return the operator as it is now, with the schema of these tables; see Note [Tables belong to a schema]."""
+        from copy import copy  # needed where two threads meet, and kept off the import path of the core
+
         found = copy(self.entry)
         found.tables, found._slots = self, {}
         return found
