@@ -2,6 +2,8 @@
 
 import copy
 import pickle
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -213,3 +215,23 @@ def test_default_dtype():
         torchlike.set_default_dtype(torchlike.float32)
     with pytest.raises(TypeError, match="only floating-point types are supported as the default type"):
         torchlike.set_default_dtype(torchlike.int64)
+
+
+def test_threads_that_first_ask_for_a_tensors_state_get_the_same_one():
+    for _ in range(50):
+        t, barrier = torchlike.ones(1), threading.Barrier(4)
+
+        def ask(t=t, barrier=barrier):
+            barrier.wait()
+            return t._state
+
+        with ThreadPoolExecutor(4) as pool:
+            states = {id(future.result()) for future in [pool.submit(ask) for _ in range(4)]}
+        assert states == {id(t._state)}
+
+
+def test_saving_a_tensor_for_backward_makes_no_state():
+    t, plain = torchlike.ones(1, requires_grad=True), torchlike.ones(1)
+    (t * plain).backward()
+    assert t.grad.item() == 1
+    assert not hasattr(plain, "_autograd")

@@ -5,6 +5,7 @@ Operators are methods too; they are made from tables and added in ``torchlike.me
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -42,6 +43,7 @@ class _AutogradBits(dict[int, int]):
 
 AUTOGRAD_BITS: Final = _AutogradBits()
 autograd_bit: Final = AUTOGRAD_BITS.__getitem__
+_making: Final = threading.Lock()
 
 
 class Tensor:
@@ -55,18 +57,20 @@ class Tensor:
     tensor([22., 32.])
     """
 
-    # The dispatcher makes a fresh result by `Tensor()` and two writes, so there is no __init__, and the state is made
-    # when it is first read (__getattr__ is called for a slot that is not set).
-    __slots__ = ("__weakref__", "_dispatch_data", "_dispatch_mask", "_state")
+    # The dispatcher makes a fresh result by `Tensor()` and two writes, so there is no __init__, and no __getattr__ either:
+    # CPython reads the attributes of a class that has one several times slower.
+    __slots__ = ("__weakref__", "_autograd", "_dispatch_data", "_dispatch_mask")
     _dispatch_data: Any
     _dispatch_mask: int
-    #: A `State`; typed loosely because its subclasses store what others compute.
-    _state: Any
+    #: A `State`, unset until something needs one; set wherever the mask has an Autograd bit, and there it may be read
+    #: directly. `_state` reads it everywhere else. Typed loosely because its subclasses store what others compute.
+    _autograd: Any
 
     __array_priority__ = 1000
 
     if TYPE_CHECKING:
-        # Python's operators are added in `methods`.
+        # Python's operators and torch's methods are added in `methods`.
+        def __getattr__(self, name: str) -> Any: ...
         def __neg__(self) -> Tensor: ...
         def __add__(self, other: Any) -> Tensor: ...
         def __sub__(self, other: Any) -> Tensor: ...
@@ -75,11 +79,16 @@ class Tensor:
         def __eq__(self, other: object) -> Any: ...
         def __getitem__(self, index: Any) -> Tensor: ...
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "_state":
-            state = self._state = Leaf(self)
-            return state
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @property
+    def _state(self) -> Any:
+        """The state, made on first need."""
+        try:
+            return self._autograd
+        except AttributeError:
+            with _making:  # two threads must not each make one, and lose what the other wrote to its own
+                if (state := getattr(self, "_autograd", None)) is None:
+                    state = self._autograd = Leaf(self)
+                return state
 
     # What the dispatcher's boundary calls; see Note [The boundary contract] in dispatch_core.frontend.
 
@@ -264,7 +273,7 @@ class Tensor:
         leaf = Leaf(self)
         leaf.storage = state.storage
         leaf.chain = state.chain
-        self._state = leaf
+        self._autograd = leaf
         return self
 
     @property

@@ -163,7 +163,7 @@ def new_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
     storage = above.storage
     if storage is None:
         storage = above.storage = Storage()
-    state = tensor._state = View()
+    state = tensor._autograd = View()
     special = _special[op]
     if special > 0:
         op, args = _part(tensor, base, special, args)
@@ -237,4 +237,4 @@ def set_history(tensor: Tensor, node: Node) -> None:
     retained = None if before.node.retained is None else before.node.retained.pop(before.output_nr, None)
     if retained is not None:
         node.retained = {0: node}
-    tensor._state = node
+    tensor._autograd = node

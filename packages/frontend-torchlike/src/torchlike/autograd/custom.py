@@ -85,11 +85,11 @@ def _function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Function
 
 
 def _needs_grad(value: Any) -> bool:
-    return hasattr(value, "_state") and bool(value.requires_grad)
+    return hasattr(value, "_dispatch_mask") and bool(value.requires_grad)
 
 
 def _has_tensors(values: Iterable[Any]) -> bool:
-    return any(hasattr(value, "_state") for value in values)
+    return any(hasattr(value, "_dispatch_mask") for value in values)
 
 
 def _flat(values: Iterable[Any], *, every_list: bool = False) -> tuple[Any, ...]:

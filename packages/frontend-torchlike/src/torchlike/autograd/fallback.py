@@ -38,7 +38,7 @@ def tensors_in(values: Any) -> Iterator[Tensor]:
     for value in values:
         if isinstance(value, (list, tuple)):
             yield from tensors_in(value)
-        elif hasattr(value, "_state"):
+        elif hasattr(value, "_dispatch_mask"):
             yield value
 
 
@@ -78,7 +78,7 @@ def run_without_formula(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
             if tensor._state.is_view:
                 tensor._state.history = node
             else:
-                tensor._state = node
+                tensor._autograd = node
             tensor._dispatch_mask |= autograd_bit(tensor._dispatch_mask)
     return result
 

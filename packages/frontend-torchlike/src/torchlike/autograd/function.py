@@ -187,7 +187,7 @@ def _record(context: _Context, results: list[Any], edges: list[Edge | None], sin
             before.history = state
         elif isinstance(before, Leaf) or id(result) in dirty:
             state.storage = before.storage
-            result._state = state
+            result._autograd = state
         result._dispatch_mask |= autograd_bit(result._dispatch_mask)
     saved: list[Any] = []
     for tensor in context.to_save:

@@ -32,7 +32,7 @@ from .formulas import Recipe
 from .grad_mode import is_grad_enabled
 from .inplace import check_inplace, rebase
 from .node import Node, Output, Saved, Storage, next_sequence
-from .saved import give_back, released, version_error
+from .saved import give_back, released, version_error, version_of
 
 __all__ = ["kernel_source", "make_kernel", "node_name", "node_source"]
 
@@ -65,10 +65,10 @@ def node_source(recipe: Recipe) -> str:
         for name in inputs:
             if name in recipe.list_inputs:
                 lines += [f"    for each, version in zip({name}, v_{name}, strict=True):"]
-                lines += ["        if each is not None and each._state.version != version:"]
+                lines += ["        if each is not None and version_of(each) != version:"]
                 lines += ["            raise version_error(each, version)"]
             else:
-                lines += [f"    if {name} is not None and {name}._state.version != v_{name}:"]
+                lines += [f"    if {name} is not None and version_of({name}) != v_{name}:"]
                 lines += [f"        raise version_error({name}, v_{name})"]
         lines += [f"    {name} = give_back({name}, node)" for name in recipe.saved_results]
     if recipe.values:
@@ -99,17 +99,13 @@ def _edges(recipe: Recipe) -> list[str]:
     lines = []
     for name in recipe.gradients:
         if name in recipe.list_inputs:
-            lines += [
-                (
-                    f"e_{name} = [_t._state.edge if _t is not None and _t._dispatch_mask & AUTO and _t._state.requires_grad"
-                    f" else None for _t in {name}]"
-                )
-            ]
+            recorded = "_t is not None and _t._dispatch_mask & AUTO and _t._autograd.requires_grad"
+            lines += [f"e_{name} = [_t._autograd.edge if {recorded} else None for _t in {name}]"]
             continue
         condition = f"{name}._dispatch_mask & AUTO"
         if name in recipe.optional_inputs:
             condition = f"{name} is not None and {condition}"
-        lines += [f"e_{name} = None", f"if {condition}:", f"    _s = {name}._state"]
+        lines += [f"e_{name} = None", f"if {condition}:", f"    _s = {name}._autograd"]
         lines += ["    if _s.requires_grad:", f"        e_{name} = _s.edge"]
     return lines
 
@@ -134,16 +130,17 @@ def _save(recipe: Recipe) -> list[str]:
             value = "_clone(self)"
         if name in recipe.list_inputs:
             lines += [f"k_{name} = tuple({name})"]
-            lines += [f"v_{name} = tuple(0 if _t is None else _t._state.version for _t in k_{name})"]
+            lines += [f"v_{name} = tuple(0 if _t is None else _version_of(_t) for _t in k_{name})"]
             continue
         lines += [f"k_{name} = None", f"v_{name} = 0"]
         conditions = [f"{name} is not None"] if name in recipe.optional_inputs else []
         conditions += [] if always else [f"({_wanted(recipe, users)})"]
         body = [
             f"k_{name} = {value}",
-            f"_s = k_{name}._state.storage",
-            "if _s is not None:",
-            f"    v_{name} = _s.version",
+            # Asking for a state would make one.
+            f"_s = getattr(k_{name}, '_autograd', None)",
+            "if _s is not None and _s.storage is not None:",
+            f"    v_{name} = _s.storage.version",
         ]
         if conditions:
             lines += [f"if {' and '.join(conditions)}:", *(f"    {line}" for line in body)]
@@ -200,10 +197,10 @@ def _attach(recipe: Recipe) -> list[str]:
                 "if _r._state.is_view:",
                 "    _r._state.history = _n",
                 "else:",
-                "    _r._state = _n",
+                "    _r._autograd = _n",
                 _MASK.format("_r"),
             ]
-        return ["_r._state = _n", _MASK.format("_r")]
+        return ["_r._autograd = _n", _MASK.format("_r")]
     lines = ["for _i, _t in enumerate(_r):"]
     if recipe.differentiable_results is not None:
         lines += [f"    if not {recipe.differentiable_results!r}[_i]:", "        continue"]
@@ -211,7 +208,7 @@ def _attach(recipe: Recipe) -> list[str]:
     lines += ["        if _t._state.is_view:", "            _t._state.history = _o", "        else:"]
     lines += [
         "            _o.storage = _t._state.storage",
-        "            _t._state = _o",
+        "            _t._autograd = _o",
         "        " + _MASK.format("_t"),
     ]
     return lines
@@ -255,6 +252,7 @@ def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
         **recipe.namespace,
         "released": released,
         "version_error": version_error,
+        "version_of": version_of,
         "give_back": give_back,
     }
     source = node_source(recipe)
@@ -279,6 +277,7 @@ def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
         "_rebase": rebase,
         "_redispatch": op.redispatch,
         "_sequence": next_sequence,
+        "_version_of": version_of,
     }
     exec(compile(kernel_source(recipe), f"<autograd of {op.name}>", "exec"), scope)  # noqa: S102  # as above
     kernel: Callable[..., Any] = scope["kernel"]

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 
-from .node import Node, Saved
+from .node import Node, Saved, State
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-__all__ = ["changed", "give_back", "released", "version_error"]
+__all__ = ["changed", "give_back", "released", "version_error", "version_of"]
 
 
 def give_back(saved: Saved, node: Node) -> Tensor:
@@ -30,8 +30,14 @@ def give_back(saved: Saved, node: Node) -> Tensor:
     if dc.dtype(tensor).is_differentiable:
         # It was saved before its history was attached, hence without the bit that says that it has one.
         tensor._dispatch_mask |= autograd_bit(saved.mask)
-        tensor._state = node if node.metas is None else Output(node, saved.number)
+        tensor._autograd = node if node.metas is None else Output(node, saved.number)
     return tensor
+
+
+def version_of(tensor: Tensor) -> int:
+    """Give the number of in-place changes of a tensor so far, without making a state for one that has none."""
+    state: State | None = getattr(tensor, "_autograd", None)
+    return 0 if state is None else state.version
 
 
 def version_error(tensor: Tensor, version: int) -> RuntimeError:
