@@ -116,6 +116,66 @@ def test_a_factory_that_fails_is_asked_again(registry, library):
     assert registry.ops.t.f() == 7
 
 
+def test_a_kernel_that_names_every_argument_may_be_given_all_by_position(registry, library, toy):
+    library.define("f(Tensor x, int n=2, *, float p=0.5, str? mode=None) -> str")
+
+    def in_order(x, n, p, mode):
+        return f"{n} {p} {mode}"
+
+    def in_another_order(x, n, mode, p):
+        return f"{n} {p} {mode} too"
+
+    array = toy.array([1])
+    for kernel, text in ((in_order, "3 1.0 m"), (in_another_order, "3 1.0 m too")):
+        with dc.Library("t", "IMPL", registry=registry) as layer:
+            layer.impl("f", kernel, "CompositeImplicitAutograd")
+            assert registry.ops.t.f(array, 3, mode="m", p=1) == text
+
+
+def test_below_runs_what_a_keyset_leads_to_with_arguments_as_they_are(registry, library, toy, tensors):
+    library.define("f(Tensor x, *, int n=1) -> Tensor")
+    library.impl("f", lambda x, *, n: type(x)(x.a * n), toy.key)
+    kernels = []
+
+    def make(op, keyset):
+        down = dc.below(op, keyset - "Tracer", registry=registry)
+
+        def kernel(x, n):
+            return down(x, n + 1)
+
+        kernels.append(kernel)
+        return kernel
+
+    library.impl("f", dc.kernel_factory(make), "Tracer")
+    op = registry.ops.t.f.default
+    with dc.include_keys("Tracer"):
+        assert op(toy.array([1, 2])) == [2, 4]
+        assert op(tensors.wrap(toy.array([1, 2])), n=2)._dispatch_data == [3, 6]
+    assert len(kernels) == 2  # One for arrays, one for tensors.
+
+
+def test_below_leaves_out_what_the_context_excludes_and_finds_later_kernels(registry, library, toy):
+    library.define("f(Tensor x, *, int n=1) -> int")
+    library.impl("f", lambda x, *, n: n, toy.key)
+    library.impl("f", lambda x, *, n: -n, "Tracer")
+    down, array = dc.below("t::f", ["Tracer", toy.key], registry=registry), toy.array([1])
+    assert down(array, 5) == -5
+    with dc.exclude_keys("Tracer"):
+        assert down(array, 5) == 5
+    with dc.Library("t", "IMPL", registry=registry) as layer:
+        layer.impl("f", lambda x, *, n: 10 * n, "Tracer", allow_override=True)
+        assert down(array, 5) == 50
+    assert down(array, 5) == -5
+
+
+def test_below_is_a_kernel_that_only_passes_on(registry, library, toy):
+    library.define("f(Tensor x, int a, *, int b, int c=3) -> int")
+    library.impl("f", lambda x, a, *, b, c: 100 * a + 10 * b + c, toy.key)
+    library.impl("f", dc.kernel_factory(lambda op, keyset: dc.below(op, keyset - "Tracer")), "Tracer")
+    with dc.include_keys("Tracer"):
+        assert registry.ops.t.f(toy.array([1]), 1, c=4, b=2) == 124
+
+
 def test_a_covered_kernel_serves_one_value_and_does_not_get_the_argument(registry, library, toy, tensors):
     library.define("f(Tensor x, Tensor y, *, Scalar alpha=1) -> Tensor")
     library.impl("f", lambda x, y, *, alpha: type(x)(-x.a), toy.key)

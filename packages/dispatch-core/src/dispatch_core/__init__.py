@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .custom import CustomOpDef, custom_op
     from .explanation import explain
     from .extend import define, impl, register_autograd, register_fake, register_kernel
-    from .handle import KernelHandle, get_kernel
+    from .handle import KernelHandle, below, get_kernel
     from .infer import Tensor, infer_schema
     from .layers.profiler import profile
     from .layers.tracer import trace
@@ -65,6 +65,7 @@ _LATE = {
     "KernelHandle": ".handle",
     "Tensor": ".infer",
     "backends": ".plugins.loader",
+    "below": ".handle",
     "custom_op": ".custom",
     "define": ".extend",
     "explain": ".explanation",
@@ -137,6 +138,7 @@ __all__ = [
     "Tensor",
     "apply_masks",
     "backends",
+    "below",
     "call_direct",
     "custom_op",
     "define",

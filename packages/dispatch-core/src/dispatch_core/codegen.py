@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
-from types import CodeType, MappingProxyType
+from types import CodeType, FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from . import interpret, masks
@@ -27,12 +27,21 @@ from .boundary import Boundary, Covered, Plan, bad_count, bad_list, coercer, vie
 from .keys import MARKERS
 from .keyset import DispatchKeySet, as_mask
 from .schema.check import argument_error, bind
-from .source import Usual, body_lines, call_source, kernel_arguments, redispatch_source, runner_source, values
+from .source import (
+    Usual,
+    below_source,
+    body_lines,
+    call_source,
+    kernel_arguments,
+    redispatch_source,
+    runner_source,
+    values,
+)
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-__all__ = ["backend_runner", "caller", "caller_runner", "explained_source", "foresee", "redispatcher"]
+__all__ = ["backend_runner", "below", "caller", "caller_runner", "explained_source", "foresee", "redispatcher"]
 
 Runner = Callable[..., Any]
 
@@ -181,16 +190,36 @@ def redispatcher(entry: OperatorEntry) -> Runner:
     return _compile(redispatch_source(plan), names, plan)
 
 
+def below(entry: OperatorEntry, mask: int) -> Runner:
+    """Return the generated function that runs what lies at a mask (see `interpret.below`)."""
+    plan = entry.plan
+    if plan is None or not plan.can_generate:
+        return interpret.below(entry, mask)
+    names = {"__table": entry.explicit_table, "__context": masks.current, "__at": mask}
+    return _compile(below_source(plan), names, plan)
+
+
 def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
     """Return a generated runner for a kernel that sees what the caller passed (see `interpret.caller_runner`)."""
     plan = entry.plan
     if plan is None or not plan.can_generate:
         return interpret.caller_runner(entry, kernel, prefix)
-    if not prefix and not any(parameter.keyword_only for parameter in plan.parameters):
+    if not prefix and _takes_in_order(kernel, plan):
         return kernel
     arguments = kernel_arguments(plan, len(prefix), unwrap=False)
     names = {f"__before{number}": value for number, value in enumerate(prefix)}
     return _compile(runner_source(plan, [f"return __kernel({arguments})"]), names | {"__kernel": kernel}, plan)
+
+
+def _takes_in_order(kernel: Runner, plan: Plan) -> bool:
+    """Tell whether a kernel may be given every argument by position: keyword-only ones too, if it names them just so."""
+    if not any(parameter.keyword_only for parameter in plan.parameters):
+        return True
+    if type(kernel) is not FunctionType:
+        return False
+    code = kernel.__code__
+    names = tuple(parameter.name for parameter in plan.parameters)
+    return code.co_varnames[: code.co_argcount] == names and not code.co_posonlyargcount
 
 
 def backend_runner(

@@ -1,4 +1,4 @@
-"""The kernel that an operator has under a key, as an object to call: how a new kernel goes on to the one it replaces."""
+"""What a kernel goes on to: the kernel that it replaces, or what lies below it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .resolve import Resolution
 from .schema.check import bind
 from .table import Slot
 
-__all__ = ["KernelHandle", "as_overload", "get_kernel"]
+__all__ = ["KernelHandle", "as_overload", "below", "get_kernel"]
 
 
 def as_overload(op: Any, registry: Registry | None = None) -> OpOverload:
@@ -148,3 +148,31 @@ def get_kernel(op: Any, key: KeyLike, *, registry: Registry | None = None) -> Ke
             hint=f"kernels are registered under {kernel_keys(entry)}",
         )
     return KernelHandle(entry, found, slot)
+
+
+def below(op: Any, keyset: KeysetLike, *, registry: Registry | None = None) -> Callable[..., Any]:
+    """Return a function that runs ``op`` for ``keyset``, as ``op.redispatch`` does but for arguments that were checked.
+
+    It takes all arguments by position, in the schema's order, and neither checks them nor fills in defaults: for a kernel,
+    which got them so, it is the quickest way down. ``keyset`` is made of the one that the kernel was given, which knows
+    whether the arguments are a frontend's tensors or arrays. What is excluded in the context of a call is left out; kernels
+    that are registered later are found. Most at home in what ``kernel_factory`` makes, once for each keyset.
+
+    >>> from dispatch_core import Library, Registry, include_keys, kernel_factory
+    >>> r = Registry()
+    >>> library = Library("demo", "DEF", registry=r)
+    >>> _ = library.define("scale(int x, *, int by=2) -> int")
+    >>> _ = library.impl("scale", lambda x, *, by: x * by, "CompositeExplicitAutograd")
+    >>> def make(op, keyset):
+    ...     down = below(op, keyset - "Tracer")
+    ...     def kernel(x, by):
+    ...         return down(x, by) + 1
+    ...     return kernel
+    >>> _ = library.impl("scale", kernel_factory(make), "Tracer")
+    >>> with include_keys("Tracer"):
+    ...     r.ops.demo.scale(20)
+    41
+    """
+    entry = as_overload(op, registry)._entry
+    found: Callable[..., Any] = entry.registry.engine.below(entry, as_mask(keyset))
+    return found

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .entry import OperatorEntry
     from .tables import Tables
 
-__all__ = ["backend_runner", "caller", "caller_runner", "foresee", "redispatcher"]
+__all__ = ["backend_runner", "below", "caller", "caller_runner", "foresee", "redispatcher"]
 
 Runner = Callable[..., Any]
 Rebinds = list[tuple[Any, Any]]
@@ -94,6 +94,16 @@ def redispatcher(entry: OperatorEntry) -> Runner:
         return tables.explicit.lookup(mask)(*values)
 
     return redispatch
+
+
+def below(entry: OperatorEntry, mask: int) -> Runner:
+    """Return the function that runs what lies at a mask, less the context's exclusions, for checked arguments in order."""
+
+    def run(*values: Any, **keywords: Any) -> Any:
+        # As a kernel itself it gets what is keyword-only by keyword, in order too.
+        return entry.explicit_table[masks.unexcluded(mask)](*values, *keywords.values())
+
+    return run
 
 
 def unchecked_mask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:

@@ -23,7 +23,7 @@ from typing import Final
 from .boundary import Boundary, Parameter, Plan, Result
 from .records import Record
 
-__all__ = ["body_lines", "call_source", "redispatch_source", "runner_source"]
+__all__ = ["below_source", "body_lines", "call_source", "redispatch_source", "runner_source"]
 
 
 class Usual(Record):
@@ -107,6 +107,12 @@ def redispatch_source(plan: Plan) -> str:
         lines += ["if not __m & __markers:", *_indented([*unmarked, "__m |= __k & __markers"])]
     lines += [*_check_lines(plan), f"return __table[__m]({values(plan)})"]
     return _function(f"__redispatch(__m, /{', ' if signature else ''}{signature})", lines)
+
+
+def below_source(plan: Plan) -> str:
+    """Return the source of the function that runs an operator for the mask ``__at``, its arguments as they stand."""
+    found = "__table[__at] if (__c := __context()) is None else __table[__at & ~__c[1]]"
+    return runner_source(plan, [f"return ({found})({values(plan)})"])
 
 
 def runner_source(plan: Plan, body: Sequence[str]) -> str:

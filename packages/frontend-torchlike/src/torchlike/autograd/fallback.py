@@ -85,13 +85,7 @@ def run_without_formula(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
 
 def pass_on(op: Any, keyset: Any) -> Any:
     """Make the kernel of an operator that has no gradient by its nature: it only runs below autograd."""
-    below = (keyset.mask | keyset.marker) & ~AUTOGRAD
-    redispatch = op.redispatch
-
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        return redispatch(below, *args, **kwargs)
-
-    return kernel
+    return dc.below(op, (keyset.mask | keyset.marker) & ~AUTOGRAD)
 
 
 def refuse_out(op: Any, keyset: Any) -> Any:

@@ -125,6 +125,12 @@ class Recipe:
         plain = [name for name in self.arguments if name not in self.kinds and name in self.names]
         return [*plain, *self.metadata]
 
+    @cached_property
+    def default_values(self) -> dict[str, Any]:
+        """The defaults of all of `values`; none where one of them has no default."""
+        found = {each.name: each.default for each in self.op.schema.arguments if each.has_default}
+        return {name: found[name] for name in self.values} if found.keys() >= set(self.values) else {}
+
     def reading(self, name: str) -> str:
         """Give the source of a property of a tensor, as it stands in the kernel."""
         tensor, suffix = self.metadata[name]
@@ -172,20 +178,9 @@ class Recipe:
         )
 
     @property
-    def signature(self) -> str:
-        """The kernel's parameters: positional ones, then keyword-only ones."""
-        positional = [_identifier(argument.name) for argument in self.op.schema.positional]
-        keywords = [_identifier(argument.name) for argument in self.op.schema.keyword_only]
-        return ", ".join([*positional, *(["*"] if keywords else []), *keywords])
-
-    @property
-    def call(self) -> str:
-        """The arguments of a call that passes everything on."""
-        schema = self.op.schema
-        return ", ".join(
-            [_identifier(argument.name) for argument in schema.positional]
-            + [f"{argument.name}={_identifier(argument.name)}" for argument in schema.keyword_only]
-        )
+    def parameters(self) -> str:
+        """All arguments in the schema's order, as a signature or a call spells them."""
+        return ", ".join(_identifier(name) for name in self.arguments)
 
 
 def _identifier(name: str) -> str:

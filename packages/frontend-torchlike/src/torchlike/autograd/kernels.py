@@ -9,10 +9,10 @@ formula needs. Both the kernel and its node's class are Python source made for t
             (e_self and e_other: the edges of inputs that require grad, or None)
             if e_self is not None or e_other is not None:
                 (save the tensors that the formulas of wanted gradients use, with their versions)
-                r = redispatch(BELOW, self, other)
+                r = below(self, other)
                 (make the node and give it to r)
                 return r
-        return redispatch(BELOW, self, other)
+        return below(self, other)
 
 An in-place operator's kernel checks first that the change can be recorded, keeps a copy of its input where the formula uses
 it, and rebases the history of the tensor instead of giving it a first one.
@@ -31,7 +31,7 @@ from dispatch_core.keys import ARRAYS, AUTOGRAD, keys_of
 from .formulas import Recipe
 from .grad_mode import is_grad_enabled
 from .inplace import check_inplace, rebase
-from .node import Node, Output, Saved, Storage, next_sequence
+from .node import Node, Output, Saved, sequence
 from .saved import give_back, released, version_error, version_of
 
 __all__ = ["kernel_source", "make_kernel", "node_name", "node_source"]
@@ -99,14 +99,15 @@ def _edges(recipe: Recipe) -> list[str]:
     lines = []
     for name in recipe.gradients:
         if name in recipe.list_inputs:
-            recorded = "_t is not None and _t._dispatch_mask & AUTO and _t._autograd.requires_grad"
-            lines += [f"e_{name} = [_t._autograd.edge if {recorded} else None for _t in {name}]"]
+            wanted = "_t is not None and _t._dispatch_mask & AUTO and _t._autograd.requires_grad"
+            lines += [f"e_{name} = [_t._autograd.edge if {wanted} else None for _t in {name}]"]
             continue
         condition = f"{name}._dispatch_mask & AUTO"
         if name in recipe.optional_inputs:
             condition = f"{name} is not None and {condition}"
         lines += [f"e_{name} = None", f"if {condition}:", f"    _s = {name}._autograd"]
-        lines += ["    if _s.requires_grad:", f"        e_{name} = _s.edge"]
+        # Every other state is its own edge, and to ask for a property costs as much as all of this.
+        lines += ["    if _s.requires_grad:", f"        e_{name} = _s.edge if type(_s) is View else _s"]
     return lines
 
 
@@ -153,7 +154,7 @@ def _node(recipe: Recipe) -> list[str]:
     """Give the lines that make the node."""
     lines = ["_n = Node_()"]
     parts = [f"*e_{name}" if name in recipe.list_inputs else f"e_{name}" for name in recipe.gradients]
-    lines += [f"_n.next = ({', '.join(parts)},)", "_n.seq = _sequence()"]
+    lines += [f"_n.next = ({', '.join(parts)},)", "_n.seq = _next(_sequence)"]
     if recipe.list_inputs & set(recipe.gradients):
         counts = [f"len(e_{name})" if name in recipe.list_inputs else "1" for name in recipe.gradients]
         lines += [f"_n.counts = ({', '.join(counts)},)"]
@@ -183,7 +184,10 @@ def _keep(recipe: Recipe) -> list[str]:
         lines += [f"_n.versions = ({', '.join(f'v_{name}' for name in recipe.saved_inputs)},)"]
     lines += [f"{name} = {recipe.reading(name)}" for name in recipe.metadata if not recipe.is_early(name)]
     if recipe.values:
-        lines += [f"_n.values = ({', '.join(recipe.values)},)"]
+        values = f"_n.values = ({', '.join(recipe.values)},)"
+        # The node's class holds the defaults.
+        others = " or ".join(f"{name} is not _default_{name}" for name in recipe.default_values)
+        lines += [f"if {others}:", f"    {values}"] if others else [values]
     return lines
 
 
@@ -198,9 +202,9 @@ def _attach(recipe: Recipe) -> list[str]:
                 "    _r._state.history = _n",
                 "else:",
                 "    _r._autograd = _n",
-                _MASK.format("_r"),
+                *_mark("_r"),
             ]
-        return ["_r._autograd = _n", _MASK.format("_r")]
+        return ["_r._autograd = _n", *_mark("_r")]
     lines = ["for _i, _t in enumerate(_r):"]
     if recipe.differentiable_results is not None:
         lines += [f"    if not {recipe.differentiable_results!r}[_i]:", "        continue"]
@@ -209,18 +213,23 @@ def _attach(recipe: Recipe) -> list[str]:
     lines += [
         "            _o.storage = _t._state.storage",
         "            _t._autograd = _o",
-        "        " + _MASK.format("_t"),
+        *(f"        {line}" for line in _mark("_t")),
     ]
     return lines
 
 
-_MASK = "{0}._dispatch_mask |= _bits[{0}._dispatch_mask]"
+def _mark(name: str) -> list[str]:
+    """Give the lines that set a result's Autograd bit, which needs no look-up where the result has the usual mask."""
+    return [
+        f"_m = {name}._dispatch_mask",
+        f"{name}._dispatch_mask = RECORDED if _m == BELOW else _m | _bits[_m]",
+    ]
 
 
 def kernel_source(recipe: Recipe) -> str:
     """Give the source of the kernel."""
-    signature, call = recipe.signature, f"_redispatch(BELOW, {recipe.call})"
-    lines = [f"def kernel({signature}):", "    if _grad_enabled():"]
+    call = f"_below({recipe.parameters})"
+    lines = [f"def kernel({recipe.parameters}):", "    if _grad_enabled():"]
     inner = [*_edges(recipe), f"if {_wanted(recipe, list(recipe.gradients))}:"]
     body = ["_check_inplace(self)"] if recipe.inplace else []
     body += _save(recipe)
@@ -244,8 +253,10 @@ def _clone(tensor: Any) -> Any:
 def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
     """Make the kernel of one overload for one effective keyset."""
     from ..tensor import AUTOGRAD_BITS
+    from ..views import View
 
     mask = keyset.mask | keyset.marker
+    below = mask & ~AUTOGRAD
     types = [known.type for key in keys_of(mask & ARRAYS) for known in KEY_TYPES.get(key, ())]
     recipe.plain_arrays = bool(types) and all(hasattr(each, "shape") and hasattr(each, "dtype") for each in types)
     names: dict[str, Any] = {
@@ -257,26 +268,29 @@ def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
     }
     source = node_source(recipe)
     exec(compile(source, f"<backward of {op.name}>", "exec"), names)  # noqa: S102  # made above, from our own formulas
-    body = {"apply": names["apply"], "saved": None, "values": ()}
+    body = {"apply": names["apply"], "saved": None, "values": tuple(recipe.default_values.values())}
     if recipe.saved_inputs or recipe.saved_results:
         body["release"] = _release
     cls = type(node_name(op.name, recipe.number), (Node,), body)
     scope: dict[str, Any] = {
         **recipe.helpers,
+        **{f"_default_{name}": value for name, value in recipe.default_values.items()},
         "AUTO": mask & AUTOGRAD,
-        "BELOW": mask & ~AUTOGRAD,
+        "BELOW": below,
         "Node_": cls,
         "Output": Output,
+        "RECORDED": below | AUTOGRAD_BITS[below],
         "Saved": Saved,
-        "Storage": Storage,
+        "View": View,
+        "_below": dc.below(op, below),
         "_bits": AUTOGRAD_BITS,
         "_check_inplace": check_inplace,
         "_clone": _clone,
         "_dtype": dc.dtype,
         "_grad_enabled": is_grad_enabled,
         "_rebase": rebase,
-        "_redispatch": op.redispatch,
-        "_sequence": next_sequence,
+        "_next": next,
+        "_sequence": sequence,
         "_version_of": version_of,
     }
     exec(compile(kernel_source(recipe), f"<autograd of {op.name}>", "exec"), scope)  # noqa: S102  # as above

@@ -37,10 +37,12 @@ __all__ = [
     "Storage",
     "next_sequence",
     "scalar_type",
+    "sequence",
 ]
 
 #: Numbers nodes in the order of their making; a node's inputs always have smaller numbers.
-next_sequence: Final = itertools.count(1).__next__
+sequence: Final = itertools.count(1)
+next_sequence: Final = sequence.__next__
 
 #: Shape and dtype, the dtype as the array itself has it (see `scalar_type`).
 Meta: TypeAlias = "tuple[tuple[int, ...], Any]"
