@@ -106,6 +106,21 @@ def test_alpha_scales_the_second_operand():
         KERNELS["add.Tensor"](a, b, alpha=0.5)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_factors_are_told_from_others_of_the_same_value(dtype):
+    a, b = np.full(2, -0.0, dtype), np.ones(2, dtype)
+    for alpha in (2, 2.0, 0, 0.0, -0.0, 0, math.nan, math.inf, 10**30, 2):
+        expected = a + np.array(alpha, dtype) * b
+        for _ in range(2):
+            found = KERNELS["add.Tensor"](a, b, alpha=alpha)
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+    for number in (0.0, -0.0):
+        assert np.signbit(KERNELS["mul.Scalar"](b, number)).tolist() == [math.copysign(1, number) < 0] * 2
+    for number in range(1000):
+        assert KERNELS["mul.Scalar"](b, number).tolist() == [number, number]
+
+
 def test_the_error_function_is_exact_to_double_precision():
     x = np.linspace(-7, 7, 999)
     np.testing.assert_allclose(KERNELS["erf"](x), [math.erf(v) for v in x], rtol=1e-14, atol=1e-16)

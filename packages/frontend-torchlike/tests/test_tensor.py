@@ -235,3 +235,32 @@ def test_saving_a_tensor_for_backward_makes_no_state():
     (t * plain).backward()
     assert t.grad.item() == 1
     assert not hasattr(plain, "_autograd")
+
+
+def test_binary_functions_take_torchs_names_numbers_on_either_side_and_keywords():
+    a, out = tensor([1.0, 2.0]), torchlike.zeros(2)
+    assert torchlike.add(input=a, other=a, alpha=2).tolist() == [3, 6]
+    assert torchlike.add(1, a, alpha=2).tolist() == [3, 5] and torchlike.sub(a, 1, alpha=3).tolist() == [-2, -1]
+    assert torchlike.pow(a, exponent=2).tolist() == [1, 4] and torchlike.pow(2, a).tolist() == [2, 4]
+    assert torchlike.div(a, 2, rounding_mode="floor").tolist() == [0, 1]
+    assert torchlike.div(a, 2, rounding_mode=None).tolist() == [0.5, 1]
+    assert torchlike.mul(3, a, out=out) is out and out.tolist() == [3, 6]
+    assert a.add(a, alpha=-1).tolist() == [0, 0] and a.clone().add_(a, alpha=2).tolist() == [3, 6]
+    assert torchlike.add(np.float32(1), a).tolist() == torchlike.add(a, np.float32(1)).tolist() == [2, 3]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda a: torchlike.add(a, a, 2), "add() takes 2 positional arguments but 3 were given"),
+        (lambda a: torchlike.add(a, a, foo=1), "add() got an unexpected keyword argument 'foo'"),
+        (lambda a: torchlike.add(a, a, alpha="x"), "argument 'alpha' must be Number, not str"),
+        (lambda a: torchlike.mul(a, "x"), "received an invalid combination of arguments - got (Tensor, str)"),
+        (lambda a: torchlike.mul("x", a), "received an invalid combination of arguments - got (str, Tensor)"),
+        (lambda a: torchlike.add(1, 2), "received an invalid combination of arguments - got (int, int)"),
+    ],
+)
+def test_binary_functions_refuse_what_torch_refuses(call, text):
+    with pytest.raises(TypeError) as caught:
+        call(tensor([1.0, 2.0]))
+    assert text in str(caught.value)

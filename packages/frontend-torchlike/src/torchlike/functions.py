@@ -22,7 +22,7 @@ from .devices import as_device
 from .dtypes import result_type
 from .tensor import Tensor
 
-__all__ = ["FUNCTIONAL", "FUNCTIONS", "METHODS", "QUICK"]
+__all__ = ["FUNCTIONAL", "FUNCTIONS", "METHODS", "NUMBER_OVERLOADS", "PLAIN_NUMBERS", "QUICK", "TENSOR_OVERLOADS"]
 
 #: Operators that are only methods in torch.
 _METHODS_ONLY: Final = frozenset(
@@ -182,26 +182,65 @@ def _unary(operator: _Operator) -> Callable[..., Any]:
 
 
 def _binary(operator: _Operator) -> Callable[..., Any]:
-    """Make a function of two tensors that goes to their overload directly, and to the packet for anything else."""
+    """Make a function that goes to the overload for two tensors, or for a tensor and a number, directly.
+
+    It is written out for the operator's own arguments, because gathering keywords costs as much as dispatching. For
+    ``add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)`` and its ``out`` overload:
+
+        def function(input, other, *, alpha=default_alpha, out=None):
+            if out is None and isinstance(other, Tensor):
+                try:
+                    return tensors(input, other, alpha=alpha)
+                except TypeError:
+                    if isinstance(input, Tensor):
+                        raise
+            if alpha is default_alpha and out is None:
+                return plain(input, other)
+            return otherwise(input, other, {"alpha": alpha, "out": out})
+    """
     packet = getattr(dc.ops.aten, operator.name)
-    overloads = packet.overloads()
-    tensors = getattr(packet, next(name for name in ("Tensor", "Tensor_Tensor", "default") if name in overloads))
-    TENSOR_OVERLOADS[operator.name] = tensors
-    general = _general(operator)
+    overloads = {name: getattr(packet, name) for name in packet.overloads()}
+    tensors = next(overloads[name] for name in ("Tensor", "Tensor_Tensor", "default") if name in overloads)
+    numbers = next((overloads[name] for name in ("Tensor_Scalar", "Scalar") if name in overloads), packet)
+    TENSOR_OVERLOADS[operator.name], NUMBER_OVERLOADS[operator.name] = tensors, numbers
+    general, number_first = _general(operator), NUMBER_FIRST.get(operator.name)
+    own = {argument.name: argument.default for argument in tensors.schema.keyword_only}
+    others = {each.name: None for overload in overloads.values() for each in overload.schema.keyword_only}
+    defaults = {**others, **own}
 
-    number_first = NUMBER_FIRST.get(operator.name)
-
-    def function(input: Any, other: Any, **kwargs: Any) -> Any:
-        if isinstance(other, Tensor) and not kwargs:
-            try:
-                return tensors(input, other)
-            except TypeError:
-                if isinstance(input, Tensor):
-                    raise
-        if number_first is not None and isinstance(input, _NUMBERS):
+    def plain(input: Any, other: Any) -> Any:
+        if type(other) in PLAIN_NUMBERS and isinstance(input, Tensor):
+            return numbers(input, other)
+        if number_first is not None and isinstance(input, _NUMBERS) and isinstance(other, Tensor):
             return number_first(_number(input), other)
-        return general(_number(input), _number(other), **kwargs)
+        return packet(_number(input), _number(other))
 
+    def otherwise(input: Any, other: Any, given: dict[str, Any]) -> Any:
+        if isinstance(input, _NUMBERS) and isinstance(other, Tensor):
+            input = _like(_number(input), other)
+        kwargs = {name: value for name, value in given.items() if value is not defaults[name]}
+        return general(input, _number(other), **kwargs)
+
+    second = tensors.schema.arguments[1].name
+    unused = [f"{name} is default_{name}" for name in defaults]
+    parameters = ["input", second, *(["*"] if defaults else []), *(f"{name}=default_{name}" for name in defaults)]
+    quick = [*(f"{name} is None" for name in defaults if name not in own), f"isinstance({second}, Tensor)"]
+    lines = [
+        f"def function({', '.join(parameters)}):",
+        f"    if {' and '.join(quick)}:",
+        "        try:",
+        f"            return tensors({', '.join(['input', second, *(f'{name}={name}' for name in own)])})",
+        "        except TypeError:",
+        "            if isinstance(input, Tensor):",
+        "                raise",
+        f"    if {' and '.join(unused) or True}:",
+        f"        return plain(input, {second})",
+        f"    return otherwise(input, {second}, {{{', '.join(f'{name!r}: {name}' for name in defaults)}}})",
+    ]
+    scope = {"Tensor": Tensor, "tensors": tensors, "plain": plain, "otherwise": otherwise}
+    scope |= {f"default_{name}": value for name, value in defaults.items()}
+    exec(compile("\n".join(lines), f"<torchlike.{operator.name}>", "exec"), scope)  # noqa: S102  # written of schemas, above
+    function: Callable[..., Any] = scope["function"]
     return function
 
 
@@ -210,6 +249,8 @@ def _like(number: Any, self: Tensor) -> Tensor:
     return tensor(number, dtype=result_type(self, number), device=self.device)
 
 
+#: The types of numbers that need no second look.
+PLAIN_NUMBERS: Final = frozenset({int, float})
 _NUMBERS: Final = (bool, int, float, complex, np.generic)
 
 #: What an operator on a number and a tensor is, where no overload takes the number first.
@@ -249,6 +290,8 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {}
 FUNCTIONAL: Final[dict[str, Callable[..., Any]]] = {}
 #: The overloads for two tensors of the binary functions.
 TENSOR_OVERLOADS: Final[dict[str, Any]] = {}
+#: What a tensor and a plain number go to.
+NUMBER_OVERLOADS: Final[dict[str, Any]] = {}
 #: The functions that go straight to an overload, for code that is generated.
 QUICK: Final[dict[str, Callable[..., Any]]] = {}
 

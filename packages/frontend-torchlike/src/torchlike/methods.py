@@ -16,7 +16,7 @@ from dispatch_aten.dtypes import ScalarType
 from . import indexing
 from .devices import as_device, move
 from .dtypes import DTYPES, type_name
-from .functions import FUNCTIONS, METHODS, NUMBER_FIRST, TENSOR_OVERLOADS
+from .functions import FUNCTIONS, METHODS, NUMBER_FIRST, NUMBER_OVERLOADS, PLAIN_NUMBERS, TENSOR_OVERLOADS
 from .tensor import Tensor
 
 __all__: list[str] = []
@@ -44,9 +44,9 @@ _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 def _forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the method of ``self + other``; two tensors go to the overload for tensors without a step between."""
-    direct = TENSOR_OVERLOADS.get(name)
-    if direct is None:
+    """Make the method of ``self + other``; the usual operands go to their overload without a step between."""
+    direct, numbers = TENSOR_OVERLOADS.get(name), NUMBER_OVERLOADS.get(name)
+    if direct is None or numbers is None:
 
         def method(self: Tensor, other: Any) -> Any:
             return function(self, other) if isinstance(other, _TAKEN) else NotImplemented
@@ -56,6 +56,8 @@ def _forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def method(self: Tensor, other: Any) -> Any:
             if isinstance(other, Tensor):
                 return direct(self, other)
+            if type(other) in PLAIN_NUMBERS:
+                return numbers(self, other)
             return function(self, other) if isinstance(other, _NUMBERS) else NotImplemented
 
     return method

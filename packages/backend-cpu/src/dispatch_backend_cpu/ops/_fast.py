@@ -20,13 +20,36 @@ from ..expect import expect
 from ..quiet import run
 from ._ruled import check_overlap, store
 
-__all__ = ["binary", "inplace_binary", "inplace_unary", "unary", "with_number"]
+__all__ = ["NUMBERS", "binary", "inplace_binary", "inplace_unary", "unary", "with_number"]
 
 _PLAIN = frozenset({int, float})
 """The types of numbers that need no second look; what a bool or a complex number may do differs between operators."""
 
 Dtypes = frozenset[np.dtype[Any]]
 """The dtypes for which a ufunc gives what torch gives."""
+
+
+class _Numbers(dict[float, Array]):
+    """Numbers as arrays without dimensions of one dtype: NumPy takes longer to make one than to add it."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        super().__init__()
+        self._dtype = dtype
+
+    def __missing__(self, number: float) -> Array:
+        made: Array = run(np.array, number, self._dtype)
+        made.flags.writeable = False
+        # Zeros are never kept: 0.0 and -0.0 are equal.
+        if number:
+            if len(self) >= _KEPT:
+                self.clear()
+            self[number] = made
+        return made
+
+
+_KEPT = 256
+NUMBERS = {dtype: _Numbers(dtype) for dtype in map(np.dtype, "fd")}
+"""For float32 and float64, ints and floats as arrays; to ask may raise ``OverflowError``, or ``RuntimeError`` as ``run``."""
 
 
 def binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | None) -> Kernel:
@@ -47,13 +70,13 @@ def binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | None) ->
     return kernel
 
 
-def with_number(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:
-    """Make a kernel of an array and a Python number, which takes the array's dtype if that is one of ``dtypes``."""
+def with_number(ufunc: Callable[..., Any], general: Kernel) -> Kernel:
+    """Make a kernel of an array and a Python number, which takes the array's dtype if that is one of `NUMBERS`."""
 
     def kernel(a: Array, number: Any) -> Any:
-        if (dtype := a.dtype) in dtypes and type(number) in _PLAIN:
+        if (numbers := NUMBERS.get(a.dtype)) is not None and type(number) in _PLAIN:
             try:
-                b = run(np.array, number, dtype)
+                b = numbers[number]
                 r = run(ufunc, a, b)
             except (RuntimeError, OverflowError):
                 pass

@@ -14,7 +14,7 @@ from ..arrays import Array, conform, laid_out
 from ..expect import expect, half_as_float
 from ..quiet import quiet, run
 from . import _formulas as f
-from ._fast import binary, unary, with_number
+from ._fast import NUMBERS, binary, unary, with_number
 from ._ruled import cast, elementwise
 from .special import erf, erfc
 
@@ -84,22 +84,23 @@ _BINARY: Final[dict[str, tuple[Callable[..., Any], str | None]]] = {
     "bitwise_xor.Tensor": (np.bitwise_xor, "bi"),
 }
 
-# The same with a Python number; float16 is left to the general kernel, which keeps the number in float32.
-_WITH_NUMBER: Final[dict[str, tuple[Callable[..., Any], str]]] = {
-    "mul.Scalar": (np.multiply, "fd"),
-    "div.Scalar": (np.true_divide, "fd"),
-    "eq.Scalar": (np.equal, "fd"),
-    "ne.Scalar": (np.not_equal, "fd"),
-    "lt.Scalar": (np.less, "fd"),
-    "le.Scalar": (np.less_equal, "fd"),
-    "gt.Scalar": (np.greater, "fd"),
-    "ge.Scalar": (np.greater_equal, "fd"),
-    "bitwise_and.Scalar": (np.bitwise_and, ""),
-    "bitwise_or.Scalar": (np.bitwise_or, ""),
-    "bitwise_xor.Scalar": (np.bitwise_xor, ""),
-    "bitwise_and.Scalar_Tensor": (np.bitwise_and, ""),
-    "bitwise_or.Scalar_Tensor": (np.bitwise_or, ""),
-    "bitwise_xor.Scalar_Tensor": (np.bitwise_xor, ""),
+# The same with a Python number, and whether the ufunc serves float32 and float64 directly; float16 is left to the general
+# kernel, which keeps the number in float32.
+_WITH_NUMBER: Final[dict[str, tuple[Callable[..., Any], bool]]] = {
+    "mul.Scalar": (np.multiply, True),
+    "div.Scalar": (np.true_divide, True),
+    "eq.Scalar": (np.equal, True),
+    "ne.Scalar": (np.not_equal, True),
+    "lt.Scalar": (np.less, True),
+    "le.Scalar": (np.less_equal, True),
+    "gt.Scalar": (np.greater, True),
+    "ge.Scalar": (np.greater_equal, True),
+    "bitwise_and.Scalar": (np.bitwise_and, False),
+    "bitwise_or.Scalar": (np.bitwise_or, False),
+    "bitwise_xor.Scalar": (np.bitwise_xor, False),
+    "bitwise_and.Scalar_Tensor": (np.bitwise_and, False),
+    "bitwise_or.Scalar_Tensor": (np.bitwise_or, False),
+    "bitwise_xor.Scalar_Tensor": (np.bitwise_xor, False),
 }
 
 # What the general kernel computes where that is not the ufunc itself.
@@ -191,9 +192,9 @@ def _install() -> None:
         allowed = None if kinds_or_all is None else dtypes_of_kinds(kinds_or_all)
         general = elementwise(name, _GENERAL.get(name, ufunc), 2)
         KERNELS[name] = binary(ufunc, general, allowed)
-    for name, (ufunc, chars) in _WITH_NUMBER.items():
+    for name, (ufunc, real) in _WITH_NUMBER.items():
         general = elementwise(name, ufunc, 2, opmath=name.startswith(("mul", "div")))
-        KERNELS[name] = with_number(ufunc, general, frozenset(map(np.dtype, chars))) if chars else general
+        KERNELS[name] = with_number(ufunc, general) if real else general
     for name, (arity, formula, opmath) in _FORMULAS.items():
         KERNELS[name] = elementwise(name, formula, arity, opmath=opmath)
 
@@ -249,32 +250,28 @@ def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
 
 
 def _scaled(name: str, ufunc: Any) -> Kernel:
-    """Make ``add`` or ``sub`` with a factor: at once where both operands are contiguous and of one real dtype."""
+    """Make ``add`` or ``sub`` with a factor: at once where both operands are of one real dtype."""
     general = elementwise(name, _FORMULAS[name][1], 2, opmath=True)
 
-    def scaled(self: Array, other: Array, alpha: Any) -> Any:
-        return ufunc(self, np.multiply(other, np.array(alpha, self.dtype)))
+    def scaled(self: Array, other: Array, factor: Array) -> Any:
+        return ufunc(self, np.multiply(other, factor))
 
     def kernel(self: Array, other: Array, *, alpha: Any = 1) -> Any:
-        if (
-            (dtype := self.dtype) is other.dtype
-            and dtype in _REAL
-            and type(alpha) in _FACTORS
-            and self.flags.c_contiguous
-            and other.flags.c_contiguous
-        ):
+        numbers = NUMBERS.get(dtype := self.dtype)
+        if numbers is not None and dtype is other.dtype and type(alpha) in _FACTORS:
             try:
-                r = run(scaled, self, other, alpha)
-            except (RuntimeError, ValueError):
+                r = run(scaled, self, other, numbers[alpha])
+            except (RuntimeError, ValueError, OverflowError):
                 pass  # As in ``binary``.
             else:
-                return laid_out(r, self, other) if 1 in r.shape else r
+                if r.ndim > 1 and (1 in r.shape or not (self.flags.c_contiguous and other.flags.c_contiguous)):
+                    return laid_out(r, self, other)
+                return r
         return general(self, other, alpha=alpha)
 
     return kernel
 
 
-_REAL: Final = frozenset(map(np.dtype, "fd"))
 _FACTORS: Final = frozenset({int, float})
 
 for _name, _ufunc in (("add.Tensor", np.add), ("sub.Tensor", np.subtract)):
@@ -288,7 +285,7 @@ def _alpha_is_one(name: str, ufunc: Any) -> Kernel:
 
 def _number_alpha_is_one(name: str, ufunc: Any) -> Kernel:
     functional = KERNELS[name]
-    return with_number(ufunc, lambda a, number: functional(a, number, 1), _REAL)
+    return with_number(ufunc, lambda a, number: functional(a, number, 1))
 
 
 COVERED: Final[dict[str, Kernel]] = {
