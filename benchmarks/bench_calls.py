@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,7 +23,9 @@ def _measures() -> list[Measure]:
         library.define("noop(Tensor a, Tensor b) -> Tensor")
         library.define("layer(Tensor a, Tensor b) -> Tensor")
         library.define(f"wide({', '.join(f'Tensor t{i}' for i in range(10))}) -> (Tensor, Tensor, Tensor)")
+        library.define("recorded(Tensor a, Tensor b) -> Tensor")
         library.impl("noop", lambda a, b: a, "CPU")
+        library.impl("recorded", lambda a, b: a, "CPU")
         library.impl("wide", lambda *tensors: tensors[:3], "CPU")
     OURS.impl("layer", kernel := lambda a, b: a, "CompositeImplicitAutograd")
     schema = "(Tensor a, Tensor b) -> Tensor"
@@ -32,6 +35,17 @@ def _measures() -> list[Measure]:
     raw = np.ones(1, np.float32)
     grad_a, grad_t = torchlike.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     meta_a, meta_t = torchlike.ones(1, device="meta"), torch.ones(1, device="meta")
+    recorded, torch_recorded = dc.ops.bench.recorded.default, torch.ops.bench.recorded.default
+    below_autograd = torch._C._after_autograd_keyset
+
+    def our_layer(keyset: dc.DispatchKeySet, a: Any, b: Any) -> Any:
+        return recorded.redispatch(keyset - dc.DispatchKey.AutogradCPU, a, b)
+
+    def torch_layer(keyset: Any, a: Any, b: Any) -> Any:
+        return torch_recorded.redispatch(keyset & below_autograd, a, b)
+
+    OURS.impl("recorded", our_layer, "AutogradCPU", with_keyset=True)
+    THEIRS.impl("recorded", torch_layer, "AutogradCPU", with_keyset=True)
     ours_noop, torch_noop = dc.ops.bench.noop.default, torch.ops.bench.noop.default
     layer = dc.ops.bench.layer.default
     wide, torch_wide = dc.ops.bench.wide.default, torch.ops.bench.wide.default
@@ -59,6 +73,12 @@ def _measures() -> list[Measure]:
             lambda: torch_noop(t, t),
             0.08,
             lambda: kernel(a, a),
+        ),
+        Measure(
+            "Python autograd layer that redispatches",
+            lambda: recorded(grad_a, a),
+            lambda: torch_recorded(grad_t, t),
+            0.30,
         ),
         Measure("10 tensors, 3 results / torch.library op", lambda: wide(*ten_a), lambda: torch_wide(*ten_t), 0.35),
         Measure("add, 1 element, cpu", lambda: torchlike.add(a, a), lambda: torch.add(t, t), 0.70),

@@ -179,3 +179,8 @@ def test_a_registry_follows_its_profile():
             registry.register_kernel("t::f", name, lambda name=name: name)
         answers.append(registry.redispatch("t::f", DispatchKey.Fake | DispatchKey.Python))
     assert answers == ["Fake", "Python"]
+
+
+def test_keys_are_attributes_of_the_table_and_not_of_each_other():
+    assert DispatchKey.CPU is DispatchKey["CPU"]
+    assert not hasattr(DispatchKey.CPU, "Meta")

@@ -230,3 +230,13 @@ def test_from_tensors_reads_the_device_of_stand_ins(toy):
 def test_from_tensors_refuses_what_is_no_tensor():
     with pytest.raises(dc.ArgumentError, match=r"expected a tensor or an array that a backend owns, not builtins\.int"):
         DispatchKeySet.from_tensors([3])
+
+
+def test_sets_that_operators_give_are_made_once_for_each_marker(make_frontend):
+    marker = make_frontend("marked").marker
+    marked = DispatchKeySet(DispatchKey.CPU | DispatchKey.AutogradCPU | marker)
+    below = marked - "AutogradCPU"
+    assert below == DispatchKeySet("CPU") and (below.marker, DispatchKeySet("CPU").marker) == (marker, 0)
+    assert (DispatchKeySet(["CPU", "AutogradCPU"]) - "AutogradCPU").marker == 0
+    assert (marked & "CPU").marker == (marked | "Meta").marker == marker
+    assert marked - DispatchKey.AutogradCPU is marked - "Autograd"

@@ -251,6 +251,9 @@ def _add(name: str, bit: int, kind: str, backend: str, ranks: dict[str, int]) ->
     key = int.__new__(DispatchKey, 1 << bit)
     key.name, key.value, key.bit, key.kind, key.backend, key._ranks = name, 1 << bit, bit, kind, backend, ranks
     DispatchKey._by_name[name] = DispatchKey._by_bit[bit] = key
+    if not hasattr(_KeyTable, name):
+        # As an attribute of the metaclass, so that keys themselves have none such; __getattr__ would serve, but slowly.
+        setattr(_KeyTable, name, key)
 
 
 def _add_backend(name: str) -> None:

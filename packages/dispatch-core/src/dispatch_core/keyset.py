@@ -38,10 +38,10 @@ def as_mask(keys: KeysetLike) -> int:
     >>> as_mask(["CPU", DispatchKey.Meta]) == DispatchKey.CPU | DispatchKey.Meta
     True
     """
-    if isinstance(keys, DispatchKeySet):
-        return keys.mask | keys.marker
     if isinstance(keys, DispatchKey):
         return keys.value
+    if isinstance(keys, DispatchKeySet):
+        return keys.mask | keys.marker
     if isinstance(keys, str):
         return DispatchKey[keys].value
     if isinstance(keys, int) and not isinstance(keys, bool):
@@ -62,6 +62,7 @@ def as_mask(keys: KeysetLike) -> int:
     return mask
 
 
+_AUTOGRAD_ALIAS = DispatchKey.Autograd.value
 #: What a removed or tested alias key stands for, besides itself.
 _MEMBERS = {"Autograd": _keys.AUTOGRAD}
 
@@ -175,20 +176,21 @@ class DispatchKeySet:
         return self.mask != 0
 
     def __or__(self, other: KeysetLike) -> DispatchKeySet:
-        return _make(self.mask | as_mask(other), self.marker)
+        return _keyset(self.mask | self.marker | as_mask(other))
 
     __ror__ = __or__
 
     def __and__(self, other: KeysetLike) -> DispatchKeySet:
-        return _make(self.mask & as_mask(other), self.marker)
+        mask = as_mask(other)
+        return _keyset(self.mask & mask | self.marker | mask & MARKERS)
 
     __rand__ = __and__
 
     def __sub__(self, other: KeysetLike) -> DispatchKeySet:
-        return _make(self.mask & ~removal_mask(other), self.marker)
+        return _keyset(self.mask & ~removal_mask(other) | self.marker)
 
     def __rsub__(self, other: KeysetLike) -> DispatchKeySet:
-        return _make(as_mask(other) & ~removal_mask(self), self.marker)
+        return _keyset(as_mask(other) & ~removal_mask(self) | self.marker)
 
     def __eq__(self, other: object) -> bool:
         return self.mask == other.mask if isinstance(other, DispatchKeySet) else NotImplemented
@@ -210,14 +212,25 @@ class DispatchKeySet:
         return f"DispatchKeySet({', '.join(key.label for key in self)})"
 
 
-def _make(mask: int, marker: int) -> DispatchKeySet:
-    keyset = object.__new__(DispatchKeySet)
-    object.__setattr__(keyset, "mask", mask & ~MARKERS)
-    object.__setattr__(keyset, "marker", marker | mask & MARKERS)
-    return keyset
+#: Sets that were made by an operator, by their bits. A layer makes the same one in every call.
+_known: dict[int, DispatchKeySet] = {}
+_KEPT = 1024
+
+
+def _keyset(bits: int) -> DispatchKeySet:
+    """Return the set of a mask that was checked, frontends' markers included."""
+    found = _known.get(bits)
+    if found is None:
+        found = object.__new__(DispatchKeySet)
+        object.__setattr__(found, "mask", bits & ~MARKERS)
+        object.__setattr__(found, "marker", bits & MARKERS)
+        if len(_known) >= _KEPT:
+            _known.clear()
+        _known[bits] = found
+    return found
 
 
 def removal_mask(keys: KeysetLike) -> int:
     """Return the mask to take away for ``keys``: an alias takes its members along."""
     mask = as_mask(keys)
-    return mask | _keys.AUTOGRAD if mask & DispatchKey.Autograd else mask
+    return mask | _keys.AUTOGRAD if mask & _AUTOGRAD_ALIAS else mask
