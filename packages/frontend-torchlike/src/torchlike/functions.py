@@ -140,10 +140,21 @@ def _general(operator: _Operator) -> Callable[..., Any]:
     aliases = {alias: real for alias, real in _ALIASES.items() if f" {alias}" not in taken and f" {real}" in taken}
     written = next((found for schema in operator.schemas if len(found := _WRITTEN.findall(schema)) > 1), ())
     packet = getattr(dc.ops.aten, name)
+    overloads = [getattr(packet, each) for each in packet.overloads()]
+    # What a call without keywords on a tensor alone, or on a tensor and sizes, runs without looking for an overload.
+    alone = next(filter(_takes_tensor_alone, overloads), packet)
+    sized = next(filter(_takes_sizes, overloads), None) if sizes and not like else None
 
     def function(*args: Any, **kwargs: Any) -> Any:
         requires_grad = False
-        if kwargs:
+        if not kwargs:
+            if len(args) == 1 and results is None:
+                return alone(*args)
+            if sized is not None:
+                given = args[1] if len(args) == 2 and isinstance(args[1], (tuple, list)) else args[1:]
+                if {*map(type, given)} == _ONLY_INT:
+                    return sized(args[0], given)
+        else:
             if rename and not args and "input" in kwargs:
                 args = (kwargs.pop("input"),)
             for alias, real in aliases.items():
@@ -168,6 +179,19 @@ def _general(operator: _Operator) -> Callable[..., Any]:
         return results(*found) if results is not None and type(found) is tuple else found
 
     return function
+
+
+_ONLY_INT: Final = {int}
+
+
+def _takes_tensor_alone(overload: Any) -> bool:
+    first, *rest = overload.schema.arguments
+    return str(first.type) == "Tensor" and all(argument.has_default for argument in rest)
+
+
+def _takes_sizes(overload: Any) -> bool:
+    arguments = overload.schema.positional
+    return len(arguments) > 1 and str(arguments[1].type) in ("SymInt[]", "int[]")
 
 
 def _unary(operator: _Operator) -> Callable[..., Any]:

@@ -87,7 +87,7 @@ class Tensor:
         except AttributeError:
             with _making:  # two threads must not each make one, and lose what the other wrote to its own
                 if (state := getattr(self, "_autograd", None)) is None:
-                    state = self._autograd = Leaf(self)
+                    state = self._autograd = Leaf.of(self)
                 return state
 
     # What the dispatcher's boundary calls; see Note [The boundary contract] in dispatch_core.frontend.
@@ -101,7 +101,11 @@ class Tensor:
         return tensor
 
     def _dispatch_mutated(self) -> None:
-        self._state.shared_storage().version += 1
+        state = self._state
+        storage = state.storage
+        if storage is None:
+            storage = state.shared_storage()
+        storage.version += 1
 
     def _dispatch_rebind(self, data: Any) -> None:
         views.rebind(self, data)
@@ -270,7 +274,7 @@ class Tensor:
         state = self._state
         if state.is_view and state.base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-        leaf = Leaf(self)
+        leaf = Leaf.of(self)
         leaf.storage = state.storage
         leaf.chain = state.chain
         self._autograd = leaf

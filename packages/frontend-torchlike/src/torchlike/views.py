@@ -50,9 +50,6 @@ class View(Leaf):
     own = False
     made_with_grad = True
 
-    def __init__(self) -> None:
-        """Write nothing: whoever makes a view sets what differs from the above."""
-
     @staticmethod
     def tensor() -> Any:
         """Give the tensor, known only for views that were asked to require grad."""
@@ -163,7 +160,7 @@ def new_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
     storage = above.storage
     if storage is None:
         storage = above.storage = Storage()
-    state = tensor._autograd = View()
+    state = tensor._autograd = View()  # What is not set below is as the class has it.
     special = _special[op]
     if special > 0:
         op, args = _part(tensor, base, special, args)

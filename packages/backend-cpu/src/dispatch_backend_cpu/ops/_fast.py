@@ -5,6 +5,10 @@ Where a ufunc gives torch's result for two arrays of the same dtype, the kernel 
 What is left to do afterwards is little: results of two or more dimensions may need another layout (see ``laid_out``), and
 whatever went wrong is left to the general kernel, which checks everything and raises torch's error. A kernel's whole budget
 is half a microsecond.
+
+Note [Small arrays are written in two steps]
+A ufunc that is to write to one of its operands takes twice as long to begin. So for few elements it makes a new array, which
+is copied then. Arrays that own their memory do not overlap, and NumPy itself refuses what is read-only or too big.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from ..expect import expect
 from ..quiet import run
 from ._ruled import check_overlap, store
 
-__all__ = ["NUMBERS", "binary", "inplace_binary", "inplace_unary", "unary", "with_number"]
+__all__ = ["NUMBERS", "binary", "inplace_binary", "inplace_unary", "is_small", "unary", "with_number"]
 
 _PLAIN = frozenset({int, float})
 """The types of numbers that need no second look; what a bool or a complex number may do differs between operators."""
@@ -107,6 +111,14 @@ def unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:
     return kernel
 
 
+def is_small(array: Array) -> bool:
+    """Tell whether an array is written in two steps; see Note [Small arrays are written in two steps]."""
+    return array.base is None and array.size <= _SMALL
+
+
+_SMALL = 1024
+
+
 def inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes) -> Kernel:
     """Make the in-place kernel ``name`` of one array; where ``ufunc`` cannot write it, ``functional`` computes a copy."""
 
@@ -129,6 +141,20 @@ def inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel, dty
     """Make the in-place kernel ``name`` of two arrays; where ``ufunc`` cannot write it, ``functional`` computes a copy."""
 
     def kernel(self: Array, other: Any) -> Array:
+        if (
+            type(other) is np.ndarray
+            and (dtype := self.dtype) is other.dtype
+            and (dtypes is None or dtype in dtypes)
+            and is_small(self)
+            and other.base is None
+            and other.ndim <= self.ndim
+        ):
+            try:
+                self[...] = run(ufunc, self, other)
+            except (RuntimeError, ValueError, TypeError):
+                pass  # As below.
+            else:
+                return self
         check_overlap(self, other)
         if (
             isinstance(other, np.ndarray)

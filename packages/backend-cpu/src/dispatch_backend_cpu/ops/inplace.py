@@ -16,9 +16,9 @@ from dispatch_aten.errors import ShapeError
 from .._table import Kernel, KernelTable
 from ..arrays import Array, check_writable
 from ..expect import expect
-from ..quiet import quiet
+from ..quiet import quiet, run
 from . import pointwise
-from ._fast import inplace_binary, inplace_unary
+from ._fast import NUMBERS, inplace_binary, inplace_unary, is_small
 from ._ruled import cast, check_overlap, store
 
 __all__ = ["COVERED", "KERNELS"]
@@ -73,6 +73,14 @@ def _with_number(name: str, ufunc: Any) -> Kernel:
         ufunc(self, np.array(other, self.dtype), self)
 
     def kernel(self: Array, other: Any, *alpha: Any) -> Array:
+        numbers = NUMBERS.get(self.dtype)
+        if numbers is not None and type(other) in _FACTORS and (not alpha or alpha[0] == 1) and is_small(self):
+            try:
+                self[...] = run(ufunc, self, numbers[other])
+            except (RuntimeError, ValueError, OverflowError):
+                pass  # A busy context, a read-only array, a number that is too big: sorted out below.
+            else:
+                return self
         check_overlap(self)
         if self.dtype in _REAL and type(other) in _FACTORS and alpha in {(), (1,)}:
             with_number(self, other)

@@ -205,8 +205,12 @@ class Leaf(Node):
     #: A weak reference to the tensor.
     tensor: Callable[[], Tensor | None]
 
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = ref(tensor)
+    @classmethod
+    def of(cls, tensor: Tensor) -> Self:
+        """Make the state of a tensor; no __init__, which views would pay for too."""
+        leaf = cls()
+        leaf.tensor = ref(tensor)
+        return leaf
 
     @property
     def grad_fn(self) -> Node | None:
