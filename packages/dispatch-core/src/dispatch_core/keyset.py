@@ -232,5 +232,5 @@ def _keyset(bits: int) -> DispatchKeySet:
 
 def removal_mask(keys: KeysetLike) -> int:
     """Return the mask to take away for ``keys``: an alias takes its members along."""
-    mask = as_mask(keys)
+    mask = keys.value if type(keys) is DispatchKey else as_mask(keys)
     return mask | _keys.AUTOGRAD if mask & _AUTOGRAD_ALIAS else mask
