@@ -76,8 +76,8 @@ PROVOKED = [
     ),
     (
         dc.NoKernelError,
-        lambda r: r.redispatch("t::f", "Meta", 1),
-        "t::f: no kernel for Meta, the highest key of",
+        lambda r: r.redispatch("t::f", "FPGA", 1),
+        "t::f: no kernel for FPGA, the highest key of",
         "or a composite",
     ),
     (

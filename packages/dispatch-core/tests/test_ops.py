@@ -169,3 +169,38 @@ def test_listings_show_what_there_is(family, registry, library):
 
 def test_a_packet_redispatches_the_overload_that_fits(family, registry, library, toy):
     assert family.redispatch(toy.key, toy.array([1]), 2) == "Scalar"
+
+
+def test_a_frontends_function_is_the_overload_with_other_names(registry, library, toy, tensors):
+    library.define("f(Tensor self, Tensor other, *, int times=1) -> Tensor")
+    library.impl("f", lambda x, y, *, times: toy.array([times]), toy.key)
+    seen = []
+
+    def otherwise(*args, **kwargs):
+        seen.append((args, kwargs))
+        return "elsewhere"
+
+    op, x = registry.ops.t.f.default, tensors.wrap(toy.array([0]))
+    function = dc.respell(op, "f", type(x), otherwise, names={"self": "input"}, extra={"out": None}, elsewhere={int})
+    assert function.__name__ == "f"
+    for _ in range(3):
+        assert function(x, x)._dispatch_data.a.tolist() == [1]
+        assert function(x, other=x, times=2)._dispatch_data.a.tolist() == [2]
+        assert function(input=x, other=x, out=None, times=3)._dispatch_data.a.tolist() == [3]
+        assert function(x, 3) == function(x, x, out=x) == function("a", "b") == "elsewhere"
+        assert function(toy.array([1]), toy.array([1])) == "elsewhere"
+        op(toy.array([1]), toy.array([1]))  # the overload itself learns of arrays
+        with pytest.raises(TypeError):
+            function(x, x, times="many")
+        with pytest.raises(TypeError):
+            function(x, x, self=x)
+    assert seen[0][0] == (x, 3)
+    assert seen[1][1]["out"] is x
+    library.impl("f", lambda x, y, *, times: toy.array([9]), "AutogradToy")
+    x._dispatch_mask |= dc.DispatchKey.AutogradToy
+    library.impl("f", lambda x, y, *, times: tensors.wrap(toy.array([times + 1])), "Tracer")
+    with dc.include_keys("Tracer"):
+        assert function(x, x, times=4)._dispatch_data.a.tolist() == [5]
+    library.close()
+    with pytest.raises(dc.ClosedOperatorError):
+        function(x, x)

@@ -34,7 +34,7 @@ from .keys import DISPATCH_KEY_PRIORITY, DispatchKey
 from .keyset import DispatchKeySet
 from .library import Library
 from .masks import apply_masks, exclude_keys, include_keys
-from .ops import OpOverload, OpOverloadPacket
+from .ops import OpOverload, OpOverloadPacket, respell
 from .registry import Registry, registry
 from .schema import FunctionSchema
 
@@ -169,6 +169,7 @@ __all__ = [
     "register_frontend",
     "register_kernel",
     "registry",
+    "respell",
     "shape",
     "storage_offset",
     "strides",

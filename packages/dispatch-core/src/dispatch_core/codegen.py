@@ -24,16 +24,19 @@ from typing import TYPE_CHECKING, Any
 from . import interpret, masks
 from .arrays import TYPE_MASKS, is_tensor
 from .boundary import Boundary, Covered, Plan, bad_count, bad_list, coercer, view_checker
+from .frontend import FRONTENDS
 from .keys import MARKERS
 from .keyset import DispatchKeySet, as_mask
 from .schema.check import argument_error, bind
 from .source import (
+    Spelling,
     Usual,
     below_source,
     body_lines,
     call_source,
     kernel_arguments,
     redispatch_source,
+    respelled_plan,
     runner_source,
     values,
 )
@@ -41,7 +44,16 @@ from .source import (
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-__all__ = ["backend_runner", "below", "caller", "caller_runner", "explained_source", "foresee", "redispatcher"]
+__all__ = [
+    "backend_runner",
+    "below",
+    "caller",
+    "caller_runner",
+    "explained_source",
+    "foresee",
+    "redispatcher",
+    "respelled",
+]
 
 Runner = Callable[..., Any]
 
@@ -49,7 +61,7 @@ Runner = Callable[..., Any]
 class _Body:
     """The lines that call a backend's kernel for one boundary, and their constants."""
 
-    __slots__ = ("constants", "lines")
+    __slots__ = ("_shape", "constants")
 
     def __init__(
         self,
@@ -60,7 +72,7 @@ class _Body:
         prefix: tuple[Any, ...],
         covered: Covered,
     ) -> None:
-        self.lines = body_lines(plan, boundary, len(prefix), [index for index, _, _ in covered])
+        self._shape = boundary, len(prefix), [index for index, _, _ in covered]
         count = len(plan.results)
 
         def several(value: Any) -> Any:
@@ -98,6 +110,10 @@ class _Body:
                 "__mutated": frontend.mutated,
             }
 
+    def lines(self, plan: Plan) -> list[str]:
+        """Return the lines, with the arguments' names as ``plan`` has them."""
+        return body_lines(plan, *self._shape)
+
 
 def foresee(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Look up what a first call will run, so that its mask is known when the code is made.
@@ -132,7 +148,17 @@ def caller(entry: OperatorEntry) -> Runner:
     return _call(entry, plan, otherwise, raw=False)
 
 
-def _call(entry: OperatorEntry, plan: Plan, otherwise: Runner, *, raw: bool) -> Runner:
+def respelled(entry: OperatorEntry, spelling: Spelling) -> Runner:
+    """Return the generated function of a frontend (see `interpret.respelled`)."""
+    plan = entry.plan
+    if plan is None or not plan.can_generate:
+        return interpret.respelled(entry, spelling)
+    return _call(entry, respelled_plan(plan, spelling), spelling.otherwise, raw=False, spelling=spelling)
+
+
+def _call(
+    entry: OperatorEntry, plan: Plan, otherwise: Runner, *, raw: bool, spelling: Spelling | None = None
+) -> Runner:
     names = _constants(plan)
     names |= {
         "__table": entry.call_table,
@@ -141,10 +167,17 @@ def _call(entry: OperatorEntry, plan: Plan, otherwise: Runner, *, raw: bool) -> 
         "__types": TYPE_MASKS,
         "__otherwise": otherwise,
     }
+    if spelling is not None:
+        names |= {f"__extra_{name}": default for name, default in spelling.extra.items()}
+        names |= {"__tensor": spelling.tensor_type, "__elsewhere": spelling.elsewhere}
     usual, constants = _usual(entry, plan)
-    return _compile(
-        call_source(plan, raw=raw or (usual is not None and usual.raw), usual=usual), names, plan, constants
-    )
+    if usual is not None and usual.raw and spelling is None:
+        raw = True
+    elif usual is not None and not usual.raw and usual.tensor_type is not None:
+        names["__tensor"] = usual.tensor_type
+    if usual is not None and usual.raw and spelling is not None:
+        usual = None
+    return _compile(call_source(plan, raw=raw, usual=usual, spelling=spelling), names, plan, constants, spelling)
 
 
 def _usual(entry: OperatorEntry, plan: Plan) -> tuple[Usual | None, Mapping[str, Any]]:
@@ -158,8 +191,13 @@ def _usual(entry: OperatorEntry, plan: Plan) -> tuple[Usual | None, Mapping[str,
     if raw and (body is None or TYPE_MASKS.get(body.constants["__array"]) != mask):
         return None, {}
     if body is None:
-        return Usual(mask, raw, [f"return __kernel({values(plan)})"]), {"__kernel": runner}
-    return Usual(mask, raw, body.lines), body.constants
+        return Usual(mask, raw, [f"return __kernel({values(plan)})"], _tensor_type(mask)), {"__kernel": runner}
+    return Usual(mask, raw, body.lines(plan), _tensor_type(mask)), body.constants
+
+
+def _tensor_type(mask: int) -> type | None:
+    frontend = FRONTENDS.get(mask & MARKERS)
+    return None if frontend is None else frontend.tensor_type
 
 
 def explained_source(entry: OperatorEntry) -> str:
@@ -233,7 +271,7 @@ def backend_runner(
     if plan is None or not plan.can_generate:
         return interpret.backend_runner(entry, boundary, kernel, prefix, covered)
     body = _Body(entry, plan, boundary, kernel, prefix, covered)
-    run: Any = _compile(runner_source(plan, body.lines), dict(body.constants), plan)
+    run: Any = _compile(runner_source(plan, body.lines(plan)), dict(body.constants), plan)
     run.body = body
     return run
 
@@ -270,7 +308,11 @@ def _code(source: str) -> CodeType:
 
 
 def _compile(
-    source: str, names: dict[str, Any], plan: Plan, quoted: Mapping[str, Any] = MappingProxyType({})
+    source: str,
+    names: dict[str, Any],
+    plan: Plan,
+    quoted: Mapping[str, Any] = MappingProxyType({}),
+    spelling: Spelling | None = None,
 ) -> Runner:
     """Make one function; the operator's name and signature are what CPython's own argument errors begin with.
 
@@ -284,6 +326,6 @@ def _compile(
         co_filename=f"<dispatch of {plan.name}>",
         co_consts=tuple(constants.get(each, each) if type(each) is str else each for each in code.co_consts),
     )
-    function.__name__ = plan.name
-    function.__qualname__ = f"{plan.schema}\n{plan.name}"
+    function.__name__ = plan.name if spelling is None else spelling.name
+    function.__qualname__ = f"{plan.schema}\n{plan.name}" if spelling is None else spelling.name
     return function

@@ -164,7 +164,7 @@ class OperatorEntry:
         with self.registry.lock:
             if self.call_table.get(mask) is runner and (self.usual is None or (has_data and not self._usual_has_data)):
                 self.usual, self._usual_has_data = mask, has_data
-                self.op._late[0].forget()
+                self._forget_callers()
 
     def forget(self) -> None:
         """Empty the tables, because something that they were computed from has changed."""
@@ -173,7 +173,11 @@ class OperatorEntry:
         self._slots.clear()
         if self.usual is not None:
             self.usual = None
-            self.op._late[0].forget()
+            self._forget_callers()
+
+    def _forget_callers(self) -> None:
+        for late in self.op._callers:
+            late.forget()
 
     def __repr__(self) -> str:
         keys = ", ".join(key.label for key in sorted(self._registrations, key=lambda key: -key.rank))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .entry import OperatorEntry
     from .tables import Tables
 
-__all__ = ["backend_runner", "below", "caller", "caller_runner", "foresee", "redispatcher"]
+__all__ = ["backend_runner", "below", "caller", "caller_runner", "foresee", "redispatcher", "respelled"]
 
 Runner = Callable[..., Any]
 Rebinds = list[tuple[Any, Any]]
@@ -76,6 +76,32 @@ def caller(entry: OperatorEntry) -> Runner:
 
 def foresee(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Plain code is the same for every call."""
+
+
+def respelled(entry: OperatorEntry, spelling: Any) -> Runner:
+    """Return a frontend's function that does as an overload does, with arguments named and added as it wishes."""
+    call = caller(entry)
+    real = {given: name for name, given in spelling.names.items()}
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        plan = entry.plan
+        own = {real.get(name, name): value for name, value in kwargs.items() if name not in spelling.extra}
+        if plan is None:
+            return call(*args, **own)
+        if any(kwargs.get(name, default) is not default for name, default in spelling.extra.items()):
+            return spelling.otherwise(*args, **kwargs)
+        given = dict(zip((parameter.name for parameter in plan.parameters), args, strict=False)) | own
+        last = [parameter.name for parameter in plan.parameters if not parameter.keyword_only][-1]
+        strange = [
+            parameter.name
+            for parameter in plan.parameters
+            if parameter.tensors == "tensor" and not hasattr(given.get(parameter.name, entry), "_dispatch_mask")
+        ]
+        if type(given.get(last)) in spelling.elsewhere or any(name in given for name in strange):
+            return spelling.otherwise(*args, **kwargs)
+        return call(*args, **own)
+
+    return function
 
 
 def redispatcher(entry: OperatorEntry) -> Runner:

@@ -8,7 +8,8 @@ Note [An overload is a function]
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from .arrays import is_tensor
@@ -17,6 +18,7 @@ from .keyset import KeyLike, KeysetLike, as_key
 from .latefunction import LateFunction
 from .schema.check import invalid_combination, matches
 from .schema.model import FunctionSchema
+from .source import Spelling
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -49,6 +51,8 @@ class OpOverload(Protocol):
     _entry: OperatorEntry
     #: The call and the redispatch, as what they are made by.
     _late: tuple[LateFunction, LateFunction]
+    #: The call, and functions of frontends that do the same.
+    _callers: list[LateFunction]
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Dispatch with the keys of the arguments and the context's masks."""
@@ -67,7 +71,7 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
     call = LateFunction(lambda: engine.caller(entry), lock, lambda args, kwargs: engine.foresee(entry, args, kwargs))
     redispatch = LateFunction(lambda: engine.redispatcher(entry), lock)
     op: Any = call.function
-    op._entry, op._late = entry, (call, redispatch)
+    op._entry, op._late, op._callers = entry, (call, redispatch), [call]
     op.name, op.namespace, op.overload_name = entry.name, name.namespace or "", name.overload or "default"
     op.redispatch = redispatch.function
     op.packet = entry.registry.ops.packet_of(name.packet)
@@ -79,12 +83,43 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
 def describe(op: Any) -> None:
     """Set what an overload says of its schema, and let it make its code anew at the next call."""
     entry = op._entry
-    for late in op._late:
+    for late in (*op._callers, op._late[1]):
         late.forget_meaning()
     op.schema = op._schema = entry.schema
     op.tags = entry.tags
     op.__name__ = op.__qualname__ = entry.name
     op.__doc__ = OpOverload.__doc__
+
+
+def respell(
+    op: OpOverload,
+    name: str,
+    tensor_type: type,
+    otherwise: Callable[..., Any],
+    *,
+    names: Mapping[str, str] = MappingProxyType({}),
+    extra: Mapping[str, Any] = MappingProxyType({}),
+    elsewhere: Collection[type] = (),
+) -> Callable[..., Any]:
+    """Return a function of a frontend that does as ``op`` does, without a call between.
+
+    ``names`` maps arguments of the schema to the function's own names, ``extra`` further keyword-only arguments to their
+    defaults. A call that gives one of these, whose last positional argument has a type in ``elsewhere``, or whose tensors
+    are none of ``tensor_type``, is handed to ``otherwise`` as it is.
+
+    >>> import numpy as np, torchlike
+    >>> from dispatch_core import ops
+    >>> twice = respell(ops.aten.add.Tensor, "plus", torchlike.Tensor, lambda *args, **_: args, names={"self": "a"})
+    >>> twice(a=torchlike.ones(1), other=torchlike.ones(1)), twice(1, 2)
+    (tensor([2.]), (1, 2))
+    """
+    entry = op._entry
+    engine = entry.registry.engine
+    spelling = Spelling(name, names, extra, tensor_type, frozenset(elsewhere), otherwise)
+    late = LateFunction(lambda: engine.respelled(entry, spelling), entry.registry.lock)
+    op._callers.append(late)
+    late.function.__name__ = late.function.__qualname__ = name
+    return late.function
 
 
 class OpOverloadPacket:

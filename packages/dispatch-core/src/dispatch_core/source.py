@@ -16,14 +16,37 @@ Names that begin with two underscores are constants, which `codegen` supplies, o
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from .boundary import Boundary, Parameter, Plan, Result
-from .records import Record
+from .records import Record, replace
 
-__all__ = ["below_source", "body_lines", "call_source", "redispatch_source", "runner_source"]
+__all__ = [
+    "Spelling",
+    "Usual",
+    "below_source",
+    "body_lines",
+    "call_source",
+    "redispatch_source",
+    "respelled_plan",
+    "runner_source",
+]
+
+
+class Spelling(Record):
+    """How a frontend's function writes the arguments of an overload, and which calls are another function's."""
+
+    name: str
+    #: An argument's name in the schema → its name in the function.
+    names: Mapping[str, str]
+    #: Further keyword-only arguments and their defaults. A call that gives one goes elsewhere.
+    extra: Mapping[str, Any]
+    #: The frontend's tensor class, and types of the last positional argument that go elsewhere without a look at it.
+    tensor_type: type
+    elsewhere: frozenset[type]
+    otherwise: Callable[..., Any]
 
 
 class Usual(Record):
@@ -34,6 +57,8 @@ class Usual(Record):
     raw: bool
     #: What runs for it; its constants are named in strings, see `quoted`.
     body: Sequence[str]
+    #: The class of the tensors that have the mask, or None for arrays.
+    tensor_type: type | None = None
 
 
 #: Tests that let a value of the usual type pass without a call; others go to the argument's checker.
@@ -52,19 +77,30 @@ _NAMED: Final = re.compile(r"\b__[a-z]\w*")
 _VARIABLE: Final = re.compile(r"__[bdirtx]\d*")
 
 
-def call_source(plan: Plan, *, raw: bool = False, usual: Usual | None = None) -> str:
+def call_source(plan: Plan, *, raw: bool = False, usual: Usual | None = None, spelling: Spelling | None = None) -> str:
     """Return the source of the function that a user's call runs.
 
     With ``raw`` it also looks at the types of arrays that are no tensors. For the ``usual`` mask it runs the kernel
-    itself, for any other it asks the table.
+    itself, for any other it asks the table. With a ``spelling``, by which ``plan`` is respelled already, it is a frontend's
+    function that does as the operator does.
     """
+    elsewhere: list[str] = []
+    extra: Sequence[str] = ()
+    if spelling is not None:
+        extra = tuple(spelling.extra)
     rest = [*_check_lines(plan), "__c = __context()"]
     if usual is not None:
         rest += [f"if __m == {usual.mask} and __c is None:", *_indented(quoted(usual.body))]
     rest += [f"return (__table[__m] if __c is None else __masked[__m, __c])({values(plan)})"]
     wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask")
     first = next((parameter for parameter in plan.parameters if parameter.tensors), None)
-    otherwise = f"return __otherwise({_arguments_as_given(plan)})"
+    otherwise = f"return __otherwise({_arguments_as_given(plan, extra)})"
+    if spelling is not None:
+        tests = [f"{name} is not __extra_{name}" for name in extra]
+        if spelling.elsewhere:
+            last = [parameter.name for parameter in plan.parameters if not parameter.keyword_only][-1]
+            tests.append(f"(type({last}) is not __tensor and type({last}) in __elsewhere)")
+        elsewhere = [f"if {' or '.join(tests)}:", f"    {otherwise}"] if tests else []
     if usual is not None and not usual.raw:
         wrapped = _unless_usual(plan, usual, lambda name: f"{name}._dispatch_mask == {usual.mask}", wrapped)
     if first is None:
@@ -75,8 +111,12 @@ def call_source(plan: Plan, *, raw: bool = False, usual: Usual | None = None) ->
     else:
         lines = _attempt(_mask_lines(plan, lambda name: f"__types[type({name})]"))
         if first.tensors == "tensor":
-            # The first tensor tells a raw call from a wrapped one, for less than a failed look at an attribute costs.
-            lines = [f"if type({first.name}) in __types:", *_indented(lines), "else:", *_indented(_attempt(wrapped))]
+            # The first tensor tells a raw call from a wrapped one, for less than a failed look at an attribute costs;
+            # its class says it for less still.
+            is_raw = f"type({first.name}) in __types"
+            if usual is not None and usual.tensor_type is not None:
+                is_raw = f"type({first.name}) is not __tensor and {is_raw}"
+            lines = [f"if {is_raw}:", *_indented(lines), "else:", *_indented(_attempt(wrapped))]
         else:
             lines = [*_attempt(wrapped), "if __m < 0:", *_indented(lines)]
         lines += ["if __m < 0:", f"    {otherwise}"]
@@ -84,7 +124,13 @@ def call_source(plan: Plan, *, raw: bool = False, usual: Usual | None = None) ->
             tests = _unless_usual(plan, usual, lambda name: f"type({name}) is __array", lines)
             lines = [_quoted("__array"), *tests]
         lines += rest
-    return _function(f"__call({_signature(plan)})", lines)
+    return _function(f"__call({_signature(plan, extra)})", [*elsewhere, *lines])
+
+
+def respelled_plan(plan: Plan, spelling: Spelling) -> Plan:
+    """Return ``plan`` with the arguments' names as a frontend writes them."""
+    given = [replace(each, name=spelling.names.get(each.name, each.name)) for each in plan.parameters]
+    return replace(plan, parameters=tuple(given))
 
 
 def redispatch_source(plan: Plan) -> str:
@@ -329,14 +375,16 @@ def _made_result(
     return lines, made
 
 
-def _signature(plan: Plan) -> str:
-    """Return the parameter list of the schema, defaults as named constants."""
+def _signature(plan: Plan, extra: Sequence[str] = ()) -> str:
+    """Return the parameter list of the schema and what else there is, defaults as named constants."""
     parts, star = [], False
     for index, parameter in enumerate(plan.parameters):
         if parameter.keyword_only and not star:
             parts.append("*")
             star = True
         parts.append(parameter.name if parameter.required else f"{parameter.name}=__default{index}")
+    if extra:
+        parts += [*([] if star else ["*"]), *(f"{name}=__extra_{name}" for name in extra)]
     return ", ".join(parts)
 
 
@@ -345,8 +393,9 @@ def values(plan: Plan) -> str:
     return ", ".join(parameter.name for parameter in plan.parameters)
 
 
-def _arguments_as_given(plan: Plan) -> str:
-    return ", ".join(f"{p.name}={p.name}" if p.keyword_only else p.name for p in plan.parameters)
+def _arguments_as_given(plan: Plan, extra: Sequence[str] = ()) -> str:
+    parts = [f"{p.name}={p.name}" if p.keyword_only else p.name for p in plan.parameters]
+    return ", ".join([*parts, *(f"{name}={name}" for name in extra)])
 
 
 def kernel_arguments(plan: Plan, prefix: int, *, unwrap: bool, leave_out: int = -1) -> str:

@@ -195,32 +195,20 @@ def _takes_sizes(overload: Any) -> bool:
 
 
 def _unary(operator: _Operator) -> Callable[..., Any]:
-    """Make a function of one tensor that adds next to nothing to the overload's own call."""
+    """Make a function of one tensor that is the overload itself, but for the argument's name and ``out``."""
     overload = getattr(dc.ops.aten, operator.name).default
     general = _general(operator)
 
-    def function(input: Any, *, out: Any = None) -> Any:
+    def otherwise(input: Any, *, out: Any = None) -> Any:
         return overload(input) if out is None else general(input, out=out)
 
-    return function
+    return dc.respell(overload, operator.name, Tensor, otherwise, names={"self": "input"}, extra={"out": None})
 
 
 def _binary(operator: _Operator) -> Callable[..., Any]:
-    """Make a function that goes to the overload for two tensors, or for a tensor and a number, directly.
+    """Make a function that is the overload for two tensors itself, but for the arguments' names and ``out``.
 
-    It is written out for the operator's own arguments, because gathering keywords costs as much as dispatching. For
-    ``add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)`` and its ``out`` overload:
-
-        def function(input, other, *, alpha=default_alpha, out=None):
-            if out is None and isinstance(other, Tensor):
-                try:
-                    return tensors(input, other, alpha=alpha)
-                except TypeError:
-                    if isinstance(input, Tensor):
-                        raise
-            if alpha is default_alpha and out is None:
-                return plain(input, other)
-            return otherwise(input, other, {"alpha": alpha, "out": out})
+    A tensor and a plain number go to their overload directly, and anything else to the packet.
     """
     packet = getattr(dc.ops.aten, operator.name)
     overloads = {name: getattr(packet, name) for name in packet.overloads()}
@@ -229,43 +217,29 @@ def _binary(operator: _Operator) -> Callable[..., Any]:
     TENSOR_OVERLOADS[operator.name], NUMBER_OVERLOADS[operator.name] = tensors, numbers
     general, number_first = _general(operator), NUMBER_FIRST.get(operator.name)
     own = {argument.name: argument.default for argument in tensors.schema.keyword_only}
-    others = {each.name: None for overload in overloads.values() for each in overload.schema.keyword_only}
-    defaults = {**others, **own}
+    defaults = {
+        **{each.name: None for overload in overloads.values() for each in overload.schema.keyword_only},
+        **own,
+    }
 
-    def plain(input: Any, other: Any) -> Any:
-        if type(other) in PLAIN_NUMBERS and isinstance(input, Tensor):
-            return numbers(input, other)
-        if number_first is not None and isinstance(input, _NUMBERS) and isinstance(other, Tensor):
-            return number_first(_number(input), other)
-        return packet(_number(input), _number(other))
-
-    def otherwise(input: Any, other: Any, given: dict[str, Any]) -> Any:
+    def otherwise(input: Any, other: Any, **given: Any) -> Any:
+        given = {name: value for name, value in given.items() if value is not defaults.get(name, _MISSING)}
+        if not given:
+            if type(other) in PLAIN_NUMBERS and isinstance(input, Tensor):
+                return numbers(input, other)
+            if number_first is not None and isinstance(input, _NUMBERS) and isinstance(other, Tensor):
+                return number_first(_number(input), other)
+            return packet(_number(input), _number(other))
         if isinstance(input, _NUMBERS) and isinstance(other, Tensor):
             input = _like(_number(input), other)
-        kwargs = {name: value for name, value in given.items() if value is not defaults[name]}
-        return general(input, _number(other), **kwargs)
+        return general(input, _number(other), **given)
 
-    second = tensors.schema.arguments[1].name
-    unused = [f"{name} is default_{name}" for name in defaults]
-    parameters = ["input", second, *(["*"] if defaults else []), *(f"{name}=default_{name}" for name in defaults)]
-    quick = [*(f"{name} is None" for name in defaults if name not in own), f"isinstance({second}, Tensor)"]
-    lines = [
-        f"def function({', '.join(parameters)}):",
-        f"    if {' and '.join(quick)}:",
-        "        try:",
-        f"            return tensors({', '.join(['input', second, *(f'{name}={name}' for name in own)])})",
-        "        except TypeError:",
-        "            if isinstance(input, Tensor):",
-        "                raise",
-        f"    if {' and '.join(unused) or True}:",
-        f"        return plain(input, {second})",
-        f"    return otherwise(input, {second}, {{{', '.join(f'{name!r}: {name}' for name in defaults)}}})",
-    ]
-    scope = {"Tensor": Tensor, "tensors": tensors, "plain": plain, "otherwise": otherwise}
-    scope |= {f"default_{name}": value for name, value in defaults.items()}
-    exec(compile("\n".join(lines), f"<torchlike.{operator.name}>", "exec"), scope)  # noqa: S102  # written of schemas, above
-    function: Callable[..., Any] = scope["function"]
-    return function
+    extra = {name: default for name, default in defaults.items() if name not in own}
+    names = {"self": "input"}
+    return dc.respell(tensors, operator.name, Tensor, otherwise, names=names, extra=extra, elsewhere=PLAIN_NUMBERS)
+
+
+_MISSING: Final = object()
 
 
 def _like(number: Any, self: Tensor) -> Tensor:

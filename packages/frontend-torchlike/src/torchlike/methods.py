@@ -44,23 +44,21 @@ _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
 def _forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the method of ``self + other``; the usual operands go to their overload without a step between."""
+    """Make the method of ``self + other``: the overload for two tensors itself, where there is one."""
     direct, numbers = TENSOR_OVERLOADS.get(name), NUMBER_OVERLOADS.get(name)
     if direct is None or numbers is None:
 
         def method(self: Tensor, other: Any) -> Any:
             return function(self, other) if isinstance(other, _TAKEN) else NotImplemented
 
-    else:
+        return method
 
-        def method(self: Tensor, other: Any) -> Any:
-            if isinstance(other, Tensor):
-                return direct(self, other)
-            if type(other) in PLAIN_NUMBERS:
-                return numbers(self, other)
-            return function(self, other) if isinstance(other, _NUMBERS) else NotImplemented
+    def otherwise(self: Tensor, other: Any, **_: Any) -> Any:
+        if type(other) in PLAIN_NUMBERS:
+            return numbers(self, other)
+        return function(self, other) if isinstance(other, _TAKEN) else NotImplemented
 
-    return method
+    return dc.respell(direct, name, Tensor, otherwise, elsewhere=PLAIN_NUMBERS)
 
 
 def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -282,7 +282,7 @@ def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
         "RECORDED": below | AUTOGRAD_BITS[below],
         "Saved": Saved,
         "View": View,
-        "_below": dc.below(op, below),
+        "_below": op._entry.explicit_table[below],
         "_bits": AUTOGRAD_BITS,
         "_check_inplace": check_inplace,
         "_clone": _clone,
