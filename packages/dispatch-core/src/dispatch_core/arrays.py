@@ -72,6 +72,13 @@ def add_backend(info: BackendInfo) -> DispatchKey:
     return key
 
 
+def add_stand_in(array_type: ArrayType, mask: int) -> None:
+    """Make a type known whose values stand for a backend's arrays that are not there yet."""
+    with _lock:
+        ARRAY_TYPES[array_type.type] = array_type
+        TYPE_MASKS[array_type.type] = mask
+
+
 def _claim(info: BackendInfo) -> DispatchKey:
     """Return the backend's key, made new where no key has that name.
 

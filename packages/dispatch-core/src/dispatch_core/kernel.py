@@ -30,17 +30,21 @@ class KernelFactory(Record):
     """A kernel that is made when a table slot first needs it: ``make(op, keyset)`` returns the function to call."""
 
     make: Callable[[Any, Any], Callable[..., Any]]
+    #: Whether that function takes all arguments by position, in schema order, and nothing before them.
+    in_order: bool = False
 
 
-def kernel_factory(make: Callable[[Any, Any], Callable[..., Any]]) -> KernelFactory:
+def kernel_factory(make: Callable[[Any, Any], Callable[..., Any]], *, in_order: bool = False) -> KernelFactory:
     """Register what ``make(op, keyset)`` returns, made on first use for each effective keyset.
 
-    The keyset is a constant of the kernel that is made, so that a layer can work out once what lies below it.
+    The keyset is a constant of the kernel that is made, so that a layer can work out once what lies below it. With
+    ``in_order`` the function takes all arguments by position, as the schema orders them, which saves a call for operators
+    with keyword-only arguments; a fallback is then not given the operator either.
 
     >>> kernel_factory(lambda op, keyset: print)  # doctest: +ELLIPSIS
-    KernelFactory(make=<function ...>)
+    KernelFactory(make=<function ...>, in_order=False)
     """
-    return KernelFactory(make)
+    return KernelFactory(make, in_order)
 
 
 class Origin(Record):

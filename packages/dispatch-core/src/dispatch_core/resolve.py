@@ -8,8 +8,8 @@ Note [What is passed over]
 
 Note [A composite below masked keys]
     A composite calls other operators on the same tensors, whose masks would bring back the keys that the caller took out.
-    So it runs with exactly those keys excluded in the context; Profiler alone stays, so that a composite's inner calls are
-    recorded as its children.
+    So it runs with exactly those keys excluded in the context; Profiler stays, so that a composite's inner calls are
+    recorded as its children, and Pipeline, so that they are deferred.
 """
 
 from __future__ import annotations
@@ -158,7 +158,8 @@ class Resolution(Record):
             covered = _covered(entry, keyset, entry.covered(registration.key))
             run = engine.backend_runner(entry, boundary, fn, prefix, covered)
             return self._unless_elsewhere(run, boundary)
-        run = engine.caller_runner(entry, fn, prefix)
+        in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
+        run = fn if in_order else engine.caller_runner(entry, fn, prefix)
         return _guarded(entry, run, self.mask) if composite and self.explicit else run
 
     def _unless_elsewhere(self, run: Runner, boundary: Boundary) -> Runner:
@@ -317,7 +318,7 @@ def open_device(device: Device) -> None:
         _opened.add(device)
 
 
-_STAYS = MARKERS | DispatchKey.Profiler
+_STAYS = MARKERS | DispatchKey.Profiler | DispatchKey.Pipeline
 
 
 def _guarded(entry: OperatorEntry, run: Runner, mask: int) -> Runner:

@@ -1,0 +1,229 @@
+"""What a pipeline records: steps, and the pending values that they will make.
+
+Note [Pending-ness lives in the data]
+    A pending value stands where a backend's array stands: in a frontend's tensor, or in the hands of a caller who uses raw
+    arrays. It has a shape, strides and a dtype at once, from the meta device's kernel, and an array once its step has run.
+    Its type tells its key, and with it Pipeline, so that a call on it arrives at the recorder, whether or not a pipeline is
+    open where it is used.
+
+Note [Places]
+    Two values may share memory. A place is what all values in one memory have in common: for an array what its backend's
+    `ArrayType.storage` says, for a pending value an object that its views share, until one of them has an array.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from .. import arrays
+from ..backend import ArrayType
+from ..keys import DispatchKey
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from ..entry import OperatorEntry
+    from .session import Session
+
+__all__ = ["Memory", "Pending", "Step", "pending_type", "place_of", "values_in"]
+
+
+class Memory:
+    """The identity of the memory that pending values will lie in."""
+
+    __slots__ = ("error", "place")
+
+    def __init__(self) -> None:
+        #: What the arrays in it have in common, once there is one.
+        self.place: Hashable = None
+        #: Why what was to be written to it is not there.
+        self.error: BaseException | None = None
+
+
+class Pending:
+    """A value that a recorded step will make."""
+
+    __slots__ = ("error", "memory", "meta", "session", "step", "value")
+
+    #: The key of the backend whose array this will be.
+    key: DispatchKey
+
+    def __init__(self, meta: Any, memory: Memory, session: Session) -> None:
+        #: An array of the meta device: shape, strides, dtype.
+        self.meta = meta
+        self.memory = memory
+        self.session = session
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.step: Step | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of all dimensions."""
+        return arrays.shape(self.meta)
+
+    @property
+    def dtype(self) -> Any:
+        """The scalar type of the elements."""
+        return arrays.dtype(self.meta)
+
+    def result(self) -> Any:
+        """Give the backend's array, computed now if it is not there yet; raises the error of the step that failed."""
+        from .settle import force  # running steps stands above recording them
+
+        return force(self)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.result().__array__(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        state = "failed" if self.error is not None else "pending" if self.value is None else "computed"
+        return f"<{state} {self.key.label} array, shape {self.shape}, {self.dtype}>"
+
+
+class Step:
+    """One recorded call: what runs, on what, and what it makes."""
+
+    __slots__ = ("done", "entry", "error", "mask", "outputs", "place", "state", "values", "where", "written")
+
+    def __init__(
+        self,
+        entry: OperatorEntry,
+        mask: int,
+        values: tuple[Any, ...],
+        outputs: tuple[Pending | None, ...],
+        written: tuple[int, ...],
+        where: tuple[CodeType, int] | None,
+    ) -> None:
+        self.entry = entry
+        #: The keys that the kernel is found by, once the step runs.
+        self.mask = mask
+        #: All arguments in schema order, with arrays and pending values where the caller had tensors.
+        self.values = values
+        #: What the step makes, in the order of the schema; None for results that are arguments.
+        self.outputs = outputs
+        #: The indices of the arguments that it writes to.
+        self.written = written
+        #: The caller's code and the instruction in it.
+        self.where = where
+        self.done = False
+        self.error: BaseException | None = None
+
+    @property
+    def name(self) -> str:
+        """The operator's name."""
+        return self.entry.name
+
+    @property
+    def is_random(self) -> bool:
+        """Whether the step draws random numbers, so that it is never left out and never changes places with another."""
+        return "nondeterministic_seeded" in self.entry.tags
+
+    @property
+    def line(self) -> str:
+        """File and line of the caller, or ""."""
+        if self.where is None:
+            return ""
+        code, offset = self.where
+        number = next(
+            (line for start, end, line in code.co_lines() if start <= offset < end and line is not None), code.co_firstlineno
+        )
+        return f"{code.co_filename}:{number}"
+
+    def inputs(self) -> Iterator[Any]:
+        """Yield the arrays and pending values among the arguments."""
+        plan = self.entry.plan
+        if plan is not None:
+            for parameter, value in zip(plan.parameters, self.values, strict=False):
+                if parameter.tensors:
+                    yield from values_in(value)
+
+    def writes(self) -> Iterator[Any]:
+        """Yield the arrays and pending values that the step writes to."""
+        for index in self.written:
+            yield from values_in(self.values[index])
+
+    def __repr__(self) -> str:
+        return f"<Step {self.name}{' done' if self.done else ''}>"
+
+
+def values_in(value: Any) -> Iterator[Any]:
+    """Yield what stands in an argument that takes tensors: itself, or its elements; None left out."""
+    if isinstance(value, (list, tuple)):
+        yield from (item for item in value if item is not None)
+    elif value is not None:
+        yield value
+
+
+def place_of(value: Any) -> Hashable:
+    """Return what ``value`` has in common with all others in the same memory; see Note [Places]."""
+    if isinstance(value, Pending):
+        memory = value.memory
+        if memory.place is None and value.value is not None:
+            memory.place = arrays.storage_of(value.value)
+        return memory if memory.place is None else memory.place
+    return arrays.storage_of(value)
+
+
+_TYPES: Final[dict[DispatchKey, type[Pending]]] = {}
+
+
+def pending_type(key: DispatchKey) -> type[Pending]:
+    """Return the class of pending values of a backend's key."""
+    found = _TYPES.get(key)
+    if found is None:
+        found = type(f"Pending{key.name}", (Pending,), {"__slots__": (), "key": key, "__module__": __name__})
+        meta = _reader
+        owner = arrays.KEY_TYPES.get(key, ())
+        arrays.add_stand_in(
+            ArrayType(
+                found,
+                shape=lambda pending: meta(pending).shape(pending.meta),
+                dtype=lambda pending: meta(pending).dtype(pending.meta),
+                strides=lambda pending: arrays.strides(pending.meta),
+                storage_offset=lambda pending: arrays.storage_offset(pending.meta),
+                storage=place_of,
+                mutable=all(each.mutable for each in owner),
+            ),
+            key.value | DispatchKey.Pipeline,
+        )
+        _TYPES[key] = found
+    return found
+
+
+def _reader(pending: Pending) -> ArrayType:
+    return arrays.ARRAY_TYPES[type(pending.meta)]
+
+
+_OWN: Final = str(__file__).rpartition("pipelines")[0]
+#: File of a code → whether it is the dispatcher's own, or a frontend's that has asked to be passed over.
+_internal: Final[dict[str, bool]] = {}
+#: Folders whose code is not the user's.
+_folders: Final = [_OWN]
+
+
+def pass_over(folder: str) -> None:
+    """Leave code in ``folder`` out when the caller of a step is looked for: a frontend's own."""
+    _folders.append(folder)
+    _internal.clear()
+
+
+def caller_place() -> tuple[CodeType, int] | None:
+    """Return the code of the user that is calling, and the instruction in it."""
+    frame: Any = sys._getframe(2)
+    internal = _internal
+    while frame is not None:
+        code = frame.f_code
+        file = code.co_filename
+        known = internal.get(file)
+        if known is None:
+            known = internal[file] = file.startswith(("<dispatch", "<autograd", *_folders))
+        if not known:
+            return code, frame.f_lasti
+        frame = frame.f_back
+    return None
+
+
+Runner = Callable[..., Any]

@@ -1,0 +1,182 @@
+"""Recording: the kernels under the Pipeline key.
+
+Note [What is recorded]
+    A call on its way to a device whose backend has a kernel, and whose shape rule (the kernel under Meta) can tell the
+    results without values. Its shape rule runs at once, so a wrong call fails at its own line. Everything else runs at
+    once, after what it needs: operators that give something else than tensors, operators without a shape rule, results
+    whose shape depends on values. A composite without a kernel of the backend runs at once too, and what it calls is recorded.
+    Views of arrays that are there are made at once: they compute nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import arrays, masks
+from ..boundary import Boundary, Plan
+from ..errors import NoKernelError
+from ..frontend import FRONTENDS
+from ..keys import ARRAYS, MARKERS, DispatchKey, keys_of
+from ..resolve import resolve
+from .graph import Memory, Pending, Step, caller_place, pending_type, values_in
+from .session import Session, current
+from .settle import settle_argument, settled
+
+__all__ = ["PIPELINE", "make_recorder"]
+
+Runner = Callable[..., Any]
+PIPELINE = DispatchKey.Pipeline.value
+
+
+def make_recorder(op: Any, keyset: Any) -> Runner:
+    """Make the kernel of one operator under Pipeline, for one effective keyset."""
+    entry, plan = op._entry, op._entry.plan
+    below = (keyset.mask | keyset.marker) & ~PIPELINE
+    key = next((key for key in keys_of(below) if key.owns_arrays), None)
+    winner = resolve(entry, below, 0)
+
+    def pass_on(*values: Any, **keywords: Any) -> Any:
+        state = masks.current()
+        mask = below if state is None else below & ~state[1]
+        return entry.explicit_table[mask](*values, **keywords)
+
+    if plan is None:
+
+        def unchecked(*values: Any, **keywords: Any) -> Any:
+            for value in (*values, *keywords.values()):
+                settle_argument(value)
+            return pass_on(*values, **keywords)
+
+        return unchecked
+    if key is None or key is DispatchKey.Meta or winner.is_composite() or not _is_kernel(winner, key):
+        return pass_on
+    frontend = FRONTENDS.get(keyset.marker)
+    made = pending_type(key)
+    kernel = _Recorder(entry, plan, key, below & ~MARKERS, made)
+    boundary = _PendingBoundary(key, frontend, (arrays.ARRAY_TYPES[made], *arrays.KEY_TYPES.get(key, ())))
+    record = entry.registry.engine.backend_runner(entry, boundary, kernel, ())
+
+    def run(*values: Any) -> Any:
+        if current() is not None:
+            return record(*values)
+        for value in values:
+            settle_argument(value)
+        return pass_on(*values)
+
+    return run
+
+
+def _is_kernel(winner: Any, key: DispatchKey) -> bool:
+    return winner.key is key and winner.slot.registration is not None
+
+
+class _PendingBoundary(Boundary):
+    """The boundary above which tensors hold pending values."""
+
+    @property
+    def mask(self) -> int:
+        return super().mask | PIPELINE
+
+
+class _Recorder:
+    """The kernel proper: takes arrays and pending values, gives pending values."""
+
+    __slots__ = ("_entry", "_key", "_made", "_mask", "_meta", "_plan", "_why_not", "_writes")
+
+    def __init__(self, entry: Any, plan: Plan, key: DispatchKey, mask: int, made: type[Pending]) -> None:
+        self._entry, self._plan, self._key, self._mask, self._made = entry, plan, key, mask, made
+        self._writes = plan.writes
+        self._why_not = _why_not(entry, plan, key)
+        self._meta: Any = None
+        if not self._why_not:
+            try:
+                self._meta = entry.explicit_table[DispatchKey.Meta.value]
+            except NoKernelError:
+                self._why_not = "no shape rule"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        session = current()
+        assert session is not None
+        plan = self._plan
+        values = args
+        if kwargs:
+            values = (*args, *(kwargs[each.name] for each in plan.parameters[len(args) :]))
+        if self._why_not:
+            return self._run_now(session, values, self._why_not)
+        values = tuple(
+            settled(value, session) if parameter.tensors else value
+            for parameter, value in zip(plan.parameters, values, strict=True)
+        )
+        if plan.results and plan.results[0].kind == "view" and not isinstance(values[plan.results[0].source], Pending):
+            session.stats.views += 1
+            return self._entry.explicit_table[self._mask](*values)
+        try:
+            described = self._meta(*session.describe(plan, values))
+        except NotImplementedError as error:
+            why = str(error).partition("\n")[0]
+        else:
+            found = self._record(session, values, described)
+            if found is not None:
+                return found[0]
+            why = "the result takes the place of an argument's array"
+        return self._run_now(session, values, why)
+
+    def _record(self, session: Session, values: tuple[Any, ...], described: Any) -> tuple[Any] | None:
+        plan = self._plan
+        single = len(plan.results) == 1
+        outputs: list[Pending | None] = []
+        results = []
+        for result, meta in zip(plan.results, (described,) if single else described, strict=True):
+            if result.kind == "self":
+                results.append(values[result.source])
+                if not _same(session.describe_one(values[result.source]), meta):
+                    return None
+                continue
+            memory = values[result.source].memory if result.kind == "view" else None
+            if result.is_list:
+                made: Any = [self._pending(session, each, memory) for each in meta]
+                outputs += made
+            else:
+                made = None if meta is None else self._pending(session, meta, memory)
+                outputs.append(made)
+            results.append(made)
+        step = Step(self._entry, self._mask, values, tuple(outputs), self._writes, caller_place())
+        for output in outputs:
+            if output is not None:
+                output.step = step
+        session.add(step)
+        return (results[0] if single else tuple(results),)
+
+    def _pending(self, session: Session, meta: Any, memory: Memory | None) -> Pending:
+        return self._made(meta, memory or Memory(), session)
+
+    def _run_now(self, session: Session, values: tuple[Any, ...], why: str) -> Any:
+        step = Step(self._entry, self._mask, values, (), self._writes, None)
+        return session.run_now(step, why)
+
+
+def _same(given: Any, found: Any) -> bool:
+    """Tell whether a written argument keeps its layout."""
+    if isinstance(given, (list, tuple)):
+        return all(map(_same, given, found))
+    return (
+        found is None
+        or found is given
+        or (arrays.shape(found) == arrays.shape(given) and arrays.strides(found) == arrays.strides(given))
+    )
+
+
+def _why_not(entry: Any, plan: Plan, key: DispatchKey) -> str:
+    """Say why calls of an operator are never recorded, or ""."""
+    if not plan.results and not plan.writes:
+        return "no result"
+    if any(result.kind == "other" for result in plan.results):
+        return "gives something else than tensors"
+    if plan.schema.is_vararg or plan.schema.is_varret:
+        return "takes or gives whatever it likes"
+    if plan.writes and not all(each.mutable for each in arrays.KEY_TYPES.get(key, ())):
+        return "the arrays cannot be written to"
+    return ""
+
+
