@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .graph import Pending, Step
-from .session import Pipeline, current_pipeline, pipeline
+from .handle import Pipeline, current_pipeline, pipeline
 from .settle import force, settle
 
 __all__ = ["Pending", "Pipeline", "Step", "current_pipeline", "force", "pipeline", "settle"]

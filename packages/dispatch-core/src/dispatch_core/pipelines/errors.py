@@ -23,7 +23,8 @@ def step_error(step: Step, raised: BaseException) -> PipelineError:
     """Return the error for a step whose kernel raised: the operator, its arguments, and where it was called."""
     arguments = ", ".join(_described(value) for value in step.inputs())
     place = f"\nRecorded at {step.line}" if step.line else ""
-    error: Any = _class_for(type(raised)).__new__(_class_for(type(raised)))
+    kind: Any = _class_for(type(raised))
+    error: Any = kind.__new__(kind)
     error.args = (f"{step.name}({arguments}) failed in a pipeline: {type(raised).__name__}: {raised}{place}",)
     error.__cause__ = raised
     found: PipelineError = error
@@ -36,12 +37,12 @@ def _described(value: Any) -> str:
 
 
 @lru_cache(maxsize=256)
-def _class_for(kind: type[BaseException]) -> type[PipelineError]:
+def _class_for(kind: Any) -> Any:
     """Return a class that is caught by whoever catches ``kind``, where Python lets one be made."""
     if issubclass(PipelineError, kind):
         return PipelineError
     try:
-        made = type(kind.__name__, (PipelineError, kind), {"__str__": lambda self: str(self.args[0])})
+        made: Any = type(kind.__name__, (PipelineError, kind), {"__str__": lambda self: str(self.args[0])})
         made.__new__(made)
     except TypeError:
         return PipelineError

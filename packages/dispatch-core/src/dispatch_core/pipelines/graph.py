@@ -128,7 +128,8 @@ class Step:
             return ""
         code, offset = self.where
         number = next(
-            (line for start, end, line in code.co_lines() if start <= offset < end and line is not None), code.co_firstlineno
+            (line for start, end, line in code.co_lines() if start <= offset < end and line is not None),
+            code.co_firstlineno,
         )
         return f"{code.co_filename}:{number}"
 

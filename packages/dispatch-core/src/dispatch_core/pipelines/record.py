@@ -4,8 +4,8 @@ Note [What is recorded]
     A call on its way to a device whose backend has a kernel, and whose shape rule (the kernel under Meta) can tell the
     results without values. Its shape rule runs at once, so a wrong call fails at its own line. Everything else runs at
     once, after what it needs: operators that give something else than tensors, operators without a shape rule, results
-    whose shape depends on values. A composite without a kernel of the backend runs at once too, and what it calls is recorded.
-    Views of arrays that are there are made at once: they compute nothing.
+    whose shape depends on values. A composite without a kernel of the backend runs at once too, and what it calls is
+    recorded. Views of arrays that are there are made at once: they compute nothing.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from .. import arrays, masks
 from ..boundary import Boundary, Plan
 from ..errors import NoKernelError
 from ..frontend import FRONTENDS
-from ..keys import ARRAYS, MARKERS, DispatchKey, keys_of
-from ..resolve import resolve
-from .graph import Memory, Pending, Step, caller_place, pending_type, values_in
+from ..keys import MARKERS, DispatchKey, keys_of
+from ..resolve import Resolution, resolve
+from .graph import Memory, Pending, Step, caller_place, pending_type
 from .session import Session, current
 from .settle import settle_argument, settled
 
@@ -49,7 +49,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
             return pass_on(*values, **keywords)
 
         return unchecked
-    if key is None or key is DispatchKey.Meta or winner.is_composite() or not _is_kernel(winner, key):
+    if key is None or key is DispatchKey.Meta or not _is_kernel(winner, key):
         return pass_on
     frontend = FRONTENDS.get(keyset.marker)
     made = pending_type(key)
@@ -68,7 +68,8 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
 
 def _is_kernel(winner: Any, key: DispatchKey) -> bool:
-    return winner.key is key and winner.slot.registration is not None
+    """Tell whether a kernel of the backend has won, and no composite."""
+    return isinstance(winner, Resolution) and winner.key is key and not winner.is_composite()
 
 
 class _PendingBoundary(Boundary):
@@ -127,7 +128,7 @@ class _Recorder:
         single = len(plan.results) == 1
         outputs: list[Pending | None] = []
         results = []
-        for result, meta in zip(plan.results, (described,) if single else described, strict=True):
+        for result, meta in zip(plan.results, (described,) if single else described or (), strict=True):
             if result.kind == "self":
                 results.append(values[result.source])
                 if not _same(session.describe_one(values[result.source]), meta):
@@ -178,5 +179,3 @@ def _why_not(entry: Any, plan: Plan, key: DispatchKey) -> str:
     if plan.writes and not all(each.mutable for each in arrays.KEY_TYPES.get(key, ())):
         return "the arrays cannot be written to"
     return ""
-
-

@@ -1,0 +1,86 @@
+"""Running recorded steps: each in its order, what depends on a failed one left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from ..keys import DispatchKey
+from ..masks import exclude_keys
+from .errors import step_error
+from .graph import Pending, Step
+
+if TYPE_CHECKING:
+    from .stats import Stats
+
+__all__ = ["quiet", "run_steps", "with_arrays"]
+
+
+def quiet() -> exclude_keys:
+    """Return a guard that keeps what runs inside it from being recorded."""
+    return exclude_keys(DispatchKey.Pipeline)
+
+
+def run_steps(steps: Sequence[Step], stats: Stats) -> Step | None:
+    """Run steps in the order in which they were recorded; return the first that failed."""
+    first = None
+    started = perf_counter_ns()
+    with quiet():
+        for step in steps:
+            _run_step(step)
+            stats.executed += 1
+            if step.error is not None and first is None:
+                first = step
+    stats.impl_time += perf_counter_ns() - started
+    return first
+
+
+def _run_step(step: Step) -> None:
+    step.done = True
+    error = next((found for value in step.inputs() if (found := _fault(value)) is not None), None)
+    found = None
+    if error is None:
+        try:
+            found = step.entry.explicit_table[step.mask](*map(with_arrays, step.values))
+        except Exception as raised:  # noqa: BLE001  # whatever it is, it is kept for whoever asks for the result
+            error = step_error(step, raised)
+    if error is None:
+        _keep(step, found)
+    else:
+        step.error = error
+        for output in step.outputs:
+            if output is not None:
+                output.error = error
+        for value in step.writes():
+            if isinstance(value, Pending):
+                value.memory.error = error
+    step.values = ()
+
+
+def _fault(value: Any) -> BaseException | None:
+    return (value.error or value.memory.error) if isinstance(value, Pending) else None
+
+
+def _keep(step: Step, found: Any) -> None:
+    """Give the arrays that a kernel returned to the values that stand for them."""
+    plan = step.entry.plan
+    assert plan is not None
+    outputs = iter(step.outputs)
+    for result, value in zip(plan.results, (found,) if len(plan.results) == 1 else found, strict=True):
+        if result.kind == "self":
+            continue
+        for each in value if result.is_list else (value,):
+            output = next(outputs)
+            if output is not None:
+                output.value = each
+                output.step = None
+
+
+def with_arrays(value: Any) -> Any:
+    """Return an argument with arrays in the place of values that have been computed."""
+    if isinstance(value, Pending):
+        return value.value
+    if isinstance(value, list):
+        return [with_arrays(item) for item in value]
+    return value
