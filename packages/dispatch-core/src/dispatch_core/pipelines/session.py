@@ -47,8 +47,8 @@ class Session:
         self.lock = threading.RLock()
         #: id of an array → the array and what the meta device knows of it. The array is kept, so the id stays its own.
         self._described: dict[int, tuple[Any, Any]] = {}
-        #: How many recorded steps write to arrays that were there before.
-        self._outside_writes = 0
+        #: How many of the steps write to an argument.
+        self._writes = 0
         self._bytes = 0
 
     # Recording.
@@ -83,8 +83,8 @@ class Session:
         """Keep a step for later, and flush where a limit is reached."""
         self.steps.append(step)
         self.stats.recorded += 1
-        if step.written and any(not isinstance(value, Pending) for value in step.writes()):
-            self._outside_writes += 1
+        if step.written:
+            self._writes += 1
         most = self.options["max_ops"]
         if most is not None and len(self.steps) >= most:
             self.flush()
@@ -123,7 +123,7 @@ class Session:
         steps = self.steps
         if not steps:
             return
-        if not writes and not self._outside_writes and not any(isinstance(value, Pending) for value in reads):
+        if not writes and not self._writes and not any(_is_missing(value) for value in reads):
             return
         chosen = needed(steps, reads, writes)
         if chosen:
@@ -137,6 +137,7 @@ class Session:
         finally:
             _session.reset(token)
             self.steps = [step for step in self.steps if not step.done]
+            self._writes = sum(bool(step.written) for step in self.steps)
 
     def flush(self) -> None:
         """Run everything that somebody can still observe, and forget the rest. Raises the first error."""
@@ -150,9 +151,13 @@ class Session:
             self.steps = [step for step in self.steps if id(step) not in flushed]
             self._described.clear()
             self._bytes = 0
-            self._outside_writes = 0
+            self._writes = sum(bool(step.written) for step in self.steps)
         if failed is not None and failed.error is not None:
             raise failed.error
+
+
+def _is_missing(value: Any) -> bool:
+    return isinstance(value, Pending) and value.value is None
 
 
 def _bytes(value: Pending) -> int:
