@@ -23,7 +23,8 @@ def step_error(step: Step, raised: BaseException) -> PipelineError:
     """Return the error for a step whose kernel raised: the operator, its arguments, and where it was called."""
     arguments = ", ".join(_described(value) for value in step.inputs())
     place = f"\nRecorded at {step.line}" if step.line else ""
-    kind: Any = _class_for(type(raised))
+    raised_as: Any = type(raised)
+    kind = _class_for(raised_as)
     error: Any = kind.__new__(kind)
     error.args = (f"{step.name}({arguments}) failed in a pipeline: {type(raised).__name__}: {raised}{place}",)
     error.__cause__ = raised
