@@ -174,7 +174,8 @@ _TYPES: Final[dict[DispatchKey, type[Pending]]] = {}
 def pending_type(key: DispatchKey) -> type[Pending]:
     """Return the class of pending values of a backend's key."""
     found = _TYPES.get(key)
-    if found is None:
+    # Tables of types change when a backend is taken back.
+    if found is None or found not in arrays.ARRAY_TYPES:
         found = type(f"Pending{key.name}", (Pending,), {"__slots__": (), "key": key, "__module__": __name__})
         meta = _reader
         owner = arrays.KEY_TYPES.get(key, ())

@@ -22,6 +22,7 @@ from ..resolve import Resolution, resolve
 from .graph import Memory, Pending, Step, caller_place, pending_type
 from .session import Session, current
 from .settle import settle_argument, settled
+from .stats import HOST_READ
 
 __all__ = ["PIPELINE", "make_recorder"]
 
@@ -113,7 +114,8 @@ class _Recorder:
             session.stats.views += 1
             return self._entry.explicit_table[self._mask](*values)
         try:
-            described = self._meta(*session.describe(plan, values))
+            rule = session.stats.timed(self._meta) if session.options["trace"] else self._meta
+            described = rule(*session.describe(plan, values))
         except NotImplementedError as error:
             why = str(error).partition("\n")[0]
         else:
@@ -173,7 +175,7 @@ def _why_not(entry: Any, plan: Plan, key: DispatchKey) -> str:
     if not plan.results and not plan.writes:
         return "no result"
     if any(result.kind == "other" for result in plan.results):
-        return "gives something else than tensors"
+        return HOST_READ
     if plan.schema.is_vararg or plan.schema.is_varret:
         return "takes or gives whatever it likes"
     if plan.writes and not all(each.mutable for each in arrays.KEY_TYPES.get(key, ())):

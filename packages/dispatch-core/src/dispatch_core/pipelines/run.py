@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from ..keys import DispatchKey
 from ..masks import exclude_keys
 from .errors import step_error
 from .graph import Pending, Step
+from .progress import reporter
 
 if TYPE_CHECKING:
     from .stats import Stats
@@ -22,17 +23,26 @@ def quiet() -> exclude_keys:
     return exclude_keys(DispatchKey.Pipeline)
 
 
-def run_steps(steps: Sequence[Step], stats: Stats) -> Step | None:
-    """Run steps in the order in which they were recorded; return the first that failed."""
+def run_steps(steps: Sequence[Step], stats: Stats, progress: Callable[[int, int], object] | None = None) -> Step | None:
+    """Run steps in the order in which they were recorded; return the first that failed.
+
+    What ``progress`` raises ends the run; the steps that are left are not done.
+    """
     first = None
+    report = reporter(progress, len(steps))
     started = perf_counter_ns()
-    with quiet():
-        for step in steps:
-            _run_step(step)
-            stats.executed += 1
-            if step.error is not None and first is None:
-                first = step
-    stats.impl_time += perf_counter_ns() - started
+    try:
+        with quiet():
+            for number, step in enumerate(steps, 1):
+                # What ``progress`` does may have needed this one already.
+                if not step.done:
+                    _run_step(step)
+                    stats.executed += 1
+                if step.error is not None and first is None:
+                    first = step
+                report(number)
+    finally:
+        stats.impl_time += perf_counter_ns() - started
     return first
 
 

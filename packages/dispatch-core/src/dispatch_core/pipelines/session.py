@@ -96,7 +96,7 @@ class Session:
 
     def run_now(self, step: Step, why: str) -> Any:
         """Run a step that cannot be recorded, after everything that it needs."""
-        self.stats.eager[step.name, why] += 1
+        self.stats.ran_now(step.name, why)
         with self.lock:
             self._compute(tuple(step.inputs()), tuple(step.writes()))
         values = tuple(with_arrays(value) for value in step.values)
@@ -111,6 +111,8 @@ class Session:
         Raises the error of a step that failed, where one of the values depends on it.
         """
         wanted = tuple(wanted)
+        if any(isinstance(value, Pending) and value.value is None for value in wanted):
+            self.stats.boundaries["result"] += 1
         with self.lock:
             self._compute(wanted, ())
         for value in wanted:
@@ -133,7 +135,7 @@ class Session:
         # Nothing records meanwhile, whatever the kernels call.
         token = _session.set(None)
         try:
-            return run_steps(steps, self.stats)
+            return run_steps(steps, self.stats, self.options["progress"])
         finally:
             _session.reset(token)
             self.steps = [step for step in self.steps if not step.done]
@@ -145,8 +147,8 @@ class Session:
             self.stats.flushes += 1
             steps = self.steps
             chosen = observable(steps)
-            self.stats.dropped += len(steps) - len(chosen)
             failed = self._run(chosen)
+            self.stats.dropped += len(steps) - len(chosen)
             flushed = set(map(id, steps))
             self.steps = [step for step in self.steps if id(step) not in flushed]
             self._described.clear()

@@ -3,26 +3,130 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from time import perf_counter_ns
+from typing import Any, Final
 
-__all__ = ["Stats"]
+__all__ = ["HOST_READ", "Stats"]
+
+#: Why an operator that gives a number, an array or anything else than tensors is not recorded.
+HOST_READ: Final = "gives something else than tensors"
+
+#: What the table shows: attribute → words, in the order of a call's life.
+_COUNTS: Final = {
+    "recorded": "recorded",
+    "views": "views made at once",
+    "dropped": "dropped",
+    "executed": "executed",
+    "fused": "of these fused",
+    "flushes": "flushes",
+    "cache_hits": "plans found",
+    "cache_misses": "plans made",
+}
+_TIMES: Final = {
+    "meta_time": "time in shape rules",
+    "plan_time": "time in planning",
+    "impl_time": "time in kernels",
+}
 
 
 class Stats:
-    """What a pipeline has done so far. Times in nanoseconds."""
+    """What a pipeline has done so far. Times in nanoseconds.
+
+    >>> stats = Stats()
+    >>> stats.recorded = 3
+    >>> stats.eager["aten::nonzero", "no shape rule"] += 1
+    >>> stats.recorded_share
+    0.75
+    """
 
     def __init__(self) -> None:
+        #: Calls that were kept for later.
         self.recorded = 0
+        #: Recorded steps that have run, each step of a fused group counted.
         self.executed = 0
+        #: Executed steps that ran as part of a group.
         self.fused = 0
+        #: Recorded steps that were left out, because nobody could see their results.
         self.dropped = 0
         #: Views of arrays that were there, made at once.
         self.views = 0
         self.flushes = 0
+        #: Plans that were found in the cache, and that were made.
         self.cache_hits = 0
         self.cache_misses = 0
+        #: Bytes of results that were never stored on their own, because they lay in a reused buffer or in none.
         self.bytes_saved = 0
+        #: Time in shape rules; measured where the pipeline was opened with ``trace=True``.
         self.meta_time = 0
         self.plan_time = 0
         self.impl_time = 0
         #: (operator, reason) → calls that ran at once.
         self.eager: Counter[tuple[str, str]] = Counter()
+        #: What read values on the host → how often: the operator, or ``result`` where a value was asked for its array.
+        self.boundaries: Counter[str] = Counter()
+
+    @property
+    def recorded_share(self) -> float:
+        """Return which part of the calls was recorded, from 0 to 1; 1 where there were none.
+
+        Host reads need the values now, and views of arrays that are there compute nothing: neither is counted.
+        """
+        calls = self.recorded + self.eager.total()
+        return self.recorded / calls if calls else 1.0
+
+    def ran_now(self, operator: str, reason: str) -> None:
+        """Count a call that was not recorded."""
+        if reason == HOST_READ:
+            self.boundaries[operator] += 1
+        else:
+            self.eager[operator, reason] += 1
+
+    def timed(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a shape rule whose time is counted."""
+
+        def run(*args: Any) -> Any:
+            started = perf_counter_ns()
+            try:
+                return rule(*args)
+            finally:
+                self.meta_time += perf_counter_ns() - started
+
+        return run
+
+    def snapshot(self) -> Stats:
+        """Return a copy that does not change any more."""
+        found = Stats()
+        vars(found).update(
+            {name: each.copy() if isinstance(each, Counter) else each for name, each in vars(self).items()}
+        )
+        return found
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return all figures as what JSON can hold.
+
+        >>> Stats().as_dict()["recorded_share"]
+        1.0
+        """
+        eager = [{"operator": name, "reason": why, "calls": calls} for (name, why), calls in self.eager.most_common()]
+        return {
+            **vars(self),
+            "eager": eager,
+            "boundaries": dict(self.boundaries.most_common()),
+            "recorded_share": self.recorded_share,
+        }
+
+    def __str__(self) -> str:
+        rows = [(words, f"{getattr(self, name):,}") for name, words in _COUNTS.items()]
+        rows[0] = (rows[0][0], f"{rows[0][1]} ({self.recorded_share:.1%} of calls)")
+        rows.append(("bytes saved", f"{self.bytes_saved:,}"))
+        rows += [(words, f"{getattr(self, name) / 1e6:,.3f} ms") for name, words in _TIMES.items()]
+        rows.append(("host reads", f"{self.boundaries.total():,}"))
+        rows += [(f"  {name}", f"{calls:,}") for name, calls in self.boundaries.most_common()]
+        rows.append(("ran at once", f"{self.eager.total():,}"))
+        rows += [(f"  {name}", f"{calls:,} ({why})") for (name, why), calls in self.eager.most_common()]
+        width = max(len(words) for words, _ in rows)
+        return "\n".join(f"{words:<{width}}  {figure}" for words, figure in rows)
+
+    def __repr__(self) -> str:
+        return f"<Stats: {self.recorded} recorded, {self.executed} executed, {self.dropped} dropped>"
