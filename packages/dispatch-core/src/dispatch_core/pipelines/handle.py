@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextvars import Token
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from .. import arrays
 from ..errors import ArgumentError
@@ -16,6 +16,10 @@ from ..registry import Registry
 from ..registry import registry as process_registry
 from .session import Session, current, enter, leave
 from .stats import Stats
+
+if TYPE_CHECKING:
+    from .graph import Step
+    from .show import PipelineGraph
 
 __all__ = ["Pipeline", "current_pipeline", "pipeline"]
 
@@ -67,6 +71,16 @@ class Pipeline:
     def flush(self) -> None:
         """Run everything recorded so far, in order. Raises the first error."""
         self._session.flush()
+
+    def graph(self, *, groups: Sequence[Sequence[Step]] = ()) -> PipelineGraph:
+        """Return what is recorded and not run yet, to print, to draw and to save; ``groups`` are shown as fused.
+
+        Raises ``ArgumentError`` for a group with a step that is not pending.
+        """
+        from .snapshot import snapshot  # nobody who does not look pays for it
+
+        with self._session.lock:
+            return snapshot(self._session.steps, self._registry, groups)
 
     def stats(self) -> Stats:
         """Return what the pipeline has done so far, as it is now."""

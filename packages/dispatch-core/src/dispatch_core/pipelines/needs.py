@@ -17,7 +17,7 @@ from typing import Any
 
 from .graph import Pending, Step, place_of
 
-__all__ = ["needed", "observable"]
+__all__ = ["held_outside", "needed", "observable"]
 
 _RANDOM = "the generators' state"
 
@@ -60,7 +60,7 @@ def observable(steps: Sequence[Step]) -> list[Step]:
     A step is seen if its result has an owner outside the record, if it writes to memory that is seen, if it draws random
     numbers, or if a step that is seen uses its result.
     """
-    held = _held(steps)
+    held = held_outside(steps)
     live: set[int] = set()
     places: set[Hashable] = {place_of(value) for value in held.values()}
     live |= held.keys()
@@ -88,7 +88,7 @@ def _writes(step: Step) -> set[Hashable]:
     return found
 
 
-def _held(steps: Sequence[Step]) -> dict[int, Pending]:
+def held_outside(steps: Sequence[Step]) -> dict[int, Pending]:
     """Return the pending values that somebody outside the record refers to."""
     inside: Counter[int] = Counter()
     known: dict[int, Pending] = {}

@@ -1,0 +1,165 @@
+"""Taking a pipeline's pending program down as a graph of numbers and text.
+
+Note [A picture holds nothing]
+    What nobody refers to any more is dropped when the pipeline is flushed. So the graph keeps numbers and text, and no
+    value, array or step: looking at a program changes nothing about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+from .. import arrays
+from ..errors import ArgumentError
+from ..layers.graph import Call, Constant, Graph, Value
+from ..registry import Registry
+from .graph import Pending, Step, place_of
+from .needs import held_outside, observable
+from .show import PipelineGraph, ShownStep, ShownValue
+
+__all__ = ["snapshot"]
+
+
+def snapshot(steps: Sequence[Step], registry: Registry, groups: Sequence[Sequence[Step]] = ()) -> PipelineGraph:
+    """Return the graph of pending ``steps``; ``groups`` are those that run fused.
+
+    Raises ``ArgumentError`` for a group with a step that is not pending, or that is in another group too.
+    """
+    steps = [step for step in steps if not step.done]
+    grouped = _grouped(steps, groups)
+    # Both count references, so they come before anything here refers to a value.
+    seen = set(map(id, observable(steps)))
+    held = set(held_outside(steps))
+    names = _Names(held)
+    found = [_shown_step(step, names) for step in steps]
+    values = tuple(names.values)
+    visible = {value.memory for value in values if value.is_held}
+    shown = []
+    for index, step in enumerate(found):
+        is_dropped = id(steps[index]) not in seen
+        makes = any(values[each].is_held for each in step.results)
+        is_output = not is_dropped and (makes or any(values[each].memory in visible for each in step.writes))
+        shown.append(replace(step, is_dropped=is_dropped, is_output=is_output, group=grouped.get(index)))
+    inputs = tuple(Value(value.number) for value in values if value.is_input)
+    outputs = tuple(Value(value.number) for value in values if value.is_held and not value.is_input)
+    program = Graph(registry, inputs, tuple(step.call for step in shown), tuple(names.constants), outputs or None)
+    return PipelineGraph(program, values, tuple(shown))
+
+
+def _grouped(steps: Sequence[Step], groups: Sequence[Sequence[Step]]) -> dict[int, int]:
+    """Return which steps, by their indices, are in which group."""
+    places = {id(step): index for index, step in enumerate(steps)}
+    found: dict[int, int] = {}
+    for number, group in enumerate(groups):
+        for step in group:
+            place = places.get(id(step))
+            if place is None or place in found:
+                fault = "is not pending" if place is None else f"is in group {found[place]} already"
+                raise ArgumentError(
+                    f"graph: {step!r} of group {number} {fault}", hint="groups are lists of pending steps"
+                )
+            found[place] = number
+    return found
+
+
+class _Names:
+    """The numbers of a program's values, in the order in which they are met."""
+
+    def __init__(self, held: set[int]) -> None:
+        self.held = held
+        self.values: list[ShownValue] = []
+        self.constants: list[Any] = []
+        self._numbers: dict[int, int] = {}
+        self._memories: dict[Hashable, int] = {}
+
+    def of(self, value: Any, *, is_input: bool = True) -> Value:
+        """Return a value's name, given when it is first met."""
+        has_failed = isinstance(value, Pending) and value.error is not None
+        if isinstance(value, Pending) and value.value is not None:
+            value = value.value
+        number = self._numbers.get(id(value))
+        if number is None:
+            number = self._numbers[id(value)] = len(self.values)
+            memory = self._memories.setdefault(place_of(value), number)
+            self.values.append(
+                ShownValue(
+                    number,
+                    tuple(arrays.shape(value)),
+                    _line(str(arrays.dtype(value))),
+                    memory,
+                    is_input,
+                    is_input or id(value) in self.held,
+                    has_failed,
+                )
+            )
+        return Value(number)
+
+    def argument(self, value: Any, *, tensors: bool) -> Any:
+        """Return an argument as a call of the graph has it."""
+        if isinstance(value, list | tuple):
+            found = [self.argument(item, tensors=tensors) for item in value]
+            return found if isinstance(value, list) else tuple(found)
+        return self.of(value) if tensors and value is not None else Constant.of(value, self.constants)
+
+
+def _shown_step(step: Step, names: _Names) -> ShownStep:
+    plan = step.entry.plan
+    assert plan is not None
+    given = [
+        names.argument(value, tensors=bool(parameter.tensors))
+        for parameter, value in zip(plan.parameters, step.values, strict=True)
+    ]
+    inputs = tuple(dict.fromkeys(names.of(value).number for value in step.inputs()))
+    writes = tuple(dict.fromkeys(names.of(value).number for value in step.writes()))
+    made = [None if value is None else names.of(value, is_input=False) for value in step.outputs]
+    views = [given[result.source] for result in plan.results if result.kind == "view"]
+    positional, keywords = _without_defaults(plan.parameters, given)
+    return ShownStep(
+        Call(step.entry.op, positional, keywords, _results(plan.results, given, made)),
+        inputs,
+        tuple(value.number for value in made if value is not None),
+        writes,
+        tuple(dict.fromkeys(value.number for value in views if isinstance(value, Value))),
+        is_dropped=False,
+        is_output=False,
+        where=_line(PurePath(step.line).name),
+    )
+
+
+def _results(promised: Sequence[Any], given: Sequence[Any], made: Sequence[Value | None]) -> Any:
+    """Return a step's results in the form that the operator gives them."""
+    rest = list(made)
+    singles = sum(not each.is_list and each.kind != "self" for each in promised)
+    found: list[Any] = []
+    for each in promised:
+        if each.kind == "self":
+            found.append(given[each.source])
+            continue
+        count = len(rest) - singles if each.is_list else 1
+        taken, rest = rest[:count], rest[count:]
+        found.append(taken if each.is_list else taken[0])
+        singles -= not each.is_list
+    return found[0] if len(found) == 1 else tuple(found) or None
+
+
+def _without_defaults(parameters: Sequence[Any], given: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Split arguments into those by place and those by name, without what a call need not say."""
+    positional = []
+    keywords = {}
+    needed = 0
+    for parameter, value in zip(parameters, given, strict=True):
+        is_said = not (type(value) is type(parameter.default) and value == parameter.default)
+        if not parameter.keyword_only:
+            positional.append(value)
+            needed = len(positional) if is_said else needed
+        elif is_said:
+            keywords[parameter.name] = value
+    return tuple(positional[:needed]), keywords
+
+
+def _line(text: str) -> str:
+    """Return text that stays on its line and that every encoding of files can hold."""
+    return text if text.isprintable() else repr(text)[1:-1]
