@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -86,3 +87,23 @@ def test_bad_options_are_refused(run_example, arguments):
     done = run_example("train_digits.py", *arguments)
     assert done.returncode == 2
     assert "usage:" in done.stderr
+
+
+def test_the_graph_of_a_training_step_is_drawn(run_example, tmp_path):
+    for suffix, start in ((".svg", "<svg "), (".txt", "pipeline(%0, ")):
+        path = tmp_path / f"step{suffix}"
+        done = run_example("pipeline_graph.py", str(path))
+        assert done.returncode == 0, done.stderr
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith(start)
+        assert all(name in text for name in ("aten::addmm", "aten::nll_loss_backward", "aten::addcdiv_"))
+    assert re.search(r"^recorded +\d+ \(100\.0% of calls\)$", done.stdout, re.MULTILINE)
+    refused = run_example("pipeline_graph.py", str(tmp_path / "step.png"))
+    assert refused.returncode == 2
+    assert "the suffix '.png'" in refused.stderr
+
+
+def test_the_picture_in_the_documentation_is_a_drawing_of_such_a_step(root):
+    text = (root / "docs" / "digits_step.svg").read_text(encoding="utf-8")
+    found = {element.text for element in ET.fromstring(text).iter("{http://www.w3.org/2000/svg}text")}
+    assert {"aten::relu", "aten::_log_softmax_backward_data", "aten::lerp_.Scalar", "(64, 128) float32"} <= found
