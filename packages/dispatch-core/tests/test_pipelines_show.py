@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import gc
 import re
 from time import perf_counter
@@ -294,6 +295,22 @@ def test_boxes_stand_apart_inside_the_picture_and_inside_their_group(fused):
         box for box in found if group[1] < box[1] < group[1] + group[3] and group[2] < box[2] < group[2] + group[4]
     ]
     assert len(inside) == 3 + 3
+
+
+class Odd(enum.Enum):
+    ONE = 1
+
+    def __repr__(self):
+        return "two\nlines \x07"
+
+
+def test_a_call_stays_on_its_line(registry, ops, toy):
+    with dc.pipeline(registry=registry) as pipe:
+        made = ops.with_name(toy.array([1]), Odd.ONE)
+        graph = pipe.graph()
+    assert r"t::with_name(%0, two\nlines \x07)" in graph.code
+    ET.fromstring(graph.svg())
+    assert made.result() is not None
 
 
 def test_what_could_be_markup_is_escaped(registry, ops, toy):

@@ -149,6 +149,23 @@ def test_what_the_report_raises_ends_the_flush_and_the_rest_stays_pending(regist
     assert (pipe.stats().executed, pipe.stats().dropped) == (2, 1)
 
 
+def test_what_the_report_raises_at_the_end_of_the_block_leaves_values_that_can_be_read(
+    registry, library, ops, toy, meta, clock
+):
+    slow(library, toy, meta, clock, 60)
+
+    def report(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), dc.pipeline(registry=registry, progress=report):
+        held = [ops.slow(toy.array([n])) for n in range(3)]
+        last = ops.add(held[2], held[1])
+    assert repr(last).startswith("<pending")
+    clock[0] = 0
+    library.impl("slow", lambda x: toy.array(x.a + 1), toy.key, allow_override=True)
+    assert last.result() == [5]
+
+
 def test_a_report_may_read_a_value_that_the_flush_has_not_come_to(registry, library, ops, toy, meta, clock):
     slow(library, toy, meta, clock, 60)
     read = []

@@ -42,6 +42,8 @@ class ShownStep:
     """A recorded step, by the numbers of the values that it takes and makes."""
 
     call: Call
+    #: The call as text on one line.
+    text: str
     inputs: tuple[int, ...]
     results: tuple[int, ...]
     #: Those of the inputs that it writes to.
@@ -133,7 +135,7 @@ class PipelineGraph:
     def code(self) -> str:
         """Return the program as text: one line for each input and each step, with what it makes and where it was called."""
         lines = [(str(value), self._note(value)) for value in self.inputs]
-        lines += [(str(step.call), ", ".join(self.notes(step))) for step in self.steps]
+        lines += [(step.text, ", ".join(self.notes(step))) for step in self.steps]
         width = min(max((len(left) for left, _ in lines), default=0), 60)
         head = f"pipeline({', '.join(map(str, self.inputs))}):"
         outputs = ", ".join(map(str, self.outputs))

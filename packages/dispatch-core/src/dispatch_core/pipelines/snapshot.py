@@ -117,8 +117,10 @@ def _shown_step(step: Step, names: _Names) -> ShownStep:
     made = [None if value is None else names.of(value, is_input=False) for value in step.outputs]
     views = [given[result.source] for result in plan.results if result.kind == "view"]
     positional, keywords = _without_defaults(plan.parameters, given)
+    call = Call(step.entry.op, positional, keywords, _results(plan.results, given, made))
     return ShownStep(
-        Call(step.entry.op, positional, keywords, _results(plan.results, given, made)),
+        call,
+        _line(str(call)),
         inputs,
         tuple(value.number for value in made if value is not None),
         writes,

@@ -239,7 +239,7 @@ def _boxed(box: _Box, centre: Point) -> str:
 def _step_box(graph: PipelineGraph, step: ShownStep) -> _Box:
     made = _few([f"{graph.values[number]} {graph.values[number].type}" for number in step.results])
     made += _few([f"writes {graph.values[number]} {graph.values[number].type}" for number in step.writes])
-    tip = f"{step.call}  # {', '.join(graph.notes(step))}"
+    tip = f"{step.text}  # {', '.join(graph.notes(step))}"
     return _Box(role_of(graph, step), (step.name, *made), tip)
 
 
