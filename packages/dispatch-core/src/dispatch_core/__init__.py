@@ -66,7 +66,6 @@ _LATE = {
     "Tensor": ".infer",
     "backends": ".plugins.loader",
     "below": ".handle",
-    "current_pipeline": ".pipelines.session",
     "current_pipeline": ".pipelines.handle",
     "custom_op": ".custom",
     "define": ".extend",
