@@ -126,14 +126,20 @@ def tests(session: nox.Session) -> None:
     suite = [str((path / "tests").relative_to(ROOT)) for path in others]
     modules = [path.name for path in SOURCES if path.name != "dispatch_core"]
     session.run(*common, "--ignore=tests/parity", *suite, "tests", *DOCUMENTS, *modules, success_codes=codes)
+    # Operators mean the same inside a pipeline.
+    session.run(*common, "--pipeline", *suite, "tests/test_immutable_arrays.py", success_codes=codes)
 
 
 @nox.session(requires=["wheels"])
 def parity(session: nox.Session) -> None:
     """Compare with torch, operator by operator."""
     _install_wheels(session, "parity")
-    suite = ["tests/parity", "tests/test_recorded_tables.py"]
-    session.run("pytest", "--numprocesses=2", *suite, *session.posargs)
+    common = ["pytest", "--numprocesses=2", *session.posargs]
+    session.run(*common, "tests/parity", "tests/test_recorded_tables.py")
+    # The same functions, and what they say of torch, inside a pipeline.
+    session.run(
+        *common, "--pipeline", *(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/parity/test_torchlike_*.py"))
+    )
 
 
 @nox.session(requires=["wheels"])

@@ -18,6 +18,25 @@ def root() -> Path:
     return Path(__file__).parents[1]
 
 
+@pytest.fixture(scope="module")
+def frozen_backend(tmp_path_factory):
+    """Install the thirty-line backend whose arrays cannot be written to, as a plugin that the loader finds."""
+    import dispatch_core as dc  # late, as whatever only some tests need
+
+    site = tmp_path_factory.mktemp("site")
+    folder = site / "frozen-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: frozen\nVersion: 1.0\nRequires-Dist: dispatch-core\n"
+    )
+    (folder / "entry_points.txt").write_text("[dispatch_core.backends]\nfrozen = frozen_backend\n")
+    (site / "frozen_backend.py").write_text(Path(__file__).with_name("frozen_backend.py").read_text())
+    sys.path.insert(0, str(site))
+    dc.refresh()
+    yield
+    sys.path.remove(str(site))
+
+
 @pytest.fixture
 def run_isolated():
     """Run code in a fresh interpreter that sees installed packages only; return what it prints, line by line."""

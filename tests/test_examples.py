@@ -1,5 +1,6 @@
 """The examples, run as a user runs them."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -7,6 +8,8 @@ import sys
 from xml.etree import ElementTree as ET
 
 import pytest
+
+import torchlike
 
 
 @pytest.fixture
@@ -52,6 +55,44 @@ def test_digits_are_learnt(run_example):
     assert len(calls) == 10
     assert calls == sorted(calls, reverse=True)
     assert "step/s" in done.stderr
+
+
+def test_digits_are_learnt_in_a_pipeline_with_the_same_loss(run_example):
+    pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")
+    pytest.importorskip("tqdm", reason="the example shows its progress with tqdm")
+    plain, deferred = (run_example("train_digits.py", "--epochs", "3", *option) for option in ([], ["--pipeline"]))
+    assert (plain.returncode, deferred.returncode) == (0, 0), deferred.stderr
+    ends = [re.findall(r"held-out images: .*%|to a loss of [\d.]+", done.stdout) for done in (plain, deferred)]
+    assert ends[0] == ends[1] and len(ends[0]) == 2
+    recorded, eager = re.search(r"pipeline: ([\d,]+) calls recorded, ([\d,]+) run at once", deferred.stdout).groups()
+    assert int(recorded.replace(",", "")) > 3000 and int(eager) < 10
+
+
+@pytest.mark.parametrize("read", [False, True], ids=["read at the end", "read at every step"])
+@pytest.mark.parametrize("flush", [False, True], ids=["one record", "flushed at every step"])
+def test_every_loss_of_the_digits_is_the_same_in_a_pipeline(root, read, flush):
+    pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")
+    spec = importlib.util.spec_from_file_location("train_digits", root / "examples" / "train_digits.py")
+    digits = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(digits)
+
+    def losses(pipe):
+        torchlike.manual_seed(0)
+        images, labels, _, _ = digits.load_digits("cpu", 0)
+        model = digits.make_model(64, 32, "cpu")
+        optimizer = torchlike.optim.Adam(model.parameters(), lr=3e-3)
+        found = [
+            loss.item() if read else loss
+            for _ in range(2)
+            for loss in digits.train_epoch(model, optimizer, images, labels, 64, pipe)
+        ]
+        values = [float(loss) for loss in found]
+        return values, [parameter.tolist() for parameter in model.parameters()]
+
+    expected = losses(None)
+    with torchlike.pipeline() as pipe:
+        assert losses(pipe if flush else None) == expected
+    assert len(expected[0]) == 46 and pipe.stats().recorded > 2000
 
 
 def test_a_dry_run_prints_shapes_and_memory_and_computes_nothing(run_example):

@@ -1,31 +1,11 @@
 """In-place operators and views mean the same on arrays that cannot be written to: one suite, two backends."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-import dispatch_core as dc
 import torchlike
 from torchlike import nn, no_grad, optim
 
-METADATA = "Metadata-Version: 2.1\nName: frozen\nVersion: 1.0\nRequires-Dist: dispatch-core\n"
-ENTRY_POINTS = "[dispatch_core.backends]\nfrozen = frozen_backend\n"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def installed(tmp_path_factory):
-    """Install the thirty-line backend, as a plugin that the loader finds."""
-    site = tmp_path_factory.mktemp("site")
-    folder = site / "frozen-1.0.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text(METADATA)
-    (folder / "entry_points.txt").write_text(ENTRY_POINTS)
-    (site / "frozen_backend.py").write_text(Path(__file__).with_name("frozen_backend.py").read_text())
-    sys.path.insert(0, str(site))
-    dc.refresh()
-    yield
-    sys.path.remove(str(site))
+pytestmark = pytest.mark.usefixtures("frozen_backend")
 
 
 @pytest.fixture(params=["cpu", "frozen"])

@@ -104,3 +104,9 @@ def test_joining_promotes_and_skips_the_oldest_empty_tensors():
     with pytest.raises(ShapeError, match="Sizes of tensors must match except in dimension 0"):
         KERNELS["cat"]([np.zeros((1, 2)), np.zeros((1, 3))], 0)
     assert KERNELS["stack"]([np.zeros(2), np.ones(2)], -1).tolist() == [[0, 1], [0, 1]]
+
+
+def test_a_flipped_array_shares_no_memory():
+    base = np.arange(3.0)
+    flipped = KERNELS["flip"](base[1:2], [0])
+    assert flipped.tolist() == [1] and not np.shares_memory(flipped, base)

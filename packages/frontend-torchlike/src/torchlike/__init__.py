@@ -10,7 +10,7 @@ for.
 tensor([2., 4., 6.])
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dispatch_aten  # noqa: F401  # the operators that everything below is made of
 
@@ -72,9 +72,13 @@ def is_complex(input: Tensor) -> bool:
     return input.is_complex()
 
 
-if TYPE_CHECKING:
+def __getattr__(name: str) -> Any:
+    """Give ``pipeline``, which is the core's and which most programs do without."""
+    if name != "pipeline":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from dispatch_core import pipeline
 
-    def __getattr__(name: str) -> Any: ...
+    return pipeline
 
 
 globals().update(FUNCTIONS)
@@ -111,6 +115,7 @@ __all__ = [
     "npu",
     "numel",
     "optim",
+    "pipeline",
     "promote_types",
     "result_type",
     "save",

@@ -17,7 +17,7 @@ from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
 from .devices import as_device
 from .dtypes import numpy_dtype
-from .interop import put
+from .interop import lent, put
 from .tensor import Tensor, wrap
 
 __all__ = ["FACTORIES", "as_tensor", "finish", "tensor"]
@@ -175,7 +175,7 @@ def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) ->
             device=data.device if device is None else device, dtype=data.dtype if dtype is None else dtype
         )
         return converted
-    return _convert(data if isinstance(data, np.ndarray) else _array(data, dtype), dtype, device)
+    return _convert(lent(data) if isinstance(data, np.ndarray) else _array(data, dtype), dtype, device)
 
 
 def _number(value: Any) -> Any:

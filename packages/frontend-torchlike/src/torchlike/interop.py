@@ -14,7 +14,18 @@ from .tensor import Tensor, wrap
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["data_ptr", "deep_copy", "elements", "from_numpy", "put", "reduce", "to_array", "to_numpy"]
+__all__ = ["data_ptr", "deep_copy", "elements", "from_numpy", "lent", "put", "reduce", "to_array", "to_numpy"]
+
+
+def lent(array: NDArray[Any]) -> NDArray[Any]:
+    """Note that the user holds the memory of an array that is, or may be, a tensor's too; give the array."""
+    from dispatch_core.pipelines import share  # what is deferred is of no concern before arrays cross
+
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    share(array, owner)
+    return array
 
 
 def put(array: NDArray[Any], device: Any = None) -> Tensor:
@@ -32,27 +43,32 @@ def elements(tensor: Tensor) -> NDArray[Any]:
     return array
 
 
+def _checked(tensor: Tensor) -> NDArray[Any]:
+    """Give the elements of a tensor that NumPy may share; says why where it may not."""
+    if tensor.device.type != "cpu":
+        raise TypeError(
+            f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+            "memory first."
+        )
+    if tensor.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return elements(tensor)
+
+
 def to_numpy(tensor: Tensor, *, force: bool = False) -> NDArray[Any]:
     """Give a NumPy array that shares memory with a cpu tensor; ``force`` allows what needs a copy or a detach."""
-    if not force:
-        if tensor.device.type != "cpu":
-            raise TypeError(
-                f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
-                "memory first."
-            )
-        if tensor.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    return elements(tensor)
+    array = elements(tensor) if force else _checked(tensor)
+    return lent(array) if tensor.is_cpu else array
 
 
 def to_array(tensor: Tensor, dtype: Any, copy: bool | None) -> NDArray[Any]:
     """Answer ``numpy.asarray(tensor)``."""
-    array = to_numpy(tensor)
+    array = _checked(tensor)
     if dtype is not None and array.dtype != dtype:
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         return array.astype(dtype)
-    return array.copy() if copy else array
+    return array.copy() if copy else lent(array)
 
 
 def from_numpy(ndarray: NDArray[Any]) -> Tensor:
@@ -74,7 +90,7 @@ def from_numpy(ndarray: NDArray[Any]) -> Tensor:
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
             "supported. (You can probably work around this by making a copy of your array with array.copy().) "
         )
-    return put(ndarray)
+    return put(lent(ndarray))
 
 
 def data_ptr(tensor: Tensor) -> int:
@@ -83,7 +99,7 @@ def data_ptr(tensor: Tensor) -> int:
         return 0
     if not tensor.is_cpu:
         raise RuntimeError(f"data_ptr(): {tensor.device} has no addresses in this process")
-    return int(elements(tensor).__array_interface__["data"][0])
+    return int(lent(elements(tensor)).__array_interface__["data"][0])
 
 
 def reduce(tensor: Tensor) -> tuple[Any, ...]:

@@ -218,6 +218,13 @@ class Tensor:
         state = self._state
         return state.base if state.is_view else None
 
+    @property
+    def _pending(self) -> bool:
+        """Whether a pipeline still has to compute the elements, or a write to them."""
+        from dispatch_core.pipelines import is_pending  # most programs open none
+
+        return is_pending(self)
+
     def _is_view(self) -> bool:
         return self._base is not None
 
@@ -343,15 +350,16 @@ class Tensor:
 
     def is_contiguous(self) -> bool:
         """Tell whether the elements lie in memory in row-major order without gaps."""
+        sizes = dc.shape(self)
+        if 0 in sizes:
+            return True
         step = 1
-        for size, stride in zip(reversed(dc.shape(self)), reversed(dc.strides(self)), strict=True):
-            if size == 0:
-                return True
+        for size, stride in zip(reversed(sizes), reversed(dc.strides(self)), strict=True):
             if size != 1:
                 if stride != step:
                     return False
                 step *= size
-        return step >= 1 if 0 not in dc.shape(self) else True
+        return True
 
     def element_size(self) -> int:
         return self.dtype.itemsize

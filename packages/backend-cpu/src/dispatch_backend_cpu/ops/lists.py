@@ -49,7 +49,12 @@ def _repeat(meta: Expected, self: Array, repeats: Sequence[int]) -> Any:
 
 
 def _flip(meta: Expected, self: Array, dims: Sequence[int]) -> Any:
-    return np.flip(self, tuple(wrap_dim(dim, self.ndim) for dim in dims)) if self.ndim else self.copy()
+    if not self.ndim:
+        return self.copy()
+    result = empty_strided(meta.shape, meta.strides, meta.array_dtype)
+    # NumPy gives a view, which would be taken for a fresh array where its strides are the wanted ones.
+    write(result, np.flip(self, tuple(wrap_dim(dim, self.ndim) for dim in dims)))
+    return result
 
 
 def _roll(meta: Expected, self: Array, shifts: Any, dims: Any = ()) -> Any:

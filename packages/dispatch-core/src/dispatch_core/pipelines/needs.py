@@ -5,21 +5,28 @@ Note [What a boundary computes]
     (a) the steps that make the inputs of what is needed;
     (b) earlier writes to any memory that a needed step, or the reader, reads;
     (c) earlier observable steps that touch memory which a needed step writes.
-    All of these lie before what needs them, so one pass from the end finds them.
+    All of these lie before what needs them, so one pass from the end finds them. Random numbers are drawn from a memory of
+    their own, the generators' state, which every random step reads and writes.
+
+Note [Who can observe a value]
+    A pending value that is referred to from outside the record is held by somebody: references are counted and those that
+    the record itself holds are taken off. That costs a pass over all references, so it is made only where rule (c) asks,
+    and where steps are to be forgotten.
 """
 
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any, Final
 
+from .. import arrays
 from .graph import Pending, Step, place_of
 
-__all__ = ["held_outside", "needed", "observable"]
+__all__ = ["RANDOM", "held_outside", "needed", "observable"]
 
-_RANDOM = "the generators' state"
+#: Stands among what is read or written for the state of the random number generators.
+RANDOM: Final = "the state of the generators"
 
 
 def needed(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence[Any]) -> list[Step]:
@@ -27,29 +34,31 @@ def needed(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence[Any]) -
 
     See Note [What a boundary computes].
     """
-    seen = set(map(id, observable(steps))) if writes or any(step.written for step in steps) else None
     wanted = {id(value) for value in reads if isinstance(value, Pending)}
-    read: set[Hashable] = {place_of(value) for value in reads}
-    written: set[Hashable] = {place_of(value) for value in writes}
+    read = set(map(_place, reads))
+    written = set(map(_place, writes))
+    seen: set[int] | None = None
     chosen = []
     for step in reversed(steps):
         if step.done:
             continue
-        changes = _writes(step)
-        need = any(id(output) in wanted for output in step.outputs) or not changes.isdisjoint(read)
-        if not need and written:
-            touched = changes | {place_of(value) for value in step.inputs()}
-            need = not touched.isdisjoint(written) and (seen is None or id(step) in seen)
+        changes = _changes(step) if step.written or step.is_random else ()
+        need = not wanted.isdisjoint(map(id, step.outputs)) or not read.isdisjoint(changes)
         if not need:
-            continue
+            if not written or (written.isdisjoint(changes) and written.isdisjoint(_places(step.values))):
+                continue
+            if seen is None:
+                seen = set(map(id, observable(steps)))
+            if id(step) not in seen:
+                continue
         chosen.append(step)
-        for value in step.inputs():
+        written.update(changes)
+        read.update(_places(step.values))
+        for value in step.values:
             if isinstance(value, Pending):
                 wanted.add(id(value))
-            read.add(place_of(value))
-        if step.is_random:
-            read.add(_RANDOM)
-        written |= changes
+            elif type(value) is list:
+                wanted.update(map(id, value))
     chosen.reverse()
     return chosen
 
@@ -58,55 +67,83 @@ def observable(steps: Sequence[Step]) -> list[Step]:
     """Return, in order, the steps whose effect somebody can still see.
 
     A step is seen if its result has an owner outside the record, if it writes to memory that is seen, if it draws random
-    numbers, or if a step that is seen uses its result.
+    numbers, or if a step that is seen uses its result. See Note [Who can observe a value].
     """
-    held = held_outside(steps)
-    live: set[int] = set()
-    places: set[Hashable] = {place_of(value) for value in held.values()}
-    live |= held.keys()
+    known, used, live = _referred(steps)
+    memories = {known[key].memory for key in live}
     chosen = []
-    for step in reversed(steps):
-        if step.done:
-            continue
-        seen = step.is_random or any(id(output) in live for output in step.outputs)
-        if not seen and step.written:
-            seen = any(not isinstance(value, Pending) or place_of(value) in places for value in step.writes())
-        if not seen:
+    for step, ids in zip(reversed(steps), reversed(used), strict=True):
+        if step.done or (
+            live.isdisjoint(map(id, step.outputs))
+            and not (step.written and any(_is_there(value) or value.memory in memories for value in step.writes()))
+            and not step.is_random
+        ):
             continue
         chosen.append(step)
-        for value in step.inputs():
-            live.add(id(value))
-            places.add(place_of(value))
+        live.update(ids)
+        memories.update([known[key].memory for key in ids])
     chosen.reverse()
     return chosen
 
 
-def _writes(step: Step) -> set[Hashable]:
-    found: set[Hashable] = {place_of(value) for value in step.writes()}
-    if step.is_random:
-        found.add(_RANDOM)
-    return found
+def held_outside(steps: Sequence[Step]) -> set[int]:
+    """Return the ids of the pending values that somebody outside the record refers to."""
+    return _referred(steps)[2]
 
 
-def held_outside(steps: Sequence[Step]) -> dict[int, Pending]:
-    """Return the pending values that somebody outside the record refers to."""
-    inside: Counter[int] = Counter()
+def _referred(steps: Sequence[Step]) -> tuple[dict[int, Pending], list[list[int]], set[int]]:
+    """Return the pending values of the record by their ids, the ids of each step's, and those that are held outside."""
+    #: How often the record refers to each.
+    inside: dict[int, int] = {}
     known: dict[int, Pending] = {}
+    used: list[list[int]] = []
     for step in steps:
-        for value in step.outputs:
-            if value is not None:
-                inside[id(value)] += 1
-                known[id(value)] = value
-        for value in step.values:
-            for item in value if isinstance(value, (list, tuple)) else (value,):
+        ids = []
+        for value in (*step.values, *step.outputs):
+            for item in value if type(value) is list else (value,):
                 if isinstance(item, Pending):
-                    inside[id(item)] += 1
-                    known[id(item)] = item
+                    key = id(item)
+                    ids.append(key)
+                    known[key] = item
+                    inside[key] = inside.get(key, 0) + 1
+        used.append(ids)
     value = item = None
-    found = {}
-    while known:
-        key, value = known.popitem()
-        # This name and the call's own argument are not counted.
-        if sys.getrefcount(value) - 2 > inside[key]:
-            found[key] = value
+    return known, used, {key for key, count in _references(known).items() if count > inside[key]}
+
+
+def _references(known: dict[int, Any]) -> dict[int, int]:
+    """Return how many references there are to each value besides that of the table."""
+    return {key: sys.getrefcount(known[key]) - _OWN for key in known}
+
+
+#: How many references the table and the counting itself are; what that is depends on the interpreter.
+_OWN = 0
+_OWN = _references({0: object()})[0]
+
+
+def _place(value: Any) -> Hashable:
+    return RANDOM if value is RANDOM else place_of(value)
+
+
+def _places(values: Iterable[Any]) -> list[Hashable]:
+    """Return the places of all arrays and pending values among arguments."""
+    known = arrays.ARRAY_TYPES
+    return [
+        place_of(item)
+        for value in values
+        for item in (value if type(value) is list else (value,))
+        if type(item) in known
+    ]
+
+
+def _changes(step: Step) -> set[Hashable]:
+    """Return the places that a step writes to."""
+    found: set[Hashable] = set(map(place_of, step.writes()))
+    if step.is_random:
+        found.add(RANDOM)
     return found
+
+
+def _is_there(value: Any) -> bool:
+    """Tell whether memory is there already, so that arrays the record knows nothing of may lie in it."""
+    return not isinstance(value, Pending) or value.value is not None or value.memory.place is not None

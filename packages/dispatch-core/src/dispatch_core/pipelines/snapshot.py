@@ -32,7 +32,7 @@ def snapshot(steps: Sequence[Step], registry: Registry, groups: Sequence[Sequenc
     grouped = _grouped(steps, groups)
     # Both count references, so they come before anything here refers to a value.
     seen = set(map(id, observable(steps)))
-    held = set(held_outside(steps))
+    held = held_outside(steps)
     names = _Names(held)
     found = [_shown_step(step, names) for step in steps]
     values = tuple(names.values)

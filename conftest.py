@@ -1,0 +1,100 @@
+"""The option ``--pipeline``: every test runs inside a pipeline, which must change nothing.
+
+Where much of the suite runs, most of its calls must be recorded, and those that run at once must be listed in
+``docs/pipeline-eager.md``. Operators that give no tensors are not counted: they are how values reach the host.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+#: How much of the suite's calls must be recorded, and how many make up a suite.
+SHARE, SUITE = 0.95, 5_000
+LISTED = Path(__file__).parent / "docs" / "pipeline-eager.md"
+_recorded = pytest.StashKey[int]()
+_eager = pytest.StashKey[Counter]()
+
+
+def pytest_addoption(parser):
+    parser.addoption("--pipeline", action="store_true", help="run every test inside a pipeline")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "no_pipeline(reason): the test is about what a pipeline changes by what it is")
+    config.stash[_recorded], config.stash[_eager] = 0, Counter()
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.option.pipeline:
+        for item in items:
+            mark = item.get_closest_marker("no_pipeline")
+            if mark is not None:
+                item.add_marker(pytest.mark.skip(reason=f"in a pipeline: {mark.kwargs['reason']}"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem):
+    config = pyfuncitem.config
+    if not config.option.pipeline:
+        return (yield)
+    import dispatch_core as dc  # the suite measures what importing it costs
+
+    with dc.pipeline() as pipe:
+        result = yield
+    stats = pipe.stats()
+    config.stash[_recorded] += stats.recorded
+    config.stash[_eager].update(stats.eager)
+    return result
+
+
+# What several processes have counted comes together in the one that started them.
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    config, counted = node.config, getattr(node, "workeroutput", {}).get("pipeline")
+    if counted is not None:
+        config.stash[_recorded] += counted[0]
+        config.stash[_eager].update({(name, why): count for name, why, count in counted[1]})
+
+
+def pytest_sessionfinish(session):
+    config = session.config
+    if not config.option.pipeline:
+        return
+    output = getattr(config, "workeroutput", None)
+    if output is not None:
+        eager = config.stash[_eager]
+        output["pipeline"] = (config.stash[_recorded], [(name, why, count) for (name, why), count in eager.items()])
+    elif _faults(config) and not session.exitstatus:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    if config.option.pipeline:
+        recorded, others = config.stash[_recorded], config.stash[_eager].total()
+        terminalreporter.section("in a pipeline")
+        terminalreporter.write_line(f"{recorded:,} of {recorded + others:,} calls were recorded")
+        for fault in _faults(config):
+            terminalreporter.write_line(f"FAILED {fault}", red=True)
+
+
+def _faults(config):
+    recorded, eager = config.stash[_recorded], config.stash[_eager]
+    if recorded < SUITE:
+        return []
+    share = recorded / (recorded + eager.total())
+    faults = [] if share >= SHARE else [f"only {share:.1%} of the calls were recorded"]
+    rows = [line for line in LISTED.read_text().splitlines() if line.startswith("| ")]
+    for name, message in eager:
+        # What the tests define themselves is of no interest to readers, nor are names within a message.
+        why = re.sub(r" \(argument .*\)$", "", message)
+        if name.startswith(("aten::", "prims::")) and not any(
+            line.startswith(f"| {why} |") and (f"`{name}`" in line or "| any " in line) for line in rows
+        ):
+            faults.append(f"{name} ran at once, for a reason that {LISTED.name} does not give: {why}")
+    return faults
