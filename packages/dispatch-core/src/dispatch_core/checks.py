@@ -7,7 +7,7 @@ import pickle
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Final
 
-from .arrays import KEY_TYPES, device_key, dtype, is_tensor, mask_of, shape, storage_of, strides, to_data
+from .arrays import KEY_TYPES, device_key, dtype, is_tensor, mask_of, shape, storage_of, strides
 from .boundary import Plan
 from .devices import Device
 from .errors import OpCheckError
@@ -88,12 +88,19 @@ def _copy(value: Any, copied: dict[int, Any]) -> Any:
         return copy.deepcopy(value, copied)
     tensor = copied.get(id(value))
     if tensor is None:
-        tensor = copied[id(value)] = frontend.wrap(copy.deepcopy(to_data(value), copied))
+        tensor = copied[id(value)] = frontend.wrap(copy.deepcopy(_data_of(value), copied))
         tensor._dispatch_mask = value._dispatch_mask
         needs_grad = getattr(value, "requires_grad", None)
         if needs_grad is not None:
             tensor.requires_grad = needs_grad
     return tensor
+
+
+def _data_of(value: Any) -> Any:
+    """Return a tensor's array, with all in it that a pipeline has recorded."""
+    from .pipelines import settle  # most programs open none
+
+    return settle(value)
 
 
 class _FailureError(Exception):
@@ -141,7 +148,7 @@ def _key_of(tensor: Any) -> DispatchKey:
 
 def _contents(tensor: Any) -> bytes:
     """Return an array's elements as bytes, to see whether they change."""
-    data = to_data(tensor)
+    data = _data_of(tensor)
     read = process_registry.entries.get("prims::device_get")
     if hasattr(data, "tobytes"):
         return bytes(data.tobytes())

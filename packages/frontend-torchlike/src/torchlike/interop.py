@@ -17,6 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["data_ptr", "deep_copy", "elements", "from_numpy", "put", "reduce", "to_array", "to_numpy"]
 
 
+def _lent(array: NDArray[Any]) -> NDArray[Any]:
+    """Note that the user holds the memory of an array that is, or may be, a tensor's too; give the array."""
+    from dispatch_core.pipelines import share  # what is deferred is of no concern before arrays cross
+
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    share(array, owner)
+    return array
+
+
 def put(array: NDArray[Any], device: Any = None) -> Tensor:
     """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
     if str(array.dtype) not in BY_NAME:
@@ -42,7 +53,8 @@ def to_numpy(tensor: Tensor, *, force: bool = False) -> NDArray[Any]:
             )
         if tensor.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    return elements(tensor)
+    array = elements(tensor)
+    return _lent(array) if tensor.is_cpu else array
 
 
 def to_array(tensor: Tensor, dtype: Any, copy: bool | None) -> NDArray[Any]:
@@ -74,7 +86,7 @@ def from_numpy(ndarray: NDArray[Any]) -> Tensor:
             "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
             "supported. (You can probably work around this by making a copy of your array with array.copy().) "
         )
-    return put(ndarray)
+    return put(_lent(ndarray))
 
 
 def data_ptr(tensor: Tensor) -> int:
@@ -83,7 +95,7 @@ def data_ptr(tensor: Tensor) -> int:
         return 0
     if not tensor.is_cpu:
         raise RuntimeError(f"data_ptr(): {tensor.device} has no addresses in this process")
-    return int(elements(tensor).__array_interface__["data"][0])
+    return int(_lent(elements(tensor)).__array_interface__["data"][0])
 
 
 def reduce(tensor: Tensor) -> tuple[Any, ...]:

@@ -218,6 +218,13 @@ class Tensor:
         state = self._state
         return state.base if state.is_view else None
 
+    @property
+    def _pending(self) -> bool:
+        """Whether a pipeline still has to compute the elements, or a write to them."""
+        from dispatch_core.pipelines import is_pending  # most programs open none
+
+        return is_pending(self)
+
     def _is_view(self) -> bool:
         return self._base is not None
 

@@ -197,6 +197,9 @@ def rebind(tensor: Tensor, data: Any) -> None:
         tensor._dispatch_data = data
         return
     chain = tensor._state.chain
+    from dispatch_core.pipelines import force  # a value that was pending may stand here since the first view was made
+
+    data, storage.data = force(data), force(storage.data)
     storage.data = data if chain is None else _scatter(storage.data, chain, data)
     living = []
     for alias, steps in storage.aliases:

@@ -65,6 +65,7 @@ class Generator:
         seed = int(seed)
         if not _LOW <= seed < _HIGH:
             raise OperatorError("Overflow when unpacking long long", operator="manual_seed", argument="seed")
+        _draw_what_is_recorded()
         with self.lock:
             self._seed = seed % _HIGH
             if self.engine is not None:
@@ -85,11 +86,13 @@ class Generator:
 
     def get_state(self) -> Any:
         """Give the state: the seed and, once numbers were drawn, the engine's own."""
+        _draw_what_is_recorded()
         with self.lock:
             return {"seed": self._seed, "engine": None if self.engine is None else self.engine.get_state()}
 
     def set_state(self, new_state: Any) -> Generator:
         """Go on from a state that ``get_state`` gave; give the generator itself."""
+        _draw_what_is_recorded()
         with self.lock:
             self._seed = new_state["seed"]
             if new_state["engine"] is None:
@@ -106,6 +109,13 @@ class Generator:
 
     def __repr__(self) -> str:
         return f"<Generator on {self._device}, seed {self._seed}>"
+
+
+def _draw_what_is_recorded() -> None:
+    """Let what a pipeline has recorded draw its numbers first."""
+    from dispatch_core.pipelines import settle_random  # most programs open none
+
+    settle_random()
 
 
 _defaults: dict[str, Generator] = {}

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from .graph import Pending, Step
 from .handle import Pipeline, current_pipeline, pipeline
-from .settle import force, settle
+from .settle import force, is_pending, settle, settle_random
+from .shared import share
 
-__all__ = ["Pending", "Pipeline", "Step", "current_pipeline", "force", "pipeline", "settle"]
+__all__ = [
+    "Pending",
+    "Pipeline",
+    "Step",
+    "current_pipeline",
+    "force",
+    "is_pending",
+    "pipeline",
+    "settle",
+    "settle_random",
+    "share",
+]

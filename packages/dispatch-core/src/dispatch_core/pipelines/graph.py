@@ -13,6 +13,7 @@ Note [Places]
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING, Any, Final
@@ -78,9 +79,20 @@ class Pending:
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return self.result().__array__(*args, **kwargs)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return copy.deepcopy(self.result(), memo)
+
+    def __reduce__(self) -> Any:
+        return _itself, (self.result(),)
+
     def __repr__(self) -> str:
         state = "failed" if self.error is not None else "pending" if self.value is None else "computed"
         return f"<{state} {self.key.label} array, shape {self.shape}, {self.dtype}>"
+
+
+def _itself(array: Any) -> Any:
+    """Return what a pickle or a copy of a pending value is made of."""
+    return array
 
 
 class Step:
@@ -185,7 +197,10 @@ def pending_type(key: DispatchKey) -> type[Pending]:
                 shape=lambda pending: meta(pending).shape(pending.meta),
                 dtype=lambda pending: meta(pending).dtype(pending.meta),
                 strides=lambda pending: arrays.strides(pending.meta),
-                storage_offset=lambda pending: arrays.storage_offset(pending.meta),
+                # Views of the array are placed within its own memory, which a kernel may have made larger.
+                storage_offset=lambda pending: arrays.storage_offset(
+                    pending.meta if pending.value is None else pending.value
+                ),
                 storage=place_of,
                 mutable=all(each.mutable for each in owner),
             ),

@@ -48,7 +48,6 @@ class Pipeline:
         with self._registry.lock:
             if DispatchKey.Pipeline not in self._registry.fallbacks:
                 self._registry.register_fallback(DispatchKey.Pipeline, kernel_factory(make_recorder, in_order=True))
-        self._session.is_open = True
         self._entered.append(enter(self._session))
         self._guard.__enter__()
         return self

@@ -5,7 +5,13 @@ Note [What a boundary computes]
     (a) the steps that make the inputs of what is needed;
     (b) earlier writes to any memory that a needed step, or the reader, reads;
     (c) earlier observable steps that touch memory which a needed step writes.
-    All of these lie before what needs them, so one pass from the end finds them.
+    All of these lie before what needs them, so one pass from the end finds them. Random numbers are drawn from a memory of
+    their own, the generators' state, which every random step reads and writes.
+
+Note [Who can observe a value]
+    A pending value that is referred to from outside the record is held by somebody: references are counted and those that
+    the record itself holds are taken off. That costs a pass over all references, so it is made only where rule (c) asks,
+    and where steps are to be forgotten.
 """
 
 from __future__ import annotations
@@ -13,13 +19,14 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from .graph import Pending, Step, place_of
 
-__all__ = ["held_outside", "needed", "observable"]
+__all__ = ["RANDOM", "held_outside", "needed", "observable"]
 
-_RANDOM = "the generators' state"
+#: Stands among what is read or written for the state of the random number generators.
+RANDOM: Final = "the state of the generators"
 
 
 def needed(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence[Any]) -> list[Step]:
@@ -27,29 +34,31 @@ def needed(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence[Any]) -
 
     See Note [What a boundary computes].
     """
-    seen = set(map(id, observable(steps))) if writes or any(step.written for step in steps) else None
     wanted = {id(value) for value in reads if isinstance(value, Pending)}
-    read: set[Hashable] = {place_of(value) for value in reads}
-    written: set[Hashable] = {place_of(value) for value in writes}
+    read = set(map(_place, reads))
+    written = set(map(_place, writes))
+    seen: set[int] | None = None
     chosen = []
     for step in reversed(steps):
         if step.done:
             continue
-        changes = _writes(step)
-        need = any(id(output) in wanted for output in step.outputs) or not changes.isdisjoint(read)
-        if not need and written:
-            touched = changes | {place_of(value) for value in step.inputs()}
-            need = not touched.isdisjoint(written) and (seen is None or id(step) in seen)
+        changes = _changes(step) if step.written or step.is_random else ()
+        need = not wanted.isdisjoint(map(id, step.outputs)) or not read.isdisjoint(changes)
+        if not need and written and not (written.isdisjoint(changes) and written.isdisjoint(map(place_of, step.inputs()))):
+            if seen is None:
+                seen = set(map(id, observable(steps)))
+            need = id(step) in seen
         if not need:
             continue
         chosen.append(step)
         for value in step.inputs():
+            read.add(place_of(value))
             if isinstance(value, Pending):
                 wanted.add(id(value))
-            read.add(place_of(value))
-        if step.is_random:
-            read.add(_RANDOM)
-        written |= changes
+        if changes:
+            written.update(changes)
+            if step.is_random:
+                read.add(RANDOM)
     chosen.reverse()
     return chosen
 
@@ -61,17 +70,17 @@ def observable(steps: Sequence[Step]) -> list[Step]:
     numbers, or if a step that is seen uses its result.
     """
     held = held_outside(steps)
-    live: set[int] = set()
-    places: set[Hashable] = {place_of(value) for value in held.values()}
-    live |= held.keys()
+    live = set(held)
+    places: set[Hashable] = set(map(place_of, held.values()))
     chosen = []
     for step in reversed(steps):
         if step.done:
             continue
-        seen = step.is_random or any(id(output) in live for output in step.outputs)
-        if not seen and step.written:
-            seen = any(not isinstance(value, Pending) or place_of(value) in places for value in step.writes())
-        if not seen:
+        if (
+            live.isdisjoint(map(id, step.outputs))
+            and not (step.written and any(_is_there(value) or place_of(value) in places for value in step.writes()))
+            and not step.is_random
+        ):
             continue
         chosen.append(step)
         for value in step.inputs():
@@ -81,27 +90,34 @@ def observable(steps: Sequence[Step]) -> list[Step]:
     return chosen
 
 
-def _writes(step: Step) -> set[Hashable]:
-    found: set[Hashable] = {place_of(value) for value in step.writes()}
+def _place(value: Any) -> Hashable:
+    return RANDOM if value is RANDOM else place_of(value)
+
+
+def _changes(step: Step) -> set[Hashable]:
+    """Return the places that a step writes to."""
+    found: set[Hashable] = set(map(place_of, step.writes()))
     if step.is_random:
-        found.add(_RANDOM)
+        found.add(RANDOM)
     return found
 
 
+def _is_there(value: Any) -> bool:
+    """Tell whether memory is there already, so that arrays the record knows nothing of may lie in it."""
+    return not isinstance(value, Pending) or value.value is not None or value.memory.place is not None
+
+
 def held_outside(steps: Sequence[Step]) -> dict[int, Pending]:
-    """Return the pending values that somebody outside the record refers to."""
+    """Return the pending values that somebody outside the record refers to; see Note [Who can observe a value]."""
     inside: Counter[int] = Counter()
     known: dict[int, Pending] = {}
     for step in steps:
-        for value in step.outputs:
-            if value is not None:
-                inside[id(value)] += 1
-                known[id(value)] = value
-        for value in step.values:
+        for value in (*step.outputs, *step.values):
             for item in value if isinstance(value, (list, tuple)) else (value,):
                 if isinstance(item, Pending):
-                    inside[id(item)] += 1
-                    known[id(item)] = item
+                    key = id(item)
+                    inside[key] += 1
+                    known[key] = item
     value = item = None
     found = {}
     while known:

@@ -5,7 +5,7 @@ Note [What is recorded]
     results without values. Its shape rule runs at once, so a wrong call fails at its own line. Everything else runs at
     once, after what it needs: operators that give something else than tensors, operators without a shape rule, results
     whose shape depends on values. A composite without a kernel of the backend runs at once too, and what it calls is
-    recorded. Views of arrays that are there are made at once: they compute nothing.
+    recorded. Views of arrays that are there, and arrays of the host's data, are made at once: they compute nothing.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from ..errors import NoKernelError
 from ..frontend import FRONTENDS
 from ..keys import MARKERS, DispatchKey, keys_of
 from ..resolve import Resolution, resolve
-from .graph import Memory, Pending, Step, caller_place, pending_type
+from .graph import Memory, Pending, Step, caller_place, pending_type, values_in
+from .run import quiet
 from .session import Session, current
 from .settle import settle_argument, settled
+from .shared import is_shared
 from .stats import HOST_READ
 
 __all__ = ["PIPELINE", "make_recorder"]
@@ -42,27 +44,46 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
         mask = below if state is None else below & ~state[1]
         return entry.explicit_table[mask](*values, **keywords)
 
+    def run_settled(*values: Any, **keywords: Any) -> Any:
+        values = tuple(map(settle_argument, values))
+        return pass_on(*values, **{name: settle_argument(value) for name, value in keywords.items()})
+
     if plan is None:
-
-        def unchecked(*values: Any, **keywords: Any) -> Any:
-            for value in (*values, *keywords.values()):
-                settle_argument(value)
-            return pass_on(*values, **keywords)
-
-        return unchecked
+        return run_settled
     if key is None or key is DispatchKey.Meta or not _is_kernel(winner, key):
         return pass_on
+    if plan.is_factory and any(parameter.type == "Any" for parameter in plan.parameters):
+        return _host_data(pass_on)
     frontend = FRONTENDS.get(keyset.marker)
+    if plan.writes and not all(each.mutable for each in arrays.KEY_TYPES.get(key, ())):
+
+        def rebind(*values: Any) -> Any:
+            # Nothing is written: the tensor is given another array. Steps keep the one that they were recorded with.
+            session = current()
+            if session is not None:
+                session.stats.ran_now(entry.name, "the arrays cannot be written to")
+            with quiet():
+                return run_settled(*values)
+
+        return rebind
     made = pending_type(key)
-    kernel = _Recorder(entry, plan, key, below & ~MARKERS, made)
+    kernel = _Recorder(entry, plan, key, below & ~MARKERS, made, frontend is not None)
     boundary = _PendingBoundary(key, frontend, (arrays.ARRAY_TYPES[made], *arrays.KEY_TYPES.get(key, ())))
     record = entry.registry.engine.backend_runner(entry, boundary, kernel, ())
 
     def run(*values: Any) -> Any:
-        if current() is not None:
-            return record(*values)
-        for value in values:
-            settle_argument(value)
+        return run_settled(*values) if current() is None else record(*values)
+
+    return run
+
+
+def _host_data(pass_on: Runner) -> Runner:
+    """Return what runs for operators that take the host's data: its owner may change it, or the array share its memory."""
+
+    def run(*values: Any) -> Any:
+        session = current()
+        if session is not None:
+            session.stats.views += 1
         return pass_on(*values)
 
     return run
@@ -84,12 +105,15 @@ class _PendingBoundary(Boundary):
 class _Recorder:
     """The kernel proper: takes arrays and pending values, gives pending values."""
 
-    __slots__ = ("_entry", "_key", "_made", "_mask", "_meta", "_plan", "_why_not", "_writes")
+    __slots__ = ("_entry", "_has_frontend", "_key", "_made", "_mask", "_meta", "_plan", "_why_not", "_writes")
 
-    def __init__(self, entry: Any, plan: Plan, key: DispatchKey, mask: int, made: type[Pending]) -> None:
+    def __init__(
+        self, entry: Any, plan: Plan, key: DispatchKey, mask: int, made: type[Pending], has_frontend: bool
+    ) -> None:
         self._entry, self._plan, self._key, self._mask, self._made = entry, plan, key, mask, made
+        self._has_frontend = has_frontend
         self._writes = plan.writes
-        self._why_not = _why_not(entry, plan, key)
+        self._why_not = _why_not(plan)
         self._meta: Any = None
         if not self._why_not:
             try:
@@ -110,6 +134,8 @@ class _Recorder:
             settled(value, session) if parameter.tensors else value
             for parameter, value in zip(plan.parameters, values, strict=True)
         )
+        if self._writes and any(self._is_shared(value) for index in self._writes for value in values_in(values[index])):
+            return self._run_now(session, values, "others can see the memory that it writes to")
         if plan.results and plan.results[0].kind == "view" and not isinstance(values[plan.results[0].source], Pending):
             session.stats.views += 1
             return self._entry.explicit_table[self._mask](*values)
@@ -151,6 +177,10 @@ class _Recorder:
         session.add(step)
         return (results[0] if single else tuple(results),)
 
+    def _is_shared(self, value: Any) -> bool:
+        """Tell whether a write to ``value`` cannot wait; see Note [Shared memory]."""
+        return is_shared(value) or not (self._has_frontend or isinstance(value, Pending))
+
     def _pending(self, session: Session, meta: Any, memory: Memory | None) -> Pending:
         return self._made(meta, memory or Memory(), session)
 
@@ -170,7 +200,7 @@ def _same(given: Any, found: Any) -> bool:
     )
 
 
-def _why_not(entry: Any, plan: Plan, key: DispatchKey) -> str:
+def _why_not(plan: Plan) -> str:
     """Say why calls of an operator are never recorded, or ""."""
     if not plan.results and not plan.writes:
         return "no result"
@@ -178,6 +208,4 @@ def _why_not(entry: Any, plan: Plan, key: DispatchKey) -> str:
         return HOST_READ
     if plan.schema.is_vararg or plan.schema.is_varret:
         return "takes or gives whatever it likes"
-    if plan.writes and not all(each.mutable for each in arrays.KEY_TYPES.get(key, ())):
-        return "the arrays cannot be written to"
     return ""

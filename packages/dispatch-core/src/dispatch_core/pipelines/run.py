@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..keys import DispatchKey
 from ..masks import exclude_keys
 from .errors import step_error
-from .graph import Pending, Step
+from .graph import Pending, Step, place_of
 from .progress import reporter
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _keep(step: Step, found: Any) -> None:
     plan = step.entry.plan
     assert plan is not None
     outputs = iter(step.outputs)
-    for result, value in zip(plan.results, (found,) if len(plan.results) == 1 else found, strict=True):
+    for result, value in zip(plan.results, (found,) if len(plan.results) == 1 else found or (), strict=True):
         if result.kind == "self":
             continue
         for each in value if result.is_list else (value,):
@@ -85,6 +85,8 @@ def _keep(step: Step, found: Any) -> None:
             if output is not None:
                 output.value = each
                 output.step = None
+                # Before a view of it is asked for its place; see Note [Places].
+                place_of(output)
 
 
 def with_arrays(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from .. import arrays
 from ..keys import DispatchKey
 from .graph import Pending, Step
-from .needs import needed, observable
+from .needs import RANDOM, needed, observable
 from .run import quiet, run_steps, with_arrays
 from .stats import Stats
 
@@ -21,6 +21,9 @@ _session: Final[ContextVar[Session | None]] = ContextVar("dispatch_core.pipeline
 
 def enter(session: Session) -> Token[Session | None]:
     """Let ``session`` record in this context."""
+    if not session.is_open:
+        session.outer = current()
+        session.is_open = True
     return _session.set(session)
 
 
@@ -42,14 +45,18 @@ class Session:
         self.options = options
         self.steps: list[Step] = []
         self.stats = Stats()
-        self.is_open = True
+        self.is_open = False
+        #: The session that recorded in this context before; its steps come before all of this one's.
+        self.outer: Session | None = None
         #: Held while steps run, so that a value is computed once, by whoever needs it.
         self.lock = threading.RLock()
         #: id of an array → the array and what the meta device knows of it. The array is kept, so the id stays its own.
         self._described: dict[int, tuple[Any, Any]] = {}
-        #: How many of the steps write to an argument.
-        self._writes = 0
+        #: How many of the steps write to an argument or draw random numbers.
+        self._effects = 0
         self._bytes = 0
+        #: With how many steps those that nobody can observe are looked for.
+        self._many = _MANY
 
     # Recording.
 
@@ -83,8 +90,10 @@ class Session:
         """Keep a step for later, and flush where a limit is reached."""
         self.steps.append(step)
         self.stats.recorded += 1
-        if step.written:
-            self._writes += 1
+        if step.written or step.is_random:
+            self._effects += 1
+        if len(self.steps) >= self._many:
+            self._forget_unseen()
         most = self.options["max_ops"]
         if most is not None and len(self.steps) >= most:
             self.flush()
@@ -98,7 +107,8 @@ class Session:
         """Run a step that cannot be recorded, after everything that it needs."""
         self.stats.ran_now(step.name, why)
         with self.lock:
-            self._compute(tuple(step.inputs()), tuple(step.writes()))
+            random = (RANDOM,) if step.is_random else ()
+            self._compute((*step.inputs(), *random), (*step.writes(), *random))
         values = tuple(with_arrays(value) for value in step.values)
         with quiet():
             return step.entry.explicit_table[step.mask](*values)
@@ -122,14 +132,23 @@ class Session:
                     raise error
 
     def _compute(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
-        steps = self.steps
-        if not steps:
-            return
-        if not writes and not self._writes and not any(_is_missing(value) for value in reads):
-            return
-        chosen = needed(steps, reads, writes)
+        chosen: Sequence[Step] = ()
+        if self.steps and (writes or self._effects or any(map(_is_missing, reads))):
+            chosen = needed(self.steps, reads, writes)
+        if self.outer is not None:
+            self.outer._prepare(chosen, reads, writes)
         if chosen:
             self._run(chosen)
+            if len(self.steps) >= _MANY:
+                self._forget_unseen()
+
+    def _prepare(self, steps: Sequence[Step], reads: Sequence[Any] = (), writes: Sequence[Any] = ()) -> None:
+        """Run what has to run before another session runs ``steps`` and its caller reads and writes."""
+        with self.lock:
+            random = [RANDOM] if any(step.is_random for step in steps) else []
+            read = [value for step in steps for value in step.inputs()]
+            written = [value for step in steps for value in step.writes()]
+            self._compute([*reads, *read, *random], [*writes, *written, *random])
 
     def _run(self, steps: Sequence[Step]) -> Step | None:
         # Nothing records meanwhile, whatever the kernels call.
@@ -138,8 +157,29 @@ class Session:
             return run_steps(steps, self.stats, self.options["progress"])
         finally:
             _session.reset(token)
-            self.steps = [step for step in self.steps if not step.done]
-            self._writes = sum(bool(step.written) for step in self.steps)
+            self._keep([step for step in self.steps if not step.done])
+
+    def _keep(self, steps: list[Step]) -> None:
+        self.steps = steps
+        self._effects = sum(bool(step.written or step.is_random) for step in steps)
+
+    def _forget_unseen(self) -> None:
+        """Forget what nobody can observe any more, and look again when there are twice as many steps."""
+        with self.lock:
+            steps = self.steps
+            self._drop(steps, observable(steps))
+            self._many = max(_MANY, 2 * len(self.steps))
+
+    def _drop(self, steps: Sequence[Step], chosen: Sequence[Step]) -> None:
+        """Forget those of ``steps`` that are not among ``chosen``."""
+        kept = set(map(id, chosen))
+        dropped = [step for step in steps if id(step) not in kept]
+        self.stats.dropped += len(dropped)
+        gone = set(map(id, dropped))
+        self._keep([step for step in self.steps if id(step) not in gone])
+        for step in dropped:
+            # A step and its results refer to each other; what they keep alive is to go now.
+            step.done, step.values, step.outputs = True, (), ()
 
     def flush(self) -> None:
         """Run everything that somebody can still observe, and forget the rest. Raises the first error."""
@@ -147,15 +187,18 @@ class Session:
             self.stats.flushes += 1
             steps = self.steps
             chosen = observable(steps)
+            self._drop(steps, chosen)
+            if self.outer is not None and chosen:
+                self.outer._prepare(chosen)
             failed = self._run(chosen)
-            self.stats.dropped += len(steps) - len(chosen)
-            flushed = set(map(id, steps))
-            self.steps = [step for step in self.steps if id(step) not in flushed]
             self._described.clear()
             self._bytes = 0
-            self._writes = sum(bool(step.written) for step in self.steps)
         if failed is not None and failed.error is not None:
             raise failed.error
+
+
+#: Fewer steps than these are not searched for what nobody can observe.
+_MANY: Final = 512
 
 
 def _is_missing(value: Any) -> bool:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import arrays
 from ..keys import DispatchKey
 from .graph import Pending
+from .needs import RANDOM, needed
 
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["force", "settle", "settle_argument", "settled"]
+__all__ = ["force", "is_pending", "settle", "settle_argument", "settle_random", "settled"]
 
 _PIPELINE = DispatchKey.Pipeline.value
 
@@ -22,7 +25,7 @@ def force(value: Any) -> Any:
     """
     if not isinstance(value, Pending):
         return value
-    value.session.compute((value,))
+    _bring_up_to_date((value,))
     return value.value
 
 
@@ -31,27 +34,59 @@ def settle(tensor: Any) -> Any:
 
     A raw array or a pending value can be given too.
     """
-    from .session import current  # sessions stand above
-
-    data = getattr(tensor, "_dispatch_data", tensor)
-    session = data.session if isinstance(data, Pending) else current()
-    if session is not None:
-        session.compute((data,))
+    data = arrays.to_data(tensor)
+    _bring_up_to_date((data,))
     if isinstance(data, Pending):
         data = data.value
-        if tensor is not data and hasattr(tensor, "_dispatch_mask"):
-            tensor._dispatch_data = data
-            tensor._dispatch_mask &= ~_PIPELINE
+    if tensor is not data and getattr(tensor, "_dispatch_mask", 0) & _PIPELINE:
+        tensor._dispatch_data = data
+        tensor._dispatch_mask &= ~_PIPELINE
     return data
 
 
-def settle_argument(value: Any) -> None:
-    """Settle the tensors in one argument of a call."""
-    for item in value if isinstance(value, (list, tuple)) else (value,):
-        if isinstance(getattr(item, "_dispatch_data", None), Pending):
-            settle(item)
-        elif getattr(item, "_dispatch_mask", 0) & _PIPELINE:
-            item._dispatch_mask &= ~_PIPELINE
+def settle_argument(value: Any) -> Any:
+    """Return one argument of a call with everything in it settled: tensors, arrays, lists of them."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(settle_argument, value)) if any(map(_is_ours, value)) else value
+    if not _is_ours(value):
+        return value
+    data = settle(value)
+    return data if isinstance(value, Pending) else value
+
+
+def _is_ours(value: Any) -> bool:
+    return type(value) in arrays.TYPE_MASKS or hasattr(value, "_dispatch_data")
+
+
+def settle_random() -> None:
+    """Let every recorded step that draws random numbers draw them: somebody reads or changes a generator's state."""
+    _bring_up_to_date((RANDOM,))
+
+
+def is_pending(tensor: Any) -> bool:
+    """Tell whether a tensor, an array or a pending value awaits steps: those that make it, or that write to it."""
+    data = arrays.to_data(tensor)
+    if isinstance(data, Pending) and (data.error or data.memory.error) is not None:
+        return False
+    return any(needed(session.steps, (data,), ()) for session in _sessions((data,)))
+
+
+def _bring_up_to_date(values: Sequence[Any]) -> None:
+    """Run what the values need, whoever has recorded it. Raises the error of a step that failed."""
+    for session in _sessions(values):
+        session.compute(values)
+
+
+def _sessions(values: Sequence[Any]) -> Iterator[Session]:
+    """Yield the sessions that may have recorded something about the values: the one open here, then the values' own."""
+    from .session import current  # sessions stand above
+
+    here = current()
+    if here is not None:
+        yield here
+    for value in values:
+        if isinstance(value, Pending) and value.session is not here:
+            yield value.session
 
 
 def settled(value: Any, session: Session) -> Any:

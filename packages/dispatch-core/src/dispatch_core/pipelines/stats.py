@@ -49,7 +49,7 @@ class Stats:
         self.fused = 0
         #: Recorded steps that were left out, because nobody could see their results.
         self.dropped = 0
-        #: Views of arrays that were there, made at once.
+        #: Views of arrays that were there, and arrays of the host's data, made at once.
         self.views = 0
         self.flushes = 0
         #: Plans that were found in the cache, and that were made.
