@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import arrays
 from ..backend import ArrayType
 from ..keys import DispatchKey
+from .callers import is_internal
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -46,7 +47,7 @@ class Memory:
 class Pending:
     """A value that a recorded step will make."""
 
-    __slots__ = ("error", "memory", "meta", "session", "step", "value")
+    __slots__ = ("__weakref__", "error", "memory", "meta", "session", "step", "value")
 
     #: The key of the backend whose array this will be.
     key: DispatchKey
@@ -122,6 +123,8 @@ class Step:
         self.where = where
         self.done = False
         self.error: BaseException | None = None
+        #: The context's masks at the call.
+        self.state: Any = None
 
     @property
     def name(self) -> str:
@@ -214,17 +217,8 @@ def _reader(pending: Pending) -> ArrayType:
     return arrays.ARRAY_TYPES[type(pending.meta)]
 
 
-_OWN: Final = str(__file__).rpartition("pipelines")[0]
-#: File of a code → whether it is the dispatcher's own, or a frontend's that has asked to be passed over.
+#: File of a code → whether it is the dispatcher's own, a frontend's or a plugin's.
 _internal: Final[dict[str, bool]] = {}
-#: Folders whose code is not the user's.
-_folders: Final = [_OWN]
-
-
-def pass_over(folder: str) -> None:
-    """Leave code in ``folder`` out when the caller of a step is looked for: a frontend's own."""
-    _folders.append(folder)
-    _internal.clear()
 
 
 def caller_place() -> tuple[CodeType, int] | None:
@@ -236,7 +230,7 @@ def caller_place() -> tuple[CodeType, int] | None:
         file = code.co_filename
         known = internal.get(file)
         if known is None:
-            known = internal[file] = file.startswith(("<dispatch", "<autograd", *_folders))
+            known = internal[file] = is_internal(file, frame.f_globals.get("__name__") or "")
         if not known:
             return code, frame.f_lasti
         frame = frame.f_back

@@ -44,7 +44,11 @@ def needed(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence[Any]) -
             continue
         changes = _changes(step) if step.written or step.is_random else ()
         need = not wanted.isdisjoint(map(id, step.outputs)) or not read.isdisjoint(changes)
-        if not need and written and not (written.isdisjoint(changes) and written.isdisjoint(map(place_of, step.inputs()))):
+        if (
+            not need
+            and written
+            and not (written.isdisjoint(changes) and written.isdisjoint(map(place_of, step.inputs())))
+        ):
             if seen is None:
                 seen = set(map(id, observable(steps)))
             need = id(step) in seen

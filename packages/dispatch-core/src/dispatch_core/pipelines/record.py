@@ -19,9 +19,9 @@ from ..errors import NoKernelError
 from ..frontend import FRONTENDS
 from ..keys import MARKERS, DispatchKey, keys_of
 from ..resolve import Resolution, resolve
+from .blocks import current, paused
 from .graph import Memory, Pending, Step, caller_place, pending_type, values_in
-from .run import quiet
-from .session import Session, current
+from .session import Session
 from .settle import settle_argument, settled
 from .shared import is_shared
 from .stats import HOST_READ
@@ -62,7 +62,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
             session = current()
             if session is not None:
                 session.stats.ran_now(entry.name, "the arrays cannot be written to")
-            with quiet():
+            with paused(masks.current()):
                 return run_settled(*values)
 
         return rebind
