@@ -192,6 +192,9 @@ def pending_type(key: DispatchKey) -> type[Pending]:
     # Tables of types change when a backend is taken back.
     if found is None or found not in arrays.ARRAY_TYPES:
         found = type(f"Pending{key.name}", (Pending,), {"__slots__": (), "key": key, "__module__": __name__})
+        _TYPES[key] = found
+    # A backend may have gone, and come back.
+    if found not in arrays.ARRAY_TYPES:
         meta = _reader
         owner = arrays.KEY_TYPES.get(key, ())
         arrays.add_stand_in(
@@ -209,7 +212,6 @@ def pending_type(key: DispatchKey) -> type[Pending]:
             ),
             key.value | DispatchKey.Pipeline,
         )
-        _TYPES[key] = found
     return found
 
 
