@@ -30,8 +30,7 @@ class PipelineError(DispatchError, RuntimeError):
 
     def __reduce__(self) -> Any:
         kind = next((base for base in type(self).__bases__ if not issubclass(base, DispatchError)), None)
-        state = {name: value for name, value in self.__dict__.items() if name != "is_told"}
-        return _unpickled, (kind if type(self) in _made else None, self.args, state)
+        return _unpickled, (kind if type(self) in _made else None, self.args, _attributes(self))
 
     def forget_arrays(self) -> None:
         """Let arrays that a failed step should have written to be read again: the flush that tells of it has ended."""
@@ -51,7 +50,7 @@ def step_error(step: Step, raised: BaseException) -> PipelineError:
     error = _bare(_class_for(kind), raised)
     error.args = (message,)
     error.__cause__ = raised
-    _take_over(error, raised)
+    _take_over(error, _attributes(raised))
     return error
 
 
@@ -141,19 +140,29 @@ def _bare(kind: type[PipelineError], raised: BaseException) -> PipelineError:
 _HEAP_TYPE: Final = 1 << 9
 
 
-def _take_over(error: PipelineError, raised: BaseException) -> None:
-    """Give an error what handlers of the original's class look for: ``errno``, ``filename``, its own attributes."""
+def _attributes(raised: BaseException) -> dict[str, Any]:
+    """Return what handlers of an error's class look for: ``errno``, ``filename``, its own attributes."""
+    found: dict[str, Any] = {}
     for base in type(raised).__mro__:
-        for name, member in vars(base).items():
-            if not name.startswith("_") and isinstance(member, _MEMBERS) and base not in (BaseException, Exception):
-                with suppress(Exception):
-                    setattr(error, name, getattr(raised, name))
-    for name, value in getattr(raised, "__dict__", {}).items():
-        if name not in ("__notes__", "is_told", "hint"):
-            with suppress(Exception):
-                setattr(error, name, value)
+        if base not in (BaseException, Exception, object):
+            for name, member in vars(base).items():
+                if not name.startswith("_") and isinstance(member, _MEMBERS):
+                    with suppress(Exception):
+                        found[name] = getattr(raised, name)
+    own = getattr(raised, "__dict__", {})
+    return found | {name: value for name, value in own.items() if name not in _NOT_TAKEN}
 
 
+def _take_over(error: PipelineError, attributes: dict[str, Any]) -> None:
+    for name, value in attributes.items():
+        with suppress(Exception):
+            setattr(error, name, value)
+    if "msg" in attributes:
+        # This is what is printed of some builtin errors, whatever their str().
+        error.msg = error.args[0]  # type: ignore[attr-defined]
+
+
+_NOT_TAKEN: Final = frozenset({"__notes__", "hint", "is_told"})
 _MEMBERS: Final = types.MemberDescriptorType, types.GetSetDescriptorType
 
 
@@ -173,9 +182,9 @@ def _class_for(kind: Any) -> Any:
     return made
 
 
-def _unpickled(kind: Any, args: tuple[Any, ...], state: dict[str, Any]) -> PipelineError:
+def _unpickled(kind: Any, args: tuple[Any, ...], attributes: dict[str, Any]) -> PipelineError:
     """Make an error anew in another process."""
     error = _bare(PipelineError if kind is None else _class_for(kind), PipelineError(""))
     error.args = args
-    error.__dict__.update(state)
+    _take_over(error, attributes)
     return error

@@ -58,10 +58,11 @@ def mark(step: Step, error: Any) -> None:
     step.error = error
     for output in step.outputs:
         if output is not None:
-            output.error = error
+            output.error, output.step = error, None
     for value in step.writes():
         spoil(value, error)
-    step.values = ()
+    # The error's traceback keeps the step alive, and is not to keep what it would have made.
+    step.values = step.outputs = ()
 
 
 def _keep(step: Step, found: Any) -> None:
