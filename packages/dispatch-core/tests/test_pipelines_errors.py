@@ -404,7 +404,7 @@ def test_a_wrong_call_fails_at_its_own_line_with_the_eager_error(work):
 
     work.library.impl("add", rule, "Meta", allow_override=True)
     with work.pipeline() as pipe:
-        with pytest.raises(IndexError, match="^shapes do not fit$") as caught:
+        with pytest.raises(IndexError, match=r"^shapes do not fit$") as caught:
             work.ops.add(work.array(1), work.array(1))
         assert not isinstance(caught.value, PipelineError)
         with pytest.raises(TypeError, match="missing"):
@@ -415,7 +415,7 @@ def test_a_wrong_call_fails_at_its_own_line_with_the_eager_error(work):
 def test_an_operator_that_runs_at_once_raises_the_original_error(work):
     original = ValueError("no")
     work.fail_with(original)
-    with work.pipeline(), pytest.raises(ValueError, match="^no$") as caught:
+    with work.pipeline(), pytest.raises(ValueError, match=r"^no$") as caught:
         work.ops.unruled(work.array(1))
     assert caught.value is original
 

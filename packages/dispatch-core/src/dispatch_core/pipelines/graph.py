@@ -73,9 +73,7 @@ class Pending:
 
     def result(self) -> Any:
         """Give the backend's array, computed now if it is not there yet; raises the error of the step that failed."""
-        from .settle import force  # running steps stands above recording them
-
-        return force(self)
+        return self.session.array_of(self)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return self.result().__array__(*args, **kwargs)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import os
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, Final
@@ -29,9 +29,10 @@ from .. import arrays, calltrace, masks
 from ..keys import DispatchKey
 from .blocks import current, paused
 from .errors import PipelineError, calm, described, fault_of, missing_error, step_error
-from .graph import Pending, Step
+from .graph import Pending, Step, place_of
 from .needs import RANDOM, needed, observable
 from .run import mark, run_steps, with_arrays
+from .settle import force
 from .stats import Stats
 from .turns import Turn, forget_others
 
@@ -61,6 +62,8 @@ class Session:
         #: The errors of steps that have failed since the last flush.
         self._failed: list[PipelineError] = []
         self._is_tidying = False
+        #: How many runs are under way, each inside the one before.
+        self._running = 0
         #: With how many steps those that nobody can observe are looked for.
         self._many = _MANY
         _sessions.add(self)
@@ -211,11 +214,37 @@ class Session:
                 self.stats.dropped += 1
         self._tidy()
 
+    #: Give the array of a pending value; the way from a value to what runs it.
+    array_of = staticmethod(force)
+
+    def _startable(self, steps: Sequence[Step]) -> Sequence[Step]:
+        """Leave out what cannot run before a step ends that has begun; see Note [A step that has begun]."""
+        waiting = [step for step in self.steps if step.done and step.values]
+        found = []
+        missing: set[int] = set()
+        read: set[Hashable] = set()
+        written: set[Hashable] = set()
+        for step in (*waiting, *steps):
+            inputs = {place_of(value) for value in step.inputs()}
+            changes = {place_of(value) for value in step.writes()}
+            if step.done or not (
+                missing.isdisjoint(map(id, step.inputs())) and written.isdisjoint(inputs) and read.isdisjoint(changes)
+            ):
+                missing.update(map(id, step.outputs))
+                read |= inputs
+                written |= changes
+            else:
+                found.append(step)
+        return found
+
     def _run(self, steps: Sequence[Step]) -> None:
         """Run steps that were chosen, each under the masks of its call."""
+        if self._running:
+            steps = self._startable(steps)
         if not steps:
             return
         failed = False
+        self._running += 1
         try:
             for state, group in _by_masks(steps):
                 with paused(state):
@@ -226,10 +255,13 @@ class Session:
         except BaseException:
             # See Note [A step that has begun].
             for step in steps:
-                if step.done and step.values and not step.written:
+                if step.done and step.written:
+                    step.values = ()
+                elif step.values:
                     step.done = False
             raise
         finally:
+            self._running -= 1
             if failed:
                 self._note_failed(steps)
             self._tidy()
@@ -251,14 +283,15 @@ class Session:
                 self._failed.append(error)
 
     def _tidy(self) -> None:
-        """Take out the steps that are done; see Note [Who touches the record]."""
+        """Take out the steps that have ended; see Note [Who touches the record]."""
         if self._is_tidying:
             # A finaliser that asked for a value. Steps that are done may stay in the list for a while.
             return
         self._is_tidying = True
         try:
             seen = self.steps[:]
-            self.steps[: len(seen)] = [step for step in seen if not step.done]
+            # What has begun stays until it ends: others may depend on it.
+            self.steps[: len(seen)] = [step for step in seen if step.values or not step.done]
             # In this order, because steps may be added at any moment: too often yes is slow, too often no would be wrong.
             self._has_effects = False
             if any(step.written or step.is_random for step in self.steps[:]):
@@ -274,7 +307,7 @@ class Session:
         """Be usable in a forked process, whatever another thread was doing with it."""
         if not self.lock.take_from_others():
             return
-        self._is_tidying = False
+        self._is_tidying, self._running = False, 0
         for step in self.steps:
             if step.done and step.values:
                 if step.written:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import arrays
 from ..keys import DispatchKey
+from .blocks import current
 from .graph import Pending
 from .needs import RANDOM, needed
 
@@ -79,8 +80,6 @@ def _bring_up_to_date(values: Sequence[Any]) -> None:
 
 def _sessions(values: Sequence[Any]) -> Iterator[Session]:
     """Yield the sessions that may have recorded something about the values: the one open here, then the values' own."""
-    from .blocks import current
-
     here = current()
     if here is not None:
         yield here
