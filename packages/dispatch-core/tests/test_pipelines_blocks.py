@@ -8,6 +8,7 @@ import copy
 import gc
 import pickle
 import threading
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
@@ -125,26 +126,27 @@ def test_trace_prints_each_step_as_it_runs(work, capsys):
 
 def test_progress_may_call_operators_read_values_and_raise(work):
     seen = []
-    kept = []
 
     def progress(done, total):
         seen.append((done, total))
         # Neither is recorded: nothing is while steps run.
         assert work.ops.double(work.array(4)) == [8]
-        assert kept[1].result() == [4]
+        assert kept[2].result() == [1]
+        assert pipe.stats().recorded == 4
         if len(seen) == 2:
             raise LookupError("enough")
 
-    work.hook = lambda array: None
+    work.hook = lambda array: time.sleep(0.06)
     with work.pipeline(progress=progress) as pipe:
-        kept.append(work.ops.double(work.array(1)))
-        kept.append(work.ops.double(kept[0]))
-        kept.append(work.ops.call(kept[1]))
+        kept = [work.ops.call(work.array(1))]
+        for _ in range(3):
+            kept.append(work.ops.call(kept[-1]))
         with pytest.raises(LookupError):
             pipe.flush()
-        assert "pending" in repr(kept[2])
-    assert kept[2].result() == [4]
-    assert {total for _, total in seen} <= {1, 2, 3}
+        assert seen == [(1, 4), (2, 4)]
+        assert "pending" in repr(kept[3])
+    assert kept[3].result() == [1]
+    assert work.ran.count("call") == 4
 
 
 # Handles.

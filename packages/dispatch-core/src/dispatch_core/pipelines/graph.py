@@ -187,11 +187,10 @@ _TYPES: Final[dict[DispatchKey, type[Pending]]] = {}
 def pending_type(key: DispatchKey) -> type[Pending]:
     """Return the class of pending values of a backend's key."""
     found = _TYPES.get(key)
-    # Tables of types change when a backend is taken back.
-    if found is None or found not in arrays.ARRAY_TYPES:
+    if found is None:
         found = type(f"Pending{key.name}", (Pending,), {"__slots__": (), "key": key, "__module__": __name__})
         _TYPES[key] = found
-    # A backend may have gone, and come back.
+    # Tables of types change when a backend is taken back, and comes again.
     if found not in arrays.ARRAY_TYPES:
         meta = _reader
         owner = arrays.KEY_TYPES.get(key, ())
