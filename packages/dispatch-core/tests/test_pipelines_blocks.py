@@ -132,21 +132,23 @@ def test_progress_may_call_operators_read_values_and_raise(work):
         # Neither is recorded: nothing is while steps run.
         assert work.ops.double(work.array(4)) == [8]
         assert kept[2].result() == [1]
-        assert pipe.stats().recorded == 4
+        assert pipe.stats().recorded == 6
         if len(seen) == 2:
             raise LookupError("enough")
 
     work.hook = lambda array: time.sleep(0.06)
     with work.pipeline(progress=progress) as pipe:
         kept = [work.ops.call(work.array(1))]
-        for _ in range(3):
+        for _ in range(5):
             kept.append(work.ops.call(kept[-1]))
         with pytest.raises(LookupError):
             pipe.flush()
-        assert seen == [(1, 4), (2, 4)]
-        assert "pending" in repr(kept[3])
-    assert kept[3].result() == [1]
-    assert work.ran.count("call") == 4
+        # The first report has itself run the two steps that it needed.
+        assert seen == [(1, 6), (4, 6)]
+        assert "pending" in repr(kept[4])
+        work.hook = lambda array: None
+    assert kept[5].result() == [1]
+    assert work.ran.count("call") == 6
 
 
 # Handles.
