@@ -128,7 +128,7 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
         if name not in _OPTIONS:
             raise ArgumentError(
                 f"pipeline() got an unexpected option {name!r}",
-                hint=f"it takes {', '.join(sorted([*_OPTIONS, 'registry']))}",
+                hint=f"it takes {', '.join(sorted(_OPTIONS))}",
             )
         _, take, words = _OPTIONS[name]
         if value is None:

@@ -28,7 +28,8 @@ class Turn:
     __slots__ = ("_depth", "_holder", "_lock", "_suspended")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        # Reentrant itself, so that an interrupt at a bad moment does not let a thread wait for itself.
+        self._lock = threading.RLock()
         #: The thread whose turn it is, or 0.
         self._holder = 0
         self._depth = 0
@@ -81,12 +82,12 @@ class Turn:
 
     def take_from_others(self) -> bool:
         """Free the lock in a forked process, which has one thread; tell whether another one held it."""
-        me = get_ident()
-        others = self._holder not in (0, me)
+        others = self._holder not in (0, get_ident())
         if others:
-            self._lock, self._holder, self._depth = threading.Lock(), 0, 0
-        elif self._holder == 0:
-            self._lock = threading.Lock()
+            self._holder = self._depth = 0
+        self._lock = threading.RLock()
+        if self._holder:
+            self._lock.acquire()
         self._suspended.clear()
         return others
 
