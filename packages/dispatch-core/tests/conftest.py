@@ -13,6 +13,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core import arrays, frontend, resolve
+from dispatch_core.pipelines import settle
 from dispatch_core.registry import forget_everywhere
 
 
@@ -191,3 +192,81 @@ def tensors(make_frontend):
 
     boxes = make_frontend("boxes", _dispatch_view=view)
     return boxes
+
+
+class Work:
+    """Operators on two backends that only compute and describe, for pipelines to record; ``ran`` tells what has run.
+
+    ``t::call`` does with its array what the test puts into ``hook``, and returns a copy.
+    """
+
+    def __init__(self, registry, library, toy, meta, boxes):
+        self.registry, self.ops, self.toy, self.boxes = registry, registry.ops.t, toy, boxes
+        self.ran, self.hook, self.library = [], lambda array: None, library
+        same = meta_of = lambda x, *rest: meta.array(x.shape)
+        self.define("double(Tensor x) -> Tensor", lambda x: toy.array(x.a * 2), same)
+        self.define("add(Tensor x, Tensor y) -> Tensor", lambda x, y: toy.array(x.a + y.a), meta_of)
+        self.define("total(Tensor x) -> Tensor", lambda x: toy.array(x.a.sum()), lambda x: meta.array(()))
+        self.define("add_(Tensor(a!) x, Tensor y) -> Tensor(a!)", self._add_into, lambda x, y: x)
+        self.define(
+            "both(Tensor x) -> (Tensor, Tensor)", lambda x: (toy.array(x.a.copy()), toy.array(-x.a)), self._two(meta)
+        )
+        self.define("call(Tensor x) -> Tensor", lambda x: self.hook(x) or toy.array(x.a.copy()), same)
+        self.define("call_(Tensor(a!) x) -> Tensor(a!)", lambda x: self.hook(x) or x, same)
+        self.define("draw(Tensor x) -> Tensor", lambda x: toy.array(x.a.copy()), same, tags=["nondeterministic_seeded"])
+        self.define("item(Tensor x) -> float", lambda x: x.a.item())
+        self.define("unruled(Tensor x) -> Tensor", lambda x: self.hook(x) or toy.array(x.a.copy()))
+
+    def define(self, schema, kernel, rule=None, **options):
+        name = self.library.define(schema, **options)
+
+        def run(*args, **kwargs):
+            self.ran.append(name.removeprefix("t::"))
+            return kernel(*args, **kwargs)
+
+        self.library.impl(name, run, self.toy.key)
+        if rule is not None:
+            self.library.impl(name, rule, "Meta")
+
+    @staticmethod
+    def _add_into(x, y):
+        x.a += y.a
+        return x
+
+    @staticmethod
+    def _two(meta):
+        return lambda x: (meta.array(x.shape), meta.array(x.shape))
+
+    def fail_with(self, error):
+        """Let ``t::call`` raise."""
+
+        def hook(array):
+            raise error
+
+        self.hook = hook
+
+    def array(self, *values):
+        return self.toy.array(values)
+
+    def tensor(self, *values):
+        return self.boxes.wrap(self.array(*values))
+
+    def pipeline(self, **options):
+        return dc.pipeline(registry=self.registry, **options)
+
+
+def value_of(data):
+    """Give the numbers of an array, a pending value or a tensor, computed if need be."""
+    return settle(data).a.tolist()
+
+
+@pytest.fixture
+def work(registry, library, toy, meta, tensors):
+    """What pipelines can record, once with generated calls and once with interpreted ones."""
+    return Work(registry, library, toy, meta, tensors)
+
+
+@pytest.fixture
+def numbers():
+    """A function that gives the numbers of an array, a pending value or a tensor."""
+    return value_of

@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 import dispatch_core as dc
+from dispatch_core.pipelines.errors import PipelineError
 from dispatch_core.plugins._metadata import BACKENDS, Claim, Distribution, Scan
 from dispatch_core.plugins.catalog import Catalog
 from dispatch_core.plugins.loading import BackendLoader
@@ -32,6 +33,10 @@ def every_error():
     return {cls for cls in found if cls.__module__.startswith("dispatch_core") and not cls.__name__.startswith("_")}
 
 
+def out_of_paper(x):
+    raise RuntimeError("out of paper")
+
+
 class Setting:
     """An operator of each sort that the rows need, in a registry of the test's own."""
 
@@ -45,6 +50,9 @@ class Setting:
         library.define("g.b(str x) -> int")
         library.define("number(int x) -> int")
         library.define("liar(Tensor(a!) x) -> Tensor")
+        library.define("double(Tensor x) -> Tensor")
+        library.impl("double", out_of_paper, self.near.key)
+        library.impl("double", lambda x: x, "Meta")
         library.impl("f", lambda x, y=None: "no array", self.near.key)
         library.impl("number", lambda x: x, "CPU")
         library.impl("liar", lambda x: type(x)(x.a), self.near.key)
@@ -55,6 +63,11 @@ class Setting:
             library.define("f(int x) -> int")
             op = self.ops.gone.f.default
         op(1)
+
+    def fail_in_a_pipeline(self):
+        with dc.pipeline(registry=self.registry):
+            result = self.ops.t.double(self.array)
+            result.result()
 
     def mix_frontends(self):
         self.ops.t.f(self.boxes.wrap(self.array), self.cards.wrap(self.array))
@@ -196,6 +209,10 @@ ROWS = {
             r"Hint: its kernels are registered all the same; `python -m dispatch_core doctor` shows what acme lacks"
         ),
     ),
+    PipelineError: (
+        Setting.fail_in_a_pipeline,
+        rf"t::double\(float64\[1\]\) failed in a pipeline: RuntimeError: out of paper\nRecorded at {HERE}",
+    ),
     dc.OverwriteWarning: (
         Setting.overwrite,
         rf"t::number has a kernel for CPU from {HERE}; now comes one from {HERE}",
@@ -212,7 +229,7 @@ def test_every_error_has_a_row():
 
 
 @pytest.mark.parametrize("error", [error for error in ROWS if error is not dc.DispatchError], ids=lambda e: e.__name__)
-def test_the_text_of_an_error(error, registry, make_backend, make_frontend, monkeypatch):
+def test_the_text_of_an_error(error, registry, meta, make_backend, make_frontend, monkeypatch):
     provoke, text = ROWS[error]
     setting = monkeypatch if provoke in ABOUT_PLUGINS else Setting(registry, make_backend, make_frontend)
     with pytest.raises(error) as caught, warnings.catch_warnings():

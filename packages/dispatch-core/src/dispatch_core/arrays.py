@@ -109,8 +109,8 @@ def _remove_backend(info: BackendInfo, key: DispatchKey) -> None:
         for array_type in info.array_types:
             ARRAY_TYPES.pop(array_type.type, None)
             TYPE_MASKS.pop(array_type.type, None)
-        # Subclasses that were looked up meanwhile point at the removed key.
-        for cls in [cls for cls, mask in TYPE_MASKS.items() if mask == key.value]:
+        # Subclasses that were looked up meanwhile, and stand-ins, point at the removed key.
+        for cls in [cls for cls, mask in TYPE_MASKS.items() if mask & ARRAYS == key.value]:
             TYPE_MASKS.pop(cls, None)
             ARRAY_TYPES.pop(cls, None)
 

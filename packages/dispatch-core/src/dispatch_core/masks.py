@@ -23,7 +23,7 @@ __all__ = ["apply_masks", "exclude_keys", "include_keys"]
 State = tuple[int, int]
 _state: Final[ContextVar[State | None]] = ContextVar("dispatch_core.masks", default=None)
 current = _state.get
-_set, _reset = _state.set, _state.reset
+set_state, reset_state = _state.set, _state.reset
 
 
 class _Guard:
@@ -40,14 +40,14 @@ class _Guard:
         own, state = self._own, current()
         if state is not None:
             own = (state[0] | own[0], state[1] | own[1])
-        self._tokens = (_set(own), self._tokens)
+        self._tokens = (set_state(own), self._tokens)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         token, self._tokens = self._tokens  # type: ignore[misc]  # a guard that is left was entered
-        _reset(token)
+        reset_state(token)
 
 
 _KEPT: Final = 512

@@ -2,34 +2,76 @@
 
 from __future__ import annotations
 
+import types
+from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from .. import arrays
 from ..errors import DispatchError
-from .graph import Pending
+from .graph import Pending, place_of
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from .graph import Step
 
-__all__ = ["PipelineError", "step_error"]
+__all__ = ["PipelineError", "calm", "described", "fault_of", "missing_error", "spoil", "step_error"]
+
+E = TypeVar("E", bound=BaseException)
 
 
 class PipelineError(DispatchError, RuntimeError):
     """A recorded step failed when it was run; the cause is what its kernel raised, and it is of that class too."""
 
+    hint = None
+    #: Whether somebody has been told: see Note [Who is told of an error] in `session`.
+    is_told = False
+
+    def __reduce__(self) -> Any:
+        kind = next((base for base in type(self).__bases__ if not issubclass(base, DispatchError)), None)
+        return _unpickled, (kind if type(self) in _made else None, self.args, _attributes(self))
+
+    def forget_arrays(self) -> None:
+        """Let arrays that a failed step should have written to be read again: the flush that tells of it has ended."""
+        for place in [place for place, (_, error) in list(_spoiled.items()) if error is self]:
+            _spoiled.pop(place, None)
+
+
+#: Classes made by `_class_for`.
+_made: Final[set[type]] = set()
+
 
 def step_error(step: Step, raised: BaseException) -> PipelineError:
     """Return the error for a step whose kernel raised: the operator, its arguments, and where it was called."""
-    arguments = ", ".join(_described(value) for value in step.inputs())
     place = f"\nRecorded at {step.line}" if step.line else ""
-    raised_as: Any = type(raised)
-    kind = _class_for(raised_as)
-    error: Any = kind.__new__(kind)
-    error.args = (f"{step.name}({arguments}) failed in a pipeline: {type(raised).__name__}: {raised}{place}",)
+    message = f"{described(step)} failed in a pipeline: {type(raised).__name__}: {_text(raised)}{place}"
+    kind: Any = type(raised)
+    error = _bare(_class_for(kind), raised)
+    error.args = (message,)
     error.__cause__ = raised
-    found: PipelineError = error
-    return found
+    _take_over(error, _attributes(raised))
+    return error
+
+
+def missing_error(value: Pending) -> PipelineError:
+    """Return the error for a value whose step has begun and not ended."""
+    return PipelineError(
+        f"the value of {value!r} is not there: the step that makes it has begun and not ended",
+        hint="its kernel, or a callback meanwhile, asks for the result; or the step was interrupted as it wrote",
+    )
+
+
+def calm(error: E) -> E:
+    """Return an error to be raised, once more perhaps: without the traceback that it had the last time."""
+    if isinstance(error, PipelineError):
+        error.is_told = True
+    return error.with_traceback(None)
+
+
+def described(step: Step) -> str:
+    """Return a step as a call with the dtypes and shapes of its tensors."""
+    return f"{step.name}({', '.join(map(_described, step.inputs()))})"
 
 
 def _described(value: Any) -> str:
@@ -37,14 +79,112 @@ def _described(value: Any) -> str:
     return f"{arrays.dtype(value)}{list(arrays.shape(value))}"
 
 
+def _text(raised: BaseException) -> str:
+    try:
+        return str(raised)
+    except Exception as error:  # noqa: BLE001  # an error's own text may be wrong, and must not hide the error
+        return f"<its text cannot be had: {type(error).__name__}>"
+
+
+# Arrays.
+
+#: Place of an array that was there → the array and the error of the step that should have written to it.
+_spoiled: Final[dict[Hashable, tuple[Any, PipelineError]]] = {}
+
+
+def spoil(value: Any, error: PipelineError) -> None:
+    """Let what reads a value raise ``error``, because a step that should have written to it has failed.
+
+    For an array that was there before, until the flush that tells of the error has ended.
+    """
+    if isinstance(value, Pending):
+        value.memory.error = error
+        if value.value is None:
+            return
+        value = value.value
+    _spoiled[place_of(value)] = value, error
+
+
+def fault_of(value: Any) -> BaseException | None:
+    """Return why a value is not what it should be, or None."""
+    if isinstance(value, Pending):
+        error = value.error or value.memory.error
+        if error is not None or value.value is None:
+            return error
+    if _spoiled and type(value) in arrays.ARRAY_TYPES:
+        found = _spoiled.get(place_of(value))
+        return None if found is None else found[1]
+    return None
+
+
+# Classes.
+
+
+def _bare(kind: type[PipelineError], raised: BaseException) -> PipelineError:
+    """Make an error without running anybody's constructor."""
+    base: Any = kind
+    while base.__flags__ & _HEAP_TYPE:
+        base = base.__base__
+    try:
+        error: PipelineError = base.__new__(kind)
+    except TypeError:
+        try:
+            # An exception group cannot be made without what is in it.
+            error = base.__new__(kind, *raised.args)
+        except Exception:  # noqa: BLE001  # whatever is wrong with that class, this error can be made
+            error = PipelineError.__new__(PipelineError)
+    return error
+
+
+#: Marks classes that are made at run time, whose ``__new__`` may be anybody's (``Py_TPFLAGS_HEAPTYPE``).
+_HEAP_TYPE: Final = 1 << 9
+
+
+def _attributes(raised: BaseException) -> dict[str, Any]:
+    """Return what handlers of an error's class look for: ``errno``, ``filename``, its own attributes."""
+    found: dict[str, Any] = {}
+    for base in type(raised).__mro__:
+        if base not in (BaseException, Exception, object):
+            for name, member in vars(base).items():
+                if not name.startswith("_") and isinstance(member, _MEMBERS):
+                    with suppress(Exception):
+                        found[name] = getattr(raised, name)
+    own = getattr(raised, "__dict__", {})
+    return found | {name: value for name, value in own.items() if name not in _NOT_TAKEN}
+
+
+def _take_over(error: PipelineError, attributes: dict[str, Any]) -> None:
+    for name, value in attributes.items():
+        with suppress(Exception):
+            setattr(error, name, value)
+    if "msg" in attributes:
+        # This is what is printed of some builtin errors, whatever their str().
+        error.msg = error.args[0]  # type: ignore[attr-defined]
+
+
+_NOT_TAKEN: Final = frozenset({"__notes__", "hint", "is_told"})
+_MEMBERS: Final = types.MemberDescriptorType, types.GetSetDescriptorType
+
+
 @lru_cache(maxsize=256)
 def _class_for(kind: Any) -> Any:
     """Return a class that is caught by whoever catches ``kind``, where Python lets one be made."""
     if issubclass(PipelineError, kind):
         return PipelineError
+    if issubclass(kind, PipelineError):
+        return kind
     try:
-        made: Any = type(kind.__name__, (PipelineError, kind), {"__str__": lambda self: str(self.args[0])})
-        made.__new__(made)
-    except TypeError:
+        own = {"__str__": lambda self: str(self.args[0]), "__module__": kind.__module__}
+        made = type(kind.__name__, (PipelineError, kind), own)
+    except Exception:  # noqa: BLE001  # a class may refuse to be inherited from, in any way
         return PipelineError
+    _made.add(made)
     return made
+
+
+def _unpickled(kind: Any, args: tuple[Any, ...], attributes: dict[str, Any]) -> PipelineError:
+    """Make an error anew in another process."""
+    error = _bare(PipelineError if kind is None else _class_for(kind), PipelineError(""))
+    error.args = args
+    _take_over(error, attributes)
+    return error

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import arrays
 from ..backend import ArrayType
 from ..keys import DispatchKey
+from .callers import is_internal
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -46,7 +47,7 @@ class Memory:
 class Pending:
     """A value that a recorded step will make."""
 
-    __slots__ = ("error", "memory", "meta", "session", "step", "value")
+    __slots__ = ("__weakref__", "error", "memory", "meta", "session", "step", "value")
 
     #: The key of the backend whose array this will be.
     key: DispatchKey
@@ -72,9 +73,7 @@ class Pending:
 
     def result(self) -> Any:
         """Give the backend's array, computed now if it is not there yet; raises the error of the step that failed."""
-        from .settle import force  # running steps stands above recording them
-
-        return force(self)
+        return self.session.array_of(self)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return self.result().__array__(*args, **kwargs)
@@ -122,6 +121,8 @@ class Step:
         self.where = where
         self.done = False
         self.error: BaseException | None = None
+        #: The context's masks at the call.
+        self.state: Any = None
 
     @property
     def name(self) -> str:
@@ -187,9 +188,11 @@ _TYPES: Final[dict[DispatchKey, type[Pending]]] = {}
 def pending_type(key: DispatchKey) -> type[Pending]:
     """Return the class of pending values of a backend's key."""
     found = _TYPES.get(key)
-    # Tables of types change when a backend is taken back.
-    if found is None or found not in arrays.ARRAY_TYPES:
+    if found is None:
         found = type(f"Pending{key.name}", (Pending,), {"__slots__": (), "key": key, "__module__": __name__})
+        _TYPES[key] = found
+    # Tables of types change when a backend is taken back, and comes again.
+    if found not in arrays.ARRAY_TYPES:
         meta = _reader
         owner = arrays.KEY_TYPES.get(key, ())
         arrays.add_stand_in(
@@ -207,7 +210,6 @@ def pending_type(key: DispatchKey) -> type[Pending]:
             ),
             key.value | DispatchKey.Pipeline,
         )
-        _TYPES[key] = found
     return found
 
 
@@ -215,17 +217,8 @@ def _reader(pending: Pending) -> ArrayType:
     return arrays.ARRAY_TYPES[type(pending.meta)]
 
 
-_OWN: Final = str(__file__).rpartition("pipelines")[0]
-#: File of a code → whether it is the dispatcher's own, or a frontend's that has asked to be passed over.
+#: File of a code → whether it is the dispatcher's own, a frontend's or a plugin's.
 _internal: Final[dict[str, bool]] = {}
-#: Folders whose code is not the user's.
-_folders: Final = [_OWN]
-
-
-def pass_over(folder: str) -> None:
-    """Leave code in ``folder`` out when the caller of a step is looked for: a frontend's own."""
-    _folders.append(folder)
-    _internal.clear()
 
 
 def caller_place() -> tuple[CodeType, int] | None:
@@ -237,7 +230,7 @@ def caller_place() -> tuple[CodeType, int] | None:
         file = code.co_filename
         known = internal.get(file)
         if known is None:
-            known = internal[file] = file.startswith(("<dispatch", "<autograd", *_folders))
+            known = internal[file] = is_internal(file, frame.f_globals.get("__name__") or "")
         if not known:
             return code, frame.f_lasti
         frame = frame.f_back

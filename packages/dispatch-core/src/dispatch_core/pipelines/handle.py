@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
-from contextvars import Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from .. import arrays
-from ..errors import ArgumentError
+from ..errors import ArgumentError, DispatchError
 from ..kernel import kernel_factory
 from ..keys import DispatchKey
-from ..masks import include_keys
 from ..registry import Registry
 from ..registry import registry as process_registry
-from .session import Session, current, enter, leave
+from .blocks import Block, current, enter, leave
+from .session import Session
 from .stats import Stats
 
 if TYPE_CHECKING:
@@ -27,19 +27,22 @@ __all__ = ["Pipeline", "current_pipeline", "pipeline"]
 class Pipeline:
     """Record operators while the block runs, and run them when their results are needed or the block ends.
 
-    ``max_ops`` and ``max_bytes`` (of results) make it flush by itself. ``progress(done, total)`` is called
-    during flushes that take long, at most about twenty times a second; what it raises ends the flush, and what was not run
-    stays recorded. ``trace`` measures the time in shape rules.
+    ``max_ops`` and ``max_bytes`` make it flush by itself as soon as so many steps, or steps with results of so many bytes
+    in all, wait; the step that reaches the limit is run with them. Views take no bytes. ``fuse=False`` runs every kernel
+    alone. ``trace=True`` prints each step on stderr as it runs, and measures the time in shape rules.
+    ``progress(done, total)`` is called during flushes that take long, at most about twenty times a second; what it raises
+    ends the flush, and what was not run stays recorded. None stands for the default: no limits, ``fuse``, no ``trace``.
 
+    The block may be entered again, inside itself and after its end; other threads and tasks have blocks of their own.
     Raises ``ArgumentError`` for unknown options and ill-typed values.
     """
 
     def __init__(self, *, registry: Registry | None = None, **options: Any) -> None:
+        if registry is not None and not isinstance(registry, Registry):
+            raise ArgumentError(f"pipeline(): option 'registry' must be a Registry or None, not {registry!r}")
         self._registry = process_registry if registry is None else registry
-        self._options = _checked(options)
-        self._guard = include_keys(DispatchKey.Pipeline)
-        self._entered: list[Token[Session | None]] = []
-        self._session = Session(self._options)
+        self._session = Session(_checked(options))
+        self._blocks: list[Block] = []
 
     def __enter__(self) -> Self:
         from .record import make_recorder  # recording stands above
@@ -48,18 +51,17 @@ class Pipeline:
         with self._registry.lock:
             if DispatchKey.Pipeline not in self._registry.fallbacks:
                 self._registry.register_fallback(DispatchKey.Pipeline, kernel_factory(make_recorder, in_order=True))
-        self._entered.append(enter(self._session))
-        self._guard.__enter__()
+        block = enter(self._session)
+        self._blocks.append(block)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._guard.__exit__(kind, error, trace)
-        leave(self._entered.pop())
-        if self._entered:
-            return
-        self._session.is_open = False
+        if not self._blocks:
+            raise DispatchError("pipeline: the block has ended already", hint="every entry has one exit")
+        leave(self._session, self._blocks)
+        self._session.is_open = bool(self._blocks)
         try:
             self._session.flush()
         except Exception as fault:
@@ -68,7 +70,11 @@ class Pipeline:
             error.add_note(f"While the pipeline was flushed: {type(fault).__name__}: {fault}")
 
     def flush(self) -> None:
-        """Run everything recorded so far, in order. Raises the first error."""
+        """Run everything recorded so far, in order, also after the block. Raises the first error that nobody was told of.
+
+        >>> with pipeline() as pipe:
+        ...     pipe.flush()
+        """
         self._session.flush()
 
     def graph(self, *, groups: Sequence[Sequence[Step]] = ()) -> PipelineGraph:
@@ -94,23 +100,40 @@ def current_pipeline() -> Session | None:
     return current()
 
 
-#: option → what it may be besides None, and in words.
-_OPTIONS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
-    "max_ops": (lambda value: type(value) is int and value > 0, "a positive int"),
-    "max_bytes": (lambda value: type(value) is int and value > 0, "a positive int"),
-    "fuse": (lambda value: type(value) is bool, "a bool"),
-    "trace": (lambda value: type(value) is bool, "a bool"),
-    "progress": (callable, "a function of two ints"),
+def _positive(value: Any) -> int | None:
+    """Return a positive integer of any type as an int; None for anything else, truth values among it."""
+    if isinstance(value, bool):
+        return None
+    try:
+        number = operator.index(value)
+    except TypeError:
+        return None
+    return number if number > 0 else None
+
+
+#: option → its default, what gives the value as it is kept or None where it is refused, and what it may be in words.
+_OPTIONS: Final[dict[str, tuple[Any, Callable[[Any], Any], str]]] = {
+    "max_ops": (None, _positive, "a positive int"),
+    "max_bytes": (None, _positive, "a positive int"),
+    "fuse": (True, lambda value: value if isinstance(value, bool) else None, "a bool"),
+    "trace": (False, lambda value: value if isinstance(value, bool) else None, "a bool"),
+    "progress": (None, lambda value: value if callable(value) else None, "a function of two ints"),
 }
 
 
 def _checked(options: dict[str, Any]) -> dict[str, Any]:
+    """Return all options, None replaced by the default. Raises ``ArgumentError`` for what is none of them or ill-typed."""
+    found = {name: default for name, (default, _, _) in _OPTIONS.items()}
     for name, value in options.items():
-        known = _OPTIONS.get(name)
-        if known is None:
+        if name not in _OPTIONS:
             raise ArgumentError(
-                f"pipeline() got an unexpected option {name!r}", hint=f"it takes {', '.join(sorted(_OPTIONS))}"
+                f"pipeline() got an unexpected option {name!r}",
+                hint=f"it takes {', '.join(sorted(_OPTIONS))}",
             )
-        if value is not None and not known[0](value):
-            raise ArgumentError(f"pipeline(): option {name!r} must be {known[1]} or None, not {value!r}")
-    return dict.fromkeys(_OPTIONS) | {"fuse": True} | options
+        _, take, words = _OPTIONS[name]
+        if value is None:
+            continue
+        found[name] = take(value)
+        if found[name] is None:
+            raise ArgumentError(f"pipeline(): option {name!r} must be {words} or None, not {value!r}")
+    return found

@@ -19,9 +19,9 @@ from ..errors import NoKernelError
 from ..frontend import FRONTENDS
 from ..keys import MARKERS, DispatchKey, keys_of
 from ..resolve import Resolution, resolve
+from .blocks import current, paused
 from .graph import Memory, Pending, Step, caller_place, pending_type, place_of, values_in
-from .run import quiet
-from .session import Session, current
+from .session import Session
 from .settle import settle_argument, settle_random, settled
 from .shared import is_shared
 from .stats import HOST_READ
@@ -44,11 +44,13 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
         mask = below if state is None else below & ~state[1]
         return entry.explicit_table[mask](*values, **keywords)
 
-    def run_settled(*values: Any, **keywords: Any) -> Any:
+    def arrive(values: tuple[Any, ...]) -> tuple[Any, ...]:
         if "nondeterministic_seeded" in entry.tags:
             settle_random()
-        values = tuple(map(settle_argument, values))
-        return pass_on(*values, **{name: settle_argument(value) for name, value in keywords.items()})
+        return tuple(map(settle_argument, values))
+
+    def run_settled(*values: Any, **keywords: Any) -> Any:
+        return pass_on(*arrive(values), **dict(zip(keywords, arrive(tuple(keywords.values())), strict=True)))
 
     if plan is None:
         return run_settled
@@ -64,8 +66,9 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
             session = current()
             if session is not None:
                 session.stats.ran_now(entry.name, "the arrays cannot be written to")
-            with quiet():
-                return run_settled(*values)
+            values = arrive(values)
+            with paused(masks.current()):
+                return pass_on(*values)
 
         return rebind
     made = pending_type(key)

@@ -6,21 +6,14 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from ..keys import DispatchKey
-from ..masks import exclude_keys
-from .errors import step_error
+from .errors import fault_of, spoil, step_error
 from .graph import Pending, Step, place_of
 from .progress import reporter
 
 if TYPE_CHECKING:
     from .stats import Stats
 
-__all__ = ["quiet", "run_steps", "with_arrays"]
-
-
-def quiet() -> exclude_keys:
-    """Return a guard that keeps what runs inside it from being recorded."""
-    return exclude_keys(DispatchKey.Pipeline)
+__all__ = ["mark", "run_steps", "with_arrays"]
 
 
 def run_steps(steps: Sequence[Step], stats: Stats, progress: Callable[[int, int], object] | None = None) -> Step | None:
@@ -32,15 +25,14 @@ def run_steps(steps: Sequence[Step], stats: Stats, progress: Callable[[int, int]
     report = reporter(progress, len(steps))
     started = perf_counter_ns()
     try:
-        with quiet():
-            for number, step in enumerate(steps, 1):
-                # What ``progress`` does may have needed this one already.
-                if not step.done:
-                    _run_step(step)
-                    stats.executed += 1
-                if step.error is not None and first is None:
-                    first = step
-                report(number)
+        for number, step in enumerate(steps, 1):
+            # What ``progress`` does, or a kernel, may have needed this one already.
+            if not step.done:
+                _run_step(step)
+                stats.executed += 1
+            if step.error is not None and first is None:
+                first = step
+            report(number)
     finally:
         stats.impl_time += perf_counter_ns() - started
     return first
@@ -48,28 +40,29 @@ def run_steps(steps: Sequence[Step], stats: Stats, progress: Callable[[int, int]
 
 def _run_step(step: Step) -> None:
     step.done = True
-    error = next((found for value in step.inputs() if (found := _fault(value)) is not None), None)
-    found = None
+    error = next((found for value in step.inputs() if (found := fault_of(value)) is not None), None)
     if error is None:
         try:
             found = step.entry.explicit_table[step.mask](*map(with_arrays, step.values))
+            _keep(step, found)
         except Exception as raised:  # noqa: BLE001  # whatever it is, it is kept for whoever asks for the result
             error = step_error(step, raised)
     if error is None:
-        _keep(step, found)
+        step.values = ()
     else:
-        step.error = error
-        for output in step.outputs:
-            if output is not None:
-                output.error = error
-        for value in step.writes():
-            if isinstance(value, Pending):
-                value.memory.error = error
-    step.values = ()
+        mark(step, error)
 
 
-def _fault(value: Any) -> BaseException | None:
-    return (value.error or value.memory.error) if isinstance(value, Pending) else None
+def mark(step: Step, error: Any) -> None:
+    """Let everything that a step would have made or written carry its error."""
+    step.error = error
+    for output in step.outputs:
+        if output is not None:
+            output.error, output.step = error, None
+    for value in step.writes():
+        spoil(value, error)
+    # The error's traceback keeps the step alive, and is not to keep what it would have made.
+    step.values = step.outputs = ()
 
 
 def _keep(step: Step, found: Any) -> None:

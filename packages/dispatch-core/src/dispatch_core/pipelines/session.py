@@ -1,41 +1,42 @@
-"""A pipeline while it is open: the steps recorded so far, and what is known of their arguments."""
+"""A pipeline while it is open: the steps recorded so far, and what is known of their arguments.
+
+Note [Who touches the record]
+    Whoever records appends to the list of steps, without a lock. Everything else happens under the lock (`turns`): steps are
+    chosen and run, and taken out of the part of the list that was looked at before. So a step that is recorded meanwhile
+    is never lost, and a value is computed once, by whoever needs it first.
+
+Note [A step that has begun]
+    A step is `done` as soon as it begins: whoever asks for values while it runs, a kernel or a callback, does not run it
+    once more. Its arguments are let go when it has ended. So an interrupted step is known by both, and is put back, unless
+    it writes to memory: like a call that is interrupted, it may or may not have written, and must not write twice.
+
+Note [Who is told of an error]
+    The values that a failed step would have made or written raise its error whenever they are asked for. Who asks is told
+    so. An error that nobody was told of is raised by the next flush: the first, with the others as notes.
+"""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Sequence
-from contextvars import ContextVar, Token
+import math
+import os
+import weakref
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Final
 
-from .. import arrays
+from .. import arrays, calltrace, masks
 from ..keys import DispatchKey
-from .graph import Pending, Step
+from .blocks import current, paused
+from .errors import PipelineError, calm, described, fault_of, missing_error, step_error
+from .graph import Pending, Step, place_of
 from .needs import RANDOM, needed, observable
-from .run import quiet, run_steps, with_arrays
+from .run import mark, run_steps, with_arrays
+from .settle import force
 from .stats import Stats
+from .turns import Turn, forget_others
 
-__all__ = ["Session", "current", "enter", "leave"]
-
-_session: Final[ContextVar[Session | None]] = ContextVar("dispatch_core.pipeline", default=None)
-
-
-def enter(session: Session) -> Token[Session | None]:
-    """Let ``session`` record in this context."""
-    if not session.is_open:
-        session.outer = current()
-        session.is_open = True
-    return _session.set(session)
-
-
-def leave(token: Token[Session | None]) -> None:
-    """Let the session before record again."""
-    _session.reset(token)
-
-
-def current() -> Session | None:
-    """Return the session that records in this context, or None."""
-    session = _session.get()
-    return session if session is not None and session.is_open else None
+__all__ = ["Session", "current"]
 
 
 class Session:
@@ -46,17 +47,26 @@ class Session:
         self.steps: list[Step] = []
         self.stats = Stats()
         self.is_open = False
-        #: The session that recorded in this context before; its steps come before all of this one's.
-        self.outer: Session | None = None
-        #: Held while steps run, so that a value is computed once, by whoever needs it.
-        self.lock = threading.RLock()
+        #: Held while steps run; see Note [Who touches the record].
+        self.lock = Turn()
         #: id of an array → the array and what the meta device knows of it. The array is kept, so the id stays its own.
         self._described: dict[int, tuple[Any, Any]] = {}
-        #: How many of the steps write to an argument or draw random numbers.
-        self._effects = 0
+        #: The session that recorded in this context before; its steps come before all of this one's.
+        self.outer: Session | None = None
+        #: Whether one of the steps may write to an argument or draw random numbers.
+        self._has_effects = False
+        self._most_steps: int | None = options["max_ops"]
+        self._most_bytes: int | None = options["max_bytes"]
+        #: Bytes of the results of the steps that wait, where there is a limit.
         self._bytes = 0
+        #: The errors of steps that have failed since the last flush.
+        self._failed: list[PipelineError] = []
+        self._is_tidying = False
+        #: How many runs are under way, each inside the one before.
+        self._running = 0
         #: With how many steps those that nobody can observe are looked for.
         self._many = _MANY
+        _sessions.add(self)
 
     # Recording.
 
@@ -93,33 +103,37 @@ class Session:
         return _meta_array(arrays.shape(meta), tuple(reversed(strides)), arrays.dtype(meta))
 
     def add(self, step: Step) -> None:
-        """Keep a step for later, and flush where a limit is reached."""
+        """Keep a step for later; once it reaches a limit, flush, this step included."""
+        step.state = masks.current()
         self.steps.append(step)
-        self.stats.recorded += 1
         if step.written or step.is_random:
-            self._effects += 1
+            # Only after the step itself: see _tidy.
+            self._has_effects = True
+        self.stats.recorded += 1
         if len(self.steps) >= self._many:
             self._forget_unseen()
-        most = self.options["max_ops"]
-        if most is not None and len(self.steps) >= most:
+        if self._most_steps is not None and len(self.steps) >= self._most_steps:
             self.flush()
-        most = self.options["max_bytes"]
-        if most is not None:
-            self._bytes += sum(_bytes(output) for output in step.outputs if output is not None)
-            if self._bytes >= most:
+        elif self._most_bytes is not None:
+            self._bytes += _bytes(step)
+            if self._bytes >= self._most_bytes:
                 self.flush()
+        if not self.is_open:
+            # The block has ended between the call and here, in another thread.
+            self.flush()
 
     def run_now(self, step: Step, why: str) -> Any:
-        """Run a step that cannot be recorded, after everything that it needs."""
-        with self.lock:
-            random = (RANDOM,) if step.is_random else ()
-            self._compute((*step.inputs(), *random), (*step.writes(), *random))
-        _check(step.inputs())
-        values = tuple(with_arrays(value) for value in step.values)
-        with quiet():
-            result = step.entry.explicit_table[step.mask](*values)
+        """Run a step that cannot be recorded, after everything that it needs, under the masks of the call."""
         self.stats.ran_now(step.name, why)
-        return result
+        reads = tuple(step.inputs())
+        for value in reads:
+            if isinstance(value, Pending) and value.session is not self:
+                value.session.compute((value,))
+        random = (RANDOM,) if step.is_random else ()
+        self._settle((*reads, *random), (*step.writes(), *random))
+        values = tuple(map(with_arrays, step.values))
+        with paused(masks.current()):
+            return step.entry.explicit_table[step.mask](*values)
 
     # Running.
 
@@ -129,22 +143,57 @@ class Session:
         Raises the error of a step that failed, where one of the values depends on it.
         """
         wanted = tuple(wanted)
-        if any(isinstance(value, Pending) and value.value is None for value in wanted):
+        if any(map(_is_missing, wanted)):
             self.stats.boundaries["result"] += 1
+        self._settle(wanted, ())
+
+    def _settle(self, wanted: Sequence[Any], changed: Sequence[Any]) -> None:
+        """Run what has to run before some values are read and others are written to; raise where one cannot be read."""
         with self.lock:
-            self._compute(wanted, ())
-        _check(wanted)
+            self._compute(wanted, changed)
+            for value in wanted:
+                error = fault_of(value)
+                if error is None and _is_missing(value) and value.session is self:
+                    error = missing_error(value)
+                if error is not None:
+                    raise calm(error)
 
     def _compute(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
         chosen: Sequence[Step] = ()
-        if self.steps and (writes or self._effects or any(map(_is_missing, reads))):
-            chosen = needed(self.steps, reads, writes)
+        if self.steps and (writes or self._has_effects or any(map(_is_missing, reads))):
+            chosen = needed(self.steps[:], reads, writes)
         if self.outer is not None:
             self.outer._prepare(chosen, reads, writes)
         if chosen:
             self._run(chosen)
             if len(self.steps) >= _MANY:
                 self._forget_unseen()
+
+    def flush(self) -> None:
+        """Run everything that somebody can still observe, and forget the rest.
+
+        Raises the first error that nobody was told of; see Note [Who is told of an error].
+        """
+        with self.lock:
+            self.stats.flushes += 1
+            steps = self.steps[:]
+            chosen = observable(steps)
+            if self.outer is not None and chosen:
+                self.outer._prepare(chosen)
+            self._run(chosen)
+            # What a callback has recorded is not among these.
+            self._drop(steps, chosen)
+            self._described.clear()
+            failed, self._failed = self._failed, []
+            untold = [error for error in failed if not error.is_told]
+            for error in failed:
+                error.forget_arrays()
+            if untold:
+                first, *others = untold
+                for other in others:
+                    first.add_note(f"Another step failed in the same flush: {other}")
+                    other.is_told = True
+                raise calm(first)
 
     def _prepare(self, steps: Sequence[Step], reads: Sequence[Any] = (), writes: Sequence[Any] = ()) -> None:
         """Run what has to run before another session runs ``steps`` and its caller reads and writes."""
@@ -154,55 +203,146 @@ class Session:
             written = [value for step in steps for value in step.writes()]
             self._compute([*reads, *read, *random], [*writes, *written, *random])
 
-    def _run(self, steps: Sequence[Step]) -> Step | None:
-        # Nothing records meanwhile, whatever the kernels call.
-        token = _session.set(None)
-        try:
-            return run_steps(steps, self.stats, self.options["progress"])
-        finally:
-            _session.reset(token)
-            self._keep([step for step in self.steps if not step.done])
-
-    def _keep(self, steps: list[Step]) -> None:
-        self.steps = steps
-        self._effects = sum(bool(step.written or step.is_random) for step in steps)
-
     def _forget_unseen(self) -> None:
         """Forget what nobody can observe any more, and look again when there are twice as many steps."""
         with self.lock:
-            steps = self.steps
+            steps = self.steps[:]
             self._drop(steps, observable(steps))
             self._many = max(_MANY, 2 * len(self.steps))
 
     def _drop(self, steps: Sequence[Step], chosen: Sequence[Step]) -> None:
         """Forget those of ``steps`` that are not among ``chosen``."""
         kept = set(map(id, chosen))
-        dropped = [step for step in steps if id(step) not in kept]
-        self.stats.dropped += len(dropped)
-        gone = set(map(id, dropped))
-        self._keep([step for step in self.steps if id(step) not in gone])
-        for step in dropped:
-            # A step and its results refer to each other; what they keep alive is to go now.
-            step.done, step.values, step.outputs = True, (), ()
+        for step in steps:
+            if not step.done and id(step) not in kept:
+                # A step and its results refer to each other; what they keep alive is to go now.
+                step.done, step.values, step.outputs = True, (), ()
+                self.stats.dropped += 1
+        self._tidy()
 
-    def flush(self) -> None:
-        """Run everything that somebody can still observe, and forget the rest. Raises the first error."""
-        with self.lock:
-            self.stats.flushes += 1
-            steps = self.steps
-            chosen = observable(steps)
-            self._drop(steps, chosen)
-            if self.outer is not None and chosen:
-                self.outer._prepare(chosen)
-            failed = self._run(chosen)
-            self._described.clear()
-            self._bytes = 0
-        if failed is not None and failed.error is not None:
-            raise failed.error
+    #: Give the array of a pending value; the way from a value to what runs it.
+    array_of = staticmethod(force)
+
+    def _startable(self, steps: Sequence[Step]) -> Sequence[Step]:
+        """Leave out what cannot run before a step ends that has begun; see Note [A step that has begun]."""
+        waiting = [step for step in self.steps if step.done and step.values]
+        found = []
+        missing: set[int] = set()
+        read: set[Hashable] = set()
+        written: set[Hashable] = set()
+        for step in (*waiting, *steps):
+            inputs = {place_of(value) for value in step.inputs()}
+            changes = {place_of(value) for value in step.writes()}
+            if step.done or not (
+                missing.isdisjoint(map(id, step.inputs())) and written.isdisjoint(inputs) and read.isdisjoint(changes)
+            ):
+                missing.update(map(id, step.outputs))
+                read |= inputs
+                written |= changes
+            else:
+                found.append(step)
+        return found
+
+    def _run(self, steps: Sequence[Step]) -> None:
+        """Run steps that were chosen, each under the masks of its call."""
+        if self._running:
+            steps = self._startable(steps)
+        if not steps:
+            return
+        failed = False
+        self._running += 1
+        try:
+            for state, group in _by_masks(steps):
+                with paused(state):
+                    if self.options["trace"]:
+                        failed |= self._trace(group)
+                    else:
+                        failed |= run_steps(group, self.stats, self.options["progress"]) is not None
+        except BaseException:
+            # See Note [A step that has begun].
+            for step in steps:
+                if step.done and step.written:
+                    step.values = ()
+                elif step.values:
+                    step.done = False
+            raise
+        finally:
+            self._running -= 1
+            if failed:
+                self._note_failed(steps)
+            self._tidy()
+
+    def _trace(self, steps: Sequence[Step]) -> bool:
+        """Run steps one by one, with a line before each."""
+        failed = False
+        for step in steps:
+            if not step.done:
+                place = f", {step.line}" if step.line else ""
+                calltrace.write(f"pipeline: {described(step)}{place}")
+                failed |= run_steps((step,), self.stats) is not None
+        return failed
+
+    def _note_failed(self, steps: Sequence[Step]) -> None:
+        for step in steps:
+            error = step.error
+            if isinstance(error, PipelineError) and not any(error is known for known in self._failed):
+                self._failed.append(error)
+
+    def _tidy(self) -> None:
+        """Take out the steps that have ended; see Note [Who touches the record]."""
+        if self._is_tidying:
+            # A finaliser that asked for a value. Steps that are done may stay in the list for a while.
+            return
+        self._is_tidying = True
+        try:
+            seen = self.steps[:]
+            # What has begun stays until it ends: others may depend on it.
+            self.steps[: len(seen)] = [step for step in seen if step.values or not step.done]
+            # In this order, because steps may be added at any moment: too often yes is slow, too often no would be wrong.
+            self._has_effects = False
+            if any(step.written or step.is_random for step in self.steps[:]):
+                self._has_effects = True
+            if self._most_bytes is not None:
+                self._bytes = sum(map(_bytes, self.steps[:]))
+            if not self.steps:
+                self._described.clear()
+        finally:
+            self._is_tidying = False
+
+    def after_fork(self) -> None:
+        """Be usable in a forked process, whatever another thread was doing with it."""
+        if not self.lock.take_from_others():
+            return
+        self._is_tidying, self._running = False, 0
+        for step in self.steps:
+            if step.done and step.values:
+                if step.written:
+                    mark(step, step_error(step, RuntimeError("the process was forked while another thread ran it")))
+                else:
+                    step.done = False
 
 
 #: Fewer steps than these are not searched for what nobody can observe.
 _MANY: Final = 512
+_sessions: Final[weakref.WeakSet[Session]] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    forget_others()
+    for session in _sessions:
+        session.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _by_masks(steps: Sequence[Step]) -> Iterable[tuple[masks.State | None, Sequence[Step]]]:
+    """Cut steps into runs that were recorded under the same masks."""
+    first = steps[0].state
+    if all(step.state == first for step in steps):
+        return ((first, steps),)
+    return [(state, tuple(group)) for state, group in groupby(steps, attrgetter("state"))]
 
 
 def _meta_array(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
@@ -211,21 +351,17 @@ def _meta_array(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) ->
     return make(shape, strides, dtype)
 
 
-def _check(values: Iterable[Any]) -> None:
-    """Raise the error of the first value that is not there because a step failed."""
-    for value in values:
-        if isinstance(value, Pending):
-            error = value.error or value.memory.error
-            if error is not None:
-                raise error
-
-
 def _is_missing(value: Any) -> bool:
     return isinstance(value, Pending) and value.value is None
 
 
-def _bytes(value: Pending) -> int:
-    count = 1
-    for size in value.shape:
-        count *= size
-    return int(count * getattr(value.dtype, "itemsize", 1))
+def _bytes(step: Step) -> int:
+    """Return how much memory the results of a step take up; views take none."""
+    plan = step.entry.plan
+    if plan is None or any(result.kind == "view" for result in plan.results):
+        return 0
+    total = 0
+    for output in step.outputs:
+        if output is not None:
+            total += math.prod(output.shape) * getattr(output.dtype, "itemsize", 1)
+    return total

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import arrays
 from ..keys import DispatchKey
+from .blocks import current
 from .graph import Pending
 from .needs import RANDOM, needed
 
@@ -79,8 +80,6 @@ def _bring_up_to_date(values: Sequence[Any]) -> None:
 
 def _sessions(values: Sequence[Any]) -> Iterator[Session]:
     """Yield the sessions that may have recorded something about the values: the one open here, then the values' own."""
-    from .session import current  # sessions stand above
-
     here = current()
     if here is not None:
         yield here
@@ -92,11 +91,9 @@ def _sessions(values: Sequence[Any]) -> Iterator[Session]:
 def settled(value: Any, session: Session) -> Any:
     """Return an argument as a step of ``session`` keeps it: arrays in the place of what is computed already."""
     if isinstance(value, Pending):
-        if value.value is not None:
-            return value.value
-        if value.session is not session or value.error is not None:
+        if value.session is not session or value.error is not None or value.memory.error is not None:
             return force(value)
-        return value
+        return value if value.value is None else value.value
     if isinstance(value, (list, tuple)):
         return [settled(item, session) for item in value]
     return value

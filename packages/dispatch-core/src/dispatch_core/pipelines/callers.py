@@ -1,0 +1,37 @@
+"""Whose code a call comes from: the user's line is what an error shows, not one inside a frontend or an operator library."""
+
+from __future__ import annotations
+
+import sys
+from typing import Final
+
+from ..frontend import FRONTENDS
+
+__all__ = ["is_internal"]
+
+#: What the files of generated code and of the dispatcher's own begin with.
+_FILES: Final = "<dispatch", "<autograd", str(__file__).rpartition("pipelines")[0]
+
+
+def is_internal(file: str, module: str) -> bool:
+    """Tell whether code is the dispatcher's, or belongs to the package of a frontend or an installed plugin.
+
+    >>> is_internal(__file__, __name__), is_internal("train.py", "__main__")
+    (True, False)
+    """
+    return file.startswith(_FILES) or module.partition(".")[0] in _packages()
+
+
+def _packages() -> set[str]:
+    from ..plugins._metadata import BACKENDS, OPERATORS  # asked once for each file of code
+    from ..plugins.loader import loader
+
+    claims = loader().catalog.scan.claims
+    found = {claim.module.partition(".")[0] for claim in claims if claim.group in (BACKENDS, OPERATORS)}
+    for frontend in list(FRONTENDS.values()):
+        name = frontend.tensor_type.__module__.partition(".")[0]
+        # A tensor class may stand in the user's own script, or in a folder that is no package of its own.
+        module = sys.modules.get(name)
+        if hasattr(module, "__path__") and getattr(module, "__file__", None) is not None:
+            found.add(name)
+    return found

@@ -1,0 +1,99 @@
+"""Whose turn it is to run a pipeline's steps: a lock that waits for nobody who waits for its own holder.
+
+Note [Threads that wait in a circle]
+    A kernel may ask for a value of another thread's pipeline while that thread's kernel asks for one of this one's. Two
+    ordinary locks would wait for each other for ever. The last to come sees that the holder is itself waiting, directly or
+    through others, for what this thread holds: the holder can do nothing until this thread is done. So this thread goes
+    ahead in the holder's place, as the holder itself could do by entering once more.
+"""
+
+from __future__ import annotations
+
+import threading
+from threading import get_ident
+from types import TracebackType
+from typing import Final
+
+__all__ = ["Turn"]
+
+#: Held while somebody decides whether to wait, so that of several who would close a circle only one goes ahead.
+_deciding = threading.RLock()
+#: thread → what it is waiting for.
+_waiting: Final[dict[int, Turn]] = {}
+
+
+class Turn:
+    """A reentrant lock; see Note [Threads that wait in a circle]."""
+
+    __slots__ = ("_depth", "_holder", "_lock", "_suspended")
+
+    def __init__(self) -> None:
+        # Reentrant itself, so that an interrupt at a bad moment does not let a thread wait for itself.
+        self._lock = threading.RLock()
+        #: The thread whose turn it is, or 0.
+        self._holder = 0
+        self._depth = 0
+        #: Holders that wait while another goes ahead in their place, with their depths.
+        self._suspended: list[tuple[int, int]] = []
+
+    def __enter__(self) -> None:
+        me = get_ident()
+        if self._holder == me:
+            self._depth += 1
+            return
+        if self._lock.acquire(blocking=False) or self._wait(me):
+            self._holder, self._depth = me, 1
+            return
+        self._suspended.append((self._holder, self._depth))
+        self._holder, self._depth = me, 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._depth -= 1
+        if self._depth:
+            return
+        if self._suspended:
+            self._holder, self._depth = self._suspended.pop()
+        else:
+            self._holder = 0
+            self._lock.release()
+
+    def _wait(self, me: int) -> bool:
+        """Wait for the lock; False, at once, where its holder waits for this thread."""
+        with _deciding:
+            if self._is_waiting_for(me):
+                return False
+            _waiting[me] = self
+        try:
+            return self._lock.acquire()
+        finally:
+            del _waiting[me]
+
+    def _is_waiting_for(self, me: int) -> bool:
+        turn: Turn | None = self
+        seen = set()
+        while turn is not None and turn._holder not in seen:
+            if turn._holder == me:
+                return True
+            seen.add(turn._holder)
+            turn = _waiting.get(turn._holder)
+        return False
+
+    def take_from_others(self) -> bool:
+        """Free the lock in a forked process, which has one thread; tell whether another one held it."""
+        others = self._holder not in (0, get_ident())
+        if others:
+            self._holder = self._depth = 0
+        self._lock = threading.RLock()
+        if self._holder:
+            self._lock.acquire()
+        self._suspended.clear()
+        return others
+
+
+def forget_others() -> None:
+    """Forget in a forked process who was waiting."""
+    global _deciding
+    _deciding = threading.RLock()
+    _waiting.clear()
