@@ -36,6 +36,7 @@ def dispatch_backend_info() -> dc.BackendInfo:
         dtype=dtype_of,
         coerce=coerce,
         storage=lambda array: id(storage(array)),
+        layout=lambda array: (array.shape, array.strides, array.dtype),
     )
     return dc.BackendInfo("cpu", "CPU", (array,))
 

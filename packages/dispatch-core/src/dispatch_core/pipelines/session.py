@@ -135,7 +135,7 @@ class Session:
         # Nothing records meanwhile, whatever the kernels call.
         token = _session.set(None)
         try:
-            return run_steps(steps, self.stats, self.options["progress"])
+            return run_steps(steps, self.stats, self.options["progress"], fuse=self.options["fuse"] is not False)
         finally:
             _session.reset(token)
             self.steps = [step for step in self.steps if not step.done]
