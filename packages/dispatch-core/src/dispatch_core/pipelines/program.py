@@ -206,6 +206,7 @@ def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
         writes = writes or bool(step.written)
     kept = 0
     count = sys.getrefcount
+    value = None  # A name counts, too.
     for slot in pending:
         output = pending[slot]
         # Referred to by the step, by ``pending``, by this name and by the call, and by each use.
