@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from .graph import Pending, Step, place_of
 
@@ -60,6 +60,8 @@ def observable(steps: Sequence[Step]) -> list[Step]:
     A step is seen if its result has an owner outside the record, if it writes to memory that is seen, if it draws random
     numbers, or if a step that is seen uses its result.
     """
+    if _all_are_seen(steps):
+        return list(steps)
     held = held_outside(steps)
     live: set[int] = set()
     places: set[Hashable] = {place_of(value) for value in held.values()}
@@ -79,6 +81,32 @@ def observable(steps: Sequence[Step]) -> list[Step]:
             places.add(place_of(value))
     chosen.reverse()
     return chosen
+
+
+def _all_are_seen(steps: Sequence[Step]) -> bool:
+    """Tell whether each step is seen, by a look that is quick and may say no for yes."""
+    used: set[int] = set()
+    add = used.update
+    count = sys.getrefcount
+    for step in reversed(steps):
+        if step.done or step.is_random:
+            return False
+        if step.written:
+            if any(isinstance(value, Pending) for value in step.writes()):
+                return False
+        else:
+            for output in step.outputs:
+                # Referred to by the step, by this name and by the call; no later step uses it.
+                if output is None or (id(output) not in used and count(output) <= _OWN_REFERENCES):
+                    return False
+        for value in step.values:
+            if type(value) is list:
+                add(map(id, value))
+        add(map(id, step.values))
+    return True
+
+
+_OWN_REFERENCES: Final = 3
 
 
 def _writes(step: Step) -> set[Hashable]:

@@ -182,28 +182,32 @@ def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
         uses.append(0)
         return True
 
+    known, push = slots.get, key.append
     for step in steps:
         entry = step.entry
         key += (entry, entry.generation, step.mask)
         for value in step.values:
-            # The most usual case of ``add``, without a call.
-            slot = slots.get(id(value))
+            # The usual cases of ``add``, without a call.
+            slot = known(id(value))
             if slot is not None:
                 uses[slot] += 1
-                key.append(slot)
+                push(slot)
+            elif type(value) in _BY_VALUE:
+                push(type(value))
+                push(value)
             elif not add(value):
                 return None
         for output in step.outputs:
             if output is None:
-                key.append(None)
+                push(None)
                 continue
             slot = slots[id(output)] = len(values)
             pending[slot] = output
             values.append(None)
             uses.append(0)
-            meta = output.meta
-            key.append(_layout(meta))
-        writes = writes or bool(step.written)
+            push(_layout(output.meta))
+        if step.written:
+            writes = True
     kept = 0
     count = sys.getrefcount
     value = None  # A name counts, too.
@@ -223,8 +227,9 @@ def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
 def _layout(value: Any) -> Hashable:
     """Return shape, strides and dtype of an array or a meta array."""
     reader = arrays.ARRAY_TYPES[type(value)]
-    if reader.layout is not None:
-        return reader.layout(value)
+    layout = reader.layout
+    if layout is not None:
+        return layout(value)
     return reader.shape(value), arrays.strides(value), reader.dtype(value)
 
 
