@@ -9,11 +9,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
-import sys
 import time
+import tracemalloc
 import warnings
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,18 +28,6 @@ import torchlike
 SIZES = (1, 1_000, 100_000, 10_000_000)
 #: Goals as ratios: with NumPy alone and with Numba against torch, and with Numba against torch.compile.
 GOALS = {1: (1.3, 1.0, 0.6), 1_000: (1.3, 1.0, 0.6), 100_000: (1.0, 0.25, 0.7), 10_000_000: (0.13, 0.06, 0.5)}
-_MEMORY = """
-import resource, numpy as np, dispatch_core as dc, torchlike, bench_pipeline as bench
-peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-size = {size}
-bench.piped(bench.inputs(torchlike.from_numpy, 200_000))
-arrays = bench.inputs(torchlike.from_numpy, size)
-for array in arrays:
-    array.sum().item()
-before = peak()
-bench.piped(arrays)
-print((peak() - before + 12 * size) / (16 * size))
-"""
 
 
 def chain(library: Any, a: Any, b: Any, c: Any) -> Any:
@@ -88,16 +76,16 @@ def _measures(*, compiled: bool) -> list[Measure]:
     for size in SIZES:
         ours, theirs = inputs(torchlike.from_numpy, size), inputs(torch.from_numpy, size)
         alone, with_jit, of_compiled = GOALS[size]
-        eager = lambda theirs=theirs: chain(torch, *theirs)
-        call = lambda ours=ours: piped(ours)
+        eager, call = partial(chain, torch, *theirs), partial(piped, ours)
         for _ in range(8):
             call()
         name = f"chain of ten, {size:,} elements, {form}"
         measures.append(Measure(f"{name} / torch", call, eager, with_jit if jit else alone))
         if compiled:
             fast = torch.compile(lambda a, b, c: chain(torch, a, b, c))
-            again = lambda fast=fast, theirs=theirs: fast(*theirs)
-            measures.append(Measure(f"{name} / torch.compile", call, again, of_compiled if jit else None))
+            measures.append(
+                Measure(f"{name} / torch.compile", call, partial(fast, *theirs), of_compiled if jit else None)
+            )
     return measures
 
 
@@ -131,11 +119,16 @@ def _first_runs() -> dict[str, float]:
 
 
 def _peak(size: int) -> float:
-    """Return the peak of memory over inputs and output, in a fresh process."""
-    code = _MEMORY.format(size=size)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True, env=environment)
-    return float(done.stdout)
+    """Return the peak of memory while the chain runs, over that of its inputs and output."""
+    arrays = inputs(torchlike.from_numpy, size)
+    piped(arrays)
+    # NumPy tells the tracer of every block.
+    tracemalloc.start()
+    piped(arrays)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    needed = 4 * size
+    return (3 * needed + peak) / (4 * needed)
 
 
 def main() -> None:
@@ -143,7 +136,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="also write the rows to this file")
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--compile", action="store_true", help="compare with torch.compile too, which needs a C++ compiler")
+    parser.add_argument(
+        "--compile", action="store_true", help="compare with torch.compile too, which needs a C++ compiler"
+    )
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")

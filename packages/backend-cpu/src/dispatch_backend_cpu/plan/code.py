@@ -20,6 +20,8 @@ from dispatch_core.pipelines.program import Value
 
 from ..arrays import Array, Expected, check_writable, conform, empty_strided, numpy_dtype
 from ..quiet import quiet
+from .compiled import can_compile, is_available, runs_before
+from .compiled import loop as compiled_loop
 from .folds import Fold, halves, leaves, total
 from .space import Space, Tile, make_space
 from .tape import Call, Symbol
@@ -62,7 +64,34 @@ def function(work: Work) -> Callable[[list[Any]], None]:
     space = work.space()
     writer = _Whole(work) if space.size <= WHOLE or not work.shape else _Tiled(work, space)
     run: Callable[[list[Any]], None] = quiet(writer.made())
-    return run
+    limit = runs_before()
+    jit = limit and work.fold is None and work.shape and space.is_flat and is_available() and can_compile(work.calls)
+    return _compiled_later(run, work, space, limit) if jit else run
+
+
+def _compiled_later(
+    run: Callable[[list[Any]], None], work: Work, space: Space, limit: int
+) -> Callable[[list[Any]], None]:
+    """Make a function that compiles the work once it has been called ``limit`` times; see Note [When it is compiled]."""
+    left = limit
+    fast: Callable[[list[Any]], None] | None = None
+
+    def either(values: list[Any]) -> None:
+        nonlocal left, fast
+        if fast is not None:
+            try:
+                fast(values)
+            except TypeError:
+                pass  # Arrays that were not compiled for: read-only or not aligned. Nothing has run.
+            else:
+                return
+        elif left > 0:
+            left -= 1
+            if not left:
+                fast = _Compiled(work, space).made()
+        run(values)
+
+    return either
 
 
 class _Writer:
@@ -159,6 +188,7 @@ def _conforming(value: Value) -> Callable[[Any], Array]:
     return partial(conform, expected=Expected(TensorMeta(value.shape, value.strides, value.dtype)))
 
 
+@quiet
 def _remembered(memory: list[Any], place: int, dtype: Any, number: Any) -> Array:
     array = np.asarray(number).astype(dtype)
     memory[place] = number, array
@@ -218,6 +248,52 @@ class _Whole(_Writer):
             self.lines.append(f"r = r / {self.constant(fold.divisor)}")
         made = self.constant(_conforming(fold.result))
         self.lines.append(f"v[{fold.result.index}] = {made}(r)")
+
+
+class _Compiled(_Writer):
+    """One compiled loop."""
+
+    def __init__(self, work: Work, space: Space) -> None:
+        super().__init__(work)
+        self.space = space
+
+    def write(self) -> None:
+        work = self.work
+        self.check_targets()
+        read: dict[Symbol, str] = {}
+        scalars: dict[Symbol, str] = {}
+        given: list[str] = []
+        numbers: list[str] = []
+        for place, call in enumerate(work.calls):
+            if call.out.is_scalar:
+                self.names[call.out] = f"s{place}"
+                self.scalar(call, f"s{place}")
+        for symbol in dict.fromkeys(each for call in work.calls if not call.out.is_scalar for each in call.inputs):
+            value = None if symbol.source is None else work.given[symbol.source]
+            if value is not None and value.shape == work.shape:
+                read[symbol] = f"a{len(read)}"
+                given.append(self.row(f"v[{value.index}]", value))
+            elif symbol.is_scalar or value is not None:
+                scalars[symbol] = f"c{len(scalars)}"
+                numbers.append(f"{self.name(symbol)}{'' if symbol.is_scalar else '.reshape(())'}[()]")
+        stored: dict[Symbol, str] = {}
+        for value, symbol in work.stored.items():
+            stored[symbol] = f"o{len(stored)}"
+            if value in work.targets:
+                given.append(self.row(f"v[{value.index}]", value))
+                continue
+            make = partial(empty_strided, value.shape, value.strides, numpy_dtype(value.dtype))
+            self.lines.append(f"r{value.index} = {self.constant(make)}()")
+            given.append(self.row(f"r{value.index}", value))
+        loop = self.constant(compiled_loop(work.calls, read, scalars, stored))
+        self.lines.append(f"{loop}({', '.join([*given, *numbers])})")
+        self.lines += [f"v[{value.index}] = r{value.index}" for value in work.stored if value not in work.targets]
+
+    def row(self, source: str, value: Value) -> str:
+        """Give the source of an array seen as one row."""
+        if not self.space.in_order:
+            source = f"{source}.transpose({self.space.order})"
+        return source if len(value.shape) == 1 else f"{source}.reshape(-1)"
 
 
 class _Tiled(_Writer):
@@ -321,7 +397,9 @@ class _Tiled(_Writer):
         for symbol in dict.fromkeys(each for call in work.calls for each in call.inputs):
             if symbol.source is not None and symbol not in self.names:
                 value = work.given[symbol.source]
-                self.names[symbol] = f"xa{symbol.source}" if value.number is None and value.shape else f"v[{symbol.source}]"
+                self.names[symbol] = (
+                    f"xa{symbol.source}" if value.number is None and value.shape else f"v[{symbol.source}]"
+                )
         targets = {f"y{value.index}" for value in work.targets}
         free: dict[Any, list[int]] = {}
         held: dict[Symbol, int] = {}
@@ -356,7 +434,12 @@ class _Tiled(_Writer):
         if fold.over_all:
             self._body.append(f"sums.append({reduce}({name}))")
             return
-        make = partial(empty_strided, fold.value.shape[:-1], contiguous_strides(fold.value.shape[:-1]), numpy_dtype(fold.result.dtype))
+        make = partial(
+            empty_strided,
+            fold.value.shape[:-1],
+            contiguous_strides(fold.value.shape[:-1]),
+            numpy_dtype(fold.result.dtype),
+        )
         self.lines.append(f"f = {self.constant(make)}()")
         self._body.append(f"{reduce}({name}, -1, None, f[i])")
 
@@ -392,9 +475,7 @@ def _taken(dtypes: list[Any], most: int) -> tuple[list[Array], list[Array]]:
         blocks = []
     while len(blocks) < len(dtypes):
         blocks.append(np.empty(TILE * _WIDEST, np.uint8))
-    return blocks, [
-        block[: most * dtype.itemsize].view(dtype) for block, dtype in zip(blocks, dtypes, strict=False)
-    ]
+    return blocks, [block[: most * dtype.itemsize].view(dtype) for block, dtype in zip(blocks, dtypes, strict=False)]
 
 
 def _given_back(blocks: list[Array]) -> None:

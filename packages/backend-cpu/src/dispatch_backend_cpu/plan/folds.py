@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, Final
 
-import numpy as np
-
 from dispatch_aten.shapes import contiguous_strides
 from dispatch_core.pipelines.program import Node, Value
 
@@ -64,7 +62,10 @@ def folded(node: Node, now: Mapping[Value, Symbol]) -> Fold | None:
         return None
     if numpy_dtype(value.dtype).char not in "fd" or value.strides != contiguous_strides(value.shape) or not value.shape:
         return None
-    if any(parameter.name == "dtype" and given is not None for parameter, given in zip(node.parameters, node.arguments, strict=True)):
+    if any(
+        parameter.name == "dtype" and given is not None
+        for parameter, given in zip(node.parameters, node.arguments, strict=True)
+    ):
         return None
     if not over_all:
         dims = options[0]

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import prod
-from typing import Any, Final
+from typing import Final
+
+import numpy as np
 
 from dispatch_core.pipelines.program import Node, PlannedStep, Program, Value
 
@@ -84,7 +86,7 @@ class Group:
 
     def _add_fold(self, index: int, node: Node) -> bool:
         fold = folded(node, self.now)
-        if fold is None or fold.value.kept and fold.value.given:
+        if fold is None:
             return False
         self.fold = fold
         self.nodes.append(index)
@@ -96,7 +98,7 @@ class Group:
         if known is not None:
             return known
         if value.number is not None:
-            dtype = numpy_dtype_of(value.number)
+            dtype = np.dtype(value.number)
             return self.tape.read(value.index, dtype, is_scalar=True, weak=True)
         return self.tape.read(value.index, numpy_dtype(value.dtype), is_scalar=not value.shape)
 
@@ -122,17 +124,14 @@ class Group:
             return
         inside = set(self.nodes)
         outside = {
-            value
-            for index, node in enumerate(self.program.nodes)
-            if index not in inside
-            for value in node.inputs()
+            value for index, node in enumerate(self.program.nodes) if index not in inside for value in node.inputs()
         }
-        stored = {value: self.now[value] for value in self._written}
-        stored |= {value: self.now[value] for value in self._made if value in self.now and (value.kept or value in outside)}
-        saved = sum(
-            prod(value.shape) * numpy_dtype(value.dtype).itemsize for value in self._made if value in self.now and value not in stored
-        )
-        work = Work(self.tape.calls, self.shape, self._given(), stored, frozenset(self._written), self.fold)
+        targets = frozenset(self._written).difference(self._made)
+        made = [value for value in self._made if value in self.now]
+        kept = [value for value in made if value.kept or value in outside]
+        stored = {value: self.now[value] for value in (*targets, *kept)}
+        saved = sum(prod(value.shape) * value.dtype.itemsize for value in made if value not in stored)
+        work = Work(self.tape.calls, self.shape, self._given(), stored, targets, self.fold)
         yield PlannedStep(tuple(self.nodes), function(work), saved)
 
     def _given(self) -> dict[int, Value]:
@@ -149,10 +148,3 @@ def _is_dense(value: Value) -> bool:
             return False
         step = stride * size
     return True
-
-
-def numpy_dtype_of(number: type) -> Any:
-    """Return the dtype that NumPy gives a Python number."""
-    import numpy as np
-
-    return np.dtype(number)

@@ -19,8 +19,7 @@ from dispatch_core.pipelines.program import Node, Value
 from .. import plugin
 from ..arrays import numpy_dtype
 from ..expect import half_as_float
-from ..ops import _formulas as f
-from ..ops import pointwise
+from ..ops import _formulas, pointwise
 from .tape import Symbol, Tape, Untraceable
 
 __all__ = ["lowered"]
@@ -39,6 +38,11 @@ class Rule:
     #: What is called at once on operands of one dtype, and for which dtypes (None: any).
     direct: Callable[..., Any] | None = None
     dtypes: frozenset[DType] | None = None
+
+
+#: The formulas, which symbols go through as arrays do.
+f: Any = _formulas
+_where: Any = np.where
 
 
 def _rules() -> dict[str, Rule]:
@@ -181,13 +185,13 @@ def _where_self(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Any:
     output = node.outputs[0]
     assert output is not None
     dtype = numpy_dtype(output.dtype)
-    return f.where(read(condition), _operand(tape, a, read, dtype), _operand(tape, b, read, dtype))  # type: ignore[arg-type]
+    return f.where(read(condition), _operand(tape, a, read, dtype), _operand(tape, b, read, dtype))
 
 
 def _masked_fill(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Any:
     target, mask, value = node.arguments
     old = read(target)
-    return np.where(read(mask), _operand(tape, value, read, old.dtype), old)  # type: ignore[call-overload]
+    return _where(read(mask), _operand(tape, value, read, old.dtype), old)
 
 
 def _lerp_inplace(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Any:
@@ -199,8 +203,8 @@ def _lerp_inplace(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> An
     a, b, w = read(target), read(end), read(weight)
     near = np.absolute(w) < 0.5
     # Taking away a product is adding the product with the other sign, to the last bit.
-    factor = np.where(near, f.number(w, a), f.number(-(1 - w), a))  # type: ignore[call-overload]
-    return np.where(near, a, b) + (b - a) * factor  # type: ignore[call-overload]
+    factor = _where(near, f.number(w, a), f.number(-(1 - w), a))
+    return _where(near, a, b) + (b - a) * factor
 
 
 _SPECIAL: Final[dict[str, Callable[..., Any]]] = {

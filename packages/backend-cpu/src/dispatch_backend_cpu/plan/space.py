@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any
 
@@ -83,6 +83,6 @@ def _tiles(sizes: tuple[int, ...], most: int) -> Iterator[Tile]:
     rest = sizes[dim + 1 :]
     shapes: dict[int, tuple[int, ...]] = {}
     for outer in product(*map(range, sizes[:dim])):
-        for start, stop in zip(bounds, bounds[1:], strict=False):
+        for start, stop in pairwise(bounds):
             shape = shapes.setdefault(stop - start, (stop - start, *rest))
             yield (*outer, slice(start, stop)), shape, (stop - start) * inner

@@ -121,7 +121,7 @@ class Tape:
             self._constant(each, dtype) if not isinstance(each, Symbol) or each.weak else each
             for each, dtype in zip(inputs, wanted, strict=True)
         ]
-        weak = all(isinstance(each, Symbol) and each.weak or isinstance(each, (int, float)) for each in inputs)
+        weak = all(each.weak if isinstance(each, Symbol) else isinstance(each, (int, float)) for each in inputs)
         return self.call("ufunc", ufunc, tuple(symbols), result, weak=weak and result.kind != "b")
 
     def where(self, condition: Any, a: Any, b: Any) -> Symbol:

@@ -127,8 +127,8 @@ def _check(program: Program, planned: Iterable[PlannedStep]) -> None:
         if not step.nodes or list(step.nodes) != sorted(set(step.nodes)) or not seen.isdisjoint(step.nodes):
             raise BackendError(f"a planned step runs the nodes {step.nodes}", hint="each once, in ascending order")
         seen.update(step.nodes)
-        for node in step.nodes:
-            place[node] = step.nodes[-1]
+        for covered in step.nodes:
+            place[covered] = step.nodes[-1]
     maker = {id(value): index for index, node in enumerate(program.nodes) for value in node.outputs}
     for index, node in enumerate(program.nodes):
         for value in node.inputs():
@@ -138,9 +138,7 @@ def _check(program: Program, planned: Iterable[PlannedStep]) -> None:
                 )
 
 
-def _freeing(
-    program: Program, order: Sequence[tuple[tuple[int, ...], Callable[[list[Any]], None]]]
-) -> Iterable[Part]:
+def _freeing(program: Program, order: Sequence[tuple[tuple[int, ...], Callable[[list[Any]], None]]]) -> Iterable[Part]:
     """Yield the parts, each with the values that are needed for the last time."""
     last: dict[int, int] = {}
     for place, (nodes, _) in enumerate(order):

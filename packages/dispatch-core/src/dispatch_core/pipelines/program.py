@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .. import arrays
 from ..keys import DispatchKey, keys_of
-from ..resolve import resolve
 from .graph import Pending, place_of
 
 if TYPE_CHECKING:
@@ -137,7 +136,7 @@ def device_of(step: Step) -> DispatchKey:
 
 
 def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
-    """Number what ``steps``, all for one device, read and make; see Note [Structure].
+    """Give numbers to what ``steps``, all for one device, read and make; see Note [Structure].
 
     None where something that they need has failed, or an argument cannot be told from another.
     """
@@ -164,7 +163,7 @@ def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
         elif kind is list or kind is tuple:
             key.append(kind)
             key.append(len(value))
-            return all([add(item) for item in value])
+            return all(add(item) for item in value)
         elif isinstance(value, Pending):
             if value.value is None or value.error is not None or value.memory.error is not None:
                 return False
@@ -276,10 +275,8 @@ def build(found: Survey, *, fuse: bool) -> Program:
         written: list[Value] = []
         _collect(tuple(arguments[index] for index in step.written), written)
         outputs = tuple([None if each is None else values[found.slots[id(each)]] for each in step.outputs])
-        kernel = resolve(step.entry, step.mask, 0).slot.kernel
-        nodes.append(
-            Node(step.name, step.entry.tags, kernel, plan.parameters, arguments, outputs, tuple(written))
-        )
+        kernel = step.entry.slot(device_of(step)).kernel
+        nodes.append(Node(step.name, step.entry.tags, kernel, plan.parameters, arguments, outputs, tuple(written)))
     return Program(tuple(nodes), tuple(values), fuse)
 
 
