@@ -31,7 +31,7 @@ __all__ = ["TILE", "WHOLE", "Fold", "Work", "function"]
 #: The elements of a tile.
 TILE: Final = 32768
 #: Up to so many elements values are computed whole.
-WHOLE: Final = 131072
+WHOLE: Final = 16384
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,12 +459,13 @@ class _Tiled(_Writer):
         lines.append(f"v[{fold.result.index}] = {made}(r)")
 
 
-#: Bytes of the widest elements.
-_WIDEST: Final = 16
 #: How many sets of buffers are kept for later.
 _POOLED: Final = 4
 #: Sets of buffers that no chain is using.
 _POOL: Final[list[list[Array]]] = []
+#: Bytes of a cache line, and of the widest elements.
+_LINE: Final = 64
+_WIDEST: Final = 16
 
 
 def _taken(dtypes: list[Any], most: int) -> tuple[list[Array], list[Array]]:
@@ -474,8 +475,21 @@ def _taken(dtypes: list[Any], most: int) -> tuple[list[Array], list[Array]]:
     except IndexError:
         blocks = []
     while len(blocks) < len(dtypes):
-        blocks.append(np.empty(TILE * _WIDEST, np.uint8))
+        blocks.append(_block(len(blocks)))
     return blocks, [block[: most * dtype.itemsize].view(dtype) for block, dtype in zip(blocks, dtypes, strict=False)]
+
+
+def _block(number: int) -> Array:
+    """Make a buffer that begins with a cache line, and elsewhere in its page than the others and the arrays of NumPy.
+
+    Where what is read and what is written lie in the same places of their pages, the processor takes one for the other
+    and waits.
+    """
+    page = 4096
+    size = TILE * _WIDEST
+    raw = np.empty(size + 2 * page, np.uint8)
+    start = (1344 * (number + 1) // _LINE * _LINE - raw.__array_interface__["data"][0]) % page
+    return raw[start : start + size]
 
 
 def _given_back(blocks: list[Array]) -> None:

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 from dispatch_aten.shapes import contiguous_strides
 from dispatch_core.pipelines.program import Value
 
 __all__ = ["Space", "Tile", "make_space"]
+
+#: Where the large arrays of NumPy begin behind a cache line, in elements of four bytes; of other sizes it does not matter.
+_BEHIND: Final = 4
 
 #: An index into arrays of the space, the shape of what it gives, and how many elements these are.
 Tile = tuple[Any, tuple[int, ...], int]
@@ -39,8 +42,11 @@ class Space:
 
     def tiles(self, most: int) -> list[Tile]:
         """Give the tiles, of at most ``most`` elements and about equally large, in the order of memory."""
-        sizes = (self.size,) if self.is_flat else tuple(self.shape[dim] for dim in self.order)
-        return list(_tiles(sizes, most))
+        if not self.is_flat:
+            return list(_tiles(tuple(self.shape[dim] for dim in self.order), most))
+        # Large arrays begin some bytes behind a cache line, the tiles but for the first with one.
+        starts = [0, *range(most - _BEHIND, self.size, most)]
+        return [((slice(start, stop),), (stop - start,), stop - start) for start, stop in pairwise([*starts, self.size])]
 
 
 def make_space(shape: tuple[int, ...], stored: Iterable[Value], read: Iterable[Value]) -> Space:
