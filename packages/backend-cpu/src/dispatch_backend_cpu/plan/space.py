@@ -46,7 +46,9 @@ class Space:
             return list(_tiles(tuple(self.shape[dim] for dim in self.order), most))
         # Large arrays begin some bytes behind a cache line, the tiles but for the first with one.
         starts = [0, *range(most - _BEHIND, self.size, most)]
-        return [((slice(start, stop),), (stop - start,), stop - start) for start, stop in pairwise([*starts, self.size])]
+        return [
+            ((slice(start, stop),), (stop - start,), stop - start) for start, stop in pairwise([*starts, self.size])
+        ]
 
 
 def make_space(shape: tuple[int, ...], stored: Iterable[Value], read: Iterable[Value]) -> Space:

@@ -124,6 +124,8 @@ class Survey:
 
 
 _BY_VALUE: Final = frozenset({int, bool, str, type(None)})
+#: Types of arrays, pending values left out → how to read shape, strides and dtype at once.
+_LAYOUTS: Final[dict[type, Callable[[Any], Hashable]]] = {}
 _MASKS: Final[dict[int, DispatchKey]] = {}
 
 
@@ -181,19 +183,30 @@ def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
         uses.append(0)
         return True
 
-    known, push = slots.get, key.append
+    # The usual cases of ``add`` are written out: this runs at each flush.
+    known, push, put, begin = slots.get, key.append, values.append, uses.append
+    usual_arrays, by_value = _LAYOUTS, _BY_VALUE
     for step in steps:
         entry = step.entry
         key += (entry, entry.generation, step.mask)
         for value in step.values:
-            # The usual cases of ``add``, without a call.
             slot = known(id(value))
             if slot is not None:
                 uses[slot] += 1
                 push(slot)
-            elif type(value) in _BY_VALUE:
-                push(type(value))
-                push(value)
+                continue
+            kind = type(value)
+            if kind in by_value:
+                key += (kind, value)
+            elif kind is float:
+                push(kind)
+                put(value)
+                begin(0)
+            elif kind in usual_arrays:
+                slots[id(value)] = len(values)
+                push(usual_arrays[kind](value))
+                put(value)
+                begin(0)
             elif not add(value):
                 return None
         for output in step.outputs:
@@ -202,9 +215,11 @@ def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
                 continue
             slot = slots[id(output)] = len(values)
             pending[slot] = output
-            values.append(None)
-            uses.append(0)
-            push(_layout(output.meta))
+            put(None)
+            begin(0)
+            meta = output.meta
+            kind = type(meta)
+            push(usual_arrays[kind](meta) if kind in usual_arrays else _layout(meta))
         if step.written:
             writes = True
     kept = 0
@@ -226,9 +241,10 @@ def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
 def _layout(value: Any) -> Hashable:
     """Return shape, strides and dtype of an array or a meta array."""
     reader = arrays.ARRAY_TYPES[type(value)]
-    layout = reader.layout
-    if layout is not None:
-        return layout(value)
+    if reader.layout is not None:
+        if not isinstance(value, Pending):
+            _LAYOUTS[type(value)] = reader.layout
+        return reader.layout(value)
     return reader.shape(value), arrays.strides(value), reader.dtype(value)
 
 
