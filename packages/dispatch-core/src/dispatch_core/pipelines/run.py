@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["quiet", "run_steps", "with_arrays"]
 
-#: Called after steps have run, with the number of those that are done.
-Report = Callable[[int], None]
+#: Called after steps have run.
+Report = Callable[[], None]
 
 
 def quiet() -> exclude_keys:
@@ -42,7 +42,7 @@ def run_steps(
     What ``progress`` raises ends the run; the steps that are left are not done.
     """
     first = None
-    report = None if progress is None else reporter(progress, len(steps))
+    report = None if progress is None else _reporting(progress, len(steps), stats)
     planning = stats.plan_time
     started = perf_counter_ns()
     try:
@@ -57,6 +57,13 @@ def run_steps(
     finally:
         stats.impl_time += perf_counter_ns() - started - (stats.plan_time - planning)
     return first
+
+
+def _reporting(progress: Callable[[int, int], object], total: int, stats: Stats) -> Report:
+    """Make the function that tells how many of ``total`` steps have run from now on, for whomever."""
+    before = stats.executed
+    tell = reporter(progress, total)
+    return lambda: tell(stats.executed - before)
 
 
 def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[Step]]]:
@@ -107,7 +114,7 @@ def _by_plan(plan: Plan, found: Survey, stats: Stats, report: Report | None) -> 
             if report is not None:
                 # The report may read what is there, and with it run what comes next.
                 _finish(found, parts[:ran], stats)
-                report(sum(step.done for step in steps))
+                report()
                 if any(steps[index].done for later in parts[ran:] for index in later.nodes):
                     break
     finally:
@@ -115,17 +122,21 @@ def _by_plan(plan: Plan, found: Survey, stats: Stats, report: Report | None) -> 
             _finish_all(found, plan, stats)
         else:
             _finish(found, parts[:ran], stats)
+    if raised is not None:
+        return _after_failure(parts[ran], found, raised, stats, report)
+    return None if ran == len(parts) else _one_by_one([step for step in steps if not step.done], stats, report)
+
+
+def _after_failure(part: Part, found: Survey, raised: Exception, stats: Stats, report: Report | None) -> Step | None:
+    """Run what is left of a plan one by one, so that what fails in a group gets its name."""
     failed = None
-    if raised is not None and len(parts[ran].nodes) == 1:
-        failed = steps[parts[ran].nodes[0]]
+    if len(part.nodes) == 1:
+        failed = found.steps[part.nodes[0]]
         failed.done = True
         stats.executed += 1
         _mark(failed, step_error(failed, raised))
-    if ran < len(parts):
-        # One by one, so that what fails in a group gets its name.
-        later = _one_by_one([step for step in steps if not step.done], stats, report)
-        failed = failed or later
-    return failed
+    later = _one_by_one([step for step in found.steps if not step.done], stats, report)
+    return failed or later
 
 
 def _finish_all(found: Survey, plan: Plan, stats: Stats) -> None:
@@ -165,7 +176,7 @@ def _finish(found: Survey, parts: Iterable[Part], stats: Stats) -> None:
 
 def _one_by_one(steps: Sequence[Step], stats: Stats, report: Report | None) -> Step | None:
     first = None
-    for number, step in enumerate(steps, 1):
+    for step in steps:
         # What a report reads may have needed this one already.
         if not step.done:
             _run_step(step)
@@ -173,7 +184,7 @@ def _one_by_one(steps: Sequence[Step], stats: Stats, report: Report | None) -> S
         if step.error is not None and first is None:
             first = step
         if report is not None:
-            report(number)
+            report()
     return first
 
 
