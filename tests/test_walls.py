@@ -94,7 +94,8 @@ def test_a_package_declares_what_it_imports(package):
         tomllib.loads((path.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]["name"]: name
         for name, path in SOURCES.items()
     }
-    declared = [re.match(r"[\w.-]+", line)[0] for line in project["dependencies"]]
+    extras = [line for lines in project.get("optional-dependencies", {}).values() for line in lines]
+    declared = [re.match(r"[\w.-]+", line)[0] for line in (*project["dependencies"], *extras)]
     allowed = {distributions.get(name, name.replace("-", "_")) for name in declared} | {package}
     foreign = {f.module.partition(".")[0]: f for f in imports_of(package)}
     assert {name: f for name, f in foreign.items() if name not in allowed | sys.stdlib_module_names} == {}

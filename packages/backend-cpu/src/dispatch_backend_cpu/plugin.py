@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -13,7 +13,12 @@ from ._table import Kernel, KernelTable
 from .arrays import coerce, dtype_of, shape_of, storage, storage_offset_of, strides_of
 from .ops import copy, indexing, inplace, lists, matmul, pointwise, reduction, softmax, sorting, view
 
-__all__ = ["COVERED", "KERNELS", "dispatch_backend_info", "dispatch_is_available", "dispatch_register"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dispatch_core.pipelines.program import PlannedStep, Program
+
+__all__ = ["COVERED", "KERNELS", "dispatch_backend_info", "dispatch_is_available", "dispatch_plan", "dispatch_register"]
 
 KERNELS: Final = KernelTable()
 """Every kernel of the ``aten`` namespace, by operator name with overload."""
@@ -36,6 +41,7 @@ def dispatch_backend_info() -> dc.BackendInfo:
         dtype=dtype_of,
         coerce=coerce,
         storage=lambda array: id(storage(array)),
+        layout=lambda array: (array.shape, array.strides, array.dtype),
     )
     return dc.BackendInfo("cpu", "CPU", (array,))
 
@@ -51,6 +57,14 @@ def dispatch_register(registry: dc.Registry) -> None:
     prims = dc.Library("prims", "IMPL", "CPU", registry=registry)
     prims.impl("device_get", copy.device_get)
     prims.impl("device_put", copy.device_put)
+
+
+@dc.hookimpl
+def dispatch_plan(program: Program) -> Iterable[PlannedStep]:
+    """Run chains of element-wise operators together."""
+    from .plan import plan  # what plans stands above what is planned
+
+    return plan(program)
 
 
 @dc.hookimpl

@@ -23,6 +23,7 @@ def dispatch_backend_info() -> dc.BackendInfo:
         dtype=attrgetter("spec.dtype"),
         storage=lambda array: array.storage,
         empty=MetaArray,
+        layout=lambda array: (array.shape, array.strides, array.dtype),
     )
     return dc.BackendInfo("meta", "Meta", (array,))
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .infer import Tensor, infer_schema
     from .layers.profiler import profile
     from .layers.tracer import trace
+    from .pipelines.program import PlannedStep, Program
     from .plugins.hooks import hookimpl
     from .plugins.loader import backends, load_backend, refresh
 
@@ -63,6 +64,8 @@ call_direct = registry.call_direct
 _LATE = {
     "CustomOpDef": ".custom",
     "KernelHandle": ".handle",
+    "PlannedStep": ".pipelines.program",
+    "Program": ".pipelines.program",
     "Tensor": ".infer",
     "backends": ".plugins.loader",
     "below": ".handle",
@@ -134,6 +137,8 @@ __all__ = [
     "OperatorNotFoundError",
     "Origin",
     "OverwriteWarning",
+    "PlannedStep",
+    "Program",
     "RegistrationError",
     "Registry",
     "SchemaError",

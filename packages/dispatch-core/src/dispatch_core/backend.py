@@ -18,7 +18,8 @@ class ArrayType(Record):
     Where arrays are not ``mutable``, an in-place call runs the functional overload and rebinds the tensor's data.
     ``storage`` gives what arrays in one memory have in common and no others (the address of its owner); without it, an
     array shares memory with itself alone. ``empty(shape, strides, dtype)`` makes an array whose elements do not matter;
-    the meta device's is what ``opcheck`` makes its stand-ins with.
+    the meta device's is what ``opcheck`` makes its stand-ins with. ``layout`` gives shape, strides and dtype as one hashable
+    value, which is looked at often while a pipeline is open; without it, it is made of the three.
     """
 
     type: type
@@ -31,6 +32,7 @@ class ArrayType(Record):
     device_index: Callable[[Any], int | None] | None = None
     storage: Callable[[Any], Hashable] | None = None
     empty: Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None = None
+    layout: Callable[[Any], Hashable] | None = None
 
 
 class BackendInfo(Record):

@@ -54,7 +54,9 @@ def number(value: Any, like: Array) -> Array:
     try:
         return np.array(value, like.dtype)
     except (TypeError, ValueError, OverflowError):  # What does not fit is converted as C does.
-        return np.asarray(value).astype(like.dtype)
+        # A plan's symbol, which is no array, converts itself.
+        converted: Array = (value if hasattr(value, "astype") else np.asarray(value)).astype(like.dtype)
+        return converted
 
 
 def add(a: Array, b: Array, alpha: Any = 1) -> Any:

@@ -18,7 +18,7 @@ from ._fast import NUMBERS, binary, unary, with_number
 from ._ruled import cast, elementwise
 from .special import erf, erfc
 
-__all__ = ["COVERED", "KERNELS", "UNARY", "dtypes_of_kinds"]
+__all__ = ["BINARY", "COVERED", "FORMULAS", "GENERAL", "KERNELS", "UNARY", "WITH_NUMBER", "dtypes_of_kinds"]
 
 KERNELS: Final = KernelTable()
 
@@ -63,7 +63,7 @@ UNARY: Final[dict[str, tuple[Callable[..., Any], str]]] = {
     "logical_not": (np.logical_not, "bifc"),
 }
 
-_BINARY: Final[dict[str, tuple[Callable[..., Any], str | None]]] = {
+BINARY: Final[dict[str, tuple[Callable[..., Any], str | None]]] = {
     "mul.Tensor": (np.multiply, None),
     "div.Tensor": (np.true_divide, "fc"),
     "fmod.Tensor": (np.fmod, "f"),
@@ -86,7 +86,7 @@ _BINARY: Final[dict[str, tuple[Callable[..., Any], str | None]]] = {
 
 # The same with a Python number, and whether the ufunc serves float32 and float64 directly; float16 is left to the general
 # kernel, which keeps the number in float32.
-_WITH_NUMBER: Final[dict[str, tuple[Callable[..., Any], bool]]] = {
+WITH_NUMBER: Final[dict[str, tuple[Callable[..., Any], bool]]] = {
     "mul.Scalar": (np.multiply, True),
     "div.Scalar": (np.true_divide, True),
     "eq.Scalar": (np.equal, True),
@@ -104,7 +104,7 @@ _WITH_NUMBER: Final[dict[str, tuple[Callable[..., Any], bool]]] = {
 }
 
 # What the general kernel computes where that is not the ufunc itself.
-_GENERAL: Final[dict[str, Callable[..., Any]]] = {
+GENERAL: Final[dict[str, Callable[..., Any]]] = {
     "reciprocal": lambda a: 1 / a,
     "floor": f.integers_as_is(np.floor),
     "ceil": f.integers_as_is(np.ceil),
@@ -114,7 +114,7 @@ _GENERAL: Final[dict[str, Callable[..., Any]]] = {
 }
 
 # Formulas: how many operands, the function, whether float16 is computed in float32.
-_FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
+FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
     "abs": (1, np.absolute, False),
     "sign": (1, f.sign, False),
     "rsqrt": (1, lambda a: 1 / np.sqrt(a), True),
@@ -186,16 +186,16 @@ def _threshold_backward(general: Kernel) -> Kernel:
 
 def _install() -> None:
     for name, (ufunc, kinds) in UNARY.items():
-        general = elementwise(name, _GENERAL.get(name, ufunc), 1)
+        general = elementwise(name, GENERAL.get(name, ufunc), 1)
         KERNELS[name] = unary(ufunc, general, dtypes_of_kinds(kinds))
-    for name, (ufunc, kinds_or_all) in _BINARY.items():
+    for name, (ufunc, kinds_or_all) in BINARY.items():
         allowed = None if kinds_or_all is None else dtypes_of_kinds(kinds_or_all)
-        general = elementwise(name, _GENERAL.get(name, ufunc), 2)
+        general = elementwise(name, GENERAL.get(name, ufunc), 2)
         KERNELS[name] = binary(ufunc, general, allowed)
-    for name, (ufunc, real) in _WITH_NUMBER.items():
+    for name, (ufunc, real) in WITH_NUMBER.items():
         general = elementwise(name, ufunc, 2, opmath=name.startswith(("mul", "div")))
         KERNELS[name] = with_number(ufunc, general) if real else general
-    for name, (arity, formula, opmath) in _FORMULAS.items():
+    for name, (arity, formula, opmath) in FORMULAS.items():
         KERNELS[name] = elementwise(name, formula, arity, opmath=opmath)
 
 
@@ -251,7 +251,7 @@ def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
 
 def _scaled(name: str, ufunc: Any) -> Kernel:
     """Make ``add`` or ``sub`` with a factor: at once where both operands are of one real dtype."""
-    general = elementwise(name, _FORMULAS[name][1], 2, opmath=True)
+    general = elementwise(name, FORMULAS[name][1], 2, opmath=True)
 
     def scaled(self: Array, other: Array, factor: Array) -> Any:
         return ufunc(self, np.multiply(other, factor))

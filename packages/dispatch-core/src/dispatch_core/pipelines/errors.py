@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from .graph import Step
 
-__all__ = ["PipelineError", "calm", "described", "fault_of", "missing_error", "spoil", "step_error"]
+__all__ = ["PipelineError", "calm", "described", "fault_of", "is_spoiled", "missing_error", "spoil", "step_error"]
 
 E = TypeVar("E", bound=BaseException)
 
@@ -103,6 +103,11 @@ def spoil(value: Any, error: PipelineError) -> None:
             return
         value = value.value
     _spoiled[place_of(value)] = value, error
+
+
+def is_spoiled() -> bool:
+    """Tell whether there is an array that a failed step should have written to."""
+    return bool(_spoiled)
 
 
 def fault_of(value: Any) -> BaseException | None:

@@ -69,6 +69,8 @@ def observable(steps: Sequence[Step]) -> list[Step]:
     A step is seen if its result has an owner outside the record, if it writes to memory that is seen, if it draws random
     numbers, or if a step that is seen uses its result. See Note [Who can observe a value].
     """
+    if _all_are_seen(steps):
+        return list(steps)
     known, used, live = _referred(steps)
     memories = {known[key].memory for key in live}
     chosen = []
@@ -84,6 +86,29 @@ def observable(steps: Sequence[Step]) -> list[Step]:
         memories.update([known[key].memory for key in ids])
     chosen.reverse()
     return chosen
+
+
+def _all_are_seen(steps: Sequence[Step]) -> bool:
+    """Tell whether each step is seen, by a look that is quick and may say no for yes."""
+    used: set[int] = set()
+    add = used.update
+    count = sys.getrefcount
+    for step in reversed(steps):
+        if step.done or step.is_random:
+            return False
+        if step.written:
+            if not all(map(_is_there, step.writes())):
+                return False
+        else:
+            for output in step.outputs:
+                # Referred to by the step, by this name and by the call; no later step uses it.
+                if output is None or (id(output) not in used and count(output) <= 3):
+                    return False
+        for value in step.values:
+            if type(value) is list:
+                add(map(id, value))
+        add(map(id, step.values))
+    return True
 
 
 def held_outside(steps: Sequence[Step]) -> set[int]:

@@ -1,41 +1,215 @@
-"""Running recorded steps: each in its order, what depends on a failed one left out."""
+"""Running recorded steps by a plan, and one by one where something fails: what depends on a failed step is left out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from .errors import fault_of, spoil, step_error
+from . import plan as plans
+from .errors import fault_of, is_spoiled, spoil, step_error
 from .graph import Pending, Step, place_of
+from .program import Survey, device_of, survey
 from .progress import reporter
 
 if TYPE_CHECKING:
+    from ..keys import DispatchKey
+    from .plan import Plan
     from .stats import Stats
 
-__all__ = ["mark", "run_steps", "with_arrays"]
+__all__ = ["PlanRun", "mark", "run_steps", "with_arrays"]
+
+#: Called after steps have run.
+Report = Callable[[], None]
 
 
-def run_steps(steps: Sequence[Step], stats: Stats, progress: Callable[[int, int], object] | None = None) -> Step | None:
-    """Run steps in the order in which they were recorded; return the first that failed.
+def run_steps(
+    steps: Sequence[Step],
+    stats: Stats,
+    runs: list[PlanRun],
+    progress: Callable[[int, int], object] | None = None,
+    *,
+    fuse: bool = True,
+) -> bool:
+    """Run steps, each after what it needs; tell whether one has failed.
 
-    What ``progress`` raises ends the run; the steps that are left are not done.
+    The plans that are being run stand in ``runs`` meanwhile. What ``progress`` raises ends the run; the steps that are left
+    are not done.
     """
-    first = None
-    report = reporter(progress, len(steps))
+    failed = False
+    report = None if progress is None else _reporting(progress, len(steps), stats)
+    planning = stats.plan_time
     started = perf_counter_ns()
     try:
-        for number, step in enumerate(steps, 1):
-            # What ``progress`` does, or a kernel, may have needed this one already.
-            if not step.done:
-                _run_step(step)
-                stats.executed += 1
-            if step.error is not None and first is None:
-                first = step
-            report(number)
+        for device, group in _by_device(steps):
+            plan = _planned(device, group, stats, fuse=fuse) if len(group) > 1 else None
+            if plan is None:
+                failed |= _one_by_one(group, stats, report)
+                continue
+            run = PlanRun(*plan, stats)
+            runs.append(run)
+            try:
+                failed |= run(report)
+            finally:
+                runs.remove(run)
     finally:
-        stats.impl_time += perf_counter_ns() - started
-    return first
+        stats.impl_time += perf_counter_ns() - started - (stats.plan_time - planning)
+    return failed
+
+
+def _reporting(progress: Callable[[int, int], object], total: int, stats: Stats) -> Report:
+    """Make the function that tells how many of ``total`` steps have run from now on, for whomever."""
+    before = stats.executed
+    tell = reporter(progress, total)
+    return lambda: tell(stats.executed - before)
+
+
+def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[Step]]]:
+    """Cut steps into runs for one device each, those left out that were needed meanwhile."""
+    if all(step.mask == steps[0].mask and not step.done for step in steps):
+        yield device_of(steps[0]), steps
+    else:
+        for device, group in groupby(steps, device_of):
+            yield device, [step for step in group if not step.done]
+
+
+def _planned(device: DispatchKey, steps: Sequence[Step], stats: Stats, *, fuse: bool) -> tuple[Plan, Survey] | None:
+    """Find the plan for steps, or make it; none where something that they need has failed."""
+    started = perf_counter_ns()
+    try:
+        found = None if is_spoiled() else survey(steps, fuse=fuse)
+        if found is None:
+            return None
+        plan = plans.cached(found.key)
+        if plan is not None:
+            stats.cache_hits += 1
+        else:
+            stats.cache_misses += 1
+            plan = plans.make(found, device, fuse=fuse)
+        return plan, found
+    except TypeError:  # An argument that cannot be a key.
+        return None
+    finally:
+        stats.plan_time += perf_counter_ns() - started
+
+
+class PlanRun:
+    """One run of a plan.
+
+    Its steps are told that they are done when it ends, all at once. Somebody who asks for values meanwhile, a kernel or a
+    progress report, lets the run catch up with that; then he may run what is left before the plan comes to it.
+    """
+
+    __slots__ = ("_begun", "_ended", "_finished", "_found", "_is_disturbed", "_plan", "_stats")
+
+    def __init__(self, plan: Plan, found: Survey, stats: Stats) -> None:
+        self._plan, self._found, self._stats = plan, found, stats
+        #: How many parts have begun, have ended, and have given their results to the values that stand for them.
+        self._begun = self._ended = self._finished = 0
+        self._is_disturbed = False
+
+    def __call__(self, report: Report | None) -> bool:
+        """Run the plan; tell whether a step has failed."""
+        values = self._found.values
+        values += self._plan.constants
+        raised = None
+        try:
+            for part in self._plan.parts:
+                self._begun += 1
+                try:
+                    part.run(values)
+                except Exception as error:  # noqa: BLE001  # kept for whoever asks for the result
+                    raised = error
+                    break
+                self._ended += 1
+                for index in part.frees:
+                    values[index] = None
+                if report is not None:
+                    self._finish()
+                    report()
+                if self._is_disturbed:
+                    break
+            else:
+                if not self._finished:
+                    self._finish_all()
+                    return False
+        except BaseException:
+            self.catch_up()
+            raise
+        return self._go_on(raised, report)
+
+    def catch_up(self) -> None:
+        """Let others see what has been made, and what has begun and not ended."""
+        self._is_disturbed = True
+        self._finish()
+        for part in self._plan.parts[self._ended : self._begun]:
+            for index in part.nodes:
+                self._found.steps[index].done = True
+
+    def _go_on(self, raised: Exception | None, report: Report | None) -> bool:
+        """Run what is left one by one, so that what fails in a group gets its name."""
+        steps = self._found.steps
+        self._finish()
+        if raised is not None:
+            begun = [steps[index] for index in self._plan.parts[self._ended].nodes]
+            if len(begun) == 1:
+                begun[0].done = True
+                self._stats.executed += 1
+                mark(begun[0], step_error(begun[0], raised))
+            else:
+                for step in begun:
+                    step.done = False
+        return _one_by_one([step for step in steps if not step.done], self._stats, report) or raised is not None
+
+    def _finish(self) -> None:
+        """Give what the parts that have ended have made to the values that stand for it."""
+        found, stats = self._found, self._stats
+        for part in self._plan.parts[self._finished : self._ended]:
+            for index in part.nodes:
+                step = found.steps[index]
+                for output in step.outputs:
+                    if output is not None:
+                        output.value = found.values[found.slots[id(output)]]
+                        output.step = None
+                        if output.value is not None:
+                            # Before a view of it is asked for its place; see Note [Places].
+                            place_of(output)
+                step.done = True
+                step.values = ()
+                stats.executed += 1
+                stats.fused += len(part.nodes) > 1
+            self._finished += 1
+
+    def _finish_all(self) -> None:
+        """Do the same for a whole plan, quickly."""
+        found, plan, stats = self._found, self._plan, self._stats
+        values = found.values
+        for index, pending in found.pending.items():
+            if (value := values[index]) is not None:
+                pending.value = value
+                place_of(pending)
+            pending.step = None
+        for step in found.steps:
+            step.done = True
+            step.values = ()
+        self._finished = self._ended
+        stats.executed += len(found.steps)
+        stats.fused += plan.fused
+        stats.bytes_saved += plan.saved
+
+
+def _one_by_one(steps: Sequence[Step], stats: Stats, report: Report | None) -> bool:
+    failed = False
+    for step in steps:
+        # What a report or a kernel reads may have needed this one already.
+        if not step.done:
+            _run_step(step)
+            stats.executed += 1
+        failed |= step.error is not None
+        if report is not None:
+            report()
+    return failed
 
 
 def _run_step(step: Step) -> None:

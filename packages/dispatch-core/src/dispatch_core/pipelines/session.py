@@ -31,7 +31,7 @@ from .blocks import current, paused
 from .errors import PipelineError, calm, described, fault_of, missing_error, step_error
 from .graph import Pending, Step, place_of
 from .needs import RANDOM, needed, observable
-from .run import mark, run_steps, with_arrays
+from .run import PlanRun, mark, run_steps, with_arrays
 from .settle import force
 from .stats import Stats
 from .turns import Turn, forget_others
@@ -64,6 +64,8 @@ class Session:
         self._is_tidying = False
         #: How many runs are under way, each inside the one before.
         self._running = 0
+        #: The plans that are being run.
+        self._runs: list[PlanRun] = []
         #: With how many steps those that nobody can observe are looked for.
         self._many = _MANY
         _sessions.add(self)
@@ -159,6 +161,7 @@ class Session:
                     raise calm(error)
 
     def _compute(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
+        self._catch_up()
         chosen: Sequence[Step] = ()
         if self.steps and (writes or self._has_effects or any(map(_is_missing, reads))):
             chosen = needed(self.steps[:], reads, writes)
@@ -176,6 +179,7 @@ class Session:
         """
         with self.lock:
             self.stats.flushes += 1
+            self._catch_up()
             steps = self.steps[:]
             chosen = observable(steps)
             if self.outer is not None and chosen:
@@ -257,7 +261,8 @@ class Session:
                     if self.options["trace"]:
                         failed |= self._trace(group)
                     else:
-                        failed |= run_steps(group, self.stats, self.options["progress"]) is not None
+                        progress, fuse = self.options["progress"], self.options["fuse"]
+                        failed |= run_steps(group, self.stats, self._runs, progress, fuse=fuse)
         except BaseException:
             # See Note [A step that has begun].
             for step in steps:
@@ -272,6 +277,11 @@ class Session:
                 self._note_failed(steps)
             self._tidy()
 
+    def _catch_up(self) -> None:
+        """See what has been made by plans that a kernel or a callback has interrupted, to be here."""
+        for run in self._runs:
+            run.catch_up()
+
     def _trace(self, steps: Sequence[Step]) -> bool:
         """Run steps one by one, with a line before each."""
         failed = False
@@ -279,7 +289,7 @@ class Session:
             if not step.done:
                 place = f", {step.line}" if step.line else ""
                 calltrace.write(f"pipeline: {described(step)}{place}")
-                failed |= run_steps((step,), self.stats) is not None
+                failed |= run_steps((step,), self.stats, self._runs)
         return failed
 
     def _note_failed(self, steps: Sequence[Step]) -> None:
@@ -313,6 +323,8 @@ class Session:
         """Be usable in a forked process, whatever another thread was doing with it."""
         if not self.lock.take_from_others():
             return
+        self._catch_up()
+        self._runs.clear()
         self._is_tidying, self._running = False, 0
         for step in self.steps:
             if step.done and step.values:

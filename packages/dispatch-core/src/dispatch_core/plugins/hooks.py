@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Final
 import pluggy
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dispatch_core.backend import Availability, BackendInfo
+    from dispatch_core.pipelines.program import PlannedStep, Program
     from dispatch_core.registry import Registry
 
 __all__ = ["PROJECT", "REQUIRED", "hookimpl", "hookspec"]
@@ -42,3 +45,11 @@ def dispatch_is_available() -> bool | Availability:  # type: ignore[empty-body]
 @hookspec
 def dispatch_open_device(index: int | None) -> None:
     """Open the device with this index (None: the default one), on its first use in the process."""
+
+
+@hookspec
+def dispatch_plan(program: Program) -> Iterable[PlannedStep] | None:
+    """Plan what a pipeline has recorded for the device: which nodes run together, and how; the others run one by one.
+
+    It is asked once for each structure. Nothing is computed, and nothing is written to.
+    """

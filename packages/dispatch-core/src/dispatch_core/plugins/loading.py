@@ -15,7 +15,7 @@ import contextvars
 import importlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
@@ -33,6 +33,7 @@ from .state import BackendState, Failure, explain_exception
 
 if TYPE_CHECKING:
     from dispatch_core.backend import Availability, BackendInfo
+    from dispatch_core.pipelines.program import PlannedStep, Program
     from dispatch_core.registry import Registry
 
     from .host import PluginHost
@@ -267,6 +268,10 @@ class BackendLoader:
         self._keys[name] = self._registry.add_backend(info).name
         host.call(name, "dispatch_register", registry=self._registry)
         return info
+
+    def plan(self, name: str, program: Program) -> Iterable[PlannedStep] | None:
+        """Ask a device's plugin how a recorded program should run; None where it has no opinion."""
+        return self._plugins().call(name, "dispatch_plan", program=program) if name in self._loaded else None
 
     def _ask(self, name: str, hook: str, default: Any = None, **arguments: Any) -> Any:
         """Call a hook of a loaded plugin; what it raises means that the device is not available."""

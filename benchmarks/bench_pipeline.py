@@ -1,0 +1,157 @@
+"""What a pipeline costs and saves, against torch on one thread: ``python benchmarks/bench_pipeline.py``.
+
+Ten element-wise operators on three float32 arrays, inside a pipeline of their own that is opened and left each time. The
+plan is kept from the second run on; what the first one costs is printed below the table, with the peak of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from harness import Measure, report, run
+
+import dispatch_core as dc
+import torchlike
+
+SIZES = (1, 1_000, 100_000, 10_000_000)
+#: Goals as ratios: with NumPy alone and with Numba against torch, and with Numba against torch.compile.
+GOALS = {1: (1.3, 1.0, 0.6), 1_000: (1.3, 1.0, 0.6), 100_000: (1.0, 0.25, 0.7), 10_000_000: (0.13, 0.06, 0.5)}
+
+
+def chain(library: Any, a: Any, b: Any, c: Any) -> Any:
+    """Apply ten element-wise operators: four inputs and outputs to move, ten results."""
+    t = a * b
+    t = t + c
+    t = t * 0.5
+    t = t - a
+    t = library.maximum(t, b)
+    t = t + 1.5
+    t = t * c
+    t = library.minimum(t, a)
+    t = t * t
+    return t - b
+
+
+def inputs(make: Callable[[Any], Any], size: int) -> list[Any]:
+    """Give the three inputs as tensors."""
+    random = np.random.default_rng(0)
+    return [make(random.standard_normal(size, dtype=np.float32)) for _ in range(3)]
+
+
+def piped(arrays: list[Any]) -> Any:
+    """Run the chain in a pipeline."""
+    with dc.pipeline():
+        found = chain(torchlike, *arrays)
+    return found
+
+
+def _adds(count: int) -> Callable[[], None]:
+    """Return a call that records ``count`` additions and forgets them."""
+    a = torchlike.ones(1)
+
+    def record() -> None:
+        with dc.pipeline():
+            for _ in range(count):
+                torchlike.add(a, a)
+
+    return record
+
+
+def _measures(*, compiled: bool) -> list[Measure]:
+    jit = os.environ.get("DISPATCH_CPU_JIT", "") != "0" and find_spec("numba") is not None
+    form = "Numba" if jit else "NumPy"
+    measures = []
+    for size in SIZES:
+        ours, theirs = inputs(torchlike.from_numpy, size), inputs(torch.from_numpy, size)
+        alone, with_jit, of_compiled = GOALS[size]
+        eager, call = partial(chain, torch, *theirs), partial(piped, ours)
+        for _ in range(8):
+            call()
+        name = f"chain of ten, {size:,} elements, {form}"
+        measures.append(Measure(f"{name} / torch", call, eager, with_jit if jit else alone))
+        if compiled:
+            fast = torch.compile(lambda a, b, c: chain(torch, a, b, c))
+            measures.append(
+                Measure(f"{name} / torch.compile", call, partial(fast, *theirs), of_compiled if jit else None)
+            )
+    return measures
+
+
+def _recording(repeats: int) -> tuple[float, float]:
+    """Return what recording one addition costs, and torch.add on one element, both in nanoseconds."""
+    t = torch.ones(1)
+    count = 200
+    many, few = _adds(2 * count), _adds(count)
+    best = [float("inf")] * 3
+    for _ in range(repeats):
+        for place, (call, loops) in enumerate([(many, 5), (few, 5), (lambda: torch.add(t, t), 5000)]):
+            started = time.perf_counter_ns()
+            for _ in range(loops):
+                call()
+            best[place] = min(best[place], (time.perf_counter_ns() - started) / loops)
+    return (best[0] - best[1]) / count, best[2]
+
+
+def _first_runs() -> dict[str, float]:
+    """Return what the first run costs in milliseconds, with nothing planned."""
+    from dispatch_core.pipelines import plan
+
+    found = {}
+    for size in SIZES:
+        arrays = inputs(torchlike.from_numpy, size)
+        plan.clear()
+        started = time.perf_counter()
+        piped(arrays)
+        found[f"first run, {size:,} elements, ms"] = (time.perf_counter() - started) * 1e3
+    return found
+
+
+def _peak(size: int) -> float:
+    """Return the peak of memory while the chain runs, over that of its inputs and output."""
+    arrays = inputs(torchlike.from_numpy, size)
+    piped(arrays)
+    # NumPy tells the tracer of every block.
+    tracemalloc.start()
+    piped(arrays)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    needed = 4 * size
+    return (3 * needed + peak) / (4 * needed)
+
+
+def main() -> None:
+    """Print the table and, where asked, write it as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="also write the rows to this file")
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument(
+        "--compile", action="store_true", help="compare with torch.compile too, which needs a C++ compiler"
+    )
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    figures = _first_runs()
+    print(report(run(_measures(compiled=arguments.compile), repeats=arguments.repeats), arguments.json))
+    ours, theirs = _recording(arguments.repeats)
+    figures["recording one add / torch.add (at most 0.80)"] = ours / theirs
+    figures["peak memory / inputs and output, 10,000,000 elements (at most 1.30)"] = _peak(10_000_000)
+    for name, figure in figures.items():
+        print(f"{name:<70} {figure:>10.3f}")
+    if arguments.json is not None:
+        arguments.json.with_suffix(".more.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

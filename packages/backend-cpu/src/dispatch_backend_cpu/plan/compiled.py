@@ -1,0 +1,163 @@
+"""Chains as loops that Numba compiles, where it is installed: the optional extra ``dispatch-backend-cpu[jit]``.
+
+Note [What is compiled]
+    Only what IEEE 754 rounds exactly: arithmetic, roots, roundings, comparisons and choices in float32 and float64, with no
+    licence to reorder them, so that a compiled chain gives what the ufuncs give. Exponentials and the like are the
+    libraries' own and differ by more than a rounding step: chains with them stay with NumPy.
+
+Note [When it is compiled]
+    A compilation takes about a second, so a chain gets one when it has run `DISPATCH_CPU_JIT` times (10 unless set; 0:
+    never). The machine code is kept on disk by Numba, beside the loop's source, in the user's cache folder or the one that
+    ``DISPATCH_CPU_CACHE`` names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any, Final
+
+from .tape import Call, Symbol
+
+__all__ = ["can_compile", "is_available", "loop", "runs_before"]
+
+#: ufunc → its expression on elements. NaN goes through ``maximum`` and ``minimum`` whichever side it is on.
+_UFUNCS: Final = {
+    "add": "{0} + {1}",
+    "subtract": "{0} - {1}",
+    "multiply": "{0} * {1}",
+    "divide": "{0} / {1}",
+    "negative": "-{0}",
+    "positive": "{0}",
+    "absolute": "abs({0})",
+    "sqrt": "sqrt({0})",
+    "floor": "floor({0})",
+    "ceil": "ceil({0})",
+    "trunc": "trunc({0})",
+    "maximum": "({0} if {0} >= {1} or {0} != {0} else {1})",
+    "minimum": "({0} if {0} <= {1} or {0} != {0} else {1})",
+    "equal": "{0} == {1}",
+    "not_equal": "{0} != {1}",
+    "less": "{0} < {1}",
+    "less_equal": "{0} <= {1}",
+    "greater": "{0} > {1}",
+    "greater_equal": "{0} >= {1}",
+    "isnan": "{0} != {0}",
+}
+_TYPES: Final = {"f": "float32", "d": "float64", "?": "boolean"}
+
+
+@cache
+def is_available() -> bool:
+    """Tell whether Numba is installed."""
+    return find_spec("numba") is not None
+
+
+def runs_before() -> int:
+    """Return how often a chain runs before it is compiled; 0 for never."""
+    given = os.environ.get("DISPATCH_CPU_JIT", "10")
+    return int(given) if given.isdecimal() else 10
+
+
+def can_compile(calls: list[Call]) -> bool:
+    """Tell whether a chain can be compiled; see Note [What is compiled]."""
+    return all(call.out.is_scalar or _is_exact(call) for call in calls)
+
+
+def _is_exact(call: Call) -> bool:
+    chars = [each.dtype.char for each in (*call.inputs, call.out)]
+    if not set(chars) <= _TYPES.keys():
+        return False
+    if call.kind == "ufunc":
+        return call.fn.__name__ in _UFUNCS and len(set(chars[:-1])) == 1 and chars[0] != "?"
+    return call.kind != "cast" or "?" not in chars
+
+
+def loop(
+    calls: list[Call], read: dict[Symbol, str], scalars: dict[Symbol, str], stored: dict[Symbol, str]
+) -> Callable[..., Any]:
+    """Compile the loop: a function of the arrays ``read``, those ``stored``, each one row, and the ``scalars``.
+
+    Each symbol has the name of its argument; arguments come in the order of these three.
+    """
+    import_module("numba")
+    names = {symbol: f"{name}[i]" for symbol, name in read.items()} | dict(scalars)
+    body: list[str] = []
+    for call in calls:
+        if call.out.is_scalar:
+            continue
+        inputs = [names[each] for each in call.inputs]
+        names[call.out] = f"t{len(body)}"
+        body.append(f"t{len(body)} = {_expression(call, inputs)}")
+    body += [f"{name}[i] = {names[symbol]}" for symbol, name in stored.items()]
+    arguments = [*read.values(), *stored.values(), *scalars.values()]
+    types = [f"{_TYPES[each.dtype.char]}[::1]" for each in (*read, *stored)]
+    types += [_TYPES[each.dtype.char] for each in scalars]
+    size = next(iter(stored.values()))
+    source = "\n".join(
+        [
+            "from math import ceil, floor, sqrt, trunc",
+            "from numba import boolean, float32, float64, njit, void",
+            "",
+            f"@njit(void({', '.join(types)}), cache=CACHE, error_model='numpy', nogil=True)",
+            f"def loop({', '.join(arguments)}):",
+            f"    for i in range({size}.size):",
+            *(f"        {line}" for line in body),
+            "",
+        ]
+    )
+    return _built(source)
+
+
+def _expression(call: Call, names: list[str]) -> str:
+    kind = _TYPES[call.out.dtype.char]
+    if call.kind == "ufunc":
+        found = _UFUNCS[call.fn.__name__].format(*names)
+        return f"{kind}({found})"
+    if call.kind == "where":
+        return f"{kind}({names[1]}) if {names[0]} else {kind}({names[2]})"
+    return f"{kind}({names[0]})" if call.kind == "cast" else names[0]
+
+
+def _built(source: str) -> Callable[..., Any]:
+    """Give the compiled function, from the disk if it is there, and kept there if that is possible."""
+    with suppress(OSError):
+        path = _kept(source.replace("CACHE", "True"))
+        spec = spec_from_file_location(f"dispatch_backend_cpu_{path.stem}", path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = module_from_spec(spec)
+        # Numba asks for the module by its name.
+        sys.modules[module.__name__] = module
+        spec.loader.exec_module(module)
+        return module.loop
+    scope: dict[str, Any] = {}
+    exec(compile(source.replace("CACHE", "False"), "<compiled chain>", "exec"), scope)  # noqa: S102  # it is written here
+    return scope["loop"]
+
+
+def _kept(source: str) -> Path:
+    """Write a loop's source to the cache folder, unless it is there: Numba looks at the file's time."""
+    path = _folder() / f"loop_{hashlib.sha256(source.encode()).hexdigest()[:24]}.py"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile("w", dir=path.parent, suffix=".tmp", delete=False, encoding="utf-8") as file:
+            file.write(source)
+        Path(file.name).replace(path)
+    return path
+
+
+def _folder() -> Path:
+    given = os.environ.get("DISPATCH_CPU_CACHE")
+    if given:
+        return Path(given)
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "dispatch-backend-cpu"

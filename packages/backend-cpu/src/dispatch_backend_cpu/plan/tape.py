@@ -1,0 +1,170 @@
+"""What element-wise kernels compute, written down as calls of ufuncs: formulas are run on symbols.
+
+Note [Formulas are traced]
+    A kernel's formula is a function of arrays. Run on symbols it leaves behind which ufuncs it calls on what, with the
+    dtypes that NumPy would choose; run on tiles, these calls give the bits that the formula gives on whole arrays. A
+    formula that does anything else, such as to look at values, cannot be traced, and its operator is not fused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+
+__all__ = ["Call", "Symbol", "Tape", "Untraceable"]
+
+DType = np.dtype[Any]
+#: How NumPy is asked about a Python number, whose dtype gives way to that of arrays.
+_WEAK: Final[dict[str, type]] = {"i": int, "f": float, "c": complex}
+
+
+class Untraceable(Exception):  # noqa: N818  # it says what a formula is, and is always caught
+    """A formula does something that is no call of a ufunc on its arguments."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """One thing that is computed: ``out`` from ``inputs``."""
+
+    kind: Literal["ufunc", "cast", "where", "copy"]
+    fn: Any
+    inputs: tuple[Symbol, ...]
+    out: Symbol
+
+
+class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
+    """Stands for an array, or for a number that is known when the tape runs."""
+
+    __slots__ = ("constant", "dtype", "is_scalar", "source", "tape", "weak")
+
+    def __init__(
+        self,
+        tape: Tape,
+        dtype: DType,
+        *,
+        is_scalar: bool,
+        weak: bool = False,
+        source: int | None = None,
+        constant: Any = None,
+    ) -> None:
+        self.tape, self.dtype = tape, dtype
+        #: Whether it has no dimensions, so that it is the same for all tiles.
+        self.is_scalar = is_scalar
+        #: Whether it is a Python number, whose dtype gives way to that of arrays.
+        self.weak = weak
+        #: The index of the value that it is read from.
+        self.source = source
+        #: An array without dimensions, where it is known already.
+        self.constant = constant
+
+    def astype(self, dtype: Any) -> Symbol:
+        """Convert as ``ndarray.astype`` does; what is of that dtype already is not copied."""
+        return self.tape.cast(self, np.dtype(dtype))
+
+    def copy(self) -> Symbol:
+        """Copy."""
+        return self.tape.call("copy", None, (self,), self.dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Symbol:
+        if method != "__call__" or kwargs or ufunc.nout != 1 or ufunc.signature is not None:
+            raise Untraceable(f"{ufunc.__name__}.{method}")
+        return self.tape.ufunc(ufunc, inputs)
+
+    def __array_function__(self, fn: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Symbol:
+        if fn is not np.where or len(args) != 3 or kwargs:
+            raise Untraceable(fn.__name__)
+        return self.tape.where(*args)
+
+    def __bool__(self) -> bool:
+        raise Untraceable("a value is looked at")
+
+    __hash__ = object.__hash__
+
+
+class Tape:
+    """Calls in the order in which they are made.
+
+    >>> tape = Tape()
+    >>> a = tape.read(0, np.dtype(np.float32))
+    >>> [call.fn.__name__ for call in (1 + a * a, tape.calls)[1]]
+    ['multiply', 'add']
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self._read: dict[int, Symbol] = {}
+
+    def read(self, index: int, dtype: DType, *, is_scalar: bool = False, weak: bool = False) -> Symbol:
+        """Give the symbol of a value that is there before the tape runs."""
+        found = self._read.get(index)
+        if found is None:
+            found = self._read[index] = Symbol(self, dtype, is_scalar=is_scalar, weak=weak, source=index)
+        return found
+
+    def call(self, kind: Any, fn: Any, inputs: tuple[Symbol, ...], dtype: DType, *, weak: bool = False) -> Symbol:
+        """Write one call down."""
+        out = Symbol(self, dtype, is_scalar=all(each.is_scalar for each in inputs), weak=weak)
+        self.calls.append(Call(kind, fn, inputs, out))
+        return out
+
+    def ufunc(self, ufunc: Any, inputs: tuple[Any, ...]) -> Symbol:
+        """Write a ufunc down, with the dtypes that NumPy computes in."""
+        asked = [_asked(each) for each in inputs]
+        try:
+            *wanted, result = ufunc.resolve_dtypes((*asked, None))
+        except TypeError as error:
+            raise Untraceable(str(error)) from error
+        # What is no Python number goes in as it is: NumPy converts it piece by piece.
+        symbols = [
+            self._constant(each, dtype) if not isinstance(each, Symbol) or each.weak else each
+            for each, dtype in zip(inputs, wanted, strict=True)
+        ]
+        weak = all(each.weak if isinstance(each, Symbol) else isinstance(each, (int, float)) for each in inputs)
+        return self.call("ufunc", ufunc, tuple(symbols), result, weak=weak and result.kind != "b")
+
+    def where(self, condition: Any, a: Any, b: Any) -> Symbol:
+        """Write ``np.where`` down."""
+        if not isinstance(condition, Symbol) or condition.dtype.kind != "b":
+            raise Untraceable("where")
+        dtype = np.result_type(*[_example(each) for each in (a, b)])
+        return self.call("where", None, (condition, self._constant(a, dtype), self._constant(b, dtype)), dtype)
+
+    def cast(self, value: Any, dtype: DType) -> Symbol:
+        """Write a conversion down; what is of that dtype already stays as it is."""
+        if not isinstance(value, Symbol):
+            return self._constant(value, dtype)
+        if value.dtype == dtype and not value.weak:
+            return value
+        if value.dtype.kind in "fc" and dtype.kind in "iu":
+            raise Untraceable("what a float outside an integer's range becomes depends on the machine")
+        if value.dtype.kind == "c" and dtype.kind not in "cb":
+            raise Untraceable("the real part")
+        return self.call("cast", None, (value,), dtype)
+
+    def _constant(self, value: Any, dtype: DType) -> Symbol:
+        """Give an operand in the dtype in which a Python number takes part."""
+        if isinstance(value, Symbol):
+            return self.cast(value, dtype) if value.weak else value
+        if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0:
+            return Symbol(self, value.dtype, is_scalar=True, constant=np.asarray(value))
+        if isinstance(value, (bool, int, float, complex)):
+            return Symbol(self, dtype, is_scalar=True, constant=np.asarray(value).astype(dtype))
+        raise Untraceable(f"an operand of type {type(value).__name__}")
+
+
+def _asked(value: Any) -> Any:
+    """Return what ``resolve_dtypes`` takes for an operand."""
+    if isinstance(value, (Symbol, np.ndarray, np.generic)):
+        weak = isinstance(value, Symbol) and value.weak
+        return _WEAK[value.dtype.kind] if weak else value.dtype
+    if isinstance(value, bool) or not isinstance(value, (int, float, complex)):
+        raise Untraceable(f"an operand of type {type(value).__name__}")
+    return type(value)
+
+
+def _example(value: Any) -> Any:
+    """Return what ``result_type`` takes for an operand."""
+    asked = _asked(value)
+    return asked(0) if isinstance(asked, type) else asked

@@ -1,0 +1,216 @@
+"""Plans: how a program runs. Made once for each structure, by the device's plugin or by default, and kept.
+
+Note [Plans are kept]
+    A plan serves every recording with the structure that it was made for (see Note [Structure] in `program`). The most
+    recently used ones are kept; looking one up takes no lock, because a look-up only reads, and notes when it was.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from .. import arrays
+from ..errors import BackendError
+from .program import Node, PlannedStep, Program, Survey, Value, build
+
+if TYPE_CHECKING:
+    from ..keys import DispatchKey
+    from .graph import Step
+
+__all__ = ["KEPT", "Part", "Plan", "cached", "clear", "make"]
+
+#: How many plans are kept.
+KEPT: Final = 512
+_plans: Final[dict[tuple[Any, ...], Plan]] = {}
+_lock: Final = threading.Lock()
+_clock: Final = itertools.count()
+
+
+class Part:
+    """One step of a plan: the nodes that it covers, what runs, and which values nobody needs afterwards."""
+
+    __slots__ = ("frees", "nodes", "run")
+
+    def __init__(self, nodes: tuple[int, ...], run: Callable[[list[Any]], None], frees: tuple[int, ...]) -> None:
+        self.nodes, self.run, self.frees = nodes, run, frees
+
+
+class Plan:
+    """The parts in the order in which they run."""
+
+    __slots__ = ("constants", "fused", "parts", "saved", "used")
+
+    def __init__(self, parts: Sequence[Part], constants: Sequence[Any], planned: Sequence[PlannedStep]) -> None:
+        self.parts = tuple(parts)
+        #: What stands in the list of values behind the program's own.
+        self.constants = list(constants)
+        #: How many nodes run together with others.
+        self.fused = sum(len(step.nodes) for step in planned if len(step.nodes) > 1)
+        #: Bytes of results that are never stored.
+        self.saved = sum(step.saved for step in planned)
+        self.used = next(_clock)
+
+
+def cached(key: tuple[Any, ...]) -> Plan | None:
+    """Return the plan that is kept for a structure; see Note [Plans are kept].
+
+    Raises ``TypeError`` for a structure with an argument that cannot be a key.
+    """
+    plan = _plans.get(key)
+    if plan is not None:
+        plan.used = next(_clock)
+    return plan
+
+
+def clear() -> None:
+    """Forget all plans."""
+    with _lock:
+        _plans.clear()
+
+
+def _keep(key: tuple[Any, ...], plan: Plan) -> None:
+    with _lock:
+        while len(_plans) >= KEPT:
+            del _plans[min(_plans, key=lambda each: _plans[each].used)]
+        _plans[key] = plan
+
+
+def make(found: Survey, device: DispatchKey, *, fuse: bool) -> Plan:
+    """Ask the device's plugin for a plan, complete it, and keep it."""
+    program = build(found, fuse=fuse)
+    planned = _asked(program, device)
+    runs_last = {step.nodes[-1]: step for step in planned}
+    covered = {node for step in planned for node in step.nodes}
+    constants: list[Any] = []
+    order: list[tuple[tuple[int, ...], Callable[[list[Any]], None]]] = []
+    for index, (node, step) in enumerate(zip(program.nodes, found.steps, strict=True)):
+        if index in runs_last:
+            order.append((runs_last[index].nodes, runs_last[index].run))
+        elif index not in covered:
+            order.append(((index,), _one_kernel(node, step, len(program.values), constants)))
+    plan = Plan(list(_freeing(program, order)), constants, planned)
+    _keep(found.key, plan)
+    return plan
+
+
+def _asked(program: Program, device: DispatchKey) -> list[PlannedStep]:
+    """Return what the device's plugin plans; where that makes no sense, nothing, with a warning."""
+    from ..plugins.loader import loader  # loaded already, as soon as there is a device
+
+    name = arrays.KEY_DEVICES.get(device.backend)
+    if name is None:
+        return []
+    try:
+        planned = list(loader().plan(name, program) or ())
+        _check(program, planned)
+    except Exception as error:  # noqa: BLE001  # a fault of the planner must not cost the result
+        warnings.warn(
+            f"The plugin for device {name!r} cannot plan a pipeline, so its kernels run one by one:"
+            f" {type(error).__name__}: {error}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return []
+    return planned
+
+
+def _check(program: Program, planned: Iterable[PlannedStep]) -> None:
+    """Check that nothing runs twice, or before what it needs."""
+    place = list(range(len(program.nodes)))
+    seen: set[int] = set()
+    for step in planned:
+        if not step.nodes or list(step.nodes) != sorted(set(step.nodes)) or not seen.isdisjoint(step.nodes):
+            raise BackendError(f"a planned step runs the nodes {step.nodes}", hint="each once, in ascending order")
+        seen.update(step.nodes)
+        for covered in step.nodes:
+            place[covered] = step.nodes[-1]
+    maker = {id(value): index for index, node in enumerate(program.nodes) for value in node.outputs}
+    for index, node in enumerate(program.nodes):
+        for value in node.inputs():
+            if place[maker.get(id(value), index)] > place[index]:
+                raise BackendError(
+                    f"{node.name} would run before what it needs", hint="a planned step runs where its last node stands"
+                )
+
+
+def _freeing(program: Program, order: Sequence[tuple[tuple[int, ...], Callable[[list[Any]], None]]]) -> Iterable[Part]:
+    """Yield the parts, each with the values that are needed for the last time."""
+    last: dict[int, int] = {}
+    for place, (nodes, _) in enumerate(order):
+        for node in (program.nodes[index] for index in nodes):
+            for value in (*node.inputs(), *(output for output in node.outputs if output is not None)):
+                if not value.given and not value.kept:
+                    last[value.index] = place
+    for place, (nodes, run) in enumerate(order):
+        yield Part(nodes, run, tuple(index for index, at in last.items() if at == place))
+
+
+def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Callable[[list[Any]], None]:
+    """Make the function that runs a node's own kernel."""
+    table, mask = step.entry.explicit_table, step.mask
+    indices = []
+    nested = any(isinstance(value, tuple) for value in node.arguments)
+    for value in node.arguments:
+        if isinstance(value, Value):
+            indices.append(value.index)
+        else:
+            indices.append(start + len(constants))
+            constants.append(value)
+    store = _storing(node, step)
+
+    if nested:
+
+        def run(values: list[Any]) -> None:
+            store(values, table[mask](*[_filled(values[index], values) for index in indices]))
+
+    elif len(indices) > 1:
+        take = itemgetter(*indices)
+
+        def run(values: list[Any]) -> None:
+            store(values, table[mask](*take(values)))
+
+    else:
+
+        def run(values: list[Any]) -> None:
+            store(values, table[mask](*[values[index] for index in indices]))
+
+    return run
+
+
+def _filled(value: Any, values: list[Any]) -> Any:
+    """Return an argument with what stands in the list in the place of its description."""
+    if isinstance(value, Value):
+        return values[value.index]
+    return [_filled(item, values) for item in value] if type(value) is tuple else value
+
+
+def _storing(node: Node, step: Step) -> Callable[[list[Any], Any], None]:
+    """Make the function that puts a kernel's result into its place in the list."""
+    plan = step.entry.plan
+    assert plan is not None
+    results = plan.results
+    slots = [None if output is None else output.index for output in node.outputs]
+    if len(results) == 1 and results[0].kind != "self" and not results[0].is_list and slots[0] is not None:
+        only = slots[0]
+
+        def store_one(values: list[Any], found: Any) -> None:
+            values[only] = found
+
+        return store_one
+
+    def store(values: list[Any], found: Any) -> None:
+        places = iter(slots)
+        for result, value in zip(results, (found,) if len(results) == 1 else found, strict=True):
+            if result.kind == "self":
+                continue
+            for each in value if result.is_list else (value,):
+                slot = next(places)
+                if slot is not None:
+                    values[slot] = each
+
+    return store

@@ -1,0 +1,213 @@
+"""What a pipeline runs by: plans that a device's plugin makes, kept by structure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from dispatch_core.pipelines import plan as plans
+from dispatch_core.plugins.loader import loader
+
+aten = dc.ops.aten
+
+
+@pytest.fixture(autouse=True)
+def _fresh_plans():
+    plans.clear()
+    yield
+    plans.clear()
+
+
+@pytest.fixture
+def planner(monkeypatch):
+    """Let a test plan for the cpu; give the programs that were planned."""
+    programs = []
+
+    def use(plan):
+        def planned(name, program):
+            programs.append(program)
+            return plan(program)
+
+        monkeypatch.setattr(loader(), "plan", planned)
+        return programs
+
+    return use
+
+
+def record(*arrays, program):
+    with dc.pipeline() as pipe:
+        found = program(*arrays)
+    return np.asarray(found), pipe.stats()
+
+
+def squares(a, b):
+    total = aten.add.Tensor(a, b, alpha=2)
+    return aten.sum(aten.mul.Tensor(total, total))
+
+
+def test_a_program_says_what_was_recorded(planner):
+    programs = planner(lambda program: None)
+    a = np.ones((2, 3), np.float32)
+    found, _ = record(a, a, program=squares)
+    assert found == 54
+    (program,) = programs
+    add, mul, fold = program.nodes
+    assert [node.name for node in program.nodes] == ["aten::add.Tensor", "aten::mul.Tensor", "aten::sum"]
+    assert add.arguments[0] is add.arguments[1]
+    assert add.split() == ([add.arguments[0], add.arguments[1]], {"alpha": 2})
+    assert mul.inputs() == [add.outputs[0]] * 2
+    assert (add.arguments[0].given, add.outputs[0].given, add.outputs[0].kept, fold.outputs[0].kept) == (
+        True,
+        False,
+        False,
+        True,
+    )
+    assert (mul.outputs[0].shape, mul.outputs[0].strides) == ((2, 3), (3, 1))
+    assert "pointwise" in mul.tags
+    assert program.fuse
+
+
+def test_nodes_that_are_not_planned_run_their_kernels(planner):
+    def both(values, program):
+        first, second, _ = program.nodes
+        a, b = (values[value.index] for value in first.inputs())
+        values[second.outputs[0].index] = (a + 2 * b) ** 2
+
+    programs = planner(lambda program: [dc.PlannedStep((0, 1), lambda values: both(values, program), saved=24)])
+    a = np.ones((2, 3), np.float32)
+    for hits in (0, 1, 2):
+        found, stats = record(a, a, program=squares)
+        assert found == 54
+        assert (stats.fused, stats.bytes_saved, stats.cache_hits) == (2, 24, min(hits, 1))
+        assert stats.cache_hits + stats.cache_misses == 1
+    assert len(programs) == 1
+
+
+def test_what_makes_a_structure(planner):
+    programs = planner(lambda program: None)
+    a, b = np.ones((2, 3), np.float32), np.ones((2, 3), np.float32)
+
+    def scaled(x, y, alpha=2):
+        return aten.neg(aten.add.Tensor(x, y, alpha=alpha))
+
+    def both_kept(x, y):
+        total = aten.add.Tensor(x, y, alpha=2)
+        both_kept.held = total
+        return aten.neg(total)
+
+    def in_place(x, y):
+        # A write to a raw array would not wait.
+        aten.neg_(x)
+        return aten.add.Tensor(x, y, alpha=2)
+
+    s, t = torchlike.ones(2, 3), torchlike.ones(2, 3)
+
+    different = [
+        (a, b, scaled),
+        (a, a, scaled),
+        (a, b.astype(np.float64), scaled),
+        (a, np.asfortranarray(b), scaled),
+        (a, b[:1], scaled),
+        (a, b, lambda x, y: scaled(x, y, 3)),
+        (a, b, lambda x, y: scaled(x, y, 2.0)),
+        (a, b, both_kept),
+        (s, t, in_place),
+        (s, s[:], in_place),
+        (a, a[:], scaled),
+    ]
+    for number, (x, y, program) in enumerate(different[:-1], 1):
+        record(x, y, program=program)
+        assert len(programs) == number
+    # Shared memory matters where something is written to.
+    record(*different[-1][:2], program=scaled)
+    assert len(programs) == len(different) - 1
+    for x, y, program in different:
+        assert record(x, y, program=program)[1].cache_hits == 1
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [[(0, 2), (2,)], [()], [(1, 0)], [(0, 2)], [(7,)]],
+    ids=["twice", "none", "descending", "too late", "unknown"],
+)
+def test_a_plan_that_makes_no_sense_is_not_followed(planner, nodes):
+    planner(lambda program: [dc.PlannedStep(each, lambda values: None) for each in nodes])
+    a = np.ones((2, 3), np.float32)
+    with pytest.warns(RuntimeWarning, match="The plugin for device 'cpu' cannot plan a pipeline"):
+        found, stats = record(a, a, program=squares)
+    assert found == 54
+    assert stats.fused == 0
+
+
+def test_a_planner_that_fails_costs_no_result(planner):
+    planner(lambda program: 1 / 0)
+    a = np.ones((2, 3), np.float32)
+    with pytest.warns(RuntimeWarning, match="ZeroDivisionError"):
+        found, _ = record(a, a, program=squares)
+    assert found == 54
+
+
+def test_the_operator_that_fails_in_a_planned_step_is_named(planner):
+    def fails(values):
+        raise MemoryError("no room for tiles")
+
+    planner(lambda program: [dc.PlannedStep((0, 1, 2), fails)])
+    a = np.arange(3)
+    with pytest.raises(RuntimeError, match=r"aten::floor_divide.*ZeroDivisionError") as caught, dc.pipeline() as pipe:
+        first = aten.neg(a)
+        failed = aten.floor_divide(a, first)
+        last = aten.neg(failed)
+        other = aten.add.Tensor(first, first)
+    assert first.result().tolist() == [0, -1, -2]
+    assert other.result().tolist() == [0, -2, -4]
+    assert pipe.stats().executed == 4
+    for value in (failed, last):
+        with pytest.raises(RuntimeError, match="floor_divide") as again:
+            value.result()
+        assert again.value is caught.value
+
+
+def test_a_planned_step_that_fails_for_itself_loses_nothing(planner):
+    def fails(values):
+        raise MemoryError("no room for tiles")
+
+    planner(lambda program: [dc.PlannedStep((0, 1), fails)])
+    a = np.ones((2, 3), np.float32)
+    assert record(a, a, program=squares)[0] == 54
+
+
+def test_intermediate_results_are_let_go_of_after_their_last_use():
+    import tracemalloc
+
+    a = np.ones(1_000_000, np.float32)
+
+    def long(x):
+        for _ in range(10):
+            x = aten.cumsum(x, 0)
+        return x
+
+    record(a, program=long)
+    tracemalloc.start()
+    record(a, program=long)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Eleven arrays, were they all kept.
+    assert peak < 6 * a.nbytes
+
+
+def test_a_change_of_kernels_makes_a_new_plan():
+    a = np.ones(3, np.float32)
+
+    def program(x):
+        return aten.neg(aten.exp(x))
+
+    record(a, program=program)
+    with dc.Library("aten", "IMPL", "CPU") as library:
+        library.impl("neg", lambda self: self + 1, allow_override=True)
+        found, stats = record(a, program=program)
+        assert stats.cache_misses == 1
+        assert found.tolist() == (np.exp(a) + 1).tolist()
+    found, stats = record(a, program=program)
+    assert found.tolist() == (-np.exp(a)).tolist()
