@@ -107,11 +107,16 @@ def respell(
     defaults. A call that gives one of these, whose last positional argument has a type in ``elsewhere``, or whose tensors
     are none of ``tensor_type``, is handed to ``otherwise`` as it is.
 
-    >>> import numpy as np, torchlike
-    >>> from dispatch_core import ops
-    >>> twice = respell(ops.aten.add.Tensor, "plus", torchlike.Tensor, lambda *args, **_: args, names={"self": "a"})
-    >>> twice(a=torchlike.ones(1), other=torchlike.ones(1)), twice(1, 2)
-    (tensor([2.]), (1, 2))
+    >>> from dispatch_core import Library, Registry
+    >>> class Text:
+    ...     _dispatch_mask = 0
+    >>> r = Registry()
+    >>> library = Library("demo", "DEF", registry=r)
+    >>> _ = library.define("count(Tensor self, Tensor other) -> int")
+    >>> _ = library.impl("count", lambda a, b: 2)
+    >>> count = respell(r.ops.demo.count.default, "count", Text, lambda *args: args, names={"self": "text"}, elsewhere={int})
+    >>> count(text=Text(), other=Text()), count("a", 1)
+    (2, ('a', 1))
     """
     entry = op._entry
     engine = entry.registry.engine
