@@ -15,6 +15,8 @@ from dispatch_backend_cpu.plan import code, folds
 from dispatch_core.pipelines import plan as plans
 from dispatch_core.pipelines import run as runs
 
+pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their own")
+
 aten = dc.ops.aten
 
 

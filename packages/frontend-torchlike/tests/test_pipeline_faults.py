@@ -17,6 +17,8 @@ import dispatch_core as dc
 import torchlike
 from dispatch_core.pipelines.errors import PipelineError
 
+pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their own")
+
 WAIT = 20
 
 

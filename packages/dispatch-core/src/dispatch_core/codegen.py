@@ -9,13 +9,15 @@ Note [The usual mask is compiled in]
     The callable asks no table for that mask, and does what a device kernel's runner would do itself. Everything that such
     code knows of the kernel is a constant of the code object, not a global: a registration that changes it takes the whole
     code away at once, and a call under way in another thread ends as it began.
+    The same goes for one mask under one state of the context's masks, where its runner says what it does (`Inlined`): an
+    open pipeline's recorder.
 
 `source` writes the text, and `interpret` says in plain code what every function made here means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from types import CodeType, FunctionType, MappingProxyType
@@ -31,6 +33,7 @@ from .schema.check import argument_error, bind
 from .source import (
     Spelling,
     Usual,
+    UsualMasked,
     below_source,
     body_lines,
     call_source,
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
     from .entry import OperatorEntry
 
 __all__ = [
+    "Inlined",
     "backend_runner",
     "below",
     "caller",
@@ -53,6 +57,7 @@ __all__ = [
     "foresee",
     "redispatcher",
     "respelled",
+    "runner_of",
 ]
 
 Runner = Callable[..., Any]
@@ -177,7 +182,18 @@ def _call(
         names["__tensor"] = usual.tensor_type
     if usual is not None and usual.raw and spelling is not None:
         usual = None
-    return _compile(call_source(plan, raw=raw, usual=usual, spelling=spelling), names, plan, constants, spelling)
+    masked, others = _usual_masked(entry, plan)
+    source = call_source(plan, raw=raw, usual=usual, masked=masked, spelling=spelling)
+    return _compile(source, names, plan, {**constants, **others}, spelling)
+
+
+def _usual_masked(entry: OperatorEntry, plan: Plan) -> tuple[UsualMasked | None, Mapping[str, Any]]:
+    """Return what is compiled in for a context with masks, and its constants."""
+    index = entry.usual_masked
+    body: Inlined | None = None if index is None else getattr(entry.masked_table.get(index), "inlined", None)
+    if index is None or body is None:
+        return None, {}
+    return UsualMasked(body.either, index[0], body.lines(plan)), body.constants | {"__state": index[1]}
 
 
 def _usual(entry: OperatorEntry, plan: Plan) -> tuple[Usual | None, Mapping[str, Any]]:
@@ -206,7 +222,8 @@ def explained_source(entry: OperatorEntry) -> str:
     if plan is None or not plan.can_generate:
         return f"# {entry.name} is interpreted: see dispatch_core.interpret.caller and redispatcher\n"
     usual, _ = _usual(entry, plan)
-    call = call_source(plan, raw=usual is not None and usual.raw, usual=usual)
+    masked, _ = _usual_masked(entry, plan)
+    call = call_source(plan, raw=usual is not None and usual.raw, usual=usual, masked=masked)
     return f"{call}\n\n{redispatch_source(plan)}"
 
 
@@ -273,6 +290,25 @@ def backend_runner(
     body = _Body(entry, plan, boundary, kernel, prefix, covered)
     run: Any = _compile(runner_source(plan, body.lines(plan)), dict(body.constants), plan)
     run.body = body
+    return run
+
+
+class Inlined:
+    """What somebody else writes for an operator: its lines, for a plan that may be respelled, and their constants.
+
+    ``either`` are the keys that may be or not be among those of the arguments, without which the lines mean the same.
+    """
+
+    __slots__ = ("constants", "either", "lines")
+
+    def __init__(self, lines: Callable[[Plan], Sequence[str]], constants: dict[str, Any], either: int) -> None:
+        self.lines, self.constants, self.either = lines, constants, either
+
+
+def runner_of(plan: Plan, inlined: Inlined) -> Runner:
+    """Return a runner made of lines that somebody else writes, which a caller can run in its place."""
+    run: Any = _compile(runner_source(plan, ["__c = __context()", *inlined.lines(plan)]), dict(inlined.constants), plan)
+    run.inlined = inlined
     return run
 
 

@@ -17,6 +17,7 @@ from .table import Slot, compute_slot
 from .tables import Table, Tables
 
 if TYPE_CHECKING:
+    from . import masks
     from .ops import OpOverload
     from .registry import Registry
 
@@ -46,6 +47,7 @@ class OperatorEntry:
         "tables",
         "tags",
         "usual",
+        "usual_masked",
     )
 
     def __init__(self, owner: Registry, name: OperatorName) -> None:
@@ -62,6 +64,8 @@ class OperatorEntry:
         #: The mask that callers may treat on their own; see Note [The usual mask is compiled in] in `codegen`.
         self.usual: int | None = None
         self._usual_has_data = False
+        #: The mask, and the masks of the context, that callers may treat on their own besides.
+        self.usual_masked: tuple[int, masks.State] | None = None
         self._slots: dict[DispatchKey | None, Slot] = {}
         # Newest first; the mappings and tuples are replaced, never changed.
         self._registrations: Mapping[DispatchKey, tuple[Registration, ...]] = _NOTHING
@@ -166,13 +170,21 @@ class OperatorEntry:
                 self.usual, self._usual_has_data = mask, has_data
                 self._forget_callers()
 
+    def get_used_to_masked(self, index: tuple[int, masks.State], runner: Runner) -> None:
+        """Let callers do on their own what ``runner`` does under the masks of a context, if it says what that is."""
+        if hasattr(runner, "inlined"):
+            with self.registry.lock:
+                if self.usual_masked is None and self.tables.masked.get(index) is runner:
+                    self.usual_masked = index
+                    self._forget_callers()
+
     def forget(self) -> None:
         """Empty the tables, because something that they were computed from has changed."""
         self.generation += 1
         self.tables.clear()
         self._slots.clear()
-        if self.usual is not None:
-            self.usual = None
+        if self.usual is not None or self.usual_masked is not None:
+            self.usual = self.usual_masked = None
             self._forget_callers()
 
     def _forget_callers(self) -> None:

@@ -26,6 +26,7 @@ from .records import Record, replace
 __all__ = [
     "Spelling",
     "Usual",
+    "UsualMasked",
     "below_source",
     "body_lines",
     "call_source",
@@ -47,6 +48,15 @@ class Spelling(Record):
     tensor_type: type
     elsewhere: frozenset[type]
     otherwise: Callable[..., Any]
+
+
+class UsualMasked(Record):
+    """What a callable does itself under one state of the context's masks; its constants are named in strings."""
+
+    #: The bits of a mask that do not matter, and the others as they must be.
+    either: int
+    mask: int
+    body: Sequence[str]
 
 
 class Usual(Record):
@@ -74,15 +84,22 @@ _QUICK: Final = MappingProxyType(
 )
 _NAMED: Final = re.compile(r"\b__[a-z]\w*")
 #: The generated functions' own variables among the names that begin with two underscores.
-_VARIABLE: Final = re.compile(r"__[bdirtx]\d*")
+_VARIABLE: Final = re.compile(r"__[bcdirtx]\d*")
 
 
-def call_source(plan: Plan, *, raw: bool = False, usual: Usual | None = None, spelling: Spelling | None = None) -> str:
+def call_source(
+    plan: Plan,
+    *,
+    raw: bool = False,
+    usual: Usual | None = None,
+    masked: UsualMasked | None = None,
+    spelling: Spelling | None = None,
+) -> str:
     """Return the source of the function that a user's call runs.
 
     With ``raw`` it also looks at the types of arrays that are no tensors. For the ``usual`` mask it runs the kernel
-    itself, for any other it asks the table. With a ``spelling``, by which ``plan`` is respelled already, it is a frontend's
-    function that does as the operator does.
+    itself, for any other it asks the table; likewise for what is usual under ``masked`` keys. With a ``spelling``, by which
+    ``plan`` is respelled already, it is a frontend's function that does as the operator does.
     """
     elsewhere: list[str] = []
     extra: Sequence[str] = ()
@@ -91,6 +108,9 @@ def call_source(plan: Plan, *, raw: bool = False, usual: Usual | None = None, sp
     rest = [*_check_lines(plan), "__c = __context()"]
     if usual is not None:
         rest += [f"if __m == {usual.mask} and __c is None:", *_indented(quoted(usual.body))]
+    if masked is not None:
+        test = [f"if __m | {masked.either} == {masked.mask | masked.either}:", *_indented(quoted(masked.body))]
+        rest += [_quoted("__state"), "if __c is __state:", *_indented(test)]
     rest += [f"return (__table[__m] if __c is None else __masked[__m, __c])({values(plan)})"]
     wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask")
     first = next((parameter for parameter in plan.parameters if parameter.tensors), None)

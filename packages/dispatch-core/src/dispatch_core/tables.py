@@ -71,7 +71,9 @@ class _Masked(Table):
         effective ^= effective & state[1]
         # Tensors of several devices are the frontend's to judge, whatever is masked; else the effective keys decide alone.
         several = (mask & ARRAYS).bit_count() > 1
-        return self.tables.fill(self, index, mask if several else 0, effective)
+        runner = self.tables.fill(self, index, mask if several else 0, effective)
+        self.tables.entry.get_used_to_masked(index, runner)
+        return runner
 
 
 class _Explicit(Table):

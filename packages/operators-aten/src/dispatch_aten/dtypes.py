@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from .errors import ArgumentTypeError, DtypeError
 
@@ -158,9 +158,9 @@ uint16: Final = ScalarType.UInt16
 uint32: Final = ScalarType.UInt32
 uint64: Final = ScalarType.UInt64
 
-#: The default dtype, in a tuple that every change makes anew: who remembers what was found under it can tell, by the
-#: tuple's identity, that it was the same all the while.
-_default: tuple[ScalarType] = (float32,)
+#: The default dtype, and how often one has been chosen: who remembers what was found under it can tell that it was the
+#: same all the while. One list, which whoever goes by it can hold.
+_default: Final[list[Any]] = [float32, 0]
 
 
 def by_number(number: int) -> ScalarType:
@@ -178,7 +178,8 @@ def get_default_dtype() -> ScalarType:
     >>> get_default_dtype()
     float32
     """
-    return _default[0]
+    found: ScalarType = _default[0]
+    return found
 
 
 def set_default_dtype(dtype: ScalarType) -> None:
@@ -186,9 +187,8 @@ def set_default_dtype(dtype: ScalarType) -> None:
 
     Raises ``ArgumentTypeError`` for a dtype that is not floating point.
     """
-    global _default  # torch's default dtype is one setting of the process as well
     if not isinstance(dtype, ScalarType) or not dtype.is_floating_point:
         raise ArgumentTypeError(
             f"only floating-point types are supported as the default type, got {dtype}", operator="set_default_dtype"
         )
-    _default = (dtype,)
+    _default[:] = dtype, _default[1] + 1

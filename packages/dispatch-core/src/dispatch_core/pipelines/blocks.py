@@ -19,7 +19,7 @@ from ..keys import DispatchKey
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["Block", "current", "enter", "leave", "paused"]
+__all__ = ["Block", "current", "enter", "innermost", "leave", "paused"]
 
 _PIPELINE: Final = DispatchKey.Pipeline.value
 
@@ -27,24 +27,27 @@ _PIPELINE: Final = DispatchKey.Pipeline.value
 class Block:
     """One entry into a pipeline."""
 
-    __slots__ = ("guard", "is_open", "outer", "session", "token")
+    __slots__ = ("guard", "is_open", "outer", "session", "takes_notes", "token")
 
     def __init__(self, session: Session, outer: Block | None) -> None:
         self.session = session
         #: The block around it in its context.
         self.outer = outer
         self.is_open = True
+        #: Whether generated recorders may note calls: they measure nothing, and look no further than here.
+        self.takes_notes = not session.options["trace"]
         self.guard = masks.include_keys(DispatchKey.Pipeline)
         self.token: Token[Block | None]
 
 
 _innermost: Final[ContextVar[Block | None]] = ContextVar("dispatch_core.pipeline", default=None)
-_get = _innermost.get
+#: Give the block that was entered last in this context, which may have ended.
+innermost = _innermost.get
 
 
 def current() -> Session | None:
     """Return the session that records in this context, or None."""
-    block = _get()
+    block = innermost()
     while block is not None:
         if block.is_open:
             return block.session
@@ -59,9 +62,8 @@ def enter(session: Session) -> Block:
         # A handle that is entered once more may stand inside a block that was begun inside its own.
         while around is not None and around is not session:
             around = around.outer
-        session.outer = outer if around is None else None
-        session.is_open = True
-    block = Block(session, _get())
+        session.open(outer if around is None else None)
+    block = Block(session, innermost())
     block.token = _innermost.set(block)
     block.guard.__enter__()
     return block
@@ -72,20 +74,20 @@ def leave(session: Session, blocks: list[Block]) -> None:
 
     ``blocks`` are those of its blocks that are open, and lose it. See Note [Blocks may end in any order].
     """
-    block = _get()
+    block = innermost()
     while block is not None and not (block.session is session and block in blocks):
         block = block.outer
     block = block or blocks[-1]
     blocks.remove(block)
-    block.is_open = False
-    innermost = _get()
-    while innermost is not None and not innermost.is_open:
+    block.is_open = block.takes_notes = False
+    last = innermost()
+    while last is not None and not last.is_open:
         try:
-            _innermost.reset(innermost.token)
+            _innermost.reset(last.token)
         except ValueError:  # It was begun in another context, where it will be passed over.
             return
-        innermost.guard.__exit__(None, None, None)
-        innermost = _get()
+        last.guard.__exit__(None, None, None)
+        last = innermost()
 
 
 class paused:  # noqa: N801  # a context manager is spelled like a function

@@ -13,13 +13,19 @@ __all__ = ["is_internal"]
 _FILES: Final = "<dispatch", "<autograd", str(__file__).rpartition("pipelines")[0]
 
 
-def is_internal(file: str, module: str) -> bool:
-    """Tell whether code is the dispatcher's, or belongs to the package of a frontend or an installed plugin.
+def is_internal(file: str) -> bool:
+    """Tell whether a file of code is the dispatcher's, or belongs to the package of a frontend or an installed plugin.
 
-    >>> is_internal(__file__, __name__), is_internal("train.py", "__main__")
+    >>> is_internal(__file__), is_internal("train.py")
     (True, False)
     """
-    return file.startswith(_FILES) or module.partition(".")[0] in _packages()
+    if file.startswith(_FILES):
+        return True
+    packages = _packages()
+    modules = list(sys.modules.items())
+    return any(
+        name.partition(".")[0] in packages and getattr(module, "__file__", None) == file for name, module in modules
+    )
 
 
 def _packages() -> set[str]:

@@ -9,16 +9,21 @@ Note [Pending-ness lives in the data]
 Note [Places]
     Two values may share memory. A place is what all values in one memory have in common: for an array what its backend's
     `ArrayType.storage` says, for a pending value an object that its views share, until one of them has an array.
+
+Note [Whose line it is]
+    A step remembers the innermost code that is neither the dispatcher's, nor of the package of the tensors' frontend or of
+    the operator's library: the line that errors name. It keeps the code object and an instruction's offset, because to find
+    the line's number takes longer than to record the step.
 """
 
 from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Hashable, Iterator
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from .. import arrays
+from .. import arrays, masks
 from ..backend import ArrayType
 from ..keys import DispatchKey
 from .callers import is_internal
@@ -29,7 +34,17 @@ if TYPE_CHECKING:
     from ..entry import OperatorEntry
     from .session import Session
 
-__all__ = ["Memory", "Pending", "Step", "pending_type", "place_of", "values_in"]
+__all__ = [
+    "INSIDE",
+    "Memory",
+    "Pending",
+    "Step",
+    "caller_place",
+    "pending_type",
+    "place_of",
+    "step_type",
+    "values_in",
+]
 
 
 class Memory:
@@ -47,19 +62,34 @@ class Memory:
 class Pending:
     """A value that a recorded step will make."""
 
-    __slots__ = ("__weakref__", "error", "memory", "meta", "session", "step", "value")
+    __slots__ = ("__weakref__", "error", "meta", "session", "shared", "value")
 
     #: The key of the backend whose array this will be.
     key: DispatchKey
 
-    def __init__(self, meta: Any, memory: Memory, session: Session) -> None:
-        #: An array of the meta device: shape, strides, dtype.
-        self.meta = meta
-        self.memory = memory
-        self.session = session
-        self.value: Any = None
-        self.error: BaseException | None = None
-        self.step: Step | None = None
+    #: Its layout: shape, strides, dtype. See Note [Layouts] in `layouts`.
+    meta: Any
+    session: Session
+    #: The memory, once somebody has asked for it.
+    shared: Memory | None
+    value: Any
+    error: BaseException | None
+
+    @classmethod
+    def of(cls, meta: Any, memory: Memory | None, session: Session) -> Self:
+        """Make one; `recorder_source` writes this out, as a constructor would cost too much there."""
+        made = cls()
+        made.meta, made.shared, made.session = meta, memory, session
+        made.value = made.error = None
+        return made
+
+    @property
+    def memory(self) -> Memory:
+        """The memory that it will lie in, which its views share."""
+        memory = self.shared
+        if memory is None:
+            memory = self.shared = Memory()
+        return memory
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -97,37 +127,47 @@ def _itself(array: Any) -> Any:
 class Step:
     """One recorded call: what runs, on what, and what it makes."""
 
-    __slots__ = ("done", "entry", "error", "mask", "outputs", "place", "state", "values", "where", "written")
+    __slots__ = ("code", "done", "error", "instruction", "outputs", "state", "values")
 
-    def __init__(
-        self,
-        entry: OperatorEntry,
-        mask: int,
-        values: tuple[Any, ...],
-        outputs: tuple[Pending | None, ...],
-        written: tuple[int, ...],
-        where: tuple[CodeType, int] | None,
-    ) -> None:
-        self.entry = entry
-        #: The keys that the kernel is found by, once the step runs.
-        self.mask = mask
-        #: All arguments in schema order, with arrays and pending values where the caller had tensors.
-        self.values = values
-        #: What the step makes, in the order of the schema; None for results that are arguments.
-        self.outputs = outputs
-        #: The indices of the arguments that it writes to.
-        self.written = written
-        #: The caller's code and the instruction in it.
-        self.where = where
-        self.done = False
-        self.error: BaseException | None = None
-        #: The context's masks at the call.
-        self.state: Any = None
+    # What all steps of one recorder have in common stands in their class; see `step_type`.
+    entry: OperatorEntry
+    #: The keys that the kernel is found by, once the step runs.
+    mask: int
+    #: The indices of the arguments that it writes to.
+    written: tuple[int, ...]
+
+    #: All arguments in schema order, with arrays and pending values where the caller had tensors.
+    values: tuple[Any, ...]
+    #: What the step makes, in the order of the schema; None for results that are not there.
+    outputs: tuple[Pending | None, ...]
+    #: The caller's code and the instruction in it.
+    code: CodeType | None
+    instruction: int
+    #: The context's masks at the call.
+    state: masks.State | None
+    done: bool
+    error: BaseException | None
+
+    @classmethod
+    def of(
+        cls, values: tuple[Any, ...], outputs: tuple[Pending | None, ...], code: CodeType | None, instruction: int
+    ) -> Self:
+        """Make one."""
+        made = cls()
+        made.values, made.outputs = values, outputs
+        made.code, made.instruction = code, instruction
+        made.state, made.done, made.error = masks.current(), False, None
+        return made
 
     @property
     def name(self) -> str:
         """The operator's name."""
         return self.entry.name
+
+    @property
+    def where(self) -> tuple[CodeType, int] | None:
+        """The caller's code and the instruction in it, or None."""
+        return None if self.code is None else (self.code, self.instruction)
 
     @property
     def is_random(self) -> bool:
@@ -161,6 +201,12 @@ class Step:
 
     def __repr__(self) -> str:
         return f"<Step {self.name}{' done' if self.done else ''}>"
+
+
+def step_type(entry: OperatorEntry, mask: int, written: tuple[int, ...]) -> type[Step]:
+    """Return the class of one recorder's steps."""
+    names = {"__slots__": (), "__module__": __name__, "entry": entry, "mask": mask, "written": written}
+    return type("Step", (Step,), names)
 
 
 def values_in(value: Any) -> Iterator[Any]:
@@ -217,24 +263,21 @@ def _reader(pending: Pending) -> ArrayType:
     return arrays.ARRAY_TYPES[type(pending.meta)]
 
 
-#: File of a code → whether it is the dispatcher's own, a frontend's or a plugin's.
-_internal: Final[dict[str, bool]] = {}
+class _Inside(dict[str, bool]):
+    """File of a code → whether it is the dispatcher's own, a frontend's or a plugin's, and not the user's."""
+
+    def __missing__(self, file: str) -> bool:
+        inside = self[file] = is_internal(file)
+        return inside
 
 
-def caller_place() -> tuple[CodeType, int] | None:
+INSIDE: Final = _Inside()
+
+
+def caller_place() -> tuple[CodeType, int]:
     """Return the code of the user that is calling, and the instruction in it."""
-    frame: Any = sys._getframe(2)
-    internal = _internal
-    while frame is not None:
-        code = frame.f_code
-        file = code.co_filename
-        known = internal.get(file)
-        if known is None:
-            known = internal[file] = is_internal(file, frame.f_globals.get("__name__") or "")
-        if not known:
-            return code, frame.f_lasti
+    frame = sys._getframe(1)
+    # `recorder_source` writes this out.
+    while INSIDE[frame.f_code.co_filename] and frame.f_back is not None:
         frame = frame.f_back
-    return None
-
-
-Runner = Callable[..., Any]
+    return frame.f_code, frame.f_lasti

@@ -61,7 +61,8 @@ class Pipeline:
         if not self._blocks:
             raise DispatchError("pipeline: the block has ended already", hint="every entry has one exit")
         leave(self._session, self._blocks)
-        self._session.is_open = bool(self._blocks)
+        if not self._blocks:
+            self._session.close()
         try:
             self._session.flush()
         except Exception as fault:
@@ -89,7 +90,10 @@ class Pipeline:
 
     def stats(self) -> Stats:
         """Return what the pipeline has done so far, as it is now."""
-        return self._session.stats.snapshot()
+        session = self._session
+        with session.lock:
+            session.take_notes()
+            return session.stats.snapshot()
 
 
 pipeline = Pipeline

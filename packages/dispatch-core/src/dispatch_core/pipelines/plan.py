@@ -205,7 +205,7 @@ def _storing(node: Node, step: Step) -> Callable[[list[Any], Any], None]:
 
     def store(values: list[Any], found: Any) -> None:
         places = iter(slots)
-        for result, value in zip(results, (found,) if len(results) == 1 else found, strict=True):
+        for result, value in zip(results, (found,) if len(results) == 1 else found or (), strict=True):
             if result.kind == "self":
                 continue
             for each in value if result.is_list else (value,):

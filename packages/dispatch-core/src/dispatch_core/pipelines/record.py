@@ -6,6 +6,11 @@ Note [What is recorded]
     once, after what it needs: operators that give something else than tensors, operators without a shape rule, results
     whose shape depends on values. A composite without a kernel of the backend runs at once too, and what it calls is
     recorded. Views of arrays that are there, and arrays of the host's data, are made at once: they compute nothing.
+
+Note [Recorders]
+    `Recorder` serves every operator and defines the meaning. What runs for most operators is generated (`inlined`) and
+    compiled into their calls (Note [The usual mask is compiled in] in `codegen`); it goes to the plain one where a call is
+    unusual.
 """
 
 from __future__ import annotations
@@ -13,20 +18,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import arrays, masks
+from .. import arrays, codegen, masks
 from ..boundary import Boundary, Plan
 from ..errors import NoKernelError
 from ..frontend import FRONTENDS
 from ..keys import MARKERS, DispatchKey, keys_of
 from ..resolve import Resolution, resolve
 from .blocks import current, paused
-from .graph import Memory, Pending, Step, caller_place, pending_type, place_of, values_in
+from .graph import Memory, Pending, caller_place, pending_type, place_of, step_type, values_in
+from .inlined import inlined_recorder
+from .layouts import layout_of
+from .recorder_source import can_generate
 from .session import Session
 from .settle import settle_argument, settle_random, settled
 from .shared import is_shared
 from .stats import HOST_READ
 
-__all__ = ["PIPELINE", "make_recorder"]
+__all__ = ["PIPELINE", "Recorder", "make_recorder"]
 
 Runner = Callable[..., Any]
 PIPELINE = DispatchKey.Pipeline.value
@@ -72,14 +80,16 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
         return rebind
     made = pending_type(key)
-    kernel = _Recorder(entry, plan, key, below & ~MARKERS, made, frontend is not None)
+    plain = Recorder(entry, plan, key, below & ~MARKERS, made, frontend is not None)
     boundary = _PendingBoundary(key, frontend, (arrays.ARRAY_TYPES[made], *arrays.KEY_TYPES.get(key, ())))
-    record = entry.registry.engine.backend_runner(entry, boundary, kernel, ())
+    record = entry.registry.engine.backend_runner(entry, boundary, plain, ())
 
     def run(*values: Any) -> Any:
         return run_settled(*values) if current() is None else record(*values)
 
-    return run
+    if plain.why_not or not plain.has_strides or not can_generate(plan) or entry.registry.engine is not codegen:
+        return run
+    return inlined_recorder(plain, boundary, run)
 
 
 def _host_data(pass_on: Runner) -> Runner:
@@ -107,49 +117,50 @@ class _PendingBoundary(Boundary):
         return super().mask | PIPELINE
 
 
-class _Recorder:
+class Recorder:
     """The kernel proper: takes arrays and pending values, gives pending values."""
 
-    __slots__ = tuple("_entry _has_frontend _has_strides _key _made _mask _meta _plan _why_not _writes".split())
+    __slots__ = ("entry", "has_frontend", "has_strides", "made", "mask", "meta", "plan", "step", "why_not")
 
     def __init__(
         self, entry: Any, plan: Plan, key: DispatchKey, mask: int, made: type[Pending], has_frontend: bool
     ) -> None:
-        self._entry, self._plan, self._key, self._mask, self._made = entry, plan, key, mask, made
-        self._has_frontend = has_frontend
-        self._has_strides = any(each.strides is not None for each in arrays.KEY_TYPES.get(key, ()))
-        self._writes = plan.writes
-        self._why_not = _why_not(plan)
-        self._meta: Any = None
-        if not self._why_not:
+        self.entry, self.plan, self.mask, self.made = entry, plan, mask, made
+        self.has_frontend = has_frontend
+        self.has_strides = any(each.strides is not None for each in arrays.KEY_TYPES.get(key, ()))
+        self.step = step_type(entry, mask, plan.writes)
+        self.why_not = _why_not(plan)
+        self.meta: Any = None
+        if not self.why_not:
             try:
-                self._meta = entry.explicit_table[DispatchKey.Meta.value]
+                self.meta = entry.explicit_table[DispatchKey.Meta.value]
             except NoKernelError:
-                self._why_not = "no shape rule"
+                self.why_not = "no shape rule"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Record a call, or run it at once where it cannot wait."""
         session = current()
         assert session is not None
-        plan = self._plan
+        plan = self.plan
         values = args
         if kwargs:
             values = (*args, *(kwargs[each.name] for each in plan.parameters[len(args) :]))
-        if self._why_not:
-            return self._run_now(session, values, self._why_not)
+        if self.why_not:
+            return self._run_now(session, values, self.why_not)
         values = tuple(
             settled(value, session) if parameter.tensors else value
             for parameter, value in zip(plan.parameters, values, strict=True)
         )
-        if self._writes:
-            why = self._why_not_later(values)
+        if plan.writes:
+            why = self.why_not_later(values)
             if why:
                 return self._run_now(session, values, why)
         if plan.results and plan.results[0].kind == "view" and not isinstance(values[plan.results[0].source], Pending):
             session.stats.views += 1
-            return self._entry.explicit_table[self._mask](*values)
+            return self.entry.explicit_table[self.mask](*values)
         try:
-            rule = session.stats.timed(self._meta) if session.options["trace"] else self._meta
-            described = rule(*session.describe(plan, values))
+            rule = session.stats.timed(self.meta) if session.options["trace"] else self.meta
+            described = layout_of(rule(*session.describe(plan, values)))
         except NotImplementedError as error:
             why = str(error).partition("\n")[0]
         else:
@@ -160,7 +171,7 @@ class _Recorder:
         return self._run_now(session, values, why)
 
     def _record(self, session: Session, values: tuple[Any, ...], described: Any) -> tuple[Any] | None:
-        plan = self._plan
+        plan = self.plan
         single = len(plan.results) == 1
         outputs: list[Pending | None] = []
         results = []
@@ -178,36 +189,41 @@ class _Recorder:
                 made = None if meta is None else self._pending(session, meta, memory)
                 outputs.append(made)
             results.append(made)
-        step = Step(self._entry, self._mask, values, tuple(outputs), self._writes, caller_place())
-        for output in outputs:
-            if output is not None:
-                output.step = step
-        session.add(step)
+        session.add(self.step.of(values, tuple(outputs), *caller_place()))
         return (results[0] if single else tuple(results),)
 
-    def _why_not_later(self, values: tuple[Any, ...]) -> str:
+    def why_not_later(self, values: tuple[Any, ...]) -> str:
         """Say why a write cannot wait, or ""."""
-        written = [value for index in self._writes for value in values_in(values[index])]
-        if any(is_shared(value) or not (self._has_frontend or isinstance(value, Pending)) for value in written):
+        written = [value for index in self.plan.writes for value in values_in(values[index])]
+        if any(is_shared(value) or not (self.has_frontend or isinstance(value, Pending)) for value in written):
             return "others can see the memory that it writes to"
-        # Whether they overlap, which kernels refuse, is more than a shape rule can tell.
-        places = set(map(place_of, written))
-        for parameter, value in zip(self._plan.parameters, values, strict=True):
-            if parameter.tensors and any(
-                place_of(each) in places and all(each is not other for other in written) for each in values_in(value)
-            ):
+        others = [
+            each
+            for parameter, value in zip(self.plan.parameters, values, strict=True)
+            if parameter.tensors
+            for each in values_in(value)
+            if not _has_no_views(each) and all(each is not other for other in written)
+        ]
+        if others:
+            # Whether they overlap, which kernels refuse, is more than a shape rule can tell.
+            places = set(map(place_of, written))
+            if any(place_of(each) in places for each in others):
                 return "it reads from the memory that it writes to"
         return ""
 
     def _pending(self, session: Session, meta: Any, memory: Memory | None) -> Pending:
-        if not self._has_strides:
+        if not self.has_strides:
             # Arrays whose type knows no strides are row-major, whatever a shape rule would make of the elements' order.
             meta = session.row_major(meta)
-        return self._made(meta, memory or Memory(), session)
+        return self.made.of(meta, memory, session)
 
     def _run_now(self, session: Session, values: tuple[Any, ...], why: str) -> Any:
-        step = Step(self._entry, self._mask, values, (), self._writes, None)
-        return session.run_now(step, why)
+        return session.run_now(self.step.of(values, (), None, 0), why)
+
+
+def _has_no_views(value: Any) -> bool:
+    """Tell whether nothing else can lie in a value's memory, because nobody has asked for that."""
+    return isinstance(value, Pending) and value.shared is None
 
 
 def _same(given: Any, found: Any) -> bool:

@@ -171,7 +171,6 @@ class PlanRun:
                 for output in step.outputs:
                     if output is not None:
                         output.value = found.values[found.slots[id(output)]]
-                        output.step = None
                         if output.value is not None:
                             # Before a view of it is asked for its place; see Note [Places].
                             place_of(output)
@@ -189,7 +188,6 @@ class PlanRun:
             if (value := values[index]) is not None:
                 pending.value = value
                 place_of(pending)
-            pending.step = None
         for step in found.steps:
             step.done = True
             step.values = ()
@@ -232,7 +230,7 @@ def mark(step: Step, error: Any) -> None:
     step.error = error
     for output in step.outputs:
         if output is not None:
-            output.error, output.step = error, None
+            output.error = error
     for value in step.writes():
         spoil(value, error)
     # The error's traceback keeps the step alive, and is not to keep what it would have made.
@@ -251,7 +249,6 @@ def _keep(step: Step, found: Any) -> None:
             output = next(outputs)
             if output is not None:
                 output.value = each
-                output.step = None
                 # Before a view of it is asked for its place; see Note [Places].
                 place_of(output)
 

@@ -1,9 +1,9 @@
 """A pipeline while it is open: the steps recorded so far, and what is known of their arguments.
 
-Note [Who touches the record]
-    Whoever records appends to the list of steps, without a lock. Everything else happens under the lock (`turns`): steps are
-    chosen and run, and taken out of the part of the list that was looked at before. So a step that is recorded meanwhile
-    is never lost, and a value is computed once, by whoever needs it first.
+Note [Notes become steps]
+    A recorder notes a call as a tuple, which is the quickest that CPython makes, and without a lock. Everything else happens
+    under the lock (`turns`): whoever looks at the record, because something is to run, makes steps of the notes. So a call
+    that is recorded meanwhile is never lost, and a value is computed once, by whoever needs it first.
 
 Note [A step that has begun]
     A step is `done` as soon as it begins: whoever asks for values while it runs, a kernel or a callback, does not run it
@@ -23,6 +23,7 @@ import weakref
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
+from types import CodeType
 from typing import Any, Final
 
 from .. import arrays, calltrace, masks
@@ -30,13 +31,19 @@ from ..keys import DispatchKey
 from .blocks import current, paused
 from .errors import PipelineError, calm, described, fault_of, missing_error, step_error
 from .graph import Pending, Step, place_of
+from .layouts import layout_of, layout_of_array
 from .needs import RANDOM, needed, observable
 from .run import PlanRun, mark, run_steps, with_arrays
-from .settle import force
+from .settle import force, settled
 from .stats import Stats
 from .turns import Turn, forget_others
 
 __all__ = ["Session", "current"]
+
+
+#: A step's class, its arguments, the value that it makes or None, the caller's code and the instruction in it, and the masks
+#: of the context; or a step.
+Note = tuple[type[Step], tuple[Any, ...], Pending | None, CodeType, int, masks.State | None] | Step
 
 
 class Session:
@@ -44,17 +51,21 @@ class Session:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
-        self.steps: list[Step] = []
+        #: What has been recorded since somebody looked; see Note [Notes become steps].
+        self.notes: list[Note] = []
+        self._steps: list[Step] = []
+        #: How often notes were taken.
+        self._takings = 0
         self.stats = Stats()
         self.is_open = False
-        #: Held while steps run; see Note [Who touches the record].
+        #: Held while steps run; see Note [Notes become steps].
         self.lock = Turn()
-        #: id of an array → the array and what the meta device knows of it. The array is kept, so the id stays its own.
-        self._described: dict[int, tuple[Any, Any]] = {}
+        #: id of an array → the array, which is kept so that the id stays its own, and its layout.
+        self.layouts: dict[int, tuple[Any, Any]] = {}
         #: The session that recorded in this context before; its steps come before all of this one's.
         self.outer: Session | None = None
         #: Whether one of the steps may write to an argument or draw random numbers.
-        self._has_effects = False
+        self.has_effects = False
         self._most_steps: int | None = options["max_ops"]
         self._most_bytes: int | None = options["max_bytes"]
         #: Bytes of the results of the steps that wait, where there is a limit.
@@ -68,7 +79,47 @@ class Session:
         self._runs: list[PlanRun] = []
         #: With how many steps those that nobody can observe are looked for.
         self._many = _MANY
+        #: With how many notes somebody has to look whether a limit is reached.
+        self.room = 0
         _sessions.add(self)
+
+    def open(self, outer: Session | None) -> None:
+        """Begin to record inside another session, or inside none."""
+        self.outer, self.is_open = outer, True
+        self.room = self._room()
+
+    def close(self) -> None:
+        """Keep nothing any more: what is recorded from now on, in another thread, runs at once."""
+        self.is_open, self.room = False, 0
+
+    def _room(self) -> int:
+        if not self.is_open or self._most_bytes is not None:
+            return 0
+        return min(self._most_steps or self._many, self._many) - len(self._steps)
+
+    @property
+    def steps(self) -> list[Step]:
+        """What is recorded and has not run."""
+        if self.notes:
+            with self.lock:
+                self.take_notes()
+        return self._steps
+
+    def take_notes(self) -> None:
+        """Make steps of the notes. Call it with the lock held."""
+        while self.notes:
+            takings = self._takings
+            made = list(map(_step_of, self.notes))
+            taken = slice(len(made))
+            if takings == self._takings:
+                # None of these lets a finaliser run, which might look at the record, too.
+                self._takings = takings + 1
+                self._steps += made
+                del self.notes[taken]
+                self.stats.recorded += len(made)
+                if self._most_bytes is not None:
+                    self._bytes += sum(map(_bytes, made))
+        self.room = self._room()
 
     # Recording.
 
@@ -90,10 +141,9 @@ class Session:
             return [self.describe_one(item) for item in value]
         if value is None:
             return None
-        known = self._described.get(id(value))
+        known = self.layouts.get(id(value))
         if known is None:
-            known = value, _meta_array(arrays.shape(value), arrays.strides(value), arrays.dtype(value))
-            self._described[id(value)] = known
+            known = self.layouts[id(value)] = value, layout_of_array(value)
         return known[1]
 
     def row_major(self, meta: Any) -> Any:
@@ -102,31 +152,37 @@ class Session:
         for size in reversed(arrays.shape(meta)):
             strides.append(step)
             step *= max(size, 1)
-        return _meta_array(arrays.shape(meta), tuple(reversed(strides)), arrays.dtype(meta))
+        return layout_of(_meta_array(arrays.shape(meta), tuple(reversed(strides)), arrays.dtype(meta)))
+
+    def take(self, value: Any) -> tuple[Any, Any]:
+        """Return an argument as a step keeps it, and its layout."""
+        value = settled(value, self)
+        return value, self.describe_one(value)
 
     def add(self, step: Step) -> None:
         """Keep a step for later; once it reaches a limit, flush, this step included."""
-        step.state = masks.current()
-        self.steps.append(step)
+        self.notes.append(step)
         if step.written or step.is_random:
             # Only after the step itself: see _tidy.
-            self._has_effects = True
-        self.stats.recorded += 1
-        if len(self.steps) >= self._many:
+            self.has_effects = True
+        if len(self.notes) >= self.room:
+            self.make_room()
+
+    def make_room(self) -> None:
+        """Flush if a limit is reached with the last step, or if the block has ended meanwhile, in another thread."""
+        count = len(self.steps)
+        if count >= self._many:
             self._forget_unseen()
-        if self._most_steps is not None and len(self.steps) >= self._most_steps:
+        if (
+            not self.is_open
+            or (self._most_steps is not None and count >= self._most_steps)
+            or (self._most_bytes is not None and self._bytes >= self._most_bytes)
+        ):
             self.flush()
-        elif self._most_bytes is not None:
-            self._bytes += _bytes(step)
-            if self._bytes >= self._most_bytes:
-                self.flush()
-        if not self.is_open:
-            # The block has ended between the call and here, in another thread.
-            self.flush()
+        self.room = self._room()
 
     def run_now(self, step: Step, why: str) -> Any:
         """Run a step that cannot be recorded, after everything that it needs, under the masks of the call."""
-        self.stats.ran_now(step.name, why)
         reads = tuple(step.inputs())
         for value in reads:
             if isinstance(value, Pending) and value.session is not self:
@@ -135,7 +191,9 @@ class Session:
         self._settle((*reads, *random), (*step.writes(), *random))
         values = tuple(map(with_arrays, step.values))
         with paused(masks.current()):
-            return step.entry.explicit_table[step.mask](*values)
+            found = step.entry.explicit_table[step.mask](*values)
+        self.stats.ran_now(step.name, why)
+        return found
 
     # Running.
 
@@ -163,7 +221,7 @@ class Session:
     def _compute(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
         self._catch_up()
         chosen: Sequence[Step] = ()
-        if self.steps and (writes or self._has_effects or any(map(_is_missing, reads))):
+        if self.steps and (writes or self.has_effects or any(map(_is_missing, reads))):
             chosen = needed(self.steps[:], reads, writes)
         if self.outer is not None:
             self.outer._prepare(chosen, reads, writes)
@@ -187,7 +245,7 @@ class Session:
             self._run(chosen)
             # What a callback has recorded is not among these.
             self._drop(steps, chosen)
-            self._described.clear()
+            self.layouts.clear()
             failed, self._failed = self._failed, []
             untold = [error for error in failed if not error.is_told]
             for error in failed:
@@ -305,17 +363,16 @@ class Session:
             return
         self._is_tidying = True
         try:
-            seen = self.steps[:]
             # What has begun stays until it ends: others may depend on it.
-            self.steps[: len(seen)] = [step for step in seen if step.values or not step.done]
-            # In this order, because steps may be added at any moment: too often yes is slow, too often no would be wrong.
-            self._has_effects = False
+            self._steps[:] = [step for step in self.steps if step.values or not step.done]
+            # In this order, because steps may be noted at any moment: too often yes is slow, too often no would be wrong.
+            self.has_effects = False
             if any(step.written or step.is_random for step in self.steps[:]):
-                self._has_effects = True
+                self.has_effects = True
             if self._most_bytes is not None:
                 self._bytes = sum(map(_bytes, self.steps[:]))
-            if not self.steps:
-                self._described.clear()
+            self.layouts.clear()
+            self.room = self._room()
         finally:
             self._is_tidying = False
 
@@ -355,6 +412,18 @@ def _by_masks(steps: Sequence[Step]) -> Iterable[tuple[masks.State | None, Seque
     if all(step.state == first for step in steps):
         return ((first, steps),)
     return [(state, tuple(group)) for state, group in groupby(steps, attrgetter("state"))]
+
+
+def _step_of(note: Note) -> Step:
+    """Make a step of a note, as `Step.of` does, without its calls."""
+    if not isinstance(note, tuple):
+        return note
+    kind, values, made, code, instruction, state = note
+    step = kind()
+    step.values, step.outputs = values, () if made is None else (made,)
+    step.code, step.instruction, step.state = code, instruction, state
+    step.done, step.error = False, None
+    return step
 
 
 def _meta_array(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:

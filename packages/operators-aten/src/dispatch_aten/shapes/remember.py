@@ -113,15 +113,14 @@ def remembered(name: str, then: Callable[[Any, Any], Any] | None = None) -> Call
     TensorMeta(shape=(3, 2), strides=(1, 3), dtype=float32, storage_offset=0)
     """
     operator = _operators()[name]
-    names: dict[str, Any] = {"__builtins__": builtins, "__then": then, "__dtypes": dtypes}
+    names: dict[str, Any] = {"__builtins__": builtins, "__then": then, "__settings": dtypes._default}
 
     def become() -> Callable[..., Any]:
         schema = FunctionSchema.parse(operator.schema)
         answers, missed = _memory(name)
         defaults = {f"__default_{argument.name}": argument.default for argument in schema.arguments}
         names.update(defaults, __answers=answers, __missed=missed)
-        by_type = (functional_of(name) or name) in NUMBERS_BY_TYPE
-        code = compile(_source(schema, by_type=by_type, then=then is not None), f"<rule of {name}>", "exec")
+        code = compile(_source(schema, by_type=_by_type(name), then=then is not None), f"<rule of {name}>", "exec")
         exec(code, names)  # noqa: S102  # the source is made below, of a parsed schema's identifiers alone
         made = names["__rule"]
         # The code comes last: until it is there, the defaults are those of code that does not look at them.
@@ -130,12 +129,18 @@ def remembered(name: str, then: Callable[[Any, Any], Any] | None = None) -> Call
         return rule
 
     names["__become"] = become
-    rule = FunctionType(_first.__code__, names, name)
+    rule: Any = FunctionType(_first.__code__, names, name)
+    # For whoever wants to keep its answers too: the settings that it goes by, and whether of numbers the type alone counts.
+    rule.remembers = lambda: (dtypes._default, _by_type(name))
     return rule
 
 
 def _first(*args: Any, **kwargs: Any) -> Any:
     return __become()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
+
+
+def _by_type(name: str) -> bool:
+    return (functional_of(name) or name) in NUMBERS_BY_TYPE
 
 
 @cache
@@ -149,7 +154,7 @@ def _source(schema: FunctionSchema, *, by_type: bool, then: bool) -> str:
     positional: list[str] = []
     keywords: list[str] = []
     tensors: list[str] = []
-    key = ["__dtypes._default[0]"]
+    key = ["__settings[0]"]
     for argument in schema.arguments:
         name = f"{argument.name}_" if keyword.iskeyword(argument.name) else argument.name
         if argument.kwarg_only:
@@ -186,13 +191,13 @@ def _memory(name: str) -> tuple[dict[Any, Any], Callable[..., Any]]:
     answers: dict[Any, Any] = {}
 
     def missed(key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        default = dtypes._default
+        settings = dtypes._default.copy()
         found = rule(*map(_spec, args), **{name: _spec(value) for name, value in kwargs.items()})
         if isinstance(found, (list, tuple)):
             found = tuple(meta.at_start() if fresh else meta for meta in found)
         elif fresh and found is not None:
             found = found.at_start()
-        if key is None or default is not dtypes._default or default[0] is not key[0]:
+        if key is None or settings != dtypes._default or settings[0] is not key[0]:
             return found
         for value in (*args, *kwargs.values()):
             if isinstance(value, (list, tuple)) and not all(map(_tells, value)):

@@ -1,0 +1,46 @@
+"""What arrays look like, as one object for all that look alike.
+
+Note [Layouts]
+    A meta array says of an array what a recorder needs: shape, strides, dtype, and where it begins in its memory. One meta
+    array stands for all arrays that look alike, so that two look alike if their layouts are one object, and what a shape
+    rule has said can be kept under its arguments' layouts. As many are kept as may be in use at one time; where two
+    objects come to stand for one look, a rule is only asked once more.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .. import arrays
+from ..keys import DispatchKey
+
+__all__ = ["layout_of", "layout_of_array"]
+
+_KEPT: Final = 4096
+_known: Final[dict[tuple[Any, ...], Any]] = {}
+
+
+def layout_of(meta: Any) -> Any:
+    """Return the meta array that stands for all that look like ``meta``; for a list or a tuple, those of its elements."""
+    if isinstance(meta, (list, tuple)):
+        return tuple(map(layout_of, meta))
+    if meta is None:
+        return None
+    return _kept((arrays.shape(meta), arrays.strides(meta), arrays.dtype(meta), arrays.storage_offset(meta)), meta)
+
+
+def layout_of_array(array: Any) -> Any:
+    """Return the layout of a backend's array, as if it began where its memory does."""
+    look = arrays.shape(array), arrays.strides(array), arrays.dtype(array)
+    known = _known.get((*look, 0))
+    if known is not None:
+        return known
+    empty = arrays.KEY_TYPES[DispatchKey.Meta][0].empty
+    assert empty is not None
+    return _kept((*look, 0), empty(*look))
+
+
+def _kept(key: tuple[Any, ...], meta: Any) -> Any:
+    if len(_known) >= _KEPT:
+        _known.clear()
+    return _known.setdefault(key, meta)

@@ -1,0 +1,184 @@
+"""The text of the functions that record calls, written from an operator's plan.
+
+They do what the plain recorder in `record` does, for operators with one result and no lists of tensors, and leave the
+calls that are unusual to it: those whose shape rule cannot tell the result, or whose result takes the place of an
+argument's array.
+
+Names that begin with two underscores are constants, or the functions' own variables (see `source`): ``__c`` are the masks
+of the context, ``__t`` is the block and then its session, ``__x0`` the array or pending value of the first argument and
+``__b0`` its layout, ``__i`` the layout of the result, ``__d`` the result, ``__r`` the record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from ..boundary import Boundary, Parameter, Plan
+from ..source import values
+
+__all__ = ["can_generate", "recorder_lines"]
+
+#: How an argument without tensors takes part in the key, by its type in the schema; others by value and type, because
+#: ``True``, ``1`` and ``1.0`` are equal and mean different things to a rule.
+_KEYS: Final = {
+    "int[]": "tuple({0})",
+    "int[]?": "None if {0} is None else tuple({0})",
+    "Device?": "",
+}
+_BY_VALUE: Final = "{0}, {0}.__class__"
+_BY_TYPE: Final = "{0}.__class__"
+_NUMBERS: Final = ("Scalar", "Scalar?", "float", "float?")
+#: Types whose values never change.
+_UNCHANGING: Final = re.compile(r"(int|SymInt|float|bool|Scalar|ScalarType|Layout|MemoryFormat|Device|str)\??")
+#: What a type is spelled with that does not change how its values are kept: sizes.
+_ASIDE: Final = re.compile(r"\d")
+
+
+def can_generate(plan: Plan) -> bool:
+    """Tell whether there is text for an operator: one result, which may be the one argument that is written to."""
+    if not plan.can_generate or len(plan.results) != 1 or any("list" in each.tensors for each in plan.parameters):
+        return False
+    result = plan.results[0]
+    if result.is_list or result.is_optional or result.kind == "other":
+        return False
+    written = (result.source,) if result.kind == "self" else ()
+    return plan.writes == written and (result.source < 0 or not _may_be_none(plan.parameters[result.source]))
+
+
+def recorder_lines(plan: Plan, boundary: Boundary, *, remembers: bool, by_type: bool, has_effect: bool) -> list[str]:
+    """Return the lines that record a call.
+
+    Where the rule ``remembers``, its answers are looked up; ``by_type`` says that of numbers it looks at the type alone.
+    ``has_effect`` says that the operator does more than to make a value.
+    """
+    arguments = values(plan)
+    wrapped = boundary.frontend is not None
+    otherwise = f"    return __unusual({arguments})"
+    lines = ["__t = __innermost()", "if __t is None or not __t.takes_notes:", otherwise, "__t = __t.session"]
+    for index, parameter in enumerate(plan.parameters):
+        if parameter.tensors:
+            lines += _layout_lines(index, parameter, wrapped=wrapped)
+    result = plan.results[0]
+    if result.kind == "view":
+        # A view of an array that is there is made at once.
+        lines += [f"if type(__x{result.source}) is not __made:", otherwise]
+    if plan.writes:
+        lines += [f"if __why_not_later(({_given(plan)})):", otherwise]
+    lines += _answer_lines(plan, remembers=remembers, by_type=by_type)
+    refused = ["__i is None"] + [f"__i is not __b{result.source}"] * (result.kind == "self")
+    lines += [f"if {' or '.join(refused)}:", otherwise]
+    if result.kind == "self":
+        lines += _step_lines(plan, "None")
+    else:
+        memory = f"__x{result.source}.memory" if result.kind == "view" else "None"
+        lines += ["__d = __made()", "__d.meta = __i", f"__d.shared = {memory}", "__d.session = __t"]
+        lines += ["__d.value = __d.error = None", *_step_lines(plan, "__d")]
+    lines += ["__t.has_effects = True"] if has_effect else []
+    return [*lines, "if len(__r) >= __t.room:", "    __t.make_room()", *_returned(plan, boundary)]
+
+
+def _layout_lines(index: int, parameter: Parameter, *, wrapped: bool) -> list[str]:
+    """Return lines that find what an argument's tensor holds, and its layout."""
+    name, data, layout = parameter.name, f"__x{index}", f"__b{index}"
+    usual = " and ".join([f"{data}.session is __t", f"{data}.value is None", f"{data}.error is None"])
+    lines = [
+        f"{data} = {name}{'._dispatch_data' if wrapped else ''}",
+        f"if type({data}) is __made and {usual}:",
+        f"    {layout} = {data}.meta",
+        "else:",
+        "    try:",
+        f"        {layout} = __t.layouts[__id({data})][1]",
+        "    except KeyError:",
+        f"        {data}, {layout} = __t.take({data})",
+    ]
+    if not _may_be_none(parameter):
+        return lines
+    return [f"if {name} is None:", f"    {data} = {layout} = None", "else:", *_indented(lines)]
+
+
+def _answer_lines(plan: Plan, *, remembers: bool, by_type: bool) -> list[str]:
+    """Return lines that look up what the shape rule said, or ask it."""
+    described = []
+    key = ["__settings[1]"]
+    for index, parameter in enumerate(plan.parameters):
+        name = parameter.name
+        if parameter.tensors:
+            described.append(f"__b{index}")
+            key.append(f"__b{index}")
+            continue
+        described.append("None" if index == plan.device_index else name)
+        kind = _ASIDE.sub("", parameter.type).replace("SymInt", "int")
+        part = _KEYS.get(kind, _BY_TYPE if by_type and kind in _NUMBERS else _BY_VALUE)
+        key += [part.format(name)] if part else []
+    given = ", ".join(["__d", *described])
+    if not remembers:
+        return ["__d = None", f"__i = __learn({given})"]
+    look_up = [
+        "__d = None",
+        "try:",
+        f"    __d = ({', '.join(key)},)",
+        "    __i = __answers[__d]",
+        "except (KeyError, TypeError):",
+        f"    __i = __learn({given})",
+    ]
+    if not all(_UNCHANGING.fullmatch(each.type) for each in plan.parameters if not each.tensors):
+        return look_up
+    # The same question as the last time is told by its parts' identities. The settings are those from before the rule ran.
+    parts = [f"__b{index}" if each.tensors else each.name for index, each in enumerate(plan.parameters)]
+    names = [f"__d{index}" for index in range(len(parts) + 1)]
+    differs = " or ".join(f"{name} is not {part}" for name, part in zip(names, ["__settings[1]", *parts], strict=True))
+    return [
+        f"__i, {', '.join(names)} = __last[0]",
+        f"if {differs}:",
+        *_indented([*look_up, f"__last[0] = {', '.join(['__i', '__d[0]', *parts])}"]),
+    ]
+
+
+def _step_lines(plan: Plan, made: str) -> list[str]:
+    """Return lines that note the step; see Note [Notes become steps] in `session`."""
+    return [
+        "__x = __frame(1)",
+        "__b = __x.f_code",
+        # See Note [Whose line it is] in `graph`. It is mostly the same code as the last time.
+        "if __b is not __user[0]:",
+        "    while __inside[__b.co_filename] and (__i := __x.f_back) is not None:",
+        "        __x = __i",
+        "        __b = __x.f_code",
+        "    __user[0] = __b",
+        "__r = __t.notes",
+        f"__r.append((__step, ({_given(plan)}), {made}, __b, __x.f_lasti, __c))",
+    ]
+
+
+def _given(plan: Plan) -> str:
+    """Return the arguments as a step keeps them."""
+    return "".join(
+        f"{f'__x{index}' if parameter.tensors else parameter.name}, " for index, parameter in enumerate(plan.parameters)
+    )
+
+
+def _returned(plan: Plan, boundary: Boundary) -> list[str]:
+    """Return lines that give the caller what the schema says."""
+    frontend, result = boundary.frontend, plan.results[0]
+    base = plan.parameters[result.source].name if result.source >= 0 else ""
+    if result.kind == "self":
+        if frontend is None:
+            return [f"return __x{result.source}"]
+        return [*(["__record_mutated(" + base + ")"] if frontend.mutated is not None else []), f"return {base}"]
+    if frontend is None:
+        return ["return __d"]
+    if result.kind == "view" and frontend.view is not None:
+        return [
+            f"return __record_view({base}, __d, __record_op, ({''.join(f'{each.name}, ' for each in plan.parameters)}))"
+        ]
+    return ["__r = __record_new()", f"__r._dispatch_mask = {boundary.mask}", "__r._dispatch_data = __d", "return __r"]
+
+
+def _may_be_none(parameter: Parameter) -> bool:
+    return parameter.tensors == "optional" or parameter.default is None
+
+
+def _indented(lines: Iterable[str]) -> Sequence[str]:
+    return [f"    {line}" for line in lines]
