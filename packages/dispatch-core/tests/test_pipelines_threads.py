@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import textwrap
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -369,70 +368,3 @@ def test_a_fork_inside_a_kernel(work, generation):
         value = work.ops.call(work.array(1))
         assert value.result() == [1]
     assert forked == [True, True]
-
-
-# The interpreter's end.
-
-PROGRAM = """
-import dispatch_core as dc
-import numpy as np
-add = dc.ops.aten.add.Tensor
-pipe = dc.pipeline()
-{body}
-"""
-
-
-ENDINGS = {
-    "open": """
-        pipe.__enter__()
-        kept = add(np.ones(2), np.ones(2))
-    """,
-    "collected": """
-        pipe.__enter__()
-        kept = add(np.ones(2), np.ones(2))
-        del pipe
-    """,
-    "generator": """
-        def steps():
-            with pipe:
-                yield add(np.ones(2), np.ones(2))
-        suspended = steps()
-        kept = next(suspended)
-    """,
-    "exit": """
-        import sys
-        with pipe:
-            kept = add(np.ones(2), np.ones(2))
-            sys.exit(0)
-    """,
-    "atexit": """
-        import atexit
-        pipe.__enter__()
-        kept = add(np.ones(2), np.ones(2))
-        atexit.register(lambda: print(kept.result().tolist()))
-    """,
-    "daemon": """
-        import threading
-        stop = threading.Event()
-        def run():
-            with pipe:
-                kept = add(np.ones(2), np.ones(2))
-                stop.wait()
-        threading.Thread(target=run, daemon=True).start()
-    """,
-    "finaliser": """
-        class Late:
-            def __del__(self):
-                self.kept.result()
-        late = Late()
-        pipe.__enter__()
-        late.kept = add(np.ones(2), np.ones(2))
-    """,
-}
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-def test_the_interpreter_ends_quietly_with_pending_steps(run_python, ending):
-    done = run_python("-W", "error", "-c", PROGRAM.format(body=textwrap.dedent(ENDINGS[ending])))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout in ("", "[2.0, 2.0]\n")

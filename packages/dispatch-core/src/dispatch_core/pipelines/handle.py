@@ -73,8 +73,8 @@ class Pipeline:
     def flush(self) -> None:
         """Run everything recorded so far, in order, also after the block. Raises the first error that nobody was told of.
 
-        >>> with pipeline() as pipe:
-        ...     pipe.flush()
+        >>> pipe = pipeline(max_ops=100)
+        >>> pipe.flush()
         """
         self._session.flush()
 

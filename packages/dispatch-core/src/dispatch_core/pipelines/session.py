@@ -357,7 +357,7 @@ class Session:
                 self._failed.append(error)
 
     def _tidy(self) -> None:
-        """Take out the steps that have ended; see Note [Who touches the record]."""
+        """Take out the steps that have ended; see Note [Notes become steps]."""
         if self._is_tidying:
             # A finaliser that asked for a value. Steps that are done may stay in the list for a while.
             return

@@ -23,16 +23,7 @@ _owners: Final[dict[Hashable, ref[Any]]] = {}
 
 
 def share(array: Any, owner: Any) -> None:
-    """Note that somebody outside holds the memory of ``array``; ``owner`` is an object that lives as long as the memory.
-
-    >>> import dispatch_core as dc, numpy as np
-    >>> a = np.zeros(2)
-    >>> dc.device(a).type, is_shared(a)
-    ('cpu', False)
-    >>> share(a, a)
-    >>> is_shared(a[1:])
-    True
-    """
+    """Note that somebody outside holds the memory of ``array``; ``owner`` is an object that lives as long as the memory."""
     place = arrays.storage_of(array)
     if place not in _owners:
         _owners[place] = ref(owner, lambda _: _owners.pop(place, None))
