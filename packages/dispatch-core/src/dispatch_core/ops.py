@@ -195,7 +195,9 @@ class OpOverloadPacket:
     def __getattr__(self, name: str) -> OpOverload:
         if name.startswith("__"):
             raise AttributeError(name)
-        return self._registry.get(f"{self._name}.{name}").op
+        full = f"{self._name}.{name}"
+        entry = self._registry.entries.get(full)
+        return (self._registry.get(full) if entry is None else entry).op
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.overloads()]

@@ -134,6 +134,9 @@ class Registry:
         A name without overload that no operator has answers for all overloads together.
         Raises ``OperatorNotFoundError`` when there is no such operator.
         """
+        entry = self.entries.get(name)
+        if entry is not None:
+            return entry
         parsed = parse_name(name)
         full = str(parsed)
         entry = self.entries.get(full)

@@ -1,5 +1,8 @@
 """The function that runs a tape: its source, written for one structure, and the buffers that it works in.
 
+Note [Numbers are remembered]
+    What a chain computes of numbers alone is kept from run to run: mostly they are the same as the last time.
+
 Note [Two forms]
     Small values are computed whole, one ufunc after the other, each into memory that NumPy provides: the call is what
     counts. Large ones are computed tile by tile in two or three buffers that stay in the cache, and only what is kept
@@ -11,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -148,17 +151,15 @@ class _Writer:
             self.lines.append(f"{self.constant(check_writable)}(v[{value.index}])")
 
     def scalar(self, call: Call, name: str) -> None:
-        """Write a call whose operands have no dimensions."""
-        source = call.inputs[0]
-        if call.kind == "cast" and source.weak and source.source is not None:
-            # The same number as the last time is the same object more often than not.
-            place = len(self._memory)
-            self._memory.append((self, None))
-            made = self.constant(partial(_remembered, self._memory, place, call.out.dtype))
-            self.lines.append(f"c, {name} = memory[{place}]")
-            self.lines.append(f"if c is not {self.name(source)}: {name} = {made}({self.name(source)})")
-        else:
-            self.lines.append(f"{name} = {self.constant(np.asarray)}({self.expression(call)})")
+        """Write a call whose operands have no dimensions; see Note [Numbers are remembered]."""
+        place = len(self._memory)
+        self._memory.append(((None,) * len(call.inputs), None))
+        inputs = [self.name(each) for each in call.inputs]
+        compute = _number_of(call)
+        made = self.constant(partial(_remembered, self._memory, place, compute))
+        same = " and ".join(f"c[{index}] is {each}" for index, each in enumerate(inputs))
+        self.lines.append(f"c, {name} = memory[{place}]")
+        self.lines.append(f"if not ({same}): {name} = {made}({', '.join(inputs)})")
 
     def expression(self, call: Call) -> str:
         """Give the source of a call that makes an array of its own."""
@@ -167,6 +168,8 @@ class _Writer:
             return f"{self.constant(call.fn)}({', '.join(names)})"
         if call.kind == "where":
             return f"{self.constant(np.where)}({', '.join(names)})"
+        if call.kind == "choose":
+            return f"({names[1]} if {names[0]} else {names[2]})"
         if call.kind == "cast":
             array = f"{self.constant(np.asarray)}({names[0]})" if call.inputs[0].is_scalar else names[0]
             return f"{array}.astype({self.constant(call.out.dtype)})"
@@ -180,6 +183,8 @@ class _Writer:
             return [f"{self.constant(call.fn)}({', '.join(names)}, out={out})"]
         if call.kind == "where":
             return [f"{copy}({out}, {names[2]})", f"{copy}({out}, {names[1]}, where={names[0]})"]
+        if call.kind == "choose":
+            return [f"{copy}({out}, {names[1]} if {names[0]} else {names[2]})"]
         return [f'{copy}({out}, {names[0]}, casting="unsafe")']
 
 
@@ -188,11 +193,24 @@ def _conforming(value: Value) -> Callable[[Any], Array]:
     return partial(conform, expected=Expected(TensorMeta(value.shape, value.strides, value.dtype)))
 
 
-@quiet
-def _remembered(memory: list[Any], place: int, dtype: Any, number: Any) -> Array:
-    array = np.asarray(number).astype(dtype)
-    memory[place] = number, array
-    return array
+def _number_of(call: Call) -> Callable[..., Any]:
+    """Return what computes a call whose operands have no dimensions."""
+    if call.kind == "ufunc":
+        return cast("Callable[..., Any]", call.fn)
+    if call.kind in ("where", "choose"):
+        return np.where
+    dtype = call.out.dtype
+    return lambda number: np.asarray(number).astype(dtype)
+
+
+def _remembered(memory: list[Any], place: int, compute: Callable[..., Any], *inputs: Any) -> Array:
+    """Compute a number, unless it is the one of the last time."""
+    before, made = memory[place]
+    # A float may be another object; zeros are told apart by their signs.
+    if not all(a is b or (type(a) is type(b) is float and a == b != 0) for a, b in zip(before, inputs, strict=True)):
+        made = np.asarray(compute(*inputs))
+    memory[place] = inputs, made
+    return made
 
 
 class _Whole(_Writer):

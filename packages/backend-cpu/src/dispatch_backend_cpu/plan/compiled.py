@@ -122,7 +122,7 @@ def _expression(call: Call, names: list[str]) -> str:
     if call.kind == "ufunc":
         found = _UFUNCS[call.fn.__name__].format(*names)
         return f"{kind}({found})"
-    if call.kind == "where":
+    if call.kind in ("where", "choose"):
         return f"{kind}({names[1]}) if {names[0]} else {kind}({names[2]})"
     return f"{kind}({names[0]})" if call.kind == "cast" else names[0]
 

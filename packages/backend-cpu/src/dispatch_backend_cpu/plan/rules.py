@@ -204,7 +204,7 @@ def _lerp_inplace(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> An
     near = np.absolute(w) < 0.5
     # Taking away a product is adding the product with the other sign, to the last bit.
     factor = _where(near, f.number(w, a), f.number(-(1 - w), a))
-    return _where(near, a, b) + (b - a) * factor
+    return tape.choose(near, a, b) + (b - a) * factor
 
 
 _SPECIAL: Final[dict[str, Callable[..., Any]]] = {

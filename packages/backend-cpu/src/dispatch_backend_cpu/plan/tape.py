@@ -28,7 +28,7 @@ class Untraceable(Exception):  # noqa: N818  # it says what a formula is, and is
 class Call:
     """One thing that is computed: ``out`` from ``inputs``."""
 
-    kind: Literal["ufunc", "cast", "where", "copy"]
+    kind: Literal["ufunc", "cast", "where", "choose", "copy"]
     fn: Any
     inputs: tuple[Symbol, ...]
     out: Symbol
@@ -130,6 +130,10 @@ class Tape:
             raise Untraceable("where")
         dtype = np.result_type(*[_example(each) for each in (a, b)])
         return self.call("where", None, (condition, self._constant(a, dtype), self._constant(b, dtype)), dtype)
+
+    def choose(self, condition: Symbol, a: Symbol, b: Symbol) -> Symbol:
+        """Write down that it is all of ``a`` or all of ``b``, which have one shape and dtype; the condition is a number."""
+        return self.call("choose", None, (condition, a, b), a.dtype)
 
     def cast(self, value: Any, dtype: DType) -> Symbol:
         """Write a conversion down; what is of that dtype already stays as it is."""

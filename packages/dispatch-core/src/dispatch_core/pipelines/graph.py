@@ -21,7 +21,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Hashable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
 from .. import arrays, masks
 from ..backend import ArrayType
@@ -37,11 +37,13 @@ if TYPE_CHECKING:
 __all__ = [
     "INSIDE",
     "Memory",
+    "Note",
     "Pending",
     "Step",
     "caller_place",
     "pending_type",
     "place_of",
+    "step_of",
     "step_type",
     "values_in",
 ]
@@ -201,6 +203,23 @@ class Step:
 
     def __repr__(self) -> str:
         return f"<Step {self.name}{' done' if self.done else ''}>"
+
+
+#: A step's class, its arguments, the value that it makes or None, the caller's code and the instruction in it, and the masks
+#: of the context; or a step.
+Note: TypeAlias = "tuple[type[Step], tuple[Any, ...], Pending | None, CodeType, int, masks.State | None] | Step"
+
+
+def step_of(note: Note) -> Step:
+    """Make a step of a note, as `Step.of` does, without its calls."""
+    if not isinstance(note, tuple):
+        return note
+    kind, values, made, code, instruction, state = note
+    step = kind()
+    step.values, step.outputs = values, () if made is None else (made,)
+    step.code, step.instruction, step.state = code, instruction, state
+    step.done, step.error = False, None
+    return step
 
 
 def step_type(entry: OperatorEntry, mask: int, written: tuple[int, ...]) -> type[Step]:

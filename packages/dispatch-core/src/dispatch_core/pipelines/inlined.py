@@ -21,6 +21,7 @@ from .blocks import innermost
 from .graph import INSIDE
 from .layouts import layout_of
 from .recorder_source import recorder_lines
+from .shared import OWNERS, is_shared
 
 if TYPE_CHECKING:
     from ..boundary import Boundary
@@ -47,11 +48,13 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, otherwise: Runner) -> 
         "__id": id,
         "__innermost": innermost,
         "__inside": INSIDE,
+        "__is_shared": is_shared,
         "__last": [(None,) * (len(plan.parameters) + 2)],
         "__learn": _learner(plain.meta, answers, settings),
         "__made": plain.made,
         "__record_op": entry.op,
         "__settings": settings,
+        "__shared": OWNERS,
         "__step": plain.step,
         "__unusual": otherwise,
         "__user": [None],

@@ -43,7 +43,7 @@ class Part:
 class Plan:
     """The parts in the order in which they run."""
 
-    __slots__ = ("constants", "fused", "parts", "saved", "used")
+    __slots__ = ("constants", "fused", "is_whole", "parts", "saved", "used")
 
     def __init__(self, parts: Sequence[Part], constants: Sequence[Any], planned: Sequence[PlannedStep]) -> None:
         self.parts = tuple(parts)
@@ -54,6 +54,8 @@ class Plan:
         #: Bytes of results that are never stored.
         self.saved = sum(step.saved for step in planned)
         self.used = next(_clock)
+        #: Whether somebody can observe what each step does, so that all of them ran when a pipeline was flushed.
+        self.is_whole = False
 
 
 def cached(key: tuple[Any, ...]) -> Plan | None:

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import arrays
 from ..keys import DispatchKey, keys_of
 from .graph import Pending, place_of
+from .layouts import layout_of_array
 
 if TYPE_CHECKING:
     from ..boundary import Parameter
-    from .graph import Step
+    from .graph import Note, Step
 
 __all__ = ["Node", "PlannedStep", "Program", "Survey", "Value", "build", "device_of", "survey"]
 
@@ -106,26 +107,40 @@ class PlannedStep:
 
 
 class Survey:
-    """Steps for one device, numbered: their structure, what they start from, and where their results go."""
+    """Calls for one device, numbered: their structure, what they start from, and where their results go."""
 
-    __slots__ = ("key", "pending", "places", "slots", "steps", "values")
+    __slots__ = ("_steps", "_take", "count", "key", "pending", "places", "slots", "values")
 
-    def __init__(self, steps: Sequence[Step]) -> None:
-        self.steps = steps
+    def __init__(self, notes: Sequence[Note], take: Callable[[], Sequence[Step]] | None) -> None:
+        self._steps: Any = notes if take is None else None
+        self._take = take
+        self.count = len(notes)
         self.key: tuple[Any, ...] = ()
-        #: The arrays and floats that are given; None where the steps make something.
+        #: The arrays and floats that are given; None where the calls make something.
         self.values: list[Any] = []
-        #: What the steps make: index of the value → the pending value.
+        #: What the calls make: index of the value → the pending value.
         self.pending: dict[int, Pending] = {}
         #: id of an array or a pending value → index.
         self.slots: dict[int, int] = {}
         #: Which values share memory, by index; empty where nothing is written to.
         self.places: list[int] = []
 
+    @property
+    def steps(self) -> Sequence[Step]:
+        """The calls as steps, made of notes once somebody asks."""
+        if self._steps is None:
+            assert self._take is not None
+            self._steps = self._take()
+        steps: Sequence[Step] = self._steps
+        return steps
+
+    @property
+    def has_steps(self) -> bool:
+        """Whether the calls are steps by now."""
+        return self._steps is not None
+
 
 _BY_VALUE: Final = frozenset({int, bool, str, type(None)})
-#: Types of arrays, pending values left out → how to read shape, strides and dtype at once.
-_LAYOUTS: Final[dict[type, Callable[[Any], Hashable]]] = {}
 _MASKS: Final[dict[int, DispatchKey]] = {}
 
 
@@ -137,12 +152,13 @@ def device_of(step: Step) -> DispatchKey:
     return key
 
 
-def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
-    """Give numbers to what ``steps``, all for one device, read and make; see Note [Structure].
+def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Step]] | None = None) -> Survey | None:
+    """Give numbers to what ``notes`` or steps, all for one device, read and make; see Note [Structure].
 
-    None where something that they need has failed, or an argument cannot be told from another.
+    ``take`` makes steps of the notes, where these are no steps yet. None where something that they need has failed, or an
+    argument cannot be told from another.
     """
-    found = Survey(steps)
+    found = Survey(notes, take)
     slots, values, pending = found.slots, found.values, found.pending
     key: list[Any] = [fuse]
     uses: list[int] = []
@@ -171,10 +187,10 @@ def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
                 return False
             slots[id(value)] = len(values)
             value = value.value
-            key.append(_layout(value))
+            key.append(layout_of_array(value))
         elif kind in arrays.ARRAY_TYPES:
             slots[id(value)] = len(values)
-            key.append(_layout(value))
+            key.append(layout_of_array(value))
         else:
             key.append(kind)
             key.append(value)
@@ -185,11 +201,17 @@ def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
 
     # The usual cases of ``add`` are written out: this runs at each flush.
     known, push, put, begin = slots.get, key.append, values.append, uses.append
-    usual_arrays, by_value = _LAYOUTS, _BY_VALUE
-    for step in steps:
-        entry = step.entry
-        key += (entry, entry.generation, step.mask)
-        for value in step.values:
+    by_value = _BY_VALUE
+    for note in notes:
+        outputs: tuple[Pending | None, ...]
+        if isinstance(note, tuple):
+            call, given, output, _, _, _ = note
+            outputs = () if output is None else (output,)
+        else:
+            call, given, outputs = type(note), note.values, note.outputs
+        push(call)
+        push(call.entry.generation)
+        for value in given:
             slot = known(id(value))
             if slot is not None:
                 uses[slot] += 1
@@ -197,38 +219,30 @@ def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
                 continue
             kind = type(value)
             if kind in by_value:
-                key += (kind, value)
+                push(kind)
+                push(value)
             elif kind is float:
                 push(kind)
                 put(value)
                 begin(0)
-            elif kind in usual_arrays:
-                slots[id(value)] = len(values)
-                push(usual_arrays[kind](value))
-                put(value)
-                begin(0)
             elif not add(value):
                 return None
-        for output in step.outputs:
+        for output in outputs:
             if output is None:
                 push(None)
                 continue
             slot = slots[id(output)] = len(values)
             pending[slot] = output
+            push(output.meta)
             put(None)
             begin(0)
-            meta = output.meta
-            kind = type(meta)
-            push(usual_arrays[kind](meta) if kind in usual_arrays else _layout(meta))
-        if step.written:
+        if call.written:
             writes = True
     kept = 0
-    count = sys.getrefcount
-    value = None  # A name counts, too.
-    for slot in pending:
-        output = pending[slot]
-        # Referred to by the step, by ``pending``, by this name and by the call, and by each use.
-        if count(output) - 4 > uses[slot]:
+    output = value = None  # Names count, too.
+    outputs = ()
+    for slot, references in zip(pending, _references(pending), strict=True):
+        if references > uses[slot]:
             kept |= 1 << slot
     key.append(kept)
     if writes:
@@ -238,25 +252,32 @@ def survey(steps: Sequence[Step], *, fuse: bool) -> Survey | None:
     return found
 
 
-def _layout(value: Any) -> Hashable:
-    """Return shape, strides and dtype of an array or a meta array."""
-    reader = arrays.ARRAY_TYPES[type(value)]
-    if reader.layout is not None:
-        if not isinstance(value, Pending):
-            _LAYOUTS[type(value)] = reader.layout
-        return reader.layout(value)
-    return reader.shape(value), arrays.strides(value), reader.dtype(value)
+def _references(pending: dict[int, Any]) -> list[int]:
+    """Return how often each value is referred to, besides by the call that makes it and by the table."""
+    count, own = sys.getrefcount, _OWN
+    return [count(value) - own for value in pending.values()]
+
+
+#: How many references the table and the counting are, and the call; what that is depends on the interpreter.
+_OWN = 0
+_OWN = _references({0: object()})[0] + 1
 
 
 def _places(found: Survey) -> list[int]:
     """Return for each value a number that those in the same memory share."""
     numbers: dict[Hashable, int] = {}
     places = []
+    pending, known = found.pending, arrays.ARRAY_TYPES
     for slot, value in enumerate(found.values):
-        source = found.pending.get(slot, value)
-        known = type(source) in arrays.ARRAY_TYPES
-        place = place_of(source) if known else None
-        places.append(numbers.setdefault(place, len(numbers)) if known else -1)
+        output = pending.get(slot)
+        if output is not None:
+            place: Hashable = output if output.shared is None else place_of(output)
+        elif type(value) in known:
+            place = place_of(value)
+        else:
+            places.append(-1)
+            continue
+        places.append(numbers.setdefault(place, len(numbers)))
     return places
 
 

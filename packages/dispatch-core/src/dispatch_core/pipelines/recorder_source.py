@@ -65,7 +65,7 @@ def recorder_lines(plan: Plan, boundary: Boundary, *, remembers: bool, by_type: 
         # A view of an array that is there is made at once.
         lines += [f"if type(__x{result.source}) is not __made:", otherwise]
     if plan.writes:
-        lines += [f"if __why_not_later(({_given(plan)})):", otherwise]
+        lines += _write_lines(plan, otherwise, wrapped=wrapped)
     lines += _answer_lines(plan, remembers=remembers, by_type=by_type)
     refused = ["__i is None"] + [f"__i is not __b{result.source}"] * (result.kind == "self")
     lines += [f"if {' or '.join(refused)}:", otherwise]
@@ -92,10 +92,25 @@ def _layout_lines(index: int, parameter: Parameter, *, wrapped: bool) -> list[st
         f"        {layout} = __t.layouts[__id({data})][1]",
         "    except KeyError:",
         f"        {data}, {layout} = __t.take({data})",
+        # What was pending and is an array by now is taken for one the next time.
+        *([f"        {name}._dispatch_data = {data}"] if wrapped else []),
     ]
     if not _may_be_none(parameter):
         return lines
     return [f"if {name} is None:", f"    {data} = {layout} = None", "else:", *_indented(lines)]
+
+
+def _write_lines(plan: Plan, otherwise: str, *, wrapped: bool) -> list[str]:
+    """Return lines that see whether a write can wait; mostly a glance at the other arguments is enough."""
+    target = f"__x{plan.writes[0]}"
+    doubts = [f"(__shared and __is_shared({target}))"]
+    if not wrapped:
+        doubts.append(f"type({target}) is not __made")
+    for index, parameter in enumerate(plan.parameters):
+        if parameter.tensors and index not in plan.writes:
+            other = f"__x{index}"
+            doubts.append(f"({other} is not {target} and (type({other}) is not __made or {other}.shared is not None))")
+    return [f"if ({' or '.join(doubts)}) and __why_not_later(({_given(plan)})):", otherwise]
 
 
 def _answer_lines(plan: Plan, *, remembers: bool, by_type: bool) -> list[str]:

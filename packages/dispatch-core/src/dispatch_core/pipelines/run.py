@@ -187,12 +187,15 @@ class PlanRun:
         for index, pending in found.pending.items():
             if (value := values[index]) is not None:
                 pending.value = value
-                place_of(pending)
-        for step in found.steps:
-            step.done = True
-            step.values = ()
+                if pending.shared is not None:
+                    # Before a view of it is asked for its place; see Note [Places].
+                    place_of(pending)
+        if found.has_steps:
+            for step in found.steps:
+                step.done = True
+                step.values = ()
         self._finished = self._ended
-        stats.executed += len(found.steps)
+        stats.executed += found.count
         stats.fused += plan.fused
         stats.bytes_saved += plan.saved
 

@@ -10,6 +10,10 @@ Note [A step that has begun]
     once more. Its arguments are let go when it has ended. So an interrupted step is known by both, and is put back, unless
     it writes to memory: like a call that is interrupted, it may or may not have written, and must not write twice.
 
+Note [Whole plans]
+    A loop records the same again and again. What was noted is surveyed as it is; where a plan is kept for it, and somebody
+    could observe each step when the plan was made, which the structure tells, then all of it runs, and no steps are made.
+
 Note [Who is told of an error]
     The values that a failed step would have made or written raise its error whenever they are asked for. Who asks is told
     so. An error that nobody was told of is raised by the next flush: the first, with the others as notes.
@@ -19,31 +23,31 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import weakref
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import groupby
 from operator import attrgetter
-from types import CodeType
+from time import perf_counter_ns
 from typing import Any, Final
 
 from .. import arrays, calltrace, masks
 from ..keys import DispatchKey
+from . import plan as plans
 from .blocks import current, paused
-from .errors import PipelineError, calm, described, fault_of, missing_error, step_error
-from .graph import Pending, Step, place_of
+from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
+from .graph import Note, Pending, Step, place_of, step_of
 from .layouts import layout_of, layout_of_array
 from .needs import RANDOM, needed, observable
+from .plan import Plan
+from .program import Survey, survey
 from .run import PlanRun, mark, run_steps, with_arrays
 from .settle import force, settled
 from .stats import Stats
 from .turns import Turn, forget_others
 
 __all__ = ["Session", "current"]
-
-
-#: A step's class, its arguments, the value that it makes or None, the caller's code and the instruction in it, and the masks
-#: of the context; or a step.
-Note = tuple[type[Step], tuple[Any, ...], Pending | None, CodeType, int, masks.State | None] | Step
 
 
 class Session:
@@ -68,6 +72,8 @@ class Session:
         self.has_effects = False
         self._most_steps: int | None = options["max_ops"]
         self._most_bytes: int | None = options["max_bytes"]
+        #: Whether steps run as plans have it, with nobody who wants to hear of each.
+        self._takes_plans = options["progress"] is None and not options["trace"] and self._most_bytes is None
         #: Bytes of the results of the steps that wait, where there is a limit.
         self._bytes = 0
         #: The errors of steps that have failed since the last flush.
@@ -105,11 +111,16 @@ class Session:
                 self.take_notes()
         return self._steps
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything that is recorded has run."""
+        return not (self.notes or self._steps)
+
     def take_notes(self) -> None:
         """Make steps of the notes. Call it with the lock held."""
         while self.notes:
             takings = self._takings
-            made = list(map(_step_of, self.notes))
+            made = list(map(step_of, self.notes))
             taken = slice(len(made))
             if takings == self._takings:
                 # None of these lets a finaliser run, which might look at the record, too.
@@ -238,14 +249,15 @@ class Session:
         with self.lock:
             self.stats.flushes += 1
             self._catch_up()
-            steps = self.steps[:]
-            chosen = observable(steps)
-            if self.outer is not None and chosen:
-                self.outer._prepare(chosen)
-            self._run(chosen)
-            # What a callback has recorded is not among these.
-            self._drop(steps, chosen)
-            self.layouts.clear()
+            found = self._survey()
+            plan = None if found is None else plans.cached(found.key)
+            if found is not None and plan is not None and plan.is_whole:
+                self._run_notes(found, plan)
+            else:
+                key, count = (None, 0) if found is None else (found.key, found.count)
+                # It refers to what nobody else may refer to.
+                found = None
+                self._flush_steps(key, count)
             failed, self._failed = self._failed, []
             untold = [error for error in failed if not error.is_told]
             for error in failed:
@@ -256,6 +268,65 @@ class Session:
                     first.add_note(f"Another step failed in the same flush: {other}")
                     other.is_told = True
                 raise calm(first)
+
+    def _survey(self) -> Survey | None:
+        """Look at what was noted since the record was last empty, as long as it consists of notes; see Note [Whole plans].
+
+        None where that would not do.
+        """
+        if not self._takes_plans or self._steps or self._running or not self.notes or is_spoiled():
+            return None
+        if self.outer is not None and not self.outer.is_empty:
+            return None
+        notes = self.notes[:]
+        state = _state_of(notes[0])
+        if any(_state_of(note) is not state for note in notes):
+            return None
+        started = perf_counter_ns()
+        try:
+            found = survey(notes, fuse=self.options["fuse"], take=lambda: self.steps[: len(notes)])
+            hash(found and found.key)
+        except TypeError:  # An argument that cannot be a key.
+            return None
+        finally:
+            self.stats.plan_time += perf_counter_ns() - started
+        return found
+
+    def _run_notes(self, found: Survey, plan: Plan) -> None:
+        """Run what was noted by a plan that runs all of it; see Note [Whole plans]."""
+        self.stats.cache_hits += 1
+        started = perf_counter_ns()
+        run = PlanRun(plan, found, self.stats)
+        self._runs.append(run)
+        try:
+            with self._begun(lambda: found.steps) as failures, paused(_state_of(self.notes[0])):
+                failures.append(run(None))
+                if not found.has_steps:
+                    self._forget_notes(found.count)
+        finally:
+            self._runs.remove(run)
+            self.stats.impl_time += perf_counter_ns() - started
+
+    def _forget_notes(self, count: int) -> None:
+        taken = slice(count)
+        # See `take_notes`.
+        self._takings += 1
+        del self.notes[taken]
+        self.stats.recorded += count
+
+    def _flush_steps(self, key: tuple[Any, ...] | None, count: int) -> None:
+        """Run what somebody can observe, and forget the rest; note where the plan for ``key`` runs all ``count`` steps."""
+        steps = self.steps[:]
+        chosen = observable(steps)
+        if self.outer is not None and chosen:
+            self.outer._prepare(chosen)
+        self._run(chosen)
+        # What a callback has recorded is not among these.
+        self._drop(steps, chosen)
+        if key is not None and len(chosen) == len(steps) == count:
+            plan = plans.cached(key)
+            if plan is not None:
+                plan.is_whole = True
 
     def _prepare(self, steps: Sequence[Step], reads: Sequence[Any] = (), writes: Sequence[Any] = ()) -> None:
         """Run what has to run before another session runs ``steps`` and its caller reads and writes."""
@@ -311,19 +382,25 @@ class Session:
             steps = self._startable(steps)
         if not steps:
             return
-        failed = False
-        self._running += 1
-        try:
+        with self._begun(lambda: steps) as failures:
             for state, group in _by_masks(steps):
                 with paused(state):
                     if self.options["trace"]:
-                        failed |= self._trace(group)
+                        failures.append(self._trace(group))
                     else:
                         progress, fuse = self.options["progress"], self.options["fuse"]
-                        failed |= run_steps(group, self.stats, self._runs, progress, fuse=fuse)
+                        failures.append(run_steps(group, self.stats, self._runs, progress, fuse=fuse))
+
+    @contextmanager
+    def _begun(self, steps: Callable[[], Sequence[Step]]) -> Iterator[list[bool]]:
+        """Keep the record true while steps run; whether some have failed is to be put into the list."""
+        failures: list[bool] = []
+        self._running += 1
+        try:
+            yield failures
         except BaseException:
             # See Note [A step that has begun].
-            for step in steps:
+            for step in steps():
                 if step.done and step.written:
                     step.values = ()
                 elif step.values:
@@ -331,8 +408,8 @@ class Session:
             raise
         finally:
             self._running -= 1
-            if failed:
-                self._note_failed(steps)
+            if any(failures):
+                self._note_failed(steps())
             self._tidy()
 
     def _catch_up(self) -> None:
@@ -371,10 +448,20 @@ class Session:
                 self.has_effects = True
             if self._most_bytes is not None:
                 self._bytes = sum(map(_bytes, self.steps[:]))
-            self.layouts.clear()
+            self._prune_layouts()
             self.room = self._room()
         finally:
             self._is_tidying = False
+
+    def _prune_layouts(self) -> None:
+        """Let go of arrays that nobody else has any more; of all, once nothing more is recorded."""
+        layouts = self.layouts
+        if not self.is_open:
+            layouts.clear()
+        for key, (array, _) in list(layouts.items()):
+            # Referred to by the pair in the table, by the name, and by the call.
+            if sys.getrefcount(array) <= _OWN_REFERENCES:
+                layouts.pop(key, None)
 
     def after_fork(self) -> None:
         """Be usable in a forked process, whatever another thread was doing with it."""
@@ -391,6 +478,7 @@ class Session:
                     step.done = False
 
 
+_OWN_REFERENCES: Final = 3
 #: Fewer steps than these are not searched for what nobody can observe.
 _MANY: Final = 512
 _sessions: Final[weakref.WeakSet[Session]] = weakref.WeakSet()
@@ -406,24 +494,17 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
+def _state_of(note: Note) -> masks.State | None:
+    """Return the context's masks at a call."""
+    return note[5] if isinstance(note, tuple) else note.state
+
+
 def _by_masks(steps: Sequence[Step]) -> Iterable[tuple[masks.State | None, Sequence[Step]]]:
     """Cut steps into runs that were recorded under the same masks."""
     first = steps[0].state
     if all(step.state == first for step in steps):
         return ((first, steps),)
     return [(state, tuple(group)) for state, group in groupby(steps, attrgetter("state"))]
-
-
-def _step_of(note: Note) -> Step:
-    """Make a step of a note, as `Step.of` does, without its calls."""
-    if not isinstance(note, tuple):
-        return note
-    kind, values, made, code, instruction, state = note
-    step = kind()
-    step.values, step.outputs = values, () if made is None else (made,)
-    step.code, step.instruction, step.state = code, instruction, state
-    step.done, step.error = False, None
-    return step
 
 
 def _meta_array(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:

@@ -91,7 +91,10 @@ def _sessions(values: Sequence[Any]) -> Iterator[Session]:
 def settled(value: Any, session: Session) -> Any:
     """Return an argument as a step of ``session`` keeps it: arrays in the place of what is computed already."""
     if isinstance(value, Pending):
-        if value.session is not session or value.error is not None or value.memory.error is not None:
+        shared = value.shared
+        if value.error is not None or (shared is not None and shared.error is not None):
+            return force(value)
+        if value.session is not session and (value.value is None or not value.session.is_empty):
             return force(value)
         return value if value.value is None else value.value
     if isinstance(value, (list, tuple)):

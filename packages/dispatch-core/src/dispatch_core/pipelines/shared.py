@@ -16,19 +16,19 @@ from weakref import ref
 from .. import arrays
 from .graph import place_of
 
-__all__ = ["is_shared", "share"]
+__all__ = ["OWNERS", "is_shared", "share"]
 
 #: Place → a reference that takes it out of here when the memory's owner is gone.
-_owners: Final[dict[Hashable, ref[Any]]] = {}
+OWNERS: Final[dict[Hashable, ref[Any]]] = {}
 
 
 def share(array: Any, owner: Any) -> None:
     """Note that somebody outside holds the memory of ``array``; ``owner`` is an object that lives as long as the memory."""
     place = arrays.storage_of(array)
-    if place not in _owners:
-        _owners[place] = ref(owner, lambda _: _owners.pop(place, None))
+    if place not in OWNERS:
+        OWNERS[place] = ref(owner, lambda _: OWNERS.pop(place, None))
 
 
 def is_shared(value: Any) -> bool:
     """Tell whether the memory of an array or a pending value is held by somebody outside; see Note [Shared memory]."""
-    return bool(_owners) and place_of(value) in _owners
+    return bool(OWNERS) and place_of(value) in OWNERS

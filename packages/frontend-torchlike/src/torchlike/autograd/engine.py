@@ -7,10 +7,11 @@ no recursion is needed: graphs may be as deep as memory allows. Leaves run as so
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.shapes import is_non_overlapping_and_dense
 
 from .grad_mode import set_grad_enabled
 from .node import Edge, Leaf, Meta, Node, accumulating, scalar_type
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["execute"]
 
+#: The number of torch's ``contiguous_format``.
+_CONTIGUOUS: Final = 0
 _Buffers = dict[Node, "list[Tensor | None]"]
 
 
@@ -219,9 +222,19 @@ def _finish_leaf(
         accumulate(leaf, grads[0], create_graph)
 
 
-def _clone(grad: Tensor) -> Tensor:
-    """Copy a gradient, so that no leaf shares one with another or with the graph; grad mode is off here."""
-    copy: Tensor = dc.ops.aten.clone.default(grad)
+def _clone(grad: Tensor, leaf: Tensor | None) -> Tensor:
+    """Copy a gradient, so that no leaf shares one with another or with the graph; grad mode is off here.
+
+    The copy lies in memory as its leaf does, if that has no gaps, and else row by row.
+    """
+    copy: Tensor
+    if leaf is None or dc.strides(leaf) == dc.strides(grad):
+        copy = dc.ops.aten.clone.default(grad)
+    elif leaf.is_contiguous() or not is_non_overlapping_and_dense(dc.shape(leaf), dc.strides(leaf)):
+        copy = dc.ops.aten.clone.default(grad, memory_format=_CONTIGUOUS)
+    else:
+        copy = dc.ops.aten.empty_strided.default(dc.shape(leaf), dc.strides(leaf), dtype=grad.dtype, device=grad.device)
+        copy.copy_(grad)
     return copy
 
 
@@ -233,7 +246,7 @@ def accumulate(leaf: Node, grad: Tensor, create_graph: bool) -> None:
     with accumulating:
         before = leaf.grad
         if before is None:
-            leaf.grad = grad if create_graph else _clone(grad)
+            leaf.grad = grad if create_graph else _clone(grad, leaf.tensor())
         elif create_graph:
             leaf.grad = before + grad
         else:
