@@ -233,14 +233,14 @@ def test_raw_arrays_are_the_callers(pipe):
 def test_lent_memory_is_forgotten_with_its_owner():
     from dispatch_core.pipelines import shared
 
-    before = len(shared._owners)
+    before = len(shared.OWNERS)
     tensor = torchlike.zeros(3)
     array = tensor[1:].numpy()
-    assert len(shared._owners) == before + 1
+    assert len(shared.OWNERS) == before + 1
     del tensor
-    assert len(shared._owners) == before + 1
+    assert len(shared.OWNERS) == before + 1
     del array
-    assert len(shared._owners) == before
+    assert len(shared.OWNERS) == before
 
 
 # Random numbers.

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -64,8 +63,10 @@ class Session:
         self.is_open = False
         #: Held while steps run; see Note [Notes become steps].
         self.lock = Turn()
-        #: id of an array → the array, which is kept so that the id stays its own, and its layout.
+        #: id of an array → what holds for as long as the id is its own, and its layout.
         self.layouts: dict[int, tuple[Any, Any]] = {}
+        #: The ids of arrays that are kept so that the ids stay theirs: there are no weak references to them.
+        self._kept: list[int] = []
         #: The session that recorded in this context before; its steps come before all of this one's.
         self.outer: Session | None = None
         #: Whether one of the steps may write to an argument or draw random numbers.
@@ -153,9 +154,17 @@ class Session:
         if value is None:
             return None
         known = self.layouts.get(id(value))
-        if known is None:
-            known = self.layouts[id(value)] = value, layout_of_array(value)
-        return known[1]
+        return self._layout(value) if known is None else known[1]
+
+    def _layout(self, value: Any) -> Any:
+        """Note an array's layout as long as it lives, or else until steps have run."""
+        layouts, key, found = self.layouts, id(value), layout_of_array(value)
+        try:
+            layouts[key] = weakref.ref(value, lambda _: layouts.pop(key, None)), found
+        except TypeError:
+            layouts[key] = value, found
+            self._kept.append(key)
+        return found
 
     def row_major(self, meta: Any) -> Any:
         """Return a meta array like another, with its elements in row-major order at the beginning of its memory."""
@@ -448,20 +457,16 @@ class Session:
                 self.has_effects = True
             if self._most_bytes is not None:
                 self._bytes = sum(map(_bytes, self.steps[:]))
-            self._prune_layouts()
+            self._forget_layouts()
             self.room = self._room()
         finally:
             self._is_tidying = False
 
-    def _prune_layouts(self) -> None:
-        """Let go of arrays that nobody else has any more; of all, once nothing more is recorded."""
-        layouts = self.layouts
-        if not self.is_open:
-            layouts.clear()
-        for key, (array, _) in list(layouts.items()):
-            # Referred to by the pair in the table, by the name, and by the call.
-            if sys.getrefcount(array) <= _OWN_REFERENCES:
-                layouts.pop(key, None)
+    def _forget_layouts(self) -> None:
+        """Let go of arrays that are kept for their layouts."""
+        kept, self._kept = self._kept, []
+        for key in kept:
+            self.layouts.pop(key, None)
 
     def after_fork(self) -> None:
         """Be usable in a forked process, whatever another thread was doing with it."""
@@ -478,7 +483,6 @@ class Session:
                     step.done = False
 
 
-_OWN_REFERENCES: Final = 3
 #: Fewer steps than these are not searched for what nobody can observe.
 _MANY: Final = 512
 _sessions: Final[weakref.WeakSet[Session]] = weakref.WeakSet()
