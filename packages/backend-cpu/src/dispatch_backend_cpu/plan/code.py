@@ -295,7 +295,12 @@ class _Compiled(_Writer):
                 scalars[symbol] = f"c{len(scalars)}"
                 numbers.append(f"{self.name(symbol)}{'' if symbol.is_scalar else '.reshape(())'}[()]")
         stored: dict[Symbol, str] = {}
+        seen = {symbol.source: name for symbol, name in read.items()}
         for value, symbol in work.stored.items():
+            if value in work.targets and value.index in seen:
+                # One argument for what is read and written: the fewer they are, the sooner LLVM sees that they lie apart.
+                stored[symbol] = seen[value.index]
+                continue
             stored[symbol] = f"o{len(stored)}"
             if value in work.targets:
                 given.append(self.row(f"v[{value.index}]", value))

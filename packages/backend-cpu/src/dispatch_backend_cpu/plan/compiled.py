@@ -84,7 +84,7 @@ def _is_exact(call: Call) -> bool:
 def loop(
     calls: list[Call], read: dict[Symbol, str], scalars: dict[Symbol, str], stored: dict[Symbol, str]
 ) -> Callable[..., Any]:
-    """Compile the loop: a function of the arrays ``read``, those ``stored``, each one row, and the ``scalars``.
+    """Compile the loop: a function of the arrays ``read``, those ``stored`` besides, each one row, and the ``scalars``.
 
     Each symbol has the name of its argument; arguments come in the order of these three.
     """
@@ -98,8 +98,9 @@ def loop(
         names[call.out] = f"t{len(body)}"
         body.append(f"t{len(body)} = {_expression(call, inputs)}")
     body += [f"{name}[i] = {names[symbol]}" for symbol, name in stored.items()]
-    arguments = [*read.values(), *stored.values(), *scalars.values()]
-    types = [f"{_TYPES[each.dtype.char]}[::1]" for each in (*read, *stored)]
+    arrays = {name: symbol for symbol, name in stored.items()} | {name: symbol for symbol, name in read.items()}
+    arguments = [*read.values(), *(name for name in arrays if name not in read.values()), *scalars.values()]
+    types = [f"{_TYPES[arrays[name].dtype.char]}[::1]" for name in arguments if name in arrays]
     types += [_TYPES[each.dtype.char] for each in scalars]
     size = next(iter(stored.values()))
     source = "\n".join(
