@@ -34,8 +34,8 @@ Runner = Callable[..., Any]
 _KEPT: Final = 1024
 
 
-def inlined_recorder(plain: Recorder, boundary: Boundary, otherwise: Runner) -> Runner:
-    """Return the generated recorder: it does what ``plain`` does, and ``otherwise`` where a call is unusual."""
+def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwise: Runner) -> Runner:
+    """Return the generated recorder: what ``plain`` does, ``below`` for a view at once, ``otherwise`` for unusual calls."""
     entry, plan, frontend = plain.entry, plain.plan, boundary.frontend
     rule = resolve(entry, DispatchKey.Meta.value, 0)
     remembers = getattr(rule.slot.kernel, "remembers", None) if isinstance(rule, Resolution) else None
@@ -43,6 +43,7 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, otherwise: Runner) -> 
     answers: dict[Any, Any] = {}
     constants = {
         "__answers": answers,
+        "__below": below,
         "__context": masks.current,
         "__frame": sys._getframe,
         "__id": id,

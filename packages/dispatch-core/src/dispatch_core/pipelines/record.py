@@ -89,7 +89,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
     if plain.why_not or not plain.has_strides or not can_generate(plan) or entry.registry.engine is not codegen:
         return run
-    return inlined_recorder(plain, boundary, run)
+    return inlined_recorder(plain, boundary, pass_on, run)
 
 
 def _host_data(pass_on: Runner) -> Runner:

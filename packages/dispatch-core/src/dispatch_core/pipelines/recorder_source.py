@@ -63,7 +63,8 @@ def recorder_lines(plan: Plan, boundary: Boundary, *, remembers: bool, by_type: 
     result = plan.results[0]
     if result.kind == "view":
         # A view of an array that is there is made at once.
-        lines += [f"if type(__x{result.source}) is not __made:", otherwise]
+        at_once = ["    __t.stats.views += 1", f"    return __below({arguments})"] if wrapped else [otherwise]
+        lines += [f"if type(__x{result.source}) is not __made:", *at_once]
     if plan.writes:
         lines += _write_lines(plan, otherwise, wrapped=wrapped)
     lines += _answer_lines(plan, remembers=remembers, by_type=by_type)

@@ -18,6 +18,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
 from weakref import ref
 
@@ -49,6 +50,7 @@ Meta: TypeAlias = "tuple[tuple[int, ...], Any]"
 Hook: TypeAlias = "Callable[..., Any]"
 
 
+@cache
 def scalar_type(dtype: Any) -> ScalarType:
     """Give the scalar type of a dtype as an array has it."""
     return dtype if isinstance(dtype, ScalarType) else BY_NAME[str(dtype)]
