@@ -45,15 +45,19 @@ class Pipeline:
         self._blocks: list[Block] = []
 
     def __enter__(self) -> Self:
-        from .record import make_recorder  # recording stands above
-
         arrays.device_key("meta")  # its kernels are the shape rules
-        with self._registry.lock:
-            if DispatchKey.Pipeline not in self._registry.fallbacks:
-                self._registry.register_fallback(DispatchKey.Pipeline, kernel_factory(make_recorder, in_order=True))
+        if DispatchKey.Pipeline not in self._registry.fallbacks:
+            self._register()
         block = enter(self._session)
         self._blocks.append(block)
         return self
+
+    def _register(self) -> None:
+        from .record import make_recorder  # recording stands above
+
+        with self._registry.lock:
+            if DispatchKey.Pipeline not in self._registry.fallbacks:
+                self._registry.register_fallback(DispatchKey.Pipeline, kernel_factory(make_recorder, in_order=True))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -123,11 +127,14 @@ _OPTIONS: Final[dict[str, tuple[Any, Callable[[Any], Any], str]]] = {
     "trace": (False, lambda value: value if isinstance(value, bool) else None, "a bool"),
     "progress": (None, lambda value: value if callable(value) else None, "a function of two ints"),
 }
+_DEFAULTS: Final = {name: default for name, (default, _, _) in _OPTIONS.items()}
 
 
 def _checked(options: dict[str, Any]) -> dict[str, Any]:
     """Return all options, None replaced by the default. Raises ``ArgumentError`` for what is none of them or ill-typed."""
-    found = {name: default for name, (default, _, _) in _OPTIONS.items()}
+    if not options:
+        return _DEFAULTS
+    found = _DEFAULTS.copy()
     for name, value in options.items():
         if name not in _OPTIONS:
             raise ArgumentError(

@@ -20,6 +20,7 @@ from .graph import Pending, place_of
 from .layouts import layout_of_array
 
 if TYPE_CHECKING:
+    from .. import masks
     from ..boundary import Parameter
     from .graph import Note, Step
 
@@ -109,7 +110,7 @@ class PlannedStep:
 class Survey:
     """Calls for one device, numbered: their structure, what they start from, and where their results go."""
 
-    __slots__ = ("_steps", "_take", "count", "key", "pending", "places", "slots", "values")
+    __slots__ = ("_steps", "_take", "count", "key", "pending", "places", "slots", "state", "values")
 
     def __init__(self, notes: Sequence[Note], take: Callable[[], Sequence[Step]] | None) -> None:
         self._steps: Any = notes if take is None else None
@@ -124,6 +125,8 @@ class Survey:
         self.slots: dict[int, int] = {}
         #: Which values share memory, by index; empty where nothing is written to.
         self.places: list[int] = []
+        #: The context's masks at the calls.
+        self.state: masks.State | None = None
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -155,8 +158,8 @@ def device_of(step: Step) -> DispatchKey:
 def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Step]] | None = None) -> Survey | None:
     """Give numbers to what ``notes`` or steps, all for one device, read and make; see Note [Structure].
 
-    ``take`` makes steps of the notes, where these are no steps yet. None where something that they need has failed, or an
-    argument cannot be told from another.
+    ``take`` makes steps of the notes, where these are no steps yet. None where something that they need has failed, an
+    argument cannot be told from another, or the context had other masks at one call than at another.
     """
     found = Survey(notes, take)
     slots, values, pending = found.slots, found.values, found.pending
@@ -201,14 +204,18 @@ def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Ste
 
     # The usual cases of ``add`` are written out: this runs at each flush.
     known, push, put, begin = slots.get, key.append, values.append, uses.append
-    by_value = _BY_VALUE
+    by_value, is_array, looks = _BY_VALUE, arrays.ARRAY_TYPES, layout_of_array
+    first = notes[0]
+    state = found.state = first[5] if isinstance(first, tuple) else first.state
     for note in notes:
         outputs: tuple[Pending | None, ...]
         if isinstance(note, tuple):
-            call, given, output, _, _, _ = note
+            call, given, output, _, _, then = note
             outputs = () if output is None else (output,)
         else:
-            call, given, outputs = type(note), note.values, note.outputs
+            call, given, outputs, then = type(note), note.values, note.outputs, note.state
+        if then is not state and then != state:
+            return None
         push(call)
         push(call.entry.generation)
         for value in given:
@@ -223,6 +230,11 @@ def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Ste
                 push(value)
             elif kind is float:
                 push(kind)
+                put(value)
+                begin(0)
+            elif kind in is_array and not isinstance(value, Pending):
+                slots[id(value)] = len(values)
+                push(looks(value))
                 put(value)
                 begin(0)
             elif not add(value):

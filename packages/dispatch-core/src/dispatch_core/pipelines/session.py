@@ -24,8 +24,7 @@ from __future__ import annotations
 import math
 import os
 import weakref
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
 from time import perf_counter_ns
@@ -287,11 +286,8 @@ class Session:
             return None
         if self.outer is not None and not self.outer.is_empty:
             return None
-        notes = self.notes[:]
-        state = _state_of(notes[0])
-        if any(_state_of(note) is not state for note in notes):
-            return None
         started = perf_counter_ns()
+        notes = self.notes[:]
         try:
             found = survey(notes, fuse=self.options["fuse"], take=lambda: self.steps[: len(notes)])
             hash(found and found.key)
@@ -303,17 +299,26 @@ class Session:
 
     def _run_notes(self, found: Survey, plan: Plan) -> None:
         """Run what was noted by a plan that runs all of it; see Note [Whole plans]."""
-        self.stats.cache_hits += 1
         started = perf_counter_ns()
         run = PlanRun(plan, found, self.stats)
         self._runs.append(run)
+        failed = False
+        self._running += 1
         try:
-            with self._begun(lambda: found.steps) as failures, paused(_state_of(self.notes[0])):
-                failures.append(run(None))
-                if not found.has_steps:
-                    self._forget_notes(found.count)
+            with paused(found.state):
+                failed = run(None)
+            if not found.has_steps:
+                self._forget_notes(found.count)
+        except BaseException:
+            self._put_back(found.steps)
+            raise
         finally:
             self._runs.remove(run)
+            self._running -= 1
+            if failed:
+                self._note_failed(found.steps)
+            self._tidy()
+            self.stats.cache_hits += 1
             self.stats.impl_time += perf_counter_ns() - started
 
     def _forget_notes(self, count: int) -> None:
@@ -391,35 +396,32 @@ class Session:
             steps = self._startable(steps)
         if not steps:
             return
-        with self._begun(lambda: steps) as failures:
+        failed = False
+        self._running += 1
+        try:
             for state, group in _by_masks(steps):
                 with paused(state):
                     if self.options["trace"]:
-                        failures.append(self._trace(group))
+                        failed |= self._trace(group)
                     else:
                         progress, fuse = self.options["progress"], self.options["fuse"]
-                        failures.append(run_steps(group, self.stats, self._runs, progress, fuse=fuse))
-
-    @contextmanager
-    def _begun(self, steps: Callable[[], Sequence[Step]]) -> Iterator[list[bool]]:
-        """Keep the record true while steps run; whether some have failed is to be put into the list."""
-        failures: list[bool] = []
-        self._running += 1
-        try:
-            yield failures
+                        failed |= run_steps(group, self.stats, self._runs, progress, fuse=fuse)
         except BaseException:
-            # See Note [A step that has begun].
-            for step in steps():
-                if step.done and step.written:
-                    step.values = ()
-                elif step.values:
-                    step.done = False
+            self._put_back(steps)
             raise
         finally:
             self._running -= 1
-            if any(failures):
-                self._note_failed(steps())
+            if failed:
+                self._note_failed(steps)
             self._tidy()
+
+    def _put_back(self, steps: Sequence[Step]) -> None:
+        """Let steps that were interrupted run later; see Note [A step that has begun]."""
+        for step in steps:
+            if step.done and step.written:
+                step.values = ()
+            elif step.values:
+                step.done = False
 
     def _catch_up(self) -> None:
         """See what has been made by plans that a kernel or a callback has interrupted, to be here."""
@@ -496,11 +498,6 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-def _state_of(note: Note) -> masks.State | None:
-    """Return the context's masks at a call."""
-    return note[5] if isinstance(note, tuple) else note.state
 
 
 def _by_masks(steps: Sequence[Step]) -> Iterable[tuple[masks.State | None, Sequence[Step]]]:
