@@ -21,11 +21,15 @@ if TYPE_CHECKING:
     from .ops import OpOverload
     from .registry import Registry
 
-__all__ = ["OperatorEntry", "kernel_keys"]
+__all__ = ["CHANGES", "OperatorEntry", "kernel_keys"]
 
 Runner = Callable[..., Any]
 NO_TAGS: Final[frozenset[str]] = frozenset()
 _NOTHING: Final[Mapping[DispatchKey, tuple[Registration, ...]]] = MappingProxyType({})
+
+
+#: How often an entry has forgotten what it knew.
+CHANGES: Final = [0]
 
 
 class OperatorEntry:
@@ -181,6 +185,7 @@ class OperatorEntry:
     def forget(self) -> None:
         """Empty the tables, because something that they were computed from has changed."""
         self.generation += 1
+        CHANGES[0] += 1
         self.tables.clear()
         self._slots.clear()
         if self.usual is not None or self.usual_masked is not None:

@@ -15,6 +15,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import arrays
+from ..entry import CHANGES
 from ..errors import BackendError
 from .program import Node, PlannedStep, Program, Survey, Value, build
 
@@ -70,8 +71,9 @@ def cached(key: tuple[Any, ...]) -> Plan | None:
 
 
 def clear() -> None:
-    """Forget all plans."""
+    """Forget all plans, and with them the guards that lead to them."""
     with _lock:
+        CHANGES[0] += 1
         _plans.clear()
 
 

@@ -119,14 +119,15 @@ class Survey:
         self.key: tuple[Any, ...] = ()
         #: The arrays and floats that are given; None where the calls make something.
         self.values: list[Any] = []
-        #: What the calls make: index of the value → the pending value.
+        #: What the calls make: index of the value → the pending value; of what is recognised, that which is kept.
         self.pending: dict[int, Pending] = {}
         #: id of an array or a pending value → index.
         self.slots: dict[int, int] = {}
         #: Which values share memory, by index; empty where nothing is written to.
         self.places: list[int] = []
         #: The context's masks at the calls.
-        self.state: masks.State | None = None
+        first = notes[0]
+        self.state: masks.State | None = first[5] if isinstance(first, tuple) else first.state
 
     @property
     def steps(self) -> Sequence[Step]:
@@ -136,6 +137,19 @@ class Survey:
             self._steps = self._take()
         steps: Sequence[Step] = self._steps
         return steps
+
+    def slot_of(self, output: Pending) -> int:
+        """Return the index of what a call makes."""
+        if not self.slots:
+            # A guard has looked at the calls; see Note [Guards] in `guards`.
+            again = survey(self.steps, fuse=True)
+            assert again is not None
+            self.slots = again.slots
+        return self.slots[id(output)]
+
+    def is_kept(self, output: Pending) -> bool:
+        """Tell whether somebody else refers to what a call has made."""
+        return bool(_kept(self) >> self.slots[id(output)] & 1)
 
     @property
     def has_steps(self) -> bool:
@@ -205,8 +219,7 @@ def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Ste
     # The usual cases of ``add`` are written out: this runs at each flush.
     known, push, put, begin = slots.get, key.append, values.append, uses.append
     by_value, is_array, looks = _BY_VALUE, arrays.ARRAY_TYPES, layout_of_array
-    first = notes[0]
-    state = found.state = first[5] if isinstance(first, tuple) else first.state
+    state = found.state
     for note in notes:
         outputs: tuple[Pending | None, ...]
         if isinstance(note, tuple):

@@ -170,7 +170,7 @@ class PlanRun:
                 step = found.steps[index]
                 for output in step.outputs:
                     if output is not None:
-                        output.value = found.values[found.slots[id(output)]]
+                        output.value = found.values[found.slot_of(output)]
                         if output.value is not None:
                             # Before a view of it is asked for its place; see Note [Places].
                             place_of(output)

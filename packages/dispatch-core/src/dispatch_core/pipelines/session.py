@@ -13,6 +13,7 @@ Note [A step that has begun]
 Note [Whole plans]
     A loop records the same again and again. What was noted is surveyed as it is; where a plan is kept for it, and somebody
     could observe each step when the plan was made, which the structure tells, then all of it runs, and no steps are made.
+    From the third time on a guard recognises it (Note [Guards] in `guards`).
 
 Note [Who is told of an error]
     The values that a failed step would have made or written raise its error whenever they are asked for. Who asks is told
@@ -25,6 +26,7 @@ import math
 import os
 import weakref
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from time import perf_counter_ns
@@ -32,6 +34,7 @@ from typing import Any, Final
 
 from .. import arrays, calltrace, masks
 from ..keys import DispatchKey
+from . import guards
 from . import plan as plans
 from .blocks import current, paused
 from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
@@ -83,6 +86,8 @@ class Session:
         self._running = 0
         #: The plans that are being run.
         self._runs: list[PlanRun] = []
+        #: The structure of what was noted, where there was no plan for all of it.
+        self._key: tuple[Any, ...] | None = None
         #: With how many steps those that nobody can observe are looked for.
         self._many = _MANY
         #: With how many notes somebody has to look whether a limit is reached.
@@ -257,15 +262,8 @@ class Session:
         with self.lock:
             self.stats.flushes += 1
             self._catch_up()
-            found = self._survey()
-            plan = None if found is None else plans.cached(found.key)
-            if found is not None and plan is not None and plan.is_whole:
-                self._run_notes(found, plan)
-            else:
-                key, count = (None, 0) if found is None else (found.key, found.count)
-                # It refers to what nobody else may refer to.
-                found = None
-                self._flush_steps(key, count)
+            if not (self._is_whole() and self._run_notes()):
+                self._flush_steps()
             failed, self._failed = self._failed, []
             untold = [error for error in failed if not error.is_told]
             for error in failed:
@@ -277,30 +275,50 @@ class Session:
                     other.is_told = True
                 raise calm(first)
 
-    def _survey(self) -> Survey | None:
-        """Look at what was noted since the record was last empty, as long as it consists of notes; see Note [Whole plans].
-
-        None where that would not do.
-        """
+    def _is_whole(self) -> bool:
+        """Tell whether all that is recorded are notes, which may run by one plan; see Note [Whole plans]."""
         if not self._takes_plans or self._steps or self._running or not self.notes or is_spoiled():
-            return None
-        if self.outer is not None and not self.outer.is_empty:
-            return None
-        started = perf_counter_ns()
-        notes = self.notes[:]
-        try:
-            found = survey(notes, fuse=self.options["fuse"], take=lambda: self.steps[: len(notes)])
-            hash(found and found.key)
-        except TypeError:  # An argument that cannot be a key.
-            return None
-        finally:
-            self.stats.plan_time += perf_counter_ns() - started
-        return found
+            return False
+        return self.outer is None or self.outer.is_empty
 
-    def _run_notes(self, found: Survey, plan: Plan) -> None:
-        """Run what was noted by a plan that runs all of it; see Note [Whole plans]."""
+    def _recognised(self) -> tuple[Plan, Survey] | None:
+        """Find the plan that was made for what is noted, by a guard or by a survey, which is noted in a guard then."""
+        notes = self.notes[:]
+        take = partial(self._first_steps, len(notes))
+        fuse = self.options["fuse"]
+        known = guards.find(notes, fuse=fuse)
+        if known is not None:
+            plan, values, kept = known
+            found = Survey(notes, take)
+            found.values, found.pending = values, kept
+            return plan, found
+        surveyed = survey(notes, fuse=fuse, take=take)
+        if surveyed is None:
+            return None
+        kept_plan = plans.cached(surveyed.key)
+        if kept_plan is None or not kept_plan.is_whole:
+            self._key = surveyed.key
+            return None
+        guards.keep(notes, surveyed, kept_plan, fuse=fuse)
+        return kept_plan, surveyed
+
+    def _first_steps(self, count: int) -> Sequence[Step]:
+        return self.steps[:count]
+
+    def _run_notes(self) -> bool:
+        """Run what was noted, if there is a plan that runs all of it; see Note [Whole plans]."""
         started = perf_counter_ns()
-        run = PlanRun(plan, found, self.stats)
+        try:
+            known = self._recognised()
+        except TypeError:  # An argument that cannot be a key.
+            known = None
+        stats = self.stats
+        planned = perf_counter_ns()
+        stats.plan_time += planned - started
+        if known is None:
+            return False
+        plan, found = known
+        run = PlanRun(plan, found, stats)
         self._runs.append(run)
         failed = False
         self._running += 1
@@ -318,8 +336,9 @@ class Session:
             if failed:
                 self._note_failed(found.steps)
             self._tidy()
-            self.stats.cache_hits += 1
-            self.stats.impl_time += perf_counter_ns() - started
+            stats.cache_hits += 1
+            stats.impl_time += perf_counter_ns() - planned
+        return True
 
     def _forget_notes(self, count: int) -> None:
         taken = slice(count)
@@ -328,8 +347,9 @@ class Session:
         del self.notes[taken]
         self.stats.recorded += count
 
-    def _flush_steps(self, key: tuple[Any, ...] | None, count: int) -> None:
-        """Run what somebody can observe, and forget the rest; note where the plan for ``key`` runs all ``count`` steps."""
+    def _flush_steps(self) -> None:
+        """Run what somebody can observe, and forget the rest; note where a plan runs all that was surveyed."""
+        key, self._key = self._key, None
         steps = self.steps[:]
         chosen = observable(steps)
         if self.outer is not None and chosen:
@@ -337,7 +357,7 @@ class Session:
         self._run(chosen)
         # What a callback has recorded is not among these.
         self._drop(steps, chosen)
-        if key is not None and len(chosen) == len(steps) == count:
+        if key is not None and len(chosen) == len(steps):
             plan = plans.cached(key)
             if plan is not None:
                 plan.is_whole = True

@@ -1,0 +1,225 @@
+"""Guards: functions that tell whether what was noted is what a plan was made for, written for one structure.
+
+Note [Guards]
+    A survey takes longer than a short plan takes to run. What a loop records again and again is recognised by a guard
+    instead: straight-line code that looks at each argument once, by identity wherever that is enough, and gives the list of
+    values that the plan starts from. A guard says yes only where the survey's key would be the one that it was written for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from .. import arrays
+from ..entry import CHANGES
+from .graph import Pending, place_of
+from .layouts import layout_of_array
+
+if TYPE_CHECKING:
+    from .graph import Note
+    from .plan import Plan
+    from .program import Survey
+
+__all__ = ["Guard", "find", "keep"]
+
+#: Gives a plan's values and what it makes that is kept, or None.
+Guard = Callable[[Sequence["Note"]], "tuple[list[Any], dict[int, Pending]] | None"]
+
+#: The first call, the number of calls, and whether they are fused → guards and their plans, the newest first.
+_guards: Final[dict[tuple[Any, int, bool], list[tuple[Guard, Plan]]]] = {}
+#: How many structures that begin alike are kept, and how many beginnings.
+_ALIKE: Final = 8
+_KEPT: Final = 256
+
+
+def find(notes: Sequence[Note], *, fuse: bool) -> tuple[Plan, list[Any], dict[int, Pending]] | None:
+    """Return the plan for what was noted, its values, and by their indices what it makes that is kept."""
+    known = _guards.get(_beginning(notes, fuse=fuse))
+    if known is not None:
+        for guard, plan in known:
+            try:
+                found = guard(notes)
+            except (TypeError, ValueError):  # A step stands where a note was, or the other way round.
+                continue
+            if found is not None:
+                return plan, *found
+    return None
+
+
+def keep(notes: Sequence[Note], found: Survey, plan: Plan, *, fuse: bool) -> None:
+    """Write the guard for what ``found`` surveyed; ``plan`` runs all of it."""
+    guard = _Writer(found).written(notes)
+    if guard is None:
+        return
+    key = _beginning(notes, fuse=fuse)
+    if len(_guards) >= _KEPT:
+        _guards.clear()
+    _guards[key] = [(guard, plan), *_guards.get(key, [])][:_ALIKE]
+
+
+def _beginning(notes: Sequence[Note], *, fuse: bool) -> tuple[Any, int, bool]:
+    first = notes[0]
+    return first[0] if isinstance(first, tuple) else type(first), len(notes), fuse
+
+
+class _Writer:
+    """Writes one guard."""
+
+    def __init__(self, found: Survey) -> None:
+        self._found = found
+        self._lines: list[str] = []
+        self._scope: dict[str, Any] = {
+            "changes": CHANGES,
+            "count": sys.getrefcount,
+            "looks": layout_of_array,
+            "owner": place_of,
+            "same": _same,
+        }
+        #: id of an array or a value → its name.
+        self._names: dict[int, str] = {}
+        self._values: list[str] = []
+        self._uses: dict[str, int] = {}
+        self._fresh = 0
+
+    def written(self, notes: Sequence[Note]) -> Guard | None:
+        """Return the guard, or None where a call has an argument that it could not tell from another."""
+        lines = self._lines
+        lines.append(f"if changes[0] != {self._constant(CHANGES[0])}: return None")
+        for number, note in enumerate(notes):
+            is_noted = isinstance(note, tuple)
+            call, given = (note[0], note[1]) if isinstance(note, tuple) else (type(note), note.values)
+            outputs = (() if note[2] is None else (note[2],)) if isinstance(note, tuple) else note.outputs
+            state = "state" if number == 0 else "then"
+            values = f"v{number}"
+            if is_noted:
+                made = f"o{number}"
+                lines.append(f"call, {values}, {made}, _, _, {state} = notes[{number}]")
+                lines.append(f"if call is not {self._constant(call)}: return None")
+            else:
+                lines.append(f"step = notes[{number}]")
+                lines.append(f"if step.__class__ is not {self._constant(call)}: return None")
+                lines.append(f"{values}, {state} = step.values, step.state")
+            if number:
+                lines.append("if then is not state and then != state: return None")
+            looked = self._arguments(values, given)
+            if looked is None:
+                return None
+            lines += [*looked, f"{values} = None"]
+            if is_noted and not outputs:
+                lines.append(f"if {made} is not None: return None")
+            if is_noted:
+                names = [made] if outputs else []
+            else:
+                names = [f"o{number}_{index}" for index in range(len(outputs))]
+                lines.append(f"{''.join(f'{name}, ' for name in names)}= step.outputs" if names else "_ = None")
+            for name, output in zip(names, outputs, strict=True):
+                if output is None:
+                    lines.append(f"if {name} is not None: return None")
+                    continue
+                self._names[id(output)] = name
+                self._values.append("None")
+                lines.append(f"if {name}.meta is not {self._constant(output.meta)}: return None")
+        lines.append("step = None")
+        self._places()
+        return self._compiled(notes)
+
+    def _constant(self, value: Any) -> str:
+        name = f"k{len(self._scope)}"
+        self._scope[name] = value
+        return name
+
+    def _arguments(self, source: str, given: Any) -> list[str] | None:
+        """Return lines that look at a call's arguments, or the elements of a list; None where one cannot be told."""
+        names: list[str] = []
+        checks: list[str] = []
+        inside: list[str] = []
+        for value in given:
+            known = self._names.get(id(value))
+            kind = type(value)
+            name = f"p{self._fresh}"
+            self._fresh += 1
+            if known is not None:
+                checks.append(f"{name} is not {known}")
+                self._uses[known] = self._uses.get(known, 0) + 1
+            elif isinstance(value, Pending):
+                return None
+            elif kind is float or kind is complex:
+                name = self._given()
+                checks.append(f"{name}.__class__ is not {kind.__name__}")
+            elif kind in arrays.ARRAY_TYPES:
+                name = self._names[id(value)] = self._given()
+                checks.append(f"looks({name}) is not {self._constant(layout_of_array(value))}")
+            elif kind in (list, tuple) and not _is_plain(value):
+                checks.append(f"{name}.__class__ is not {kind.__name__} or len({name}) != {len(value)}")
+                nested = self._arguments(name, value)
+                if nested is None:
+                    return None
+                inside += nested
+            elif value is None or kind is bool:
+                checks.append(f"{name} is not {value!r}")
+            else:
+                constant = self._constant(list(value) if kind is list else value)
+                checks.append(f"{name} is not {constant} and not same({name}, {constant})")
+            names.append(name)
+        # Names count as references.
+        forgotten = [name for name in names if name.startswith("p")]
+        return [
+            f"{''.join(f'{name}, ' for name in names)}= {source}" if names else f"if {source}: return None",
+            *(f"if {check}: return None" for check in checks),
+            *inside,
+            *([f"{' = '.join(forgotten)} = None"] if forgotten else []),
+        ]
+
+    def _given(self) -> str:
+        """Give a name to what a plan starts from."""
+        name = f"x{len(self._values)}"
+        self._values.append(name)
+        return name
+
+    def _places(self) -> None:
+        """Write lines that see that the same arrays share memory as before, where something is written to."""
+        found = self._found
+        if not found.places:
+            return
+        names = {number: name for number, name in enumerate(self._values) if name in self._names.values()}
+        first: dict[int, str] = {}
+        for index, name in names.items():
+            place = found.places[index]
+            if place in first:
+                self._lines.append(f"if owner({name}) != owner({first[place]}): return None")
+            else:
+                first[place] = name
+        if len(first) > 1:
+            owners = ", ".join(f"owner({name})" for name in first.values())
+            self._lines.append(f"if len({{{owners}}}) != {len(first)}: return None")
+
+    def _compiled(self, notes: Sequence[Note]) -> Guard:
+        found = self._found
+        kept = []
+        for output in found.pending.values():
+            name = self._names[id(output)]
+            # Referred to by the note or step, by the name here, by the call, and by each use.
+            own = 3 + self._uses.get(name, 0)
+            is_kept = found.is_kept(output)
+            self._lines.append(f"if count({name}) {'<=' if is_kept else '>'} {own}: return None")
+            if is_kept:
+                kept.append(f"{found.slots[id(output)]}: {name}")
+        self._lines.append(f"return [{', '.join(self._values)}], {{{', '.join(kept)}}}")
+        source = "\n    ".join(["def guard(notes):", *self._lines])
+        exec(compile(source, "<guard>", "exec"), self._scope)  # noqa: S102  # the source is written here
+        guard: Guard = self._scope["guard"]
+        return guard
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether a list consists of numbers and the like alone."""
+    return all(isinstance(item, (int, float, str)) or item is None for item in value)
+
+
+def _same(value: Any, known: Any) -> bool:
+    """Tell whether an argument is equal to another and of the same type, its elements too."""
+    if type(value) is not type(known) or value != known:
+        return False
+    return not isinstance(value, (list, tuple)) or list(map(type, value)) == list(map(type, known))
