@@ -19,7 +19,7 @@ from ..keys import DispatchKey
 from ..resolve import Resolution, resolve
 from .blocks import innermost
 from .graph import INSIDE
-from .layouts import layout_of
+from .layouts import LAYOUTS, layout_of
 from .recorder_source import recorder_lines
 from .shared import OWNERS, is_shared
 
@@ -51,6 +51,7 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
         "__inside": INSIDE,
         "__is_shared": is_shared,
         "__last": [(None,) * (len(plan.parameters) + 2)],
+        "__layouts": LAYOUTS,
         "__learn": _learner(plain.meta, answers, settings),
         "__made": plain.made,
         "__record_op": entry.op,

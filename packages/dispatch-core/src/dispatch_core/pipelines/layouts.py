@@ -10,12 +10,14 @@ Note [Layouts]
 from __future__ import annotations
 
 from collections.abc import Hashable
+from contextlib import suppress
 from typing import Any, Final
+from weakref import ref
 
 from .. import arrays
 from ..keys import DispatchKey
 
-__all__ = ["layout_of", "layout_of_array"]
+__all__ = ["LAYOUTS", "layout_of", "layout_of_array", "remembered_layout"]
 
 _KEPT: Final = 4096
 _known: Final[dict[tuple[Any, ...], Any]] = {}
@@ -45,6 +47,18 @@ def layout_of_array(array: Any) -> Any:
             _looks.clear()
         known = _looks[look] = _found(array)
     return known
+
+
+#: id of a living array → a reference that takes it out of here when the array is gone, and its layout.
+LAYOUTS: Final[dict[int, tuple[ref[Any], Any]]] = {}
+
+
+def remembered_layout(array: Any) -> Any:
+    """Return the layout of a backend's array, and remember it as long as the array lives, if that can be told."""
+    key, found = id(array), layout_of_array(array)
+    with suppress(TypeError):
+        LAYOUTS[key] = ref(array, lambda _: LAYOUTS.pop(key, None)), found
+    return found
 
 
 def _found(array: Any) -> Any:

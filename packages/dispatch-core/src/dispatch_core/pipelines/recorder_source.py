@@ -90,7 +90,7 @@ def _layout_lines(index: int, parameter: Parameter, *, wrapped: bool) -> list[st
         f"    {layout} = {data}.meta",
         "else:",
         "    try:",
-        f"        {layout} = __t.layouts[__id({data})][1]",
+        f"        {layout} = __layouts[__id({data})][1]",
         "    except KeyError:",
         f"        {data}, {layout} = __t.take({data})",
         # What was pending and is an array by now is taken for one the next time.

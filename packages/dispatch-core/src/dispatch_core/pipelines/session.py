@@ -39,7 +39,7 @@ from . import plan as plans
 from .blocks import current, paused
 from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
 from .graph import Note, Pending, Step, place_of, step_of
-from .layouts import layout_of, layout_of_array
+from .layouts import LAYOUTS, layout_of, remembered_layout
 from .needs import RANDOM, needed, observable
 from .plan import Plan
 from .program import Survey, survey
@@ -65,10 +65,6 @@ class Session:
         self.is_open = False
         #: Held while steps run; see Note [Notes become steps].
         self.lock = Turn()
-        #: id of an array → what holds for as long as the id is its own, and its layout.
-        self.layouts: dict[int, tuple[Any, Any]] = {}
-        #: The ids of arrays that are kept so that the ids stay theirs: there are no weak references to them.
-        self._kept: list[int] = []
         #: The session that recorded in this context before; its steps come before all of this one's.
         self.outer: Session | None = None
         #: Whether one of the steps may write to an argument or draw random numbers.
@@ -157,18 +153,8 @@ class Session:
             return [self.describe_one(item) for item in value]
         if value is None:
             return None
-        known = self.layouts.get(id(value))
-        return self._layout(value) if known is None else known[1]
-
-    def _layout(self, value: Any) -> Any:
-        """Note an array's layout as long as it lives, or else until steps have run."""
-        layouts, key, found = self.layouts, id(value), layout_of_array(value)
-        try:
-            layouts[key] = weakref.ref(value, lambda _: layouts.pop(key, None)), found
-        except TypeError:
-            layouts[key] = value, found
-            self._kept.append(key)
-        return found
+        known = LAYOUTS.get(id(value))
+        return remembered_layout(value) if known is None else known[1]
 
     def row_major(self, meta: Any) -> Any:
         """Return a meta array like another, with its elements in row-major order at the beginning of its memory."""
@@ -479,16 +465,9 @@ class Session:
                 self.has_effects = True
             if self._most_bytes is not None:
                 self._bytes = sum(map(_bytes, self.steps[:]))
-            self._forget_layouts()
             self.room = self._room()
         finally:
             self._is_tidying = False
-
-    def _forget_layouts(self) -> None:
-        """Let go of arrays that are kept for their layouts."""
-        kept, self._kept = self._kept, []
-        for key in kept:
-            self.layouts.pop(key, None)
 
     def after_fork(self) -> None:
         """Be usable in a forked process, whatever another thread was doing with it."""
