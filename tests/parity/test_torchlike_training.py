@@ -85,3 +85,24 @@ def test_optimizer_state_dicts_look_like_torchs():
         return found["state"][0]["momentum_buffer"].tolist(), group["params"], group["lr"]
 
     assert state(torchlike) == state(torch)
+
+
+@pytest.mark.parametrize("kind", ["linear", "transposed", "gaps", "expanded", "accumulated"])
+def test_a_leafs_gradient_lies_as_torchs_does(kind):
+    def strides(t):
+        if kind == "linear":
+            layer = t.nn.Linear(6, 4)
+            layer(t.ones(5, 6)).sum().backward()
+            return layer.weight.grad.stride(), layer.bias.grad.stride()
+        leaf = {
+            "transposed": lambda: t.ones(3, 4).t(),
+            "gaps": lambda: t.ones(3, 8)[:, ::2],
+            "expanded": lambda: t.ones(3, 1).expand(3, 4),
+            "accumulated": lambda: t.ones(3, 4),
+        }[kind]()
+        leaf.requires_grad_()
+        for _ in range(1 + (kind == "accumulated")):
+            (leaf.t() @ t.ones(leaf.shape[0], 2)).sum().backward()
+        return leaf.grad.stride()
+
+    assert strides(torchlike) == strides(torch)

@@ -14,6 +14,8 @@ from ..keys import DispatchKey
 from ..registry import Registry
 from ..registry import registry as process_registry
 from .blocks import Block, current, enter, leave
+from .needs import observable
+from .run import planned_groups
 from .session import Session
 from .stats import Stats
 
@@ -82,15 +84,19 @@ class Pipeline:
         """
         self._session.flush()
 
-    def graph(self, *, groups: Sequence[Sequence[Step]] = ()) -> PipelineGraph:
-        """Return what is recorded and not run yet, to print, to draw and to save; ``groups`` are shown as fused.
+    def graph(self, *, groups: Sequence[Sequence[Step]] | None = None) -> PipelineGraph:
+        """Return what is recorded and not run yet, to print, to draw and to save.
 
-        Raises ``ArgumentError`` for a group with a step that is not pending.
+        ``groups`` are shown as fused; by default those that the devices' plugins plan. Raises ``ArgumentError`` for a group
+        with a step that is not pending.
         """
         from .snapshot import snapshot  # nobody who does not look pays for it
 
-        with self._session.lock:
-            return snapshot(self._session.steps, self._registry, groups)
+        session = self._session
+        with session.lock:
+            if groups is None:
+                groups = planned_groups(observable(session.steps)) if session.options["fuse"] and session.steps else ()
+            return snapshot(session.steps, self._registry, groups)
 
     def stats(self) -> Stats:
         """Return what the pipeline has done so far, as it is now."""

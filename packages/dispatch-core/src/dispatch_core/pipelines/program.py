@@ -10,7 +10,7 @@ Note [Structure]
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -181,42 +181,7 @@ def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Ste
     uses: list[int] = []
     writes = False
 
-    def add(value: Any) -> bool:
-        """Write one argument down; False if it cannot be given to a plan."""
-        slot = slots.get(id(value))
-        if slot is not None:
-            uses[slot] += 1
-            key.append(slot)
-            return True
-        kind = type(value)
-        if kind in _BY_VALUE:
-            key.append(kind)
-            key.append(value)
-            return True
-        if kind is float or kind is complex:
-            key.append(kind)
-        elif kind is list or kind is tuple:
-            key.append(kind)
-            key.append(len(value))
-            return all(add(item) for item in value)
-        elif isinstance(value, Pending):
-            if value.value is None or value.error is not None or value.memory.error is not None:
-                return False
-            slots[id(value)] = len(values)
-            value = value.value
-            key.append(layout_of_array(value))
-        elif kind in arrays.ARRAY_TYPES:
-            slots[id(value)] = len(values)
-            key.append(layout_of_array(value))
-        else:
-            key.append(kind)
-            key.append(value)
-            return True
-        values.append(value)
-        uses.append(0)
-        return True
-
-    # The usual cases of ``add`` are written out: this runs at each flush.
+    # The usual cases of `_add` are written out: this runs at each flush.
     known, push, put, begin = slots.get, key.append, values.append, uses.append
     by_value, is_array, looks = _BY_VALUE, arrays.ARRAY_TYPES, layout_of_array
     state = found.state
@@ -250,7 +215,7 @@ def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Ste
                 push(looks(value))
                 put(value)
                 begin(0)
-            elif not add(value):
+            elif not _add(value, slots, key, values, uses):
                 return None
         for output in outputs:
             if output is None:
@@ -275,6 +240,45 @@ def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Ste
         key += found.places
     found.key = tuple(key)
     return found
+
+
+# No functions within functions here: one that calls itself is a cycle, and what it sees would outlive the survey.
+
+
+def _add(value: Any, slots: dict[int, int], key: list[Any], values: list[Any], uses: list[int]) -> bool:
+    """Write one argument down; False if it cannot be given to a plan."""
+    slot = slots.get(id(value))
+    if slot is not None:
+        uses[slot] += 1
+        key.append(slot)
+        return True
+    kind = type(value)
+    if kind in _BY_VALUE:
+        key.append(kind)
+        key.append(value)
+        return True
+    if kind is float or kind is complex:
+        key.append(kind)
+    elif kind is list or kind is tuple:
+        key.append(kind)
+        key.append(len(value))
+        return all(_add(item, slots, key, values, uses) for item in value)
+    elif isinstance(value, Pending):
+        if value.value is None or value.error is not None or value.memory.error is not None:
+            return False
+        slots[id(value)] = len(values)
+        value = value.value
+        key.append(layout_of_array(value))
+    elif kind in arrays.ARRAY_TYPES:
+        slots[id(value)] = len(values)
+        key.append(layout_of_array(value))
+    else:
+        key.append(kind)
+        key.append(value)
+        return True
+    values.append(value)
+    uses.append(0)
+    return True
 
 
 def _references(pending: dict[int, Any]) -> list[int]:
@@ -325,21 +329,25 @@ def build(found: Survey, *, fuse: bool) -> Program:
         plan = step.entry.plan
         assert plan is not None
 
-        def seen(value: Any) -> Any:
-            slot = found.slots.get(id(value))
-            if slot is not None:
-                return values[slot]
-            if type(value) is float or type(value) is complex:
-                return next(numbers)
-            return tuple([seen(item) for item in value]) if isinstance(value, (list, tuple)) else value
-
-        arguments = tuple([seen(value) for value in step.values])
+        arguments = tuple([_seen(value, found.slots, values, numbers) for value in step.values])
         written: list[Value] = []
         _collect(tuple(arguments[index] for index in step.written), written)
         outputs = tuple([None if each is None else values[found.slots[id(each)]] for each in step.outputs])
         kernel = step.entry.slot(device_of(step)).kernel
         nodes.append(Node(step.name, step.entry.tags, kernel, plan.parameters, arguments, outputs, tuple(written)))
     return Program(tuple(nodes), tuple(values), fuse)
+
+
+def _seen(value: Any, slots: dict[int, int], values: Sequence[Value], numbers: Iterator[Value]) -> Any:
+    """Return an argument with values in the place of arrays and floats."""
+    slot = slots.get(id(value))
+    if slot is not None:
+        return values[slot]
+    if type(value) is float or type(value) is complex:
+        return next(numbers)
+    if isinstance(value, (list, tuple)):
+        return tuple([_seen(item, slots, values, numbers) for item in value])
+    return value
 
 
 def _kept(found: Survey) -> int:

@@ -12,13 +12,13 @@ from .errors import fault_of, is_spoiled, spoil, step_error
 from .graph import Pending, Step, place_of
 from .program import Survey, device_of, survey
 from .progress import reporter
+from .stats import Stats
 
 if TYPE_CHECKING:
     from ..keys import DispatchKey
     from .plan import Plan
-    from .stats import Stats
 
-__all__ = ["PlanRun", "mark", "run_steps", "with_arrays"]
+__all__ = ["PlanRun", "mark", "planned_groups", "run_steps", "with_arrays"]
 
 #: Called after steps have run.
 Report = Callable[[], None]
@@ -92,6 +92,16 @@ def _planned(device: DispatchKey, steps: Sequence[Step], stats: Stats, *, fuse: 
         return None
     finally:
         stats.plan_time += perf_counter_ns() - started
+
+
+def planned_groups(steps: Sequence[Step]) -> list[list[Step]]:
+    """Return which of the steps would run together if they ran now."""
+    found = []
+    for device, group in _by_device(steps):
+        plan = _planned(device, group, Stats(), fuse=True) if len(group) > 1 else None
+        if plan is not None:
+            found += [[group[index] for index in part.nodes] for part in plan[0].parts if len(part.nodes) > 1]
+    return found
 
 
 class PlanRun:
