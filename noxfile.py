@@ -112,7 +112,7 @@ def demo(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """Run the whole suite on the installed wheels; what follows ``--`` goes to pytest, paths in place of the suite."""
     if any(Path(arg.partition("::")[0]).exists() for arg in session.posargs):
-        _install_wheels(session, "test", "demo")
+        _install_wheels(session, "test", "demo", "jit")
         session.run("pytest", *session.posargs)
         return
     common = ["pytest", "--numprocesses=2", *session.posargs, "--pyargs"]
@@ -121,7 +121,7 @@ def tests(session: nox.Session) -> None:
     # The core's suite runs where nothing else of this project is installed: the core needs none of it.
     _install_wheels(session, "test", only="dispatch_core")
     session.run(*common, "packages/dispatch-core/tests", "dispatch_core", success_codes=codes)
-    _install_wheels(session, "test", "demo")
+    _install_wheels(session, "test", "demo", "jit")
     others = [path.parent.parent for path in SOURCES if path.name != "dispatch_core"]
     suite = [str((path / "tests").relative_to(ROOT)) for path in others]
     modules = [path.name for path in SOURCES if path.name != "dispatch_core"]

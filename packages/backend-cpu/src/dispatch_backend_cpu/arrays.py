@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
@@ -16,6 +17,8 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DtypeError, OperatorError
 from dispatch_aten.shapes.layout import iterator_strides
 from dispatch_aten.shapes.meta import TensorMeta, contiguous_strides
+
+from . import memory
 
 __all__ = [
     "Array",
@@ -160,11 +163,14 @@ def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype[
     """
     shape, strides = tuple(shape), tuple(strides)
     if strides == contiguous_strides(shape):
-        return np.empty(shape, dtype)
+        size = prod(shape)
+        return (
+            np.empty(shape, dtype) if size * dtype.itemsize < memory.SMALL else memory.empty(size, dtype).reshape(shape)
+        )
     size = _extent(shape, strides)
     itemsize = dtype.itemsize
     # The block is the array's base, so that the view's storage is a flat one of exactly this size.
-    return np.ndarray(shape, dtype, np.empty(size, dtype), 0, tuple(stride * itemsize for stride in strides))
+    return np.ndarray(shape, dtype, memory.empty(size, dtype), 0, tuple(stride * itemsize for stride in strides))
 
 
 def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
