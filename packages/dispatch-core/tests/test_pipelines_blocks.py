@@ -472,3 +472,13 @@ def test_arrays_are_not_kept_longer_than_the_steps_that_use_them(work):
         assert work.ops.double(array).result() == [2]
         del array
         assert gone() is None
+
+
+def test_a_pipeline_says_whether_it_is_open_and_what_waits(work):
+    pipe = work.pipeline()
+    assert repr(pipe) == "<pipeline: closed, 0 steps wait>"
+    with pipe:
+        value = work.ops.double(work.array(1))
+        assert repr(pipe) == "<pipeline: open, 1 steps wait>"
+    assert repr(pipe) == "<pipeline: closed, 0 steps wait>"
+    assert value.result() == [2]

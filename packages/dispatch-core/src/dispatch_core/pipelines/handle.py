@@ -105,6 +105,10 @@ class Pipeline:
             session.take_notes()
             return session.stats.snapshot()
 
+    def __repr__(self) -> str:
+        session = self._session
+        return f"<pipeline: {'open' if session.is_open else 'closed'}, {session.waiting} steps wait>"
+
 
 pipeline = Pipeline
 

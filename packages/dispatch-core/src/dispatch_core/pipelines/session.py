@@ -117,6 +117,11 @@ class Session:
         """Whether everything that is recorded has run."""
         return not (self.notes or self._steps)
 
+    @property
+    def waiting(self) -> int:
+        """How many steps are recorded and have not run."""
+        return len(self.notes) + len(self._steps)
+
     def take_notes(self) -> None:
         """Make steps of the notes. Call it with the lock held."""
         while self.notes:
