@@ -497,3 +497,21 @@ def test_random_programs_mean_the_same_in_a_pipeline(chunk):
 def test_random_programs_on_arrays_that_cannot_be_written(frozen_backend, chunk):
     for seed in range(FIRST + chunk, FIRST + PROGRAMS // 15, 2):
         compare(seed, 15 + seed % 50, "frozen")
+
+
+def test_random_programs_that_come_again_run_by_plans_that_are_recognised(monkeypatch):
+    from dispatch_core.pipelines import guards
+
+    hits = []
+    find = guards.find
+
+    def counted(notes, **options):
+        found = find(notes, **options)
+        hits.append(found is not None)
+        return found
+
+    monkeypatch.setattr(guards, "find", counted)
+    for seed in range(FIRST, FIRST + PROGRAMS // 20):
+        for _ in range(5):
+            compare(seed, 12 + seed % 30)
+    assert sum(hits) > PROGRAMS // 60

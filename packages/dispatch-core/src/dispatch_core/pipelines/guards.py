@@ -3,7 +3,8 @@
 Note [Guards]
     A survey takes longer than a short plan takes to run. What a loop records again and again is recognised by a guard
     instead: straight-line code that looks at each argument once, by identity wherever that is enough, and gives the list of
-    values that the plan starts from. A guard says yes only where the survey's key would be the one that it was written for.
+    values that the plan starts from. A guard says yes only where the survey's key would be the one that it was written for,
+    or where an array stands in two places that two arrays had, and nothing is written to.
 """
 
 from __future__ import annotations

@@ -1,0 +1,202 @@
+"""A guard says yes only to what its plan was made for, and what it lets through gives what the calls give one by one."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from dispatch_core.pipelines import guards
+from dispatch_core.pipelines import plan as plans
+
+aten = dc.ops.aten
+
+
+@pytest.fixture(autouse=True)
+def hits(monkeypatch):
+    """What guards have said, flush by flush."""
+    plans.clear()
+    said = []
+    find = guards.find
+
+    def noted(notes, **options):
+        found = find(notes, **options)
+        said.append(found is not None)
+        return found
+
+    monkeypatch.setattr(guards, "find", noted)
+    yield said
+    plans.clear()
+
+
+def play(program, *arguments, **options):
+    """Run a program in a pipeline; give what it gives as lists."""
+    with dc.pipeline(**options):
+        found = program(*arguments)
+    return [each.tolist() for each in found]
+
+
+def same(program, *arguments, **options):
+    expected = [each.tolist() for each in program(*arguments)]
+    assert play(program, *arguments, **options) == expected
+
+
+def ones(*shape, dtype=torchlike.float32):
+    return torchlike.ones(*shape, dtype=dtype)
+
+
+def chain(a, b, number=2.0):
+    t = a * b
+    t = t + number
+    return (t - b,)
+
+
+def test_the_third_time_a_guard_recognises_it(hits):
+    for _ in range(5):
+        same(chain, ones(3), ones(3) * 4)
+    assert hits == [False, False, True, True, True]
+
+
+def test_values_and_numbers_of_a_type_may_differ(hits):
+    for number in (2.0, 3.5, -1.0, 0.0, float("inf")):
+        same(chain, ones(3) * number, ones(3), number)
+    assert hits[2:] == [True] * 3
+
+
+DIFFERENT = {
+    "another shape": lambda: (chain, (ones(4), ones(4))),
+    "broadcasting": lambda: (chain, (ones(3), ones(1))),
+    "another dtype": lambda: (chain, (ones(3, dtype=torchlike.float64), ones(3))),
+    "other strides": lambda: (chain, (ones(6)[::2], ones(3))),
+    "an int": lambda: (chain, (ones(3), ones(3), 2)),
+    "a bool": lambda: (chain, (ones(3), ones(3), True)),
+    "another operator": lambda: ((lambda a, b: (a * b + 2.0 + b,)), (ones(3), ones(3))),
+    "another order": lambda: ((lambda a, b: (b - (a * b + 2.0),)), (ones(3), ones(3))),
+    "one more is kept": lambda: ((lambda a, b: (t := a * b, t + 2.0 - b)), (ones(3), ones(3))),
+    "one call less": lambda: ((lambda a, b: (a * b + 2.0,)), (ones(3), ones(3))),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_what_differs_is_not_recognised(hits, name):
+    for _ in range(3):
+        same(chain, ones(3), ones(3))
+    program, arguments = DIFFERENT[name]()
+    same(program, *arguments)
+    assert hits == [False, False, True, False]
+
+
+def test_one_array_in_two_places_matters_only_to_writes(hits):
+    for _ in range(3):
+        same(chain, ones(3), ones(3) * 4)
+    x = ones(3) * 5
+    same(chain, x, x)
+    assert hits == [False, False, True, True]
+
+
+def test_fuse_is_part_of_it(hits):
+    for _ in range(3):
+        same(chain, ones(3), ones(3))
+    same(chain, ones(3), ones(3), fuse=False)
+    assert hits[-1] is False
+
+
+def test_what_nobody_holds_any_more_is_dropped_after_all(hits):
+    def both(a, b, keep):
+        t = a.exp()
+        u = a * b
+        return (t, u) if keep else (u,)
+
+    for _ in range(3):
+        play(both, ones(3), ones(3), True)
+    with dc.pipeline() as pipe:
+        found = both(ones(3), ones(3), False)
+    assert pipe.stats().dropped == 1
+    assert found[0].tolist() == [1.0, 1.0, 1.0]
+    assert hits == [False, False, True, False]
+
+
+def test_writes_see_which_arrays_share_memory(hits):
+    def write(a, b):
+        a.add_(1.0)
+        return (b * 2.0, a)
+
+    for _ in range(3):
+        assert play(write, ones(3), ones(3)) == [[2.0] * 3, [2.0] * 3]
+    x = ones(3)
+    assert play(write, x, x[:]) == [[4.0] * 3, [2.0] * 3]
+    assert hits == [False, False, True, False]
+
+
+def test_lists_and_several_results(hits):
+    def program(a, b):
+        first, second = torchlike.stack([a, b], 1).split(1, 1)
+        values, places = (first + second).max(0)
+        return values, places, torchlike.cat([a, values])
+
+    for number in (1.0, 2.0, 3.0, 4.0):
+        same(program, ones(3) * number, ones(3))
+    assert hits[-1] is True
+
+
+def test_a_new_kernel_is_seen(hits):
+    with dc.Library("guarded", "DEF") as library:
+        library.define("f(Tensor x) -> Tensor")
+        library.impl("f", lambda x: x, "Meta")
+        old = dc.Library("guarded", "IMPL", "CPU")
+        old.impl("f", lambda x: x + 1)
+
+        def program(a):
+            return (dc.ops.guarded.f(dc.ops.guarded.f(a)),)
+
+        for _ in range(3):
+            assert play(program, ones(2)) == [[3.0, 3.0]]
+        old.close()
+        with dc.Library("guarded", "IMPL", "CPU") as new:
+            new.impl("f", lambda x: x * 5)
+            assert play(program, ones(2)) == [[25.0, 25.0]]
+    assert hits == [False, False, True, False]
+
+
+def test_a_failing_step_is_told_of_as_ever(hits):
+    def program(a, index):
+        return (a.index_select(0, index) * 2.0 + 1.0,)
+
+    good, bad = torchlike.tensor([0, 1]), torchlike.tensor([0, 9])
+    for _ in range(3):
+        same(program, ones(3), good)
+    with pytest.raises(IndexError, match="index out of range in self"):
+        play(program, ones(3), bad)
+    assert hits[-1] is True
+    same(program, ones(3), good)
+
+
+def test_a_guard_holds_no_arrays():
+    array = np.ones(3, np.float32)
+    gone = weakref.ref(array)
+    for _ in range(4):
+        with dc.pipeline():
+            found = aten.neg(aten.mul.Tensor(array, array))
+    assert found.result().tolist() == [-1.0] * 3
+    del array, found
+    gc.collect()
+    assert gone() is None
+
+
+def test_masks_are_those_of_the_call(hits):
+    def program(a):
+        return (a * 2.0 + 1.0,)
+
+    for _ in range(3):
+        same(program, ones(2))
+    with dc.exclude_keys("AutogradCPU"):
+        same(program, ones(2))
+    leaf = ones(2).requires_grad_()
+    with dc.pipeline():
+        total = (leaf * 2.0 + 1.0).sum()
+    total.backward()
+    assert leaf.grad.tolist() == [2.0, 2.0]
