@@ -18,8 +18,8 @@ DTYPES = st.sampled_from([t.float32, t.float64, t.int64, t.bool])
 NUMBERS = st.sampled_from([2, 2.0, True, 0, -1, 0.5])
 
 BINARY = ("add", "mul", "div", "maximum", "lt", "matmul")
-UNARY = ("relu", "exp", "neg", "sum", "t", "squeeze", "floor")
-WITH_NUMBER = ("add", "mul", "pow", "clamp", "fill_", "add_", "unsqueeze", "sum", "cumsum", "select")
+UNARY = ("relu", "exp", "neg", "sum", "t", "squeeze", "floor", "sort")
+WITH_NUMBER = ("add", "mul", "pow", "clamp", "fill_", "add_", "unsqueeze", "sum", "cumsum", "select", "max")
 WRITING = ("add_", "mul_", "copy_", "relu_", "zero_")
 
 
@@ -66,7 +66,10 @@ def recorded(program):
                 said.append((type(error), str(error)))
                 found = tensors[first]
             else:
-                said.append((found.shape, found.stride(), found.dtype, found is tensors[first], found._version))
+                several = found if isinstance(found, tuple) else (found,)
+                for each in several:
+                    said.append((each.shape, each.stride(), each.dtype, each is tensors[first], each._version))
+                found = several[0]
             tensors.append(found)
         steps = [
             (

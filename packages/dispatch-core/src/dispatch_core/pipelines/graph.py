@@ -41,6 +41,7 @@ __all__ = [
     "Pending",
     "Step",
     "caller_place",
+    "outputs_of",
     "pending_type",
     "place_of",
     "step_of",
@@ -205,9 +206,15 @@ class Step:
         return f"<Step {self.name}{' done' if self.done else ''}>"
 
 
-#: A step's class, its arguments, the value that it makes or None, the caller's code and the instruction in it, and the masks
-#: of the context; or a step.
-Note: TypeAlias = "tuple[type[Step], tuple[Any, ...], Pending | None, CodeType, int, masks.State | None] | Step"
+#: What a call makes: a value, several, or none.
+Made: TypeAlias = "Pending | tuple[Pending, ...] | None"
+#: A step's class, its arguments, what it makes, the caller's code and the instruction in it, the context's masks; or a step.
+Note: TypeAlias = "tuple[type[Step], tuple[Any, ...], Made, CodeType, int, masks.State | None] | Step"
+
+
+def outputs_of(made: Made) -> tuple[Pending, ...]:
+    """Return what a note's call makes, as a step has it."""
+    return () if made is None else made if isinstance(made, tuple) else (made,)
 
 
 def step_of(note: Note) -> Step:
@@ -216,7 +223,7 @@ def step_of(note: Note) -> Step:
         return note
     kind, values, made, code, instruction, state = note
     step = kind()
-    step.values, step.outputs = values, () if made is None else (made,)
+    step.values, step.outputs = values, outputs_of(made)
     step.code, step.instruction, step.state = code, instruction, state
     step.done, step.error = False, None
     return step

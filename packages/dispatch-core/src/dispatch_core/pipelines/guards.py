@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .. import arrays
 from ..entry import CHANGES
-from .graph import Pending, place_of
+from .graph import Pending, outputs_of, place_of
 from .layouts import layout_of_array
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class _Writer:
         for number, note in enumerate(notes):
             is_noted = isinstance(note, tuple)
             call, given = (note[0], note[1]) if isinstance(note, tuple) else (type(note), note.values)
-            outputs = (() if note[2] is None else (note[2],)) if isinstance(note, tuple) else note.outputs
+            outputs = outputs_of(note[2]) if isinstance(note, tuple) else note.outputs
             state = "state" if number == 0 else "then"
             values = f"v{number}"
             if is_noted:
@@ -108,13 +108,15 @@ class _Writer:
             if looked is None:
                 return None
             lines += [*looked, f"{values} = None"]
-            if is_noted and not outputs:
-                lines.append(f"if {made} is not None: return None")
-            if is_noted:
-                names = [made] if outputs else []
+            if is_noted and len(outputs) == 1:
+                names = [made]
             else:
                 names = [f"o{number}_{index}" for index in range(len(outputs))]
-                lines.append(f"{''.join(f'{name}, ' for name in names)}= step.outputs" if names else "_ = None")
+                source = made if is_noted else "step.outputs"
+                if is_noted and not outputs:
+                    lines.append(f"if {made} is not None: return None")
+                else:
+                    lines.append(f"{''.join(f'{name}, ' for name in names)}= {source}" if names else "_ = None")
             for name, output in zip(names, outputs, strict=True):
                 if output is None:
                     lines.append(f"if {name} is not None: return None")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .. import arrays
 from ..keys import DispatchKey, keys_of
-from .graph import Pending, place_of
+from .graph import Pending, outputs_of, place_of
 from .layouts import layout_of_array
 
 if TYPE_CHECKING:
@@ -188,8 +188,8 @@ def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Ste
     for note in notes:
         outputs: tuple[Pending | None, ...]
         if isinstance(note, tuple):
-            call, given, output, _, _, then = note
-            outputs = () if output is None else (output,)
+            call, given, made, _, _, then = note
+            outputs = outputs_of(made)
         else:
             call, given, outputs, then = type(note), note.values, note.outputs, note.state
         if then is not state and then != state:
@@ -229,7 +229,7 @@ def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Ste
         if call.written:
             writes = True
     kept = 0
-    output = value = None  # Names count, too.
+    output = value = made = None  # Names count, too.
     outputs = ()
     for slot, references in zip(pending, _references(pending), strict=True):
         if references > uses[slot]:

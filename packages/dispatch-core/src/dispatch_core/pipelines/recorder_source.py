@@ -1,6 +1,6 @@
 """The text of the functions that record calls, written from an operator's plan.
 
-They do what the plain recorder in `record` does, for operators with one result and no lists of tensors, and leave the
+They do what the plain recorder in `record` does, for operators without lists of tensors, and leave the
 calls that are unusual to it: those whose shape rule cannot tell the result, or whose result takes the place of an
 argument's array.
 
@@ -37,9 +37,12 @@ _ASIDE: Final = re.compile(r"\d")
 
 
 def can_generate(plan: Plan) -> bool:
-    """Tell whether there is text for an operator: one result, which may be the one argument that is written to."""
-    if not plan.can_generate or len(plan.results) != 1 or any("list" in each.tensors for each in plan.parameters):
+    """Tell whether there is text for an operator: fresh results, or one, which may be the argument that is written to."""
+    if not plan.can_generate or not plan.results or any("list" in each.tensors for each in plan.parameters):
         return False
+    if len(plan.results) > 1:
+        plain = all(each.kind == "fresh" and not each.is_list and not each.is_optional for each in plan.results)
+        return plain and not plan.writes
     result = plan.results[0]
     if result.is_list or result.is_optional or result.kind == "other":
         return False
@@ -72,12 +75,32 @@ def recorder_lines(plan: Plan, boundary: Boundary, *, remembers: bool, by_type: 
     lines += [f"if {' or '.join(refused)}:", otherwise]
     if result.kind == "self":
         lines += _step_lines(plan, "None")
-    else:
+    elif len(plan.results) == 1:
         memory = f"__x{result.source}.memory" if result.kind == "view" else "None"
-        lines += ["__d = __made()", "__d.meta = __i", f"__d.shared = {memory}", "__d.session = __t"]
-        lines += ["__d.value = __d.error = None", *_step_lines(plan, "__d")]
+        lines += [*_made_lines("__d", "__i", memory), *_step_lines(plan, "__d")]
+    else:
+        names = _several(plan)
+        for index, name in enumerate(names):
+            lines += _made_lines(name, f"__i[{index}]", "None")
+        lines += _step_lines(plan, f"({', '.join(names)})")
     lines += ["__t.has_effects = True"] if has_effect else []
     return [*lines, "if len(__r) >= __t.room:", "    __t.make_room()", *_returned(plan, boundary)]
+
+
+def _made_lines(name: str, layout: str, memory: str) -> list[str]:
+    """Return lines that make a pending value, as `Pending.of` does."""
+    return [
+        f"{name} = __made()",
+        f"{name}.meta = {layout}",
+        f"{name}.shared = {memory}",
+        f"{name}.session = __t",
+        f"{name}.value = {name}.error = None",
+    ]
+
+
+def _several(plan: Plan) -> list[str]:
+    """Return the names of several results."""
+    return [f"__d{index}" for index in range(len(plan.results))]
 
 
 def _layout_lines(index: int, parameter: Parameter, *, wrapped: bool) -> list[str]:
@@ -183,6 +206,16 @@ def _returned(plan: Plan, boundary: Boundary) -> list[str]:
         if frontend is None:
             return [f"return __x{result.source}"]
         return [*(["__record_mutated(" + base + ")"] if frontend.mutated is not None else []), f"return {base}"]
+    if len(plan.results) > 1:
+        names = _several(plan)
+        if frontend is None:
+            return [f"return {', '.join(names)}"]
+        lines = []
+        for index, name in enumerate(names):
+            tensor = f"__r{index}"
+            lines += [f"{tensor} = __record_new()", f"{tensor}._dispatch_mask = {boundary.mask}"]
+            lines += [f"{tensor}._dispatch_data = {name}"]
+        return [*lines, f"return {', '.join(f'__r{index}' for index in range(len(names)))}"]
     if frontend is None:
         return ["return __d"]
     if result.kind == "view" and frontend.view is not None:
