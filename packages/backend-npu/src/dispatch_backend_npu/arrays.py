@@ -8,15 +8,16 @@ the block. Strides and offsets are counted in elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Self
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.errors import ArgumentTypeError, DtypeError
 from dispatch_aten.shapes import Described, TensorMeta, contiguous, is_contiguous
 
 from .runtime import allocator, memory
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["AclArray", "empty", "from_numpy", "made", "to_numpy"]
 
@@ -88,6 +89,8 @@ def from_numpy(data: Any) -> AclArray:
 
     Raises ``ArgumentTypeError`` for what is no array, ``DtypeError`` for dtypes that torch does not know.
     """
+    import numpy as np  # nothing else on the way to the device needs it
+
     if not isinstance(data, (np.ndarray, np.generic)):
         raise ArgumentTypeError(
             f"expected np.ndarray (got {type(data).__name__})", operator="prims::device_put", argument="data"
@@ -104,6 +107,8 @@ def from_numpy(data: Any) -> AclArray:
 
 def to_numpy(array: AclArray) -> np.ndarray[Any, Any]:
     """Copy an array to the host. One whose elements do not lie in a row comes with what lies between them."""
+    import numpy as np  # nothing else on the way to the device needs it
+
     spec = array.spec
     dtype = np.dtype(str(spec.dtype))
     count = extent(spec)
