@@ -15,7 +15,7 @@ from typing import Final
 
 from .prototypes import BASE, OPERATORS, RUNTIME
 
-__all__ = ["DEFAULT_HOMES", "FILES", "HOME_VARIABLES", "find_files", "find_folder", "not_found", "version"]
+__all__ = ["DEFAULT_HOMES", "FILES", "HOME_VARIABLES", "find_files", "find_folder", "is_folder", "not_found", "version"]
 
 HOME_VARIABLES: Final = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "CANN_INSTALL_DIR")
 """Environment variables that name the toolkit's folder, the most trusted first."""
@@ -56,6 +56,14 @@ def _is_file(path: str) -> bool:
     try:
         return os.path.isfile(path)  # noqa: PTH113  # as in _folders
     except ValueError:  # A path with a null character is no file's.
+        return False
+
+
+def is_folder(path: str) -> bool:
+    """Say whether a folder is there. Raises nothing."""
+    try:
+        return os.path.isdir(path)  # noqa: PTH112  # as in _folders
+    except ValueError:
         return False
 
 

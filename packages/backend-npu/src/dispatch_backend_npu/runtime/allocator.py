@@ -1,0 +1,325 @@
+"""Device memory: blocks that are given back into a cache when nobody holds them any more, and statistics.
+
+Note [Size classes]
+    A request is rounded up to a class, at most an eighth larger than itself, and a block goes back to the blocks of its
+    class and stream. Small ones are cut from segments of ``_SEGMENT`` bytes; every other one is a segment of its own.
+    Segments without a block in use are given back to the device by ``empty_cache``, and when the device has no room.
+
+Note [Blocks and streams]
+    A block is given out for a stream and, once given back, only for that stream again: whatever was queued with it is done
+    before whatever is queued next. A block that another stream works with too must be told so (``Block.record_stream``);
+    it rests until that stream has passed the point where it was given back.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import threading
+from collections import deque
+from functools import lru_cache
+from typing import Any, Final
+
+from ..acl.constants import (
+    ACL_ERROR_BAD_ALLOC,
+    ACL_ERROR_RT_DEVICE_OOM,
+    ACL_ERROR_RT_MEMORY_ALLOCATION,
+    ACL_ERROR_STORAGE_OVER_LIMIT,
+    ACL_HBM_MEM,
+    ACL_MEM_MALLOC_HUGE_FIRST,
+)
+from ..acl.errors import OutOfMemoryError
+from ..acl.library import bind, call, fail, recent_message
+from .device import Stage, at_finalize, guard, opened, session
+from .event import Event
+from .stream import Stream, peek
+
+__all__ = ["Allocator", "Block", "allocate", "allocator", "empty_cache", "mem_get_info"]
+
+_LEAST: Final = 512
+_SMALL: Final = 256 * 1024
+_SEGMENT: Final = 2 * 1024 * 1024
+_NO_CACHING: Final = "DISPATCH_NPU_NO_MEMORY_CACHING"
+_NO_ROOM: Final = frozenset(
+    {ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_RT_DEVICE_OOM, ACL_ERROR_BAD_ALLOC, ACL_ERROR_STORAGE_OVER_LIMIT}
+)
+
+
+@lru_cache(maxsize=4096)
+def size_class(nbytes: int) -> int:
+    """Give the size of the blocks that serve a request: a multiple of 512, with eight steps to each power of two.
+
+    >>> size_class(1), size_class(5000), size_class(1_000_000)
+    (512, 5120, 1048576)
+    """
+    step = max(_LEAST, 1 << max(nbytes - 1, 1).bit_length() - 4)
+    return max(-(-nbytes // step) * step, _LEAST)
+
+
+class Segment:
+    """Memory that came from the device by one call, and how many blocks of it are in use."""
+
+    __slots__ = ("cursor", "in_use", "pointer", "size")
+
+    def __init__(self, pointer: int, size: int) -> None:
+        self.pointer, self.size = pointer, size
+        self.cursor = self.in_use = 0
+
+
+class Chunk:
+    """A part of a segment, of the size of its class, which blocks hold one after the other."""
+
+    __slots__ = ("others", "pointer", "segment", "size", "stream")
+
+    def __init__(self, segment: Segment, size: int, stream: int) -> None:
+        self.segment, self.size, self.stream = segment, size, stream
+        self.pointer = segment.pointer + segment.cursor
+        segment.cursor += size
+        #: Other streams that work with it, see Note [Blocks and streams].
+        self.others: set[Stream] | None = None
+
+
+class Block:
+    """Device memory for as long as somebody holds this object: ``pointer``, ``size`` in bytes, and its device."""
+
+    __slots__ = ("__weakref__", "_chunk", "_returned", "device", "pointer", "size")
+
+    def __init__(self, chunk: Chunk, device: int, returned: deque[Chunk]) -> None:
+        self._chunk, self._returned = chunk, returned
+        self.pointer, self.size, self.device = chunk.pointer, chunk.size, device
+
+    def __del__(self) -> None:
+        # See Note [Finalizers call nothing] in device.
+        self._returned.append(self._chunk)
+
+    def record_stream(self, stream: Stream) -> None:
+        """Note that a stream works with this memory, which was given out for another one."""
+        chunk = self._chunk
+        if stream.pointer != chunk.stream:
+            chunk.others = {stream} if chunk.others is None else chunk.others | {stream}
+
+    def __repr__(self) -> str:
+        return f"Block(npu:{self.device}, {self.pointer:#x}, {self.size} bytes)"
+
+
+class Allocator:
+    """The memory of one device. Its device must be the calling thread's own."""
+
+    def __init__(self, device: int) -> None:
+        self.device = device
+        self._lock: Final = threading.RLock()
+        #: Chunks whose blocks are gone. Appended to by finalizers, without a lock.
+        self._returned: Final[deque[Chunk]] = deque()
+        #: Chunks that other streams may still work with, and the events that tell when they are through.
+        self._resting: list[tuple[Chunk, list[Event]]] = []
+        #: (stream, size) → chunks that wait to be used again.
+        self._free: Final[dict[tuple[int, int], list[Chunk]]] = {}
+        #: stream → the segment that small chunks are cut from.
+        self._small: Final[dict[int, Segment]] = {}
+        self._segments: Final[dict[int, Segment]] = {}
+        self._caching = os.environ.get(_NO_CACHING, "0") in ("", "0")
+        self._malloc, self._release = bind("aclrtMalloc"), bind("aclrtFree")
+        self._allocated = self._reserved = self._blocks = self._retries = self._ooms = 0
+        self._peak_allocated = self._peak_reserved = 0
+
+    def allocate(self, nbytes: int, stream: int) -> Block:
+        """Give a block of at least ``nbytes`` bytes to work with on a stream. Its elements do not matter.
+
+        Raises ``OutOfMemoryError`` where the device has no room even after the cache was given back.
+        """
+        size = size_class(nbytes)
+        with self._lock:
+            if self._returned or self._resting:
+                self._take_back()
+            free = self._free.get((stream, size))
+            chunk = free.pop() if free else self._cut(size, stream)
+            chunk.segment.in_use += 1
+            self._blocks += 1
+            self._allocated += size
+            if self._allocated > self._peak_allocated:  # noqa: PLR1730  # max() would be a call in every allocation
+                self._peak_allocated = self._allocated
+            return Block(chunk, self.device, self._returned)
+
+    def _cut(self, size: int, stream: int) -> Chunk:
+        if size > _SMALL or not self._caching:
+            return Chunk(self._reserve(size), size, stream)
+        segment = self._small.get(stream)
+        if segment is None or segment.cursor + size > segment.size:
+            segment = self._small[stream] = self._reserve(_SEGMENT)
+        return Chunk(segment, size, stream)
+
+    def _reserve(self, size: int) -> Segment:
+        """Ask the device for memory; where it has none, once more after giving back what is cached."""
+        pointer = ctypes.c_void_p()
+        status = self._malloc(ctypes.byref(pointer), size, ACL_MEM_MALLOC_HUGE_FIRST)
+        if status in _NO_ROOM:
+            self._retries += 1
+            gc.collect()
+            self.empty_cache()
+            status = self._malloc(ctypes.byref(pointer), size, ACL_MEM_MALLOC_HUGE_FIRST)
+            if status in _NO_ROOM:
+                self._ooms += 1
+                raise OutOfMemoryError("aclrtMalloc", status, self._figures(size, recent_message()))
+        if status:
+            fail("aclrtMalloc", status)
+        segment = Segment(pointer.value or 0, size)
+        self._segments[segment.pointer] = segment
+        self._reserved += size
+        self._peak_reserved = max(self._peak_reserved, self._reserved)
+        return segment
+
+    def _figures(self, size: int, message: str) -> str:
+        free, total = ctypes.c_size_t(), ctypes.c_size_t()
+        status = bind("aclrtGetMemInfo")(ACL_HBM_MEM, ctypes.byref(free), ctypes.byref(total))
+        room = "" if status else f" {_readable(free.value)} of its {_readable(total.value)} are free;"
+        told = f" ({message.strip()})" if message.strip() else ""
+        return (
+            f"npu:{self.device} has no room for {_readable(size)};{room} tensors hold {_readable(self._allocated)}, the"
+            f" cache {_readable(self._reserved - self._allocated)}{told}"
+        )
+
+    def _take_back(self) -> None:
+        """Sort in the chunks whose blocks are gone."""
+        returned = self._returned
+        while returned:
+            chunk = returned.popleft()
+            if chunk.others is None:
+                self._put(chunk)
+                continue
+            try:
+                events = [stream.record_event() for stream in chunk.others]
+            except BaseException:
+                returned.append(chunk)
+                raise
+            chunk.others = None
+            self._resting.append((chunk, events))
+        while self._resting and all(event.query() for event in self._resting[0][1]):
+            self._put(self._resting.pop(0)[0])
+
+    def _put(self, chunk: Chunk) -> None:
+        self._allocated -= chunk.size
+        self._blocks -= 1
+        chunk.segment.in_use -= 1
+        if self._caching:
+            self._free.setdefault((chunk.stream, chunk.size), []).append(chunk)
+        else:
+            # Freeing does not wait for what is queued.
+            call("aclrtSynchronizeStream", chunk.stream)
+            self._give_back(chunk.segment)
+
+    def _give_back(self, segment: Segment) -> None:
+        status = self._release(segment.pointer)
+        if status:
+            fail("aclrtFree", status)
+        del self._segments[segment.pointer]
+        self._reserved -= segment.size
+
+    def empty_cache(self) -> None:
+        """Give segments without a block in use back to the device."""
+        with self._lock:
+            self._take_back()
+            if self._resting:
+                for _, events in self._resting:
+                    for event in events:
+                        event.synchronize()
+                self._take_back()
+            unused = [segment for segment in self._segments.values() if not segment.in_use]
+            if not unused:
+                return
+            call("aclrtSynchronizeDevice")
+            for stream, segment in list(self._small.items()):
+                if not segment.in_use:
+                    del self._small[stream]
+            for chunks in self._free.values():
+                chunks[:] = [chunk for chunk in chunks if chunk.segment.in_use]
+            for segment in unused:
+                self._give_back(segment)
+
+    def close(self) -> None:
+        """Give back everything, in use or not."""
+        with self._lock:
+            failed = 0
+            for pointer in list(self._segments):
+                failed = self._release(pointer) or failed
+            self._segments.clear()
+            self._free.clear()
+            self._small.clear()
+            if failed:
+                fail("aclrtFree", failed)
+
+    def stats(self) -> dict[str, int]:
+        """Give the figures, named as torch names them."""
+        with self._lock:
+            self._take_back()
+            return {
+                "allocated_bytes.all.current": self._allocated,
+                "allocated_bytes.all.peak": self._peak_allocated,
+                "reserved_bytes.all.current": self._reserved,
+                "reserved_bytes.all.peak": self._peak_reserved,
+                "active.all.current": self._blocks,
+                "segment.all.current": len(self._segments),
+                "num_alloc_retries": self._retries,
+                "num_ooms": self._ooms,
+            }
+
+    def reset_peaks(self) -> None:
+        """Let the peaks begin at the current figures."""
+        with self._lock:
+            self._take_back()
+            self._peak_allocated, self._peak_reserved = self._allocated, self._reserved
+
+
+def _readable(nbytes: int) -> str:
+    """Give a number of bytes as people read it.
+
+    >>> _readable(1536 * 1024 * 1024), _readable(100)
+    ('1.50 GiB', '100 bytes')
+    """
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if nbytes >= 1 << power:
+            return f"{nbytes / (1 << power):.2f} {unit}"
+    return f"{nbytes} bytes"
+
+
+def allocator() -> Allocator:
+    """Give the allocator of the thread's device."""
+    stream = peek()
+    allocators = session().allocators
+    found: Allocator | None = allocators.get(stream.device)
+    return allocators.setdefault(stream.device, Allocator(stream.device)) if found is None else found
+
+
+def allocate(nbytes: int) -> Block:
+    """Give a block of memory on the thread's device, to work with on its current stream.
+
+    Raises as ``Allocator.allocate`` does.
+    """
+    stream = peek()
+    assert stream._session is not None
+    found: Any = stream._session.allocators.get(stream.device) or allocator()
+    return found.allocate(nbytes, stream.pointer)
+
+
+def empty_cache() -> None:
+    """Give what is cached back to every device that was opened."""
+    for device in opened():
+        with guard(device):
+            allocator().empty_cache()
+
+
+def mem_get_info(device: int | None = None) -> tuple[int, int]:
+    """Give how many bytes of a device's memory are free, and how many there are."""
+    free, total = ctypes.c_size_t(), ctypes.c_size_t()
+    with guard(device):
+        call("aclrtGetMemInfo", ACL_HBM_MEM, ctypes.byref(free), ctypes.byref(total))
+    return free.value, total.value
+
+
+def _close(device: int) -> None:
+    found = session().allocators.pop(device, None)
+    if found is not None:
+        found.close()
+
+
+at_finalize(Stage.MEMORY, _close)
