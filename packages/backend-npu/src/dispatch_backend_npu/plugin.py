@@ -1,26 +1,71 @@
-"""The plugin: what the npu backend is, and why it cannot be opened yet."""
+"""The plugin: what the npu backend is, the registration of its kernels, and the opening of devices.
+
+Registering loads nothing of the toolkit: every kernel is there on every machine, and only opening a device can fail.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, Final
+
 import dispatch_core as dc
 
-from .runtime import is_available, unavailable_reason
+from . import runtime
+from .arrays import AclArray
 
-__all__ = ["dispatch_backend_info", "dispatch_is_available", "dispatch_register"]
+__all__ = [
+    "KERNELS",
+    "PRIMS",
+    "dispatch_backend_info",
+    "dispatch_is_available",
+    "dispatch_open_device",
+    "dispatch_register",
+]
+
+Kernel = Callable[..., Any]
+
+KERNELS: Final[dict[str, Kernel]] = {}
+"""Every kernel of the ``aten`` namespace, by operator name with overload."""
+
+PRIMS: Final[dict[str, Kernel]] = {}
+"""Those of the ``prims`` namespace: the way to the device and back."""
 
 
 @dc.hookimpl
 def dispatch_backend_info() -> dc.BackendInfo:
-    """Describe the backend: device ``npu``, key NPU. It has no array type yet."""
-    return dc.BackendInfo("npu", "NPU")
+    """Describe the backend: device ``npu``, key NPU, arrays in a device's memory."""
+    array = dc.ArrayType(
+        AclArray,
+        shape=attrgetter("spec.shape"),
+        strides=attrgetter("spec.strides"),
+        storage_offset=attrgetter("storage_offset"),
+        dtype=attrgetter("spec.dtype"),
+        device_index=attrgetter("block.device"),
+        storage=lambda array: id(array.block),
+        layout=attrgetter("spec"),
+    )
+    return dc.BackendInfo("npu", "NPU", (array,))
 
 
 @dc.hookimpl
 def dispatch_register(registry: dc.Registry) -> None:
-    """Register nothing: there are no kernels yet."""
+    """Register every kernel under the key NPU."""
+    for namespace, kernels in (("aten", KERNELS), ("prims", PRIMS)):
+        library = dc.Library(namespace, "IMPL", "NPU", registry=registry)
+        for name, kernel in kernels.items():
+            library.impl(name, kernel)
 
 
 @dc.hookimpl
 def dispatch_is_available() -> dc.Availability:
     """Say whether an NPU can be opened and, if not, what was looked for."""
-    return dc.Availability(ok=True) if is_available() else dc.Availability(ok=False, reason=unavailable_reason())
+    reason = runtime.unavailable_reason()
+    return dc.Availability(ok=not reason, reason=reason)
+
+
+@dc.hookimpl
+def dispatch_open_device(index: int | None) -> None:
+    """Open a device; the calling thread's own stays what it is."""
+    with runtime.guard(index):
+        pass

@@ -53,7 +53,7 @@ def size_class(nbytes: int) -> int:
     >>> size_class(1), size_class(5000), size_class(1_000_000)
     (512, 5120, 1048576)
     """
-    step = max(_LEAST, 1 << max(nbytes - 1, 1).bit_length() - 4)
+    step = max(_LEAST, 1 << (max(nbytes - 1, _LEAST).bit_length() - 4))
     return max(-(-nbytes // step) * step, _LEAST)
 
 
@@ -208,12 +208,15 @@ class Allocator:
             call("aclrtSynchronizeStream", chunk.stream)
             self._give_back(chunk.segment)
 
-    def _give_back(self, segment: Segment) -> None:
-        status = self._release(segment.pointer)
-        if status:
-            fail("aclrtFree", status)
-        del self._segments[segment.pointer]
-        self._reserved -= segment.size
+    def _give_back(self, *segments: Segment) -> None:
+        """Free memory. One that the device refuses to free is forgotten too: trying again could free another's."""
+        failed = 0
+        for segment in segments:
+            del self._segments[segment.pointer]
+            self._reserved -= segment.size
+            failed = self._release(segment.pointer) or failed
+        if failed:
+            fail("aclrtFree", failed)
 
     def empty_cache(self) -> None:
         """Give segments without a block in use back to the device."""
@@ -233,20 +236,14 @@ class Allocator:
                     del self._small[stream]
             for chunks in self._free.values():
                 chunks[:] = [chunk for chunk in chunks if chunk.segment.in_use]
-            for segment in unused:
-                self._give_back(segment)
+            self._give_back(*unused)
 
     def close(self) -> None:
         """Give back everything, in use or not."""
         with self._lock:
-            failed = 0
-            for pointer in list(self._segments):
-                failed = self._release(pointer) or failed
-            self._segments.clear()
             self._free.clear()
             self._small.clear()
-            if failed:
-                fail("aclrtFree", failed)
+            self._give_back(*self._segments.values())
 
     def stats(self) -> dict[str, int]:
         """Give the figures, named as torch names them."""
