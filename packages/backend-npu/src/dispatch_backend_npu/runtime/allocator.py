@@ -17,9 +17,9 @@ import ctypes
 import gc
 import os
 import threading
-from collections import deque
+from collections import Counter, deque
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from ..acl.constants import (
     ACL_ERROR_BAD_ALLOC,
@@ -58,40 +58,53 @@ def size_class(nbytes: int) -> int:
 
 
 class Segment:
-    """Memory that came from the device by one call, and how many blocks of it are in use."""
+    """Memory that came from the device by one call, and how much of it, in how many chunks, was given out."""
 
-    __slots__ = ("cursor", "in_use", "pointer", "size")
+    __slots__ = ("chunks", "cursor", "pointer", "size")
 
     def __init__(self, pointer: int, size: int) -> None:
         self.pointer, self.size = pointer, size
-        self.cursor = self.in_use = 0
+        self.chunks = self.cursor = 0
 
 
 class Chunk:
     """A part of a segment, of the size of its class, which blocks hold one after the other."""
 
-    __slots__ = ("others", "pointer", "segment", "size", "stream")
+    __slots__ = ("home", "others", "peers", "pointer", "segment", "size", "stream")
 
-    def __init__(self, segment: Segment, size: int, stream: int) -> None:
-        self.segment, self.size, self.stream = segment, size, stream
+    def __init__(self, home: Allocator, segment: Segment, size: int, stream: int, peers: list[Chunk] | None) -> None:
+        self.home, self.segment, self.size, self.stream = home, segment, size, stream
         self.pointer = segment.pointer + segment.cursor
         segment.cursor += size
+        segment.chunks += 1
+        #: Chunks of its class that wait to be used again; None where nothing is cached.
+        self.peers = peers
         #: Other streams that work with it, see Note [Blocks and streams].
         self.others: set[Stream] | None = None
 
 
 class Block:
-    """Device memory for as long as somebody holds this object: ``pointer``, ``size`` in bytes, and its device."""
+    """Device memory for as long as somebody holds this object: its address, its size in bytes, and its device."""
 
-    __slots__ = ("__weakref__", "_chunk", "_returned", "device", "pointer", "size")
+    __slots__ = ("__weakref__", "_chunk", "pointer")
 
-    def __init__(self, chunk: Chunk, device: int, returned: deque[Chunk]) -> None:
-        self._chunk, self._returned = chunk, returned
-        self.pointer, self.size, self.device = chunk.pointer, chunk.size, device
+    def __init__(self, chunk: Chunk) -> None:
+        self._chunk, self.pointer = chunk, chunk.pointer
 
     def __del__(self) -> None:
         # See Note [Finalizers call nothing] in device.
-        self._returned.append(self._chunk)
+        chunk = self._chunk
+        chunk.home.returned.append(chunk)
+
+    @property
+    def size(self) -> int:
+        """How many bytes there are, at least as many as were asked for."""
+        return self._chunk.size
+
+    @property
+    def device(self) -> int:
+        """The number of the device."""
+        return self._chunk.home.device
 
     def record_stream(self, stream: Stream) -> None:
         """Note that a stream works with this memory, which was given out for another one."""
@@ -110,7 +123,7 @@ class Allocator:
         self.device = device
         self._lock: Final = threading.RLock()
         #: Chunks whose blocks are gone. Appended to by finalizers, without a lock.
-        self._returned: Final[deque[Chunk]] = deque()
+        self.returned: Final[deque[Chunk]] = deque()
         #: Chunks that other streams may still work with, and the events that tell when they are through.
         self._resting: list[tuple[Chunk, list[Event]]] = []
         #: (stream, size) → chunks that wait to be used again.
@@ -120,7 +133,7 @@ class Allocator:
         self._segments: Final[dict[int, Segment]] = {}
         self._caching = os.environ.get(_NO_CACHING, "0") in ("", "0")
         self._malloc, self._release = bind("aclrtMalloc"), bind("aclrtFree")
-        self._allocated = self._reserved = self._blocks = self._retries = self._ooms = 0
+        self._allocated = self._reserved = self._retries = self._ooms = 0
         self._peak_allocated = self._peak_reserved = 0
 
     def allocate(self, nbytes: int, stream: int) -> Block:
@@ -130,24 +143,25 @@ class Allocator:
         """
         size = size_class(nbytes)
         with self._lock:
-            if self._returned or self._resting:
+            if self.returned or self._resting:
                 self._take_back()
-            free = self._free.get((stream, size))
-            chunk = free.pop() if free else self._cut(size, stream)
-            chunk.segment.in_use += 1
-            self._blocks += 1
+            try:
+                chunk = self._free[stream, size].pop()
+            except (KeyError, IndexError):
+                chunk = self._cut(size, stream)
             self._allocated += size
             if self._allocated > self._peak_allocated:  # noqa: PLR1730  # max() would be a call in every allocation
                 self._peak_allocated = self._allocated
-            return Block(chunk, self.device, self._returned)
+            return Block(chunk)
 
     def _cut(self, size: int, stream: int) -> Chunk:
+        peers = self._free.setdefault((stream, size), []) if self._caching else None
         if size > _SMALL or not self._caching:
-            return Chunk(self._reserve(size), size, stream)
+            return Chunk(self, self._reserve(size), size, stream, peers)
         segment = self._small.get(stream)
         if segment is None or segment.cursor + size > segment.size:
             segment = self._small[stream] = self._reserve(_SEGMENT)
-        return Chunk(segment, size, stream)
+        return Chunk(self, segment, size, stream, peers)
 
     def _reserve(self, size: int) -> Segment:
         """Ask the device for memory; where it has none, once more after giving back what is cached."""
@@ -160,7 +174,12 @@ class Allocator:
             status = self._malloc(ctypes.byref(pointer), size, ACL_MEM_MALLOC_HUGE_FIRST)
             if status in _NO_ROOM:
                 self._ooms += 1
-                raise OutOfMemoryError("aclrtMalloc", status, self._figures(size, recent_message()))
+                raise OutOfMemoryError(
+                    "aclrtMalloc",
+                    status,
+                    self._figures(size, recent_message()),
+                    hint="let go of tensors that are not needed, or work on fewer elements at a time",
+                )
         if status:
             fail("aclrtMalloc", status)
         segment = Segment(pointer.value or 0, size)
@@ -181,11 +200,16 @@ class Allocator:
 
     def _take_back(self) -> None:
         """Sort in the chunks whose blocks are gone."""
-        returned = self._returned
+        returned = self.returned
         while returned:
             chunk = returned.popleft()
+            peers = chunk.peers
             if chunk.others is None:
-                self._put(chunk)
+                if peers is None:
+                    self._put(chunk)
+                else:
+                    peers.append(chunk)
+                    self._allocated -= chunk.size
                 continue
             try:
                 events = [stream.record_event() for stream in chunk.others]
@@ -199,10 +223,8 @@ class Allocator:
 
     def _put(self, chunk: Chunk) -> None:
         self._allocated -= chunk.size
-        self._blocks -= 1
-        chunk.segment.in_use -= 1
-        if self._caching:
-            self._free.setdefault((chunk.stream, chunk.size), []).append(chunk)
+        if chunk.peers is not None:
+            chunk.peers.append(chunk)
         else:
             # Freeing does not wait for what is queued.
             call("aclrtSynchronizeStream", chunk.stream)
@@ -227,15 +249,16 @@ class Allocator:
                     for event in events:
                         event.synchronize()
                 self._take_back()
-            unused = [segment for segment in self._segments.values() if not segment.in_use]
+            free = Counter(chunk.segment for chunks in self._free.values() for chunk in chunks)
+            unused = {segment for segment, count in free.items() if count == segment.chunks}
             if not unused:
                 return
             call("aclrtSynchronizeDevice")
             for stream, segment in list(self._small.items()):
-                if not segment.in_use:
+                if segment in unused:
                     del self._small[stream]
             for chunks in self._free.values():
-                chunks[:] = [chunk for chunk in chunks if chunk.segment.in_use]
+                chunks[:] = [chunk for chunk in chunks if chunk.segment not in unused]
             self._give_back(*unused)
 
     def close(self) -> None:
@@ -249,12 +272,13 @@ class Allocator:
         """Give the figures, named as torch names them."""
         with self._lock:
             self._take_back()
+            waiting = sum(map(len, self._free.values()))
             return {
                 "allocated_bytes.all.current": self._allocated,
                 "allocated_bytes.all.peak": self._peak_allocated,
                 "reserved_bytes.all.current": self._reserved,
                 "reserved_bytes.all.peak": self._peak_reserved,
-                "active.all.current": self._blocks,
+                "active.all.current": sum(segment.chunks for segment in self._segments.values()) - waiting,
                 "segment.all.current": len(self._segments),
                 "num_alloc_retries": self._retries,
                 "num_ooms": self._ooms,
@@ -282,9 +306,13 @@ def _readable(nbytes: int) -> str:
 def allocator() -> Allocator:
     """Give the allocator of the thread's device."""
     stream = peek()
-    allocators = session().allocators
-    found: Allocator | None = allocators.get(stream.device)
-    return allocators.setdefault(stream.device, Allocator(stream.device)) if found is None else found
+    if stream.allocator is None:
+        allocators = session().allocators
+        if stream.device not in allocators:
+            allocators.setdefault(stream.device, Allocator(stream.device))
+        stream.allocator = allocators[stream.device]
+    found: Allocator = stream.allocator
+    return found
 
 
 def allocate(nbytes: int) -> Block:
@@ -293,8 +321,7 @@ def allocate(nbytes: int) -> Block:
     Raises as ``Allocator.allocate`` does.
     """
     stream = peek()
-    assert stream._session is not None
-    found: Any = stream._session.allocators.get(stream.device) or allocator()
+    found: Allocator = stream.allocator or allocator()
     return found.allocate(nbytes, stream.pointer)
 
 

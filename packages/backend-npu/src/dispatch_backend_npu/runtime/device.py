@@ -55,11 +55,12 @@ class Stage(IntEnum):
 class Session:
     """The runtime from its opening to its closing, and what other modules keep for its devices."""
 
-    __slots__ = ("allocators", "contexts", "events", "host", "is_ours", "references", "streams")
+    __slots__ = ("allocators", "contexts", "events", "host", "is_open", "is_ours", "references", "streams")
 
     def __init__(self, *, is_ours: bool) -> None:
         #: Whether this package called ``aclInit`` first, and so has to call ``aclFinalize``.
         self.is_ours = is_ours
+        self.is_open = True
         self.references = 0
         #: device → the context that all threads share on it.
         self.contexts: dict[int, int] = {}
@@ -220,7 +221,7 @@ class guard:  # noqa: N801  # it reads as a statement: with guard(1): ...
                 ensure(self._before)
             else:
                 # The thread had no device open, and none is opened for it.
-                mine.session, mine.device = None, self._before
+                mine.session, mine.stream, mine.device = None, None, self._before
 
 
 def synchronize(device: int | None = None) -> None:
@@ -274,6 +275,7 @@ def finalize(*, force: bool = False) -> bool:
             attempt(call, "aclrtSynchronizeDevice")
             for _, close in _closers:
                 attempt(close, device)
+        closing.is_open = False
         _session = thread.session = thread.stream = None
         for device in entered:
             attempt(call, "aclrtResetDevice", device)
@@ -296,5 +298,6 @@ def _after_fork() -> None:
     """Forget the runtime in a child process, and whoever held the lock in its parent."""
     global _session, _forked, _lock
     _lock = threading.RLock()
-    _forked = _forked or _session is not None
+    if _session is not None:
+        _forked, _session.is_open = True, False
     _session = thread.session = thread.stream = None

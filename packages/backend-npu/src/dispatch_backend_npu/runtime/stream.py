@@ -55,12 +55,14 @@ class Stream:
     yet; the argument is there because torch's has one.
     """
 
-    __slots__ = ("__weakref__", "_before", "_session", "_streams", "device", "pointer")
+    __slots__ = ("__weakref__", "_before", "_session", "_streams", "allocator", "device", "pointer")
 
     def __init__(self, device: int | None = None, priority: int = 0) -> None:
         with guard(device) as number:
             self.device = number
             self._session: Session = session()
+            #: What memory for work on this stream comes from; set by the allocator when it is first asked.
+            self.allocator: Any = None
             self._streams = _streams(number)
             self._before: list[tuple[int, Stream | None]] = []
             try:
@@ -83,7 +85,7 @@ class Stream:
 
     def check(self) -> None:
         """Raise ``BackendError`` where the runtime that the stream belongs to was closed."""
-        if self._session is not thread.session and self._session is not session():
+        if not self._session.is_open:
             raise BackendError(f"{self!r} belongs to a runtime that was closed", hint="make a new stream")
 
     def synchronize(self) -> None:
@@ -171,13 +173,16 @@ def default(device: int | None = None) -> Stream:
 
 def peek() -> Stream:
     """Give the thread's current stream, for who queues nothing on it."""
-    ensure()
     found: Stream | None = thread.stream
-    if found is None:
-        found = thread.chosen.get(thread.device)
-        if found is None or found._session is not thread.session:
-            found = default()
-        thread.stream = found
+    return found if found is not None and found._session.is_open else _find()
+
+
+def _find() -> Stream:
+    device = ensure()
+    found: Stream | None = thread.chosen.get(device)
+    if found is None or found._session is not thread.session:
+        found = default()
+    thread.stream = found
     return found
 
 
