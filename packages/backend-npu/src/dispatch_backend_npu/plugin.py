@@ -5,31 +5,21 @@ Registering loads nothing of the toolkit: every kernel is there on every machine
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, Final
 
 import dispatch_core as dc
 
 from . import runtime
 from .arrays import AclArray
+from .kernels import KERNELS, PRIMS
 
 __all__ = [
-    "KERNELS",
-    "PRIMS",
     "dispatch_backend_info",
     "dispatch_is_available",
     "dispatch_open_device",
     "dispatch_register",
+    "dispatch_runtime",
 ]
-
-Kernel = Callable[..., Any]
-
-KERNELS: Final[dict[str, Kernel]] = {}
-"""Every kernel of the ``aten`` namespace, by operator name with overload."""
-
-PRIMS: Final[dict[str, Kernel]] = {}
-"""Those of the ``prims`` namespace: the way to the device and back."""
 
 
 @dc.hookimpl
@@ -62,6 +52,12 @@ def dispatch_is_available() -> dc.Availability:
     """Say whether an NPU can be opened and, if not, what was looked for."""
     reason = runtime.unavailable_reason()
     return dc.Availability(ok=not reason, reason=reason)
+
+
+@dc.hookimpl
+def dispatch_runtime() -> object:
+    """Give what ``torchlike.npu`` is made of: devices, streams, events, memory."""
+    return runtime
 
 
 @dc.hookimpl

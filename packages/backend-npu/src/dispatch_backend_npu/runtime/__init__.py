@@ -1,11 +1,12 @@
 """The runtime: devices, streams, events, memory. Importing it loads nothing of the toolkit."""
 
-from .allocator import Block, allocate, empty_cache, mem_get_info
+from .allocator import Block, allocate, empty_cache, mem_get_info, memory_stats, reset_peak_memory_stats
 from .device import current as current_device
 from .device import ensure, finalize, guard, init, is_initialized, set_current, synchronize
 from .event import Event
 from .probe import device_count, device_name, is_available, model_directory, unavailable_reason, versions
 from .stream import Stream, current, default
+from .stream import set_current as set_stream
 
 __all__ = [
     "Block",
@@ -25,8 +26,11 @@ __all__ = [
     "is_available",
     "is_initialized",
     "mem_get_info",
+    "memory_stats",
     "model_directory",
+    "reset_peak_memory_stats",
     "set_current",
+    "set_stream",
     "synchronize",
     "unavailable_reason",
     "versions",

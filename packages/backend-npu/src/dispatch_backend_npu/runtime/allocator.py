@@ -32,10 +32,20 @@ from ..acl.constants import (
 from ..acl.errors import OutOfMemoryError
 from ..acl.library import bind, call, fail, recent_message
 from .device import Stage, at_finalize, guard, opened, session
+from .device import current as current_device
 from .event import Event
 from .stream import Stream, peek
 
-__all__ = ["Allocator", "Block", "allocate", "allocator", "empty_cache", "mem_get_info"]
+__all__ = [
+    "Allocator",
+    "Block",
+    "allocate",
+    "allocator",
+    "empty_cache",
+    "mem_get_info",
+    "memory_stats",
+    "reset_peak_memory_stats",
+]
 
 _LEAST: Final = 512
 _SMALL: Final = 256 * 1024
@@ -330,6 +340,21 @@ def empty_cache() -> None:
     for device in opened():
         with guard(device):
             allocator().empty_cache()
+
+
+def memory_stats(device: int | None = None) -> dict[str, int]:
+    """Give the figures of a device's memory, named as torch names them; none where it has not been opened."""
+    number = current_device() if device is None else device
+    if number not in opened():
+        return {}
+    with guard(number):
+        return allocator().stats()
+
+
+def reset_peak_memory_stats(device: int | None = None) -> None:
+    """Let the peaks of a device's figures begin at what is held now."""
+    with guard(device):
+        allocator().reset_peaks()
 
 
 def mem_get_info(device: int | None = None) -> tuple[int, int]:
