@@ -11,6 +11,7 @@ Note [Prepared calls]
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,7 +29,7 @@ from .table import PROTOTYPES
 if TYPE_CHECKING:
     from ..arrays import AclArray
 
-__all__ = ["Call", "Number", "Recipe", "clear", "generation", "keep", "memory_of"]
+__all__ = ["Call", "Number", "Recipe", "clear", "generation", "keep", "memory_of", "stock"]
 
 _KEPT: Final = 512
 #: Everything that keeps calls, by the operator that makes them.
@@ -49,10 +50,32 @@ def keep(memory: dict[Any, Any], key: Any, recipe: Any) -> None:
     memory[key] = recipe
 
 
+class Stock(list[Any]):
+    """Prepared things that wait to be used again; `clear` empties those that are still there."""
+
+    __slots__ = ("__weakref__",)
+
+    # Told apart by who they are.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+
+_stocks: Final[weakref.WeakSet[Stock]] = weakref.WeakSet()
+
+
+def stock() -> Stock:
+    """Give an empty stock."""
+    made = Stock()
+    _stocks.add(made)
+    return made
+
+
 def clear() -> None:
-    """Forget every prepared call, and destroy the descriptors that they hold."""
+    """Forget every prepared call and plan, and destroy the descriptors and executors that they hold."""
     for memory in _memories:
         memory.clear()
+    for each in list(_stocks):
+        each.clear()
     drain()
 
 

@@ -84,6 +84,10 @@ class Descriptors:
         """Have ``pointer`` destroyed with the rest, and before it."""
         self._owned.append((destroyer, pointer))
 
+    def disown(self, pointer: ctypes.c_void_p) -> None:
+        """Leave it to somebody else to destroy ``pointer``, which was given to ``own``."""
+        self._owned[:] = [entry for entry in self._owned if entry[1] is not pointer]
+
     def replace_scalar(self, held: ctypes.c_void_p, value: Any) -> ctypes.c_void_p:
         """Give a scalar of another value in place of one that was added."""
         found = _scalar(value)

@@ -35,7 +35,7 @@ from .calls import Number, Recipe, keep, memory_of
 from .checks import check_overlap, check_written, described
 from .table import OPERATORS, PROTOTYPES
 
-__all__ = ["kernel"]
+__all__ = ["Code", "code_of", "kernel"]
 
 #: What expressions of the table use besides the overload's arguments and its results.
 _NAMES: Final = {
@@ -62,7 +62,7 @@ def kernel(name: str) -> Callable[..., Any]:
     names: dict[str, Any] = {}
 
     def become() -> Callable[..., Any]:
-        code = _Code(name)
+        code = code_of(name)
         names.update(code.names)
         exec(compile(code.text, f"<npu kernel of {name}>", "exec"), names)  # noqa: S102  # made below, of our own table
         made = names["__kernel"]
@@ -84,8 +84,14 @@ def _schemas() -> dict[str, str]:
     return {operator.name: operator.schema for operator in ATEN}
 
 
-class _Code:
-    """The text of one kernel, and the names that it uses."""
+@cache
+def code_of(name: str) -> Code:
+    """Give what is known about an overload that has a row."""
+    return Code(name)
+
+
+class Code:
+    """A row, read for what code needs to know; the text of its kernel, and the names that the text uses."""
 
     def __init__(self, name: str) -> None:
         self.name = name

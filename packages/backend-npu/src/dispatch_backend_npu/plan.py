@@ -1,0 +1,404 @@
+"""Plans for what a pipeline has recorded: everything is prepared first, then executed in order, then waited for once.
+
+Note [Three stages]
+    When the first of a plan's steps runs, the plan gets the memory of all results and, where they are not there yet, does
+    the first phase of every operator that is a row of the table; the largest need decides how large the workspace is that
+    all of them share. Then each step does its second phase, on one stream, and the last one waits for that stream. An
+    operator in between that is no row runs its own kernel in its place.
+
+Note [Executors are repeated]
+    An executor is made repeatable, and serves the next run of the plan: it is told where the arrays lie then, where that
+    is not where they lay before. Results that nobody keeps lie in one block of memory, an arena, in which what is no longer
+    needed makes room; as a rule the next run gets the same block, and nothing has to be told. A first phase is done again
+    for a number that has changed, for a view that begins elsewhere, and for what the toolkit cannot repeat.
+
+Note [Steps fail by themselves]
+    Each step covers one node, so that an error belongs to its operator, and what comes after it can still run. A failure
+    of a first phase is kept until its own step's turn. Each run has a `_State` of its own, at the end of the list of values;
+    one that does not come to its end is not used again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final
+
+from dispatch_aten.shapes import TensorMeta
+from dispatch_core import PlannedStep, Program
+from dispatch_core.pipelines.program import Node, Value
+
+from .acl import library
+from .aclnn import calls
+from .aclnn.calls import Number, Recipe
+from .aclnn.descriptors import Descriptors
+from .aclnn.source import code_of
+from .aclnn.table import OPERATORS
+from .arrays import AclArray, extent
+from .kernels import KERNELS
+from .runtime import allocator
+from .runtime.stream import current
+
+__all__ = ["plan"]
+
+#: Where arrays begin in an arena; the toolkit asks for 32 bytes.
+_ALIGNMENT: Final = 512
+_new: Final = object.__new__
+
+
+def plan(program: Program) -> Iterable[PlannedStep]:
+    """Give a step for each node that is a row of the table."""
+    if not program.fuse:
+        return []
+    tasks = [task for index, node in enumerate(program.nodes) if (task := _task(index, node)) is not None]
+    return _Schedule(program, tasks).steps() if tasks else []
+
+
+class _Task:
+    """One node: its recipe, and where its tensors and numbers stand among the plan's values."""
+
+    __slots__ = ("index", "node", "numbers", "recipe", "tensors")
+
+    def __init__(
+        self, index: int, node: Node, recipe: Recipe, tensors: Sequence[Value], numbers: Sequence[Value]
+    ) -> None:
+        self.index, self.node, self.recipe = index, node, recipe
+        #: Indices of the values that are the function's tensors, in its order.
+        self.tensors = tuple([value.index for value in tensors])
+        self.numbers = tuple([value.index for value in numbers])
+
+    def run_kernel(self, values: list[Any]) -> None:
+        """Run the operator's kernel instead."""
+        positional, keywords = self.node.split()
+        found = self.node.kernel(
+            *[_filled(value, values) for value in positional],
+            **{name: _filled(value, values) for name, value in keywords.items()},
+        )
+        outputs = [value.index for value in self.node.outputs if value is not None]
+        for index, array in zip(outputs, found if len(outputs) > 1 else (found,), strict=False):
+            values[index] = array
+
+
+def _filled(value: Any, values: list[Any]) -> Any:
+    if isinstance(value, Value):
+        return values[value.index]
+    return [_filled(item, values) for item in value] if type(value) is tuple else value
+
+
+def _task(index: int, node: Node) -> _Task | None:
+    """Read a node; None for one that has to run its kernel."""
+    name = node.name.removeprefix("aten::")
+    if name not in OPERATORS or node.kernel is not KERNELS[name] or None in node.outputs:
+        return None
+    # An operand in the memory that is written to is looked at by the kernel, which knows where it begins.
+    written = [value.place for value in node.written]
+    if sum(value.place in written for value in node.inputs() if value.number is None) > len(written):
+        return None
+    code = code_of(name)
+    outputs: list[Any] = list(node.outputs)
+    scope = [_seen(value) for value in (*node.arguments, *outputs)]
+    found = [read(*scope) for read in code.values]
+    numbers: list[Value] = []
+    for place, expression in enumerate(code.expressions):
+        if isinstance(found[place], Value):
+            if expression not in code.numbers:
+                return None
+            numbers.append(found[place])
+            found[place] = Number(len(numbers) - 1, None)
+    values = dict(zip((*code.arguments, *code.outs), (*node.arguments, *outputs), strict=True))
+    tensors: list[Value] = []
+    for expression in code.tensors:
+        value = values[expression.removeprefix("*")]
+        tensors += value if type(value) is tuple else [value]
+    return _Task(index, node, Recipe(code.function, found), tensors, numbers)
+
+
+def _seen(value: Any) -> Any:
+    """Give what a row's expressions see of an argument: descriptions of tensors, and what is given later as it is."""
+    if isinstance(value, Value):
+        return value if value.number is not None else TensorMeta(value.shape, value.strides, value.dtype)
+    return [_seen(item) for item in value] if type(value) is tuple else value
+
+
+class _Schedule:
+    """The tasks of one structure, where their results lie, and the states that runs have left for others."""
+
+    def __init__(self, program: Program, tasks: Sequence[_Task]) -> None:
+        self.tasks = tuple(tasks)
+        self.states: list[Any] = calls.stock()
+        made_here = [
+            value for task in tasks for value in task.node.outputs if value is not None and value.number is None
+        ]
+        #: Indices of the arrays that are there before the first step.
+        self.given = tuple([value.index for value in program.values if value.given and value.number is None])
+        inner, self.arena = _arena(program, made_here)
+        #: Index, description, and first element in the arena: results that nobody keeps.
+        self.inner = tuple([(value.index, _seen(value), start // value.dtype.itemsize) for value, start in inner])
+        held = {value.index for value, _ in inner}
+        #: Index, description and bytes of the others.
+        self.outer = tuple(
+            [(value.index, _seen(value), _size(value)) for value in made_here if value.index not in held]
+        )
+
+    def steps(self) -> Iterable[PlannedStep]:
+        """Give the steps in order."""
+        last = len(self.tasks) - 1
+        for number, task in enumerate(self.tasks):
+            yield PlannedStep((task.index,), self._step(number, first=not number, last=number == last))
+
+    def _step(self, number: int, *, first: bool, last: bool) -> Callable[[list[Any]], None]:
+        def run_first(values: list[Any]) -> None:
+            state = self._take()
+            values.append(state)
+            state.begin(values)
+            state.run(number, values)
+            if last:
+                state.end()
+
+        def run(values: list[Any]) -> None:
+            values[-1].run(number, values)
+
+        def run_last(values: list[Any]) -> None:
+            state = values[-1]
+            state.run(number, values)
+            state.end()
+
+        return run_first if first else run_last if last else run
+
+    def _take(self) -> _State:
+        while self.states:
+            state = self.states.pop()
+            if state.generation == calls.generation():
+                return state
+        return _State(self)
+
+
+def _size(value: Value) -> int:
+    size: int = extent(_seen(value)) * value.dtype.itemsize
+    return size
+
+
+def _arena(program: Program, made_here: Sequence[Value]) -> tuple[list[tuple[Value, int]], int]:
+    """Place results that nobody keeps in one piece of memory; give where they begin, and how large it is."""
+    places = [value.place for value in program.values if value.number is None]
+    ends = {
+        value.index: index
+        for index, node in enumerate(program.nodes)
+        for value in (*node.inputs(), *node.outputs)
+        if value
+    }
+    free = [value for value in made_here if not value.kept and places.count(value.place) == 1]
+    begins = {value.index: index for index, node in enumerate(program.nodes) for value in node.outputs if value}
+    placed: list[tuple[Value, int]] = []
+    taken: list[tuple[int, int, int]] = []
+    size = 0
+    for value in sorted(free, key=lambda each: begins[each.index]):
+        need = max(-(-_size(value) // _ALIGNMENT), 1) * _ALIGNMENT
+        # Who was needed for the last time by an earlier node has left.
+        others = sorted((start, stop) for start, stop, end in taken if end >= begins[value.index])
+        start = 0
+        for low, high in others:
+            if start + need <= low:
+                break
+            start = max(start, high)
+        taken.append((start, start + need, ends[value.index]))
+        placed.append((value, start))
+        size = max(size, start + need)
+    return placed, size
+
+
+class _Prepared:
+    """A first phase that has been done, or is about to be: descriptors, executor, and what it was done for."""
+
+    __slots__ = ("_arguments", "_descriptors", "_first", "_name", "_raw", "_scalars", "addresses", "executor")
+    __slots__ += ("numbers", "offsets", "repeats", "second", "size")
+
+    def __init__(self, recipe: Recipe, offsets: tuple[int, ...], numbers: tuple[Any, ...]) -> None:
+        self.offsets, self.numbers = offsets, numbers
+        self._name = f"{recipe.function}GetWorkspaceSize"
+        self._first, self.second = library.bind(self._name), library.bind(recipe.function)
+        self._descriptors = made_of = Descriptors()
+        #: Place among the arguments and among the numbers.
+        self._scalars: list[tuple[int, int]] = []
+        self._arguments: list[Any] = []
+        begins = iter(offsets)
+        for place, (kind, given) in enumerate(recipe.arguments):
+            value = given
+            if isinstance(given, Number):
+                self._scalars.append((place, given.place))
+                value = numbers[given.place]
+            elif kind.endswith("aclTensor*"):
+                value = given and (given[0], next(begins))
+            elif kind.endswith("aclTensorList*"):
+                value = [(spec, next(begins)) for spec, _ in given]
+            self._arguments.append(made_of.add(kind, value))
+        #: Where the descriptors say that the arrays lie, and where the executor knows that they do.
+        self._raw = [0] * len(made_of.tensors)
+        self.addresses: list[int] = []
+        self.executor: ctypes.c_void_p | None = None
+        self.size = 0
+        self.repeats = False
+
+    def prepare(self, pointers: Sequence[int], numbers: tuple[Any, ...]) -> None:
+        """Do the first phase, in place of one that was done before."""
+        tensors = self._descriptors.tensors
+        for place, pointer in enumerate(pointers):
+            if pointer and self._raw[place] != pointer:
+                library.call("aclSetRawTensorAddr", tensors[place], pointer)
+                self._raw[place] = pointer
+        for argument, place in self._scalars:
+            if not _same(numbers[place], self.numbers[place]):
+                held = self._arguments[argument]
+                self._arguments[argument] = self._descriptors.replace_scalar(held, numbers[place])
+        self.numbers = numbers
+        if self.executor is not None:
+            executor = self.forget()
+            library.call("aclDestroyAclOpExecutor", executor)
+        size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+        status = self._first(*self._arguments, ctypes.byref(size), ctypes.byref(executor))
+        if status:
+            library.fail(self._name, status)
+        self._descriptors.own("aclDestroyAclOpExecutor", executor)
+        self.size, self.executor = size.value, executor
+        self.repeats = not library.bind("aclSetAclOpExecutorRepeatable")(executor)
+        self.addresses = list(pointers)
+
+    def move(self, pointers: Sequence[int]) -> None:
+        """Tell a repeatable executor where the arrays lie that have moved."""
+        for place, pointer in enumerate(pointers):
+            if self.addresses[place] != pointer:
+                library.call("aclSetTensorAddr", self.executor, place, self._descriptors.tensors[place], pointer)
+                self.addresses[place] = pointer
+                # Whether the descriptor has followed is not said.
+                self._raw[place] = 0
+
+    def forget(self) -> ctypes.c_void_p:
+        """Give up the executor: somebody else destroys it, or has done so."""
+        executor = self.executor
+        assert executor is not None
+        self.executor = None
+        self._descriptors.disown(executor)
+        return executor
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Tell whether two numbers are the same to ACL; zeros have signs, and not-a-number is never equal to itself."""
+    return one is other or (one == other and one.__class__ is other.__class__ and one != 0)
+
+
+class _State:
+    """What one run of a schedule works with; see Note [Three stages]."""
+
+    __slots__ = ("_errors", "_is_plain", "_prepared", "_schedule", "_space", "_stream", "_workspace", "generation")
+
+    def __init__(self, schedule: _Schedule) -> None:
+        self._schedule = schedule
+        self._prepared: list[_Prepared | None] = [None] * len(schedule.tasks)
+        self._errors: dict[int, Exception] = {}
+        self._stream: Any = None
+        self._space: Any = None
+        self._workspace: Any = None
+        self._is_plain = False
+        self.generation = calls.generation()
+
+    def begin(self, values: list[Any]) -> None:
+        """Make the results, and do the first phases that are missing."""
+        schedule = self._schedule
+        # A cpu tensor that stands for a number is known to kernels only.
+        self._is_plain = any(values[index].__class__ is not AclArray for index in schedule.given)
+        if self._is_plain:
+            return
+        self._stream = current()
+        for index, spec, size in schedule.outer:
+            array = values[index] = _new(AclArray)
+            array.block, array.spec, array.storage_offset = allocator.allocate(size), spec, 0
+        if schedule.arena:
+            space = self._space = allocator.allocate(schedule.arena)
+            for index, spec, start in schedule.inner:
+                array = values[index] = _new(AclArray)
+                array.block, array.spec, array.storage_offset = space, spec, start
+        need = 0
+        for number, held in enumerate(self._prepared):
+            task, prepared = schedule.tasks[number], held
+            if (
+                prepared is None
+                or prepared.executor is None
+                or (task.numbers and not self._has_numbers(number, values))
+            ):
+                try:
+                    prepared = self._prepare(number, values)
+                except Exception as error:  # noqa: BLE001  # kept for the step that it belongs to
+                    self._errors[number] = error
+                    continue
+            need = max(need, prepared.size)
+        if need:
+            self._workspace = allocator.allocate(need)
+
+    def _has_numbers(self, number: int, values: list[Any]) -> bool:
+        prepared = self._prepared[number]
+        assert prepared is not None
+        indices = self._schedule.tasks[number].numbers
+        return all(_same(values[index], held) for index, held in zip(indices, prepared.numbers, strict=True))
+
+    def _prepare(self, number: int, values: list[Any]) -> _Prepared:
+        """Do a first phase for the arrays at hand; one that is not there yet is taken to begin where its memory does."""
+        task = self._schedule.tasks[number]
+        arrays = [values[index] for index in task.tensors]
+        offsets = tuple([0 if array is None else array.storage_offset for array in arrays])
+        numbers = tuple([values[index] for index in task.numbers])
+        prepared = self._prepared[number]
+        if prepared is None or prepared.offsets != offsets:
+            self._prepared[number] = None
+            prepared = _Prepared(task.recipe, offsets, numbers)
+        prepared.prepare([0 if array is None else array.block.pointer for array in arrays], numbers)
+        self._prepared[number] = prepared
+        return prepared
+
+    def run(self, number: int, values: list[Any]) -> None:
+        """Do a second phase."""
+        task = self._schedule.tasks[number]
+        if self._is_plain:
+            task.run_kernel(values)
+            return
+        if self._errors and number in self._errors:
+            raise self._errors[number]
+        prepared = self._prepared[number]
+        assert prepared is not None
+        addresses, offsets = prepared.addresses, prepared.offsets
+        for place, index in enumerate(task.tensors):
+            array = values[index]
+            if array.block.pointer != addresses[place] or array.storage_offset != offsets[place]:
+                prepared = self._follow(number, values)
+                break
+        workspace = self._workspace
+        pointer = None if workspace is None else workspace.pointer
+        status = prepared.second(pointer, prepared.size, prepared.executor, self._stream.pointer)
+        if status:
+            # The second phase has destroyed what failed.
+            prepared.forget()
+            library.fail(task.recipe.function, status)
+        if not prepared.repeats:
+            prepared.forget()
+
+    def _follow(self, number: int, values: list[Any]) -> _Prepared:
+        """Have an executor for arrays that lie elsewhere than it was told."""
+        prepared = self._prepared[number]
+        assert prepared is not None
+        arrays = [values[index] for index in self._schedule.tasks[number].tensors]
+        if prepared.repeats and all(
+            a.storage_offset == offset for a, offset in zip(arrays, prepared.offsets, strict=True)
+        ):
+            prepared.move([array.block.pointer for array in arrays])
+            return prepared
+        prepared = self._prepare(number, values)
+        if prepared.size and (self._workspace is None or self._workspace.size < prepared.size):
+            self._workspace = allocator.allocate(prepared.size)
+        return prepared
+
+    def end(self) -> None:
+        """Wait for the stream, and leave what has been prepared to the next run."""
+        if not self._is_plain:
+            self._stream.synchronize()
+        if not self._errors:
+            self._stream = self._space = self._workspace = None
+            self._schedule.states.append(self)
