@@ -1,0 +1,31 @@
+"""The command line: ``python -m dispatch_backend_npu simulator [FOLDER]`` builds the simulator."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Build the simulator and print the line that lets a shell use it; give the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m dispatch_backend_npu", description="Tools of the npu backend.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    simulator = commands.add_parser("simulator", help="build the simulator and print the environment that uses it")
+    simulator.add_argument("folder", nargs="?", help="where to build it (a folder in the user's cache)")
+    options = parser.parse_args(arguments)
+
+    from .simulator import NoCompilerError, build
+
+    try:
+        folder = build(options.folder)
+    except NoCompilerError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"export ASCEND_HOME_PATH={folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,49 @@
+"""What the tests drive: the simulator, built once for the session, or with ``--npu=hardware`` the toolkit that there is.
+
+A test asks for ``npu`` where either will do, for ``simulator`` where it looks at counters, the log, or failures on demand.
+"""
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def _simulator_folder(tmp_path_factory):
+    from dispatch_backend_npu.simulator import NoCompilerError, build
+
+    # Several processes share one folder, which is made by the first of them.
+    base = tmp_path_factory.getbasetemp()
+    if hasattr(base, "parent") and base.name.startswith("popen-"):
+        base = base.parent
+    try:
+        return build(base / "simulator")
+    except NoCompilerError as error:
+        return str(error)
+
+
+@pytest.fixture
+def npu(request, monkeypatch):
+    """The environment that finds the toolkit: the simulator's, or with ``--npu=hardware`` the one that is set."""
+    if request.config.option.npu == "hardware":
+        import dispatch_backend_npu
+
+        if not dispatch_backend_npu.is_available():
+            pytest.fail(f"--npu=hardware: {dispatch_backend_npu.unavailable_reason()}")
+        return None
+    folder = request.getfixturevalue("_simulator_folder")
+    if isinstance(folder, str):
+        pytest.skip(folder)
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(folder))
+    return folder
+
+
+@pytest.fixture
+def simulator(npu):
+    """The simulator's controls, without faults and with an empty log, before and after."""
+    if npu is None:
+        pytest.skip("needs the simulator, and --npu=hardware was given")
+    from dispatch_backend_npu.simulator import Simulator
+
+    control = Simulator(npu)
+    control.reset()
+    yield control
+    control.reset()
