@@ -227,10 +227,11 @@ class guard:  # noqa: N801  # it reads as a statement: with guard(1): ...
 def synchronize(device: int | None = None) -> None:
     """Wait until everything that was queued on a device, by whatever stream and thread, is done."""
     with guard(device) as number:
-        call("aclrtSynchronizeDevice")
         streams = session().streams.get(number)
-        if streams is not None:
-            streams.settled()
+        if streams is None:
+            call("aclrtSynchronizeDevice")
+        else:
+            streams.synchronize()
 
 
 def init() -> None:

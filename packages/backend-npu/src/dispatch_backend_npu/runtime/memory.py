@@ -84,15 +84,15 @@ def copy_on_device(destination: int, source: int, nbytes: int, stream: Stream | 
 def fill(pointer: int, nbytes: int, value: int = 0, stream: Stream | None = None) -> None:
     """Set every byte to a value, when the stream comes to it."""
     stream = current() if stream is None else stream
-    stream.busy = True
     if nbytes:
         call("aclrtMemsetAsync", pointer, nbytes, value, nbytes, stream.pointer)
+        stream.busy = True
 
 
 def _queue(destination: int, source: int, nbytes: int, kind: int, stream: Stream) -> None:
     stream.check()
-    stream.busy = True
     call("aclrtMemcpyAsync", destination, nbytes, source, nbytes, kind, stream.pointer)
+    stream.busy = True
 
 
 class _Host:

@@ -6,8 +6,9 @@ their order.
 
 Note [Idle streams]
     A stream is busy from when somebody takes it to queue work on it (``current()``) until somebody has waited for it.
-    Copies between host and device wait for a stream that is busy, and only for that. Who keeps a stream over a
-    synchronisation and then queues on it sets ``busy`` again.
+    Copies between host and device wait for a stream that is busy, and only for that. Who has queued something leaves a new
+    mark (``stream.busy = True``); who waits reads the mark before, and notes afterwards that what it stands for is done. So
+    what another thread queues meanwhile is either waited for or leaves another mark.
 """
 
 from __future__ import annotations
@@ -27,20 +28,30 @@ if TYPE_CHECKING:
 __all__ = ["Stream", "current", "default", "peek", "set_current"]
 
 
+class _Queue:
+    """A handle, and the marks of Note [Idle streams]: that of what was queued last, and that of what is done."""
+
+    __slots__ = ("done", "mark", "pointer")
+
+    def __init__(self, pointer: int) -> None:
+        self.pointer = pointer
+        self.mark = self.done = object()
+
+
 class _Streams:
-    """A device's streams: its default one, the handles of all, and those that wait to be used again."""
+    """A device's streams: its default one, what all of them are, and what waits to be used again."""
 
     def __init__(self) -> None:
         self.default: Stream | None = None
-        self.handles: list[int] = []
-        self.idle: list[int] = []
-        #: handle → whether something was queued on it that nobody has waited for.
-        self.busy: dict[int, bool] = {}
+        self.queues: list[_Queue] = []
+        self.idle: list[_Queue] = []
 
-    def settled(self) -> None:
-        """Note that everything on the device is done."""
-        for handle in self.busy:
-            self.busy[handle] = False
+    def synchronize(self) -> None:
+        """Wait for everything on the device."""
+        marks = [(queue, queue.mark) for queue in self.queues]
+        call("aclrtSynchronizeDevice")
+        for queue, mark in marks:
+            queue.done = mark
 
 
 def _streams(device: int) -> _Streams:
@@ -55,7 +66,7 @@ class Stream:
     yet; the argument is there because torch's has one.
     """
 
-    __slots__ = ("__weakref__", "_before", "_session", "_streams", "allocator", "device", "pointer")
+    __slots__ = ("__weakref__", "_before", "_queue", "_session", "_streams", "allocator", "device", "pointer")
 
     def __init__(self, device: int | None = None, priority: int = 0) -> None:
         with guard(device) as number:
@@ -66,22 +77,26 @@ class Stream:
             self._streams = _streams(number)
             self._before: list[tuple[int, Stream | None]] = []
             try:
-                self.pointer = self._streams.idle.pop()
+                self._queue = self._streams.idle.pop()
             except IndexError:
-                self.pointer = _create(self._streams)
+                self._queue = _create(self._streams)
+            self.pointer = self._queue.pointer
 
     def __del__(self) -> None:
         if hasattr(self, "pointer"):
-            self._streams.idle.append(self.pointer)
+            self._streams.idle.append(self._queue)
 
     @property
     def busy(self) -> bool:
         """Whether something may be queued here that nobody has waited for; see Note [Idle streams]."""
-        return self._streams.busy[self.pointer]
+        return self._queue.mark is not self._queue.done
 
     @busy.setter
     def busy(self, busy: bool) -> None:
-        self._streams.busy[self.pointer] = busy
+        if busy:
+            self._queue.mark = object()
+        else:
+            self._queue.done = self._queue.mark
 
     def check(self) -> None:
         """Raise ``BackendError`` where the runtime that the stream belongs to was closed."""
@@ -91,9 +106,10 @@ class Stream:
     def synchronize(self) -> None:
         """Wait until everything queued on this stream is done."""
         self.check()
+        mark = self._queue.mark
         with guard(self.device):
             call("aclrtSynchronizeStream", self.pointer)
-        self._streams.busy[self.pointer] = False
+        self._queue.done = mark
 
     def query(self) -> bool:
         """Say whether everything queued on this stream is done."""
@@ -152,13 +168,11 @@ class Stream:
 _FLAGS: Final = ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC
 
 
-def _create(streams: _Streams) -> int:
+def _create(streams: _Streams) -> _Queue:
     handle = ctypes.c_void_p()
     call("aclrtCreateStreamWithConfig", ctypes.byref(handle), 0, _FLAGS)
-    pointer = handle.value or 0
-    streams.handles.append(pointer)
-    streams.busy[pointer] = False
-    return pointer
+    streams.queues.append(_Queue(handle.value or 0))
+    return streams.queues[-1]
 
 
 def default(device: int | None = None) -> Stream:
@@ -189,7 +203,7 @@ def _find() -> Stream:
 def current() -> Stream:
     """Give the thread's current stream, for who is about to queue work on it."""
     found = peek()
-    found._streams.busy[found.pointer] = True
+    found._queue.mark = object()
     return found
 
 
@@ -205,8 +219,8 @@ def _close(device: int) -> None:
     if streams is None:
         return
     failed = 0
-    for handle in streams.handles:
-        failed = bind("aclrtDestroyStream")(handle) or failed
+    for queue in streams.queues:
+        failed = bind("aclrtDestroyStream")(queue.pointer) or failed
     if failed:
         from ..acl.library import fail
 
