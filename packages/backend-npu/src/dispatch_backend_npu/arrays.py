@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.errors import ArgumentTypeError, DtypeError
-from dispatch_aten.shapes import Described, TensorMeta, contiguous, is_contiguous
+from dispatch_aten.shapes import Described, TensorMeta, contiguous, is_contiguous, preserved_strides
 
 from .runtime import allocator, memory
 
@@ -85,7 +85,7 @@ def extent(spec: TensorMeta) -> int:
 
 
 def from_numpy(data: Any) -> AclArray:
-    """Copy a NumPy array to the device.
+    """Copy a NumPy array to the device, laid out alike where its elements fill a block of memory.
 
     Raises ``ArgumentTypeError`` for what is no array, ``DtypeError`` for dtypes that torch does not know.
     """
@@ -98,8 +98,11 @@ def from_numpy(data: Any) -> AclArray:
     dtype = BY_NAME.get(data.dtype.name)
     if dtype is None:
         raise DtypeError(f"an array of dtype {data.dtype} has no equivalent among torch's dtypes", argument="data")
-    host = np.ascontiguousarray(data, data.dtype.newbyteorder("="))
-    array = made(contiguous(np.shape(data), dtype))
+    steps = tuple([abs(step) // data.itemsize for step in data.strides])
+    spec = TensorMeta(data.shape, preserved_strides(data.shape, steps), dtype)
+    order = sorted(range(data.ndim), key=lambda dim: -spec.strides[dim])
+    host = np.ascontiguousarray(data.transpose(order), data.dtype.newbyteorder("="))
+    array = made(spec)
     if host.size:
         memory.copy_to_device(host, array.block.pointer)
     return array
@@ -119,4 +122,4 @@ def to_numpy(array: AclArray) -> np.ndarray[Any, Any]:
     if is_contiguous(spec.shape, spec.strides):
         return flat.reshape(spec.shape)
     steps = [stride * dtype.itemsize for stride in spec.strides]
-    return np.ndarray(spec.shape, dtype, flat, 0, steps).copy()
+    return np.ndarray(spec.shape, dtype, flat, 0, steps).copy("K")

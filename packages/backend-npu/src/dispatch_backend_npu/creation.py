@@ -54,6 +54,8 @@ def _arange(array: AclArray, *bounds: Any) -> None:
 
 
 def _linspace(array: AclArray, start: Any, end: Any, steps: int) -> None:
+    if array.spec.dtype.is_integral:
+        start, end = int(start), int(end)
     if array.spec.numel:
         launch("aclnnLinspace", start, end, steps, array)
 

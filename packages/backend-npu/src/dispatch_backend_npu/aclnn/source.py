@@ -25,6 +25,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from dispatch_aten import dtypes
+from dispatch_aten.errors import ShapeError
 from dispatch_aten.operators import ATEN
 from dispatch_aten.shapes import TensorMeta, remembered
 from dispatch_core import FunctionSchema
@@ -42,6 +43,7 @@ _NAMES: Final = {
     "APPROXIMATE": {"none": 0, "tanh": 1},
     "ROUNDING": {None: 0, "trunc": 1, "floor": 2},
     "bool": bool,
+    "like": lambda number, array: int(number) if array.dtype.is_integral else number,
     "dims": lambda dim: () if dim is None else dim,
 }
 
@@ -55,6 +57,15 @@ _KEYS: Final = {
 }
 _BY_VALUE: Final = "{0}, {0}.__class__"
 _BY_TYPE: Final = "{0}.__class__"
+
+
+ON_EXPANDED: Final = {
+    "fill_.Scalar": "fill.Scalar",
+    "zero_": "alias",
+    "masked_fill_.Scalar": "masked_fill.Scalar",
+    "masked_fill_.Tensor": "masked_fill.Tensor",
+}
+"""Operators that torch lets write to expanded tensors, and whose rule makes their other checks."""
 
 
 def kernel(name: str) -> Callable[..., Any]:
@@ -114,7 +125,7 @@ class Code:
             for kind, expression in zip(kinds, self.expressions, strict=True)
             if "aclTensor" in kind
         ]
-        self.rule = remembered(name)
+        self.rule = remembered(ON_EXPANDED.get(name, name))
         self.by_type = self.rule.remembers()[1]
         self.recipes = memory_of()
         self.values = [eval(f"lambda {self.scope}: {each}", dict(_NAMES)) for each in self.expressions]  # noqa: S307
@@ -197,7 +208,14 @@ class Code:
         found = self.rule(*positional, **keywords)
         specs: tuple[TensorMeta, ...] = ()
         if self.written:
-            check_written(given[self.arguments.index(self.written)])
+            written = given[self.arguments.index(self.written)]
+            if self.name not in ON_EXPANDED:
+                check_written(written)
+            elif found.shape != written.shape:
+                raise ShapeError(
+                    f"output with shape {list(written.shape)} doesn't match the broadcast shape {list(found.shape)}",
+                    argument="self",
+                )
         else:
             specs = found if isinstance(found, tuple) else (found,)
         values = [value(*given, *specs) for value in self.values]

@@ -36,6 +36,9 @@ def _forward(
 ) -> tuple[AclArray, AclArray]:
     output, total = map(made, _forward_rule(self, target, weight, reduction, ignore_index))
     launch("aclnnNLLLoss", self, target, _weights(self, weight), reduction, ignore_index, output, total)
+    if not reduction:
+        # Nobody divides by it, and torch gives none.
+        launch("aclnnInplaceZero", total)
     return output, total
 
 

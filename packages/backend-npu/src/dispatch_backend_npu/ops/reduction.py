@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import is_contiguous, remembered
 
 from ..aclnn.launch import launch
@@ -75,6 +76,22 @@ def _aminmax(self: AclArray, *, dim: int | None = None, keepdim: bool = False) -
     return low, high
 
 
+def _test(name: str, function: str) -> Callable[..., AclArray]:
+    """Make the kernel of ``any.dims`` or ``all.dims``, where an empty list means no dimension, and none all of them."""
+    rule = remembered(name)
+
+    def kernel(self: AclArray, dim: Any = None, keepdim: bool = False) -> AclArray:
+        array = made(rule(self, dim, keepdim))
+        if dim is None or isinstance(dim, int) or len(dim):
+            launch(function, self, _dims(dim), keepdim, array)
+        else:
+            # The result may be of bytes, which a comparison does not give.
+            launch("aclnnInplaceCopy", array, COPIES["_to_copy"](self, dtype=ScalarType.Bool))
+        return array
+
+    return kernel
+
+
 KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "argmax": _place_of_extreme("argmax", "aclnnArgMax"),
     "argmin": _place_of_extreme("argmin", "aclnnArgMin"),
@@ -82,4 +99,6 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "std.correction": _spread("std.correction", "aclnnStd"),
     "var_mean.correction": _spread("var_mean.correction", "aclnnVarMean"),
     "aminmax": _aminmax,
+    "any.dims": _test("any.dims", "aclnnAny"),
+    "all.dims": _test("all.dims", "aclnnAll"),
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from dispatch_aten.errors import OperatorError
 from dispatch_aten.operators import ATEN
 from dispatch_aten.shapes import TensorMeta, remembered
 
-from ..arrays import AclArray
+from ..arrays import AclArray, extent
 
 __all__ = ["KERNELS"]
 
@@ -40,6 +41,14 @@ def _as_strided(self: AclArray, size: Any, stride: Any, storage_offset: int | No
     array = _shown(found, self)
     if storage_offset is not None:
         array.storage_offset = storage_offset
+    needed = (array.storage_offset + extent(array.spec)) * array.spec.dtype.itemsize
+    if array.spec.numel and needed > self.block.size:
+        raise OperatorError(
+            f"setStorage: sizes {list(array.shape)}, strides {list(array.strides)}, storage offset "
+            f"{array.storage_offset}, and itemsize {array.dtype.itemsize} requiring a storage size of {needed} are out of "
+            f"bounds for storage of size {self.block.size}",
+            argument="size",
+        )
     return array
 
 
