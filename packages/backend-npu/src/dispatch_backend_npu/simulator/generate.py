@@ -41,7 +41,7 @@ _KINDS: Final = {
 }
 #: Every other C type is an integer.
 _FIELDS: Final = {"d": "real", "s": "text", "n": "integer"}
-_TAGS: Final = {"real": "REAL_RESULT", "whole": "INTEGER_ONLY", "any": "ANY_RESULT", "": "0"}
+_TAGS: Final = {"real": "REAL_RESULT", "whole": "INTEGER_ONLY", "any": "ANY_RESULT", "own": "OWN_DTYPE", "": "0"}
 
 
 class Argument(NamedTuple):
@@ -97,7 +97,7 @@ def read() -> list[Operator]:
             kernel, _, check = how[2:].partition(", ")
             row = row._replace(kernel=kernel, check=check)
         else:
-            match = re.fullmatch(r"(?:(real|whole|any): )?(.*)", how)
+            match = re.fullmatch(r"(?:(real|whole|any|own): )?(.*)", how)
             assert match
             tag = match[1] or ""
             # A single bar between blanks parts the two expressions, except where it is the operator of integers.
@@ -119,7 +119,9 @@ def _loop(operator: Operator, real: bool) -> list[str]:
             before.append(f"const cell *{name}_ = has_{name} ? map_operand(call, {i}, result, {flag}) : NULL;")
             within.append(f"const {c} {name} = {name}_ ? {name}_[i].{field} : 0;")
         elif kind.letter == "S":
-            before.append(f"const {c} {name} = has_{name} ? scalar_{'real' if real else 'integer'}(call, {i}) : 0;")
+            before.append(f"{c} {name} = has_{name} ? scalar_{'real' if real else 'integer'}(call, {i}) : 0;")
+            if operator.tag != "any" and not real:
+                before.append(f"if (result->dtype == ACL_BOOL) {name} = {name} != 0;")
     return [
         *before,
         f"for (int64_t i = 0; i < count; i++) {{ {' '.join(within)} cells[i].{field} = ({c})({used}); }}",
@@ -151,7 +153,8 @@ def _map(operator: Operator) -> list[str]:
     elif operator.tag == "real":
         lines += [*real, "store(result, cells, true);"]
     else:
-        lines += ["const bool real = computes_real(call);", "if (real) {", *real, "} else {", *whole, "}"]
+        which = "tensors_real" if operator.tag == "own" else "computes_real"
+        lines += [f"const bool real = {which}(call);", "if (real) {", *real, "} else {", *whole, "}"]
         lines.append("store(result, cells, real);")
     return [*lines, "scratch_done();", "}"]
 
@@ -196,7 +199,7 @@ def generate() -> str:
         "typedef struct aclOpExecutor aclOpExecutor;",
         "static const cell *map_operand(const aclsim_call *call, int i, const aclTensor *result, bool real) {",
         "const aclTensor view = expanded(tensor(call, i), result->sizes, result->rank);",
-        "return load(&view, real);",
+        "return load_as(&view, promoted(call), real);",
         "}",
     ]
     for kernel in sorted({each.kernel for each in operators if each.kernel}):

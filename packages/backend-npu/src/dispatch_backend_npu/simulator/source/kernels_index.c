@@ -256,7 +256,7 @@ typedef struct {
 } selection;
 
 static bool is_gap(const aclTensor *index) {
-    return index->dtype == ACL_DT_UNDEFINED || (index->rank == 1 && index->sizes[0] == 0 && !index->data);
+    return index->rank == 1 && index->sizes[0] == 0;
 }
 
 static aclnnStatus select_places(const aclsim_call *call, const aclTensor *self, int list, bool reads, selection *s) {
@@ -536,7 +536,9 @@ aclnnStatus check_arange(aclsim_call *call) {
 
 void kernel_linspace(aclsim_call *call) {
     const aclTensor *out = tensor(call, 3);
-    const double start = scalar_real(call, 0), end = scalar_real(call, 1);
+    const bool whole = !aclsim_is_real(out->dtype);
+    const double start = whole ? (double)scalar_integer(call, 0) : scalar_real(call, 0),
+                 end = whole ? (double)scalar_integer(call, 1) : scalar_real(call, 1);
     const int64_t count = integer(call, 2);
     cell *cells = scratch((size_t)count * sizeof *cells);
     for (int64_t i = 0; i < count; i++)

@@ -105,10 +105,16 @@ aclnnStatus check_like_first(aclsim_call *call) {
 
 /* ---- Reductions to one number a row ---- */
 
+/* Where a dtype is given the operand is cast to it first, and that is the result's; truth values come of any operand. */
+static bool result_is_real(const aclsim_call *call) {
+    const aclDataType dtype = tensor(call, output(call, 0))->dtype;
+    return dtype == ACL_BOOL ? computes_real(call) : aclsim_is_real(dtype);
+}
+
 /* A reduction of rows by statements on the row's cells `x`, its length and the result, in double or in int64_t. */
 #define REDUCTION(name, real_body, whole_body) \
     void kernel_##name(aclsim_call *call) { \
-        const bool real = computes_real(call); \
+        const bool real = result_is_real(call); \
         const rows r = rows_of(call, real); \
         cell *out = scratch((size_t)r.rows * sizeof *out); \
         for (int64_t row = 0; row < r.rows; row++) { \
@@ -244,7 +250,7 @@ static aclTensor turned(const aclTensor *view, int64_t dim) { return view->rank 
 static int64_t length_of(const aclTensor *view) { return view->rank ? view->sizes[view->rank - 1] : 1; }
 
 static void cumulate(aclsim_call *call, int64_t dim, bool product) {
-    const bool real = computes_real(call);
+    const bool real = result_is_real(call);
     const aclTensor in = turned(tensor(call, 0), dim), out = turned(tensor(call, output(call, 0)), dim);
     cell *x = load(&in, real);
     const int64_t n = length_of(&in), count = aclsim_numel(&in);

@@ -181,7 +181,7 @@ aclTensor narrowed(const aclTensor *view, int dim, int64_t start, int64_t length
 
 /* ---- Dtypes ---- */
 
-static int category(aclDataType dtype) { return dtype == ACL_BOOL ? 0 : aclsim_is_real(dtype) ? 2 : 1; }
+static int category(aclDataType dtype) { return dtype == ACL_BOOL || dtype == ACL_DT_UNDEFINED ? 0 : aclsim_is_real(dtype) ? 2 : 1; }
 
 /* Promotion as torch's: the higher category wins, then the wider dtype; signs and half types as torch has them. */
 static aclDataType promote(aclDataType a, aclDataType b) {
@@ -199,41 +199,66 @@ static bool is_read(const aclsim_call *call, int i) {
     return role == 'i' || role == 'I' || role == 'r';
 }
 
+/* Tensors without dims count only where their category is higher than that of all others. */
 aclDataType promoted(const aclsim_call *call) {
-    aclDataType dtype = ACL_DT_UNDEFINED;
+    aclDataType wide = ACL_DT_UNDEFINED, narrow = ACL_DT_UNDEFINED;
     for (int i = 0; i < call->op->count; i++)
         if (is_read(call, i))
-            for (int64_t j = 0; j < call->arguments[i].count; j++) dtype = promote(dtype, call->arguments[i].tensors[j].dtype);
-    return dtype;
+            for (int64_t j = 0; j < call->arguments[i].count; j++) {
+                const aclTensor *t = &call->arguments[i].tensors[j];
+                if (t->rank) wide = promote(wide, t->dtype);
+                else narrow = promote(narrow, t->dtype);
+            }
+    if (wide == ACL_DT_UNDEFINED || narrow == ACL_DT_UNDEFINED) return wide == ACL_DT_UNDEFINED ? narrow : wide;
+    return category(narrow) > category(wide) ? narrow : wide;
 }
 
-bool computes_real(const aclsim_call *call) {
-    for (int i = 0; i < call->op->count; i++) {
-        const aclsim_argument *a = &call->arguments[i];
-        char kind = call->op->kinds[i];
-        if (kind == 'S' && a->count && aclsim_is_real(a->scalar_dtype)) return true;
-        if (kind == 'T' || kind == 'L')
-            for (int64_t j = 0; j < a->count; j++)
-                if (aclsim_is_real(a->tensors[j].dtype)) return true;
-    }
+/* A value as the dtype holds it. */
+static cell held(aclDataType dtype, cell c, bool real) {
+    char memory[8];
+    cell kept;
+    store_row(dtype, memory, 1, 1, &c, real);
+    load_row(dtype, memory, 1, 1, &kept, real);
+    return kept;
+}
+
+cell *load_as(const aclTensor *view, aclDataType dtype, bool real) {
+    cell *cells = load(view, real);
+    if (view->dtype != dtype && category(dtype) && aclsim_is_real(dtype) == real)
+        for (int64_t i = 0, n = aclsim_numel(view); i < n; i++) cells[i] = held(dtype, cells[i], real);
+    return cells;
+}
+
+bool tensors_real(const aclsim_call *call) {
+    for (int i = 0; i < call->op->count; i++)
+        if (call->op->kinds[i] == 'T' || call->op->kinds[i] == 'L')
+            for (int64_t j = 0; j < call->arguments[i].count; j++)
+                if (aclsim_is_real(call->arguments[i].tensors[j].dtype)) return true;
     return false;
 }
 
-/* A scalar takes part in the dtype of the tensors, so it is rounded to that. */
+static bool scalars_real(const aclsim_call *call) {
+    for (int i = 0; i < call->op->count; i++)
+        if (call->op->kinds[i] == 'S' && given(call, i) && aclsim_is_real(call->arguments[i].scalar_dtype)) return true;
+    return false;
+}
+
+bool computes_real(const aclsim_call *call) { return tensors_real(call) || scalars_real(call); }
+
+/* A scalar takes part in the dtype of the tensors, so it is held as that holds it; a number among truth values is one
+ * where the result is a number or a test, and a truth value where the result is. */
 double scalar_real(const aclsim_call *call, int i) {
     const aclsim_argument *a = &call->arguments[i];
-    double value = aclsim_is_real(a->scalar_dtype) ? a->scalar_real : (double)a->scalar_integer;
-    switch ((int)promoted(call)) {
-        case ACL_FLOAT: return (double)(float)value;
-        case ACL_FLOAT16: return (double)aclsim_from_half(aclsim_to_half((float)value));
-        case ACL_BF16: return (double)aclsim_from_bfloat(aclsim_to_bfloat((float)value));
-        default: return value;
-    }
+    const aclDataType dtype = promoted(call);
+    const cell value = {.f = aclsim_is_real(a->scalar_dtype) ? a->scalar_real : (double)a->scalar_integer};
+    return aclsim_is_real(dtype) ? held(dtype, value, true).f : value.f;
 }
 
 int64_t scalar_integer(const aclsim_call *call, int i) {
     const aclsim_argument *a = &call->arguments[i];
-    return aclsim_is_real(a->scalar_dtype) ? whole_of(a->scalar_real) : a->scalar_integer;
+    const aclDataType dtype = promoted(call);
+    const cell value = {.i = aclsim_is_real(a->scalar_dtype) ? whole_of(a->scalar_real) : a->scalar_integer};
+    return category(dtype) == 1 ? held(dtype, value, false).i : value.i;
 }
 
 /* ---- Checks ---- */
@@ -278,9 +303,8 @@ aclnnStatus check_map(aclsim_call *call) {
 /* A floating result is not stored in an integer, as torch's out= refuses it, unless the operator is a cast or a test. */
 aclnnStatus check_map_result(aclsim_call *call, int rules) {
     PASS_ON(check_map(call));
-    bool real = computes_real(call), result_is_real = aclsim_is_real(promoted(call));
-    for (int i = 0; i < call->op->count; i++)
-        result_is_real |= call->op->kinds[i] == 'S' && given(call, i) && aclsim_is_real(call->arguments[i].scalar_dtype);
+    bool real = computes_real(call);
+    bool result_is_real = aclsim_is_real(promoted(call)) || (scalars_real(call) && !(rules & OWN_DTYPE));
     if (rules & INTEGER_ONLY && real) return bad(call, "takes integers and truth values only");
     for (int i = 0; i < call->op->count; i++) {
         char role = call->op->roles[i];

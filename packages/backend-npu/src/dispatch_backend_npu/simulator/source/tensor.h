@@ -18,6 +18,7 @@ void scratch_done(void);
 
 /* Read a view, element by element in row-major order, and write one. */
 cell *load(const aclTensor *view, bool real);
+cell *load_as(const aclTensor *view, aclDataType dtype, bool real); /* the elements as another dtype would hold them */
 void store(const aclTensor *view, const cell *cells, bool real);
 /* One element, `at` elements from the beginning of the data (the offset included). */
 cell read_at(const aclTensor *view, int64_t at, bool real);
@@ -43,13 +44,14 @@ static inline cell scalar_cell(const aclsim_call *call, int i, bool real) {
 /* Dtypes. */
 aclDataType promoted(const aclsim_call *call);  /* of the tensors that are read, a truth-valued condition apart */
 bool computes_real(const aclsim_call *call);    /* whether anything that takes part has a floating dtype */
+bool tensors_real(const aclsim_call *call);     /* the same, scalars apart */
 
 /* Checks of phase one; `bad` gives 161002 with the message. */
 aclnnStatus bad(const aclsim_call *call, const char *message);
 int64_t wrapped(int64_t dim, int rank);
 aclnnStatus same_sizes(const aclsim_call *call, int i, const int64_t *sizes, int rank);
 aclnnStatus check_map(aclsim_call *call);
-enum { ANY_RESULT = 1, REAL_RESULT = 2, INTEGER_ONLY = 4 };
+enum { ANY_RESULT = 1, REAL_RESULT = 2, INTEGER_ONLY = 4, OWN_DTYPE = 8 };
 aclnnStatus check_map_result(aclsim_call *call, int rules);
 uint64_t workspace_of_results(const aclsim_call *call);
 
