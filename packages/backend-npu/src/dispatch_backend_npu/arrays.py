@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.errors import ArgumentTypeError, DtypeError
-from dispatch_aten.shapes import Described, TensorMeta, contiguous, is_contiguous, preserved_strides
+from dispatch_aten.shapes import Described, TensorMeta, contiguous, contiguous_strides, is_contiguous, preserved_strides
 
 from .runtime import allocator, memory
 
@@ -99,7 +99,10 @@ def from_numpy(data: Any) -> AclArray:
     if dtype is None:
         raise DtypeError(f"an array of dtype {data.dtype} has no equivalent among torch's dtypes", argument="data")
     steps = tuple([abs(step) // data.itemsize for step in data.strides])
-    spec = TensorMeta(data.shape, preserved_strides(data.shape, steps), dtype)
+    # NumPy's strides say nothing where there are no elements.
+    spec = TensorMeta(
+        data.shape, preserved_strides(data.shape, steps if data.size else contiguous_strides(data.shape)), dtype
+    )
     order = sorted(range(data.ndim), key=lambda dim: -spec.strides[dim])
     host = np.ascontiguousarray(data.transpose(order), data.dtype.newbyteorder("="))
     array = made(spec)

@@ -16,7 +16,7 @@ from dispatch_aten.shapes import Described
 
 from .aclnn.checks import described
 from .aclnn.launch import launch
-from .arrays import from_numpy, to_numpy
+from .arrays import AclArray, from_numpy, to_numpy
 
 __all__ = ["KERNELS", "REASONS", "counts", "on_host", "reset"]
 
@@ -52,7 +52,13 @@ def on_host(name: str, *args: Any, **kwargs: Any) -> Any:
     if packet.endswith("_"):
         launch("aclnnInplaceCopy", args[0], from_numpy(found))
         return args[0]
-    return tuple(map(from_numpy, found)) if isinstance(found, (list, tuple)) else from_numpy(found)
+    return tuple(map(_put, found)) if isinstance(found, (list, tuple)) else _put(found)
+
+
+def _put(found: Any) -> AclArray:
+    """Copy a result to the device, laid out as the host's kernel has done it."""
+    array = from_numpy(found)
+    return array if found.size else array.view(found.shape, dc.strides(found), 0)
 
 
 def _fetched(value: Any) -> Any:

@@ -6,6 +6,7 @@ Registering loads nothing of the toolkit: every kernel is there on every machine
 from __future__ import annotations
 
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 
@@ -13,10 +14,16 @@ from . import runtime
 from .arrays import AclArray
 from .kernels import KERNELS, PRIMS
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dispatch_core.pipelines.program import PlannedStep, Program
+
 __all__ = [
     "dispatch_backend_info",
     "dispatch_is_available",
     "dispatch_open_device",
+    "dispatch_plan",
     "dispatch_register",
     "dispatch_runtime",
 ]
@@ -45,6 +52,14 @@ def dispatch_register(registry: dc.Registry) -> None:
         library = dc.Library(namespace, "IMPL", "NPU", registry=registry)
         for name, kernel in kernels.items():
             library.impl(name, kernel)
+
+
+@dc.hookimpl
+def dispatch_plan(program: Program) -> Iterable[PlannedStep]:
+    """Prepare everything first, execute it in order, and wait for it once."""
+    from .plan import plan  # what plans stands above what is planned
+
+    return plan(program)
 
 
 @dc.hookimpl

@@ -107,10 +107,8 @@ _left: Final[deque[list[tuple[str, ctypes.c_void_p]]]] = deque()
 
 
 def _destroy(destroyer: str, pointer: ctypes.c_void_p) -> None:
-    """Destroy a descriptor. There is nobody to tell if that fails; it is tried a second time."""
-    destroy = library.bind(destroyer)
-    if destroy(pointer):
-        destroy(pointer)
+    """Destroy a descriptor. There is nobody to tell if that fails."""
+    library.bind(destroyer)(pointer)
 
 
 def drain() -> None:

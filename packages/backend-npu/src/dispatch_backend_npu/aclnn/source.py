@@ -62,10 +62,8 @@ _BY_TYPE: Final = "{0}.__class__"
 ON_EXPANDED: Final = {
     "fill_.Scalar": "fill.Scalar",
     "zero_": "alias",
-    "masked_fill_.Scalar": "masked_fill.Scalar",
-    "masked_fill_.Tensor": "masked_fill.Tensor",
 }
-"""Operators that torch lets write to expanded tensors, and whose rule makes their other checks."""
+"""Operators that may write to expanded tensors, and whose rule makes their other checks."""
 
 
 def kernel(name: str) -> Callable[..., Any]:

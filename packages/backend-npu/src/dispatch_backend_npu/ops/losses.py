@@ -36,7 +36,7 @@ def _forward(
 ) -> tuple[AclArray, AclArray]:
     output, total = map(made, _forward_rule(self, target, weight, reduction, ignore_index))
     launch("aclnnNLLLoss", self, target, _weights(self, weight), reduction, ignore_index, output, total)
-    if not reduction:
+    if not reduction and len(self.spec.shape) > 1:
         # Nobody divides by it, and torch gives none.
         launch("aclnnInplaceZero", total)
     return output, total
