@@ -14,7 +14,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.shapes import Described
 
-from .aclnn.checks import described
+from .aclnn.checks import check_written, described
 from .aclnn.launch import launch
 from .arrays import AclArray, from_numpy, to_numpy
 
@@ -69,7 +69,10 @@ def _fetched(value: Any) -> Any:
 
 def _kernel(name: str) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        return on_host(name, *map(described, args), **kwargs)
+        args = tuple(map(described, args))
+        if name.endswith("_"):
+            check_written(args[0])
+        return on_host(name, *args, **kwargs)
 
     return kernel
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import Described, contiguous, remembered
 
-from ..aclnn.checks import check_overlap, described
+from ..aclnn.checks import check_overlap, described, is_expanded
 from ..aclnn.launch import launch
 from ..arrays import AclArray, made
 from ..fallback import on_host
@@ -69,7 +69,8 @@ def _index_put(self: AclArray, indices: Sequence[Any], values: AclArray, accumul
     values = described(values)
     _check_put(self, indices, values)
     given = [index for index in indices if index is not None]
-    if not accumulate and values.spec.numel == 1 and len(given) == 1 and given[0].dtype in _MASKS:
+    is_one_mask = len(given) == 1 and given[0].dtype in _MASKS
+    if is_one_mask and not accumulate and values.spec.numel == 1 and not is_expanded(self.spec):
         # Torch calls masked_fill_ here, which converts its value.
         value = VIEWS["view"](
             COPIES["_to_copy"](values, dtype=self.dtype) if values.dtype is not self.dtype else values, ()
