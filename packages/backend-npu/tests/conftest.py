@@ -7,13 +7,12 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def _simulator_folder(tmp_path_factory):
+def _simulator_folder(request, tmp_path_factory):
     from dispatch_backend_npu.simulator import NoCompilerError, build
 
-    # Several processes share one folder, which is made by the first of them.
-    base = tmp_path_factory.getbasetemp()
-    if hasattr(base, "parent") and base.name.startswith("popen-"):
-        base = base.parent
+    # Kept from session to session where pytest keeps anything: it is built again only when its sources have changed.
+    cache = getattr(request.config, "cache", None)
+    base = tmp_path_factory.getbasetemp() if cache is None else cache.mkdir("npu")
     try:
         return build(base / "simulator")
     except NoCompilerError as error:
