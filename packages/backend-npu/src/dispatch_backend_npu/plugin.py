@@ -13,6 +13,7 @@ import dispatch_core as dc
 from . import runtime
 from .arrays import AclArray
 from .kernels import KERNELS, PRIMS
+from .placement import located, placed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,11 +48,21 @@ def dispatch_backend_info() -> dc.BackendInfo:
 
 @dc.hookimpl
 def dispatch_register(registry: dc.Registry) -> None:
-    """Register every kernel under the key NPU."""
-    for namespace, kernels in (("aten", KERNELS), ("prims", PRIMS)):
-        library = dc.Library(namespace, "IMPL", "NPU", registry=registry)
-        for name, kernel in kernels.items():
-            library.impl(name, kernel)
+    """Register every kernel under the key NPU, and again when a second device is opened."""
+    aten = dc.Library("aten", "IMPL", "NPU", registry=registry)
+    for name, kernel in KERNELS.items():
+        aten.impl(name, located(name, kernel))
+    prims = dc.Library("prims", "IMPL", "NPU", registry=registry)
+    for name, kernel in PRIMS.items():
+        prims.impl(name, kernel)
+
+    def place() -> None:
+        """See Note [One device is the rule] in placement."""
+        for name, kernel in KERNELS.items():
+            aten.impl(name, placed(name, kernel), allow_override=True)
+        prims.impl("device_get", placed("device_get", PRIMS["device_get"]), allow_override=True)
+
+    runtime.before_second_device(place)
 
 
 @dc.hookimpl

@@ -1,8 +1,8 @@
 """The runtime: devices, streams, events, memory. Importing it loads nothing of the toolkit."""
 
 from .allocator import Block, allocate, empty_cache, mem_get_info, memory_stats, reset_peak_memory_stats
+from .device import before_second_device, ensure, finalize, guard, init, is_initialized, set_current, synchronize
 from .device import current as current_device
-from .device import ensure, finalize, guard, init, is_initialized, set_current, synchronize
 from .event import Event
 from .probe import device_count, device_name, is_available, model_directory, unavailable_reason, versions
 from .stream import Stream, current, default
@@ -13,6 +13,7 @@ __all__ = [
     "Event",
     "Stream",
     "allocate",
+    "before_second_device",
     "current",
     "current_device",
     "default",

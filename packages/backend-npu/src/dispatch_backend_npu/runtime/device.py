@@ -30,6 +30,7 @@ __all__ = [
     "Session",
     "Stage",
     "at_finalize",
+    "before_second_device",
     "current",
     "ensure",
     "finalize",
@@ -115,11 +116,33 @@ def _enter(device: int) -> int:
         # Whatever happens now, the thread does not know its context until it has succeeded.
         thread.session = thread.stream = None
         if context is None:
+            _announce(device, found)
             found.contexts[device] = _open_device(device)
         else:
             call("aclrtSetCurrentContext", context)
         thread.session, thread.device = found, device
     return device
+
+
+_before_second: Final[list[Callable[[], None]]] = []
+_has_second = False
+
+
+def before_second_device(prepare: Callable[[], None]) -> None:
+    """Have ``prepare()`` called once, before this process has a second device open, or at once where it has."""
+    with _lock:
+        _before_second.append(prepare)
+        if _has_second:
+            prepare()
+
+
+def _announce(device: int, found: Session) -> None:
+    """Note that a device is opened; devices other than the first one in use may hold arrays beside it."""
+    global _has_second
+    if not _has_second and (found.contexts or device):
+        _has_second = True
+        for prepare in _before_second:
+            prepare()
 
 
 def _open() -> Session:
@@ -265,7 +288,7 @@ def finalize(*, force: bool = False) -> bool:
             except Exception as error:  # noqa: BLE001  # the rest is to be destroyed, and the first is raised below
                 failures.append(error)
 
-        entered = []
+        before, entered = thread.device, []
         for device in closing.contexts:
             try:
                 ensure(device)
@@ -278,6 +301,7 @@ def finalize(*, force: bool = False) -> bool:
                 attempt(close, device)
         closing.is_open = False
         _session = thread.session = thread.stream = None
+        thread.device = before
         for device in entered:
             attempt(call, "aclrtResetDevice", device)
         if closing.is_ours:
