@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["AclArray", "empty", "from_numpy", "made", "to_numpy"]
 
 _new: Final = object.__new__
+_NOT_NUMPYS: Final = (ScalarType.BFloat16, ScalarType.ComplexHalf)
 
 
 class AclArray(Described):
@@ -112,10 +113,15 @@ def from_numpy(data: Any) -> AclArray:
 
 
 def to_numpy(array: AclArray) -> np.ndarray[Any, Any]:
-    """Copy an array to the host. One whose elements do not lie in a row comes with what lies between them."""
+    """Copy an array to the host. One whose elements do not lie in a row comes with what lies between them.
+
+    Raises ``DtypeError`` for ``bfloat16`` and ``complex32``, which NumPy does not have.
+    """
     import numpy as np  # nothing else on the way to the device needs it
 
     spec = array.spec
+    if spec.dtype in _NOT_NUMPYS:
+        raise DtypeError(f"NumPy has no arrays of dtype {spec.dtype}", hint="convert the tensor first: .to(float32)")
     dtype = np.dtype(str(spec.dtype))
     count = extent(spec)
     if not count:
