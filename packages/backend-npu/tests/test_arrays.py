@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dispatch_core as dc
+import torchlike
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DtypeError
 from dispatch_backend_npu import arrays, runtime
@@ -119,3 +120,14 @@ def test_a_copy_that_fails_leaves_nothing(simulator):
     del caught
     assert runtime.memory_stats()["allocated_bytes.all.current"] == held
     assert arrays.to_numpy(arrays.from_numpy(np.ones(3))).tolist() == [1, 1, 1]
+
+
+def test_a_view_beyond_the_storage_is_refused_as_on_the_cpu():
+    def refusal(device):
+        with pytest.raises(RuntimeError, match="are out of bounds for storage of size 16") as caught:
+            torchlike.ones(4, device=device).as_strided((3,), (4,))
+        return str(caught.value)
+
+    assert refusal("npu").startswith(refusal("cpu"))
+    assert torchlike.ones(4, device="npu").as_strided((2,), (3,)).tolist() == [1.0, 1.0]
+    assert torchlike.arange(4, device="npu")[1:].as_strided((2,), (1,), 2).tolist() == [2, 3]

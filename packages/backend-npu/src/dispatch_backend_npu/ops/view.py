@@ -42,11 +42,11 @@ def _as_strided(self: AclArray, size: Any, stride: Any, storage_offset: int | No
     if storage_offset is not None:
         array.storage_offset = storage_offset
     needed = (array.storage_offset + extent(array.spec)) * array.spec.dtype.itemsize
-    if array.spec.numel and needed > self.block.size:
+    if array.spec.numel and needed > self.block.nbytes:
         raise OperatorError(
             f"setStorage: sizes {list(array.shape)}, strides {list(array.strides)}, storage offset "
             f"{array.storage_offset}, and itemsize {array.dtype.itemsize} requiring a storage size of {needed} are out of "
-            f"bounds for storage of size {self.block.size}",
+            f"bounds for storage of size {self.block.nbytes}",
             argument="size",
         )
     return array

@@ -94,12 +94,15 @@ class Chunk:
 
 
 class Block:
-    """Device memory for as long as somebody holds this object: its address, its size in bytes, and its device."""
+    """Device memory for as long as somebody holds this object.
 
-    __slots__ = ("__weakref__", "_chunk", "pointer")
+    ``pointer`` is its address, ``nbytes`` how much was asked for, ``size`` how much there is.
+    """
 
-    def __init__(self, chunk: Chunk) -> None:
-        self._chunk, self.pointer = chunk, chunk.pointer
+    __slots__ = ("__weakref__", "_chunk", "nbytes", "pointer")
+
+    def __init__(self, chunk: Chunk, nbytes: int) -> None:
+        self._chunk, self.pointer, self.nbytes = chunk, chunk.pointer, nbytes
 
     def __del__(self) -> None:
         # See Note [Finalizers call nothing] in device.
@@ -123,7 +126,7 @@ class Block:
             chunk.others = {stream} if chunk.others is None else chunk.others | {stream}
 
     def __repr__(self) -> str:
-        return f"Block(npu:{self.device}, {self.pointer:#x}, {self.size} bytes)"
+        return f"Block(npu:{self.device}, {self.pointer:#x}, {self.nbytes} bytes)"
 
 
 class Allocator:
@@ -162,7 +165,7 @@ class Allocator:
             self._allocated += size
             if self._allocated > self._peak_allocated:  # noqa: PLR1730  # max() would be a call in every allocation
                 self._peak_allocated = self._allocated
-            return Block(chunk)
+            return Block(chunk, nbytes)
 
     def _cut(self, size: int, stream: int) -> Chunk:
         peers = self._free.setdefault((stream, size), []) if self._caching else None
