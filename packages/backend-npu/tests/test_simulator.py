@@ -242,6 +242,26 @@ def test_copies_need_the_right_kind_and_pointers(acl, bench):
     assert acl.aclrtMemcpyAsync(host.ctypes.data, 64, host.ctypes.data, 64, HOST_TO_HOST, None) == 207000
 
 
+def test_pinned_memory_is_copied_when_the_stream_gets_there(acl, bench):
+    pointer, pinned = bench.allocate(64), ctypes.c_void_p()
+    assert acl.aclrtMallocHost(ctypes.byref(pinned), 64) == 0
+    ctypes.memset(pinned, 1, 64)
+    assert acl.aclrtMemcpyAsync(pointer, 64, pinned, 64, TO_DEVICE, None) == 0
+    ctypes.memset(pinned, 2, 64)
+    acl.aclrtSynchronizeStream(None)
+    assert bench.get(pointer, np.zeros(64, np.uint8))[0] == 2
+    # Other memory may be written to again at once.
+    host = np.ones(64, np.uint8)
+    assert acl.aclrtMemcpyAsync(pointer, 64, host.ctypes.data, 64, TO_DEVICE, None) == 0
+    host[:] = 3
+    acl.aclrtSynchronizeStream(None)
+    assert bench.get(pointer, host)[0] == 1
+    acl.aclrtMemcpyAsync(pointer, 64, pinned, 64, TO_DEVICE, None)
+    assert acl.aclrtFreeHost(pinned) == 0
+    assert acl.aclrtSynchronizeStream(None) == 507015
+    assert acl.aclrtFreeHost(pinned) == 107000
+
+
 # Streams and events.
 
 

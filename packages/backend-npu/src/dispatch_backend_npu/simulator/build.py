@@ -35,6 +35,7 @@ _FLAGS: Final = (
     "-fPIC",
     "-shared",
     "-pthread",
+    "-fwrapv",
     "-Wall",
     "-Wextra",
     "-Werror=implicit-function-declaration",

@@ -230,12 +230,19 @@ aclError aclrtMemcpy(void *dst, size_t destMax, const void *src, size_t count, i
     return 0;
 }
 
-typedef struct { void *dst; const void *src; size_t count; bool from_device, to_device; } copy_task;
+typedef enum { PAGEABLE, PINNED, DEVICE } side;
+typedef struct { void *dst; const void *src; size_t count; side from, to; } copy_task;
+
+static side side_of(const void *address) { return find(&on_device, address) ? DEVICE : find(&on_host, address) ? PINNED : PAGEABLE; }
+
+/* Whether memory is still what it was when the copy was put on the stream. */
+static bool still(const void *address, size_t count, side was) {
+    return was == PAGEABLE || (was == DEVICE ? aclsim_on_device(address, count, -1) : find(&on_host, address) != NULL);
+}
 
 static int run_copy(void *data) {
     copy_task *task = data;
-    if ((task->from_device && !aclsim_on_device(task->src, task->count, -1)) ||
-        (task->to_device && !aclsim_on_device(task->dst, task->count, -1)))
+    if (!still(task->src, task->count, task->from) || !still(task->dst, task->count, task->to))
         return aclsim_error(RT_AICORE_EXCEPTION, "aclrtMemcpyAsync: the memory was freed before the stream got to the copy");
     memmove(task->dst, task->src, task->count);
     return 0;
@@ -249,13 +256,12 @@ aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t cou
     PASS_ON(aclsim_stream_of(stream, &stream));
     if (!count) return 0;
     PASS_ON(check_copy(scope.name, dst, destMax, src, count, kind));
-    copy_task task = {dst, src, count, find(&on_device, src) != NULL, find(&on_device, dst) != NULL};
-    if (!task.from_device && !task.to_device) REFUSE(RT_FEATURE_NOT_SUPPORT, "aclrtMemcpyAsync: host to host is not supported");
-    bool pageable = (!task.from_device && !find(&on_host, src)) || (!task.to_device && !find(&on_host, dst));
+    copy_task task = {dst, src, count, side_of(src), side_of(dst)};
+    if (task.from != DEVICE && task.to != DEVICE) REFUSE(RT_FEATURE_NOT_SUPPORT, "aclrtMemcpyAsync: host to host is not supported");
     copy_task *queued = malloc(sizeof *queued);
     *queued = task;
     aclsim_enqueue(stream, "aclrtMemcpyAsync", run_copy, free, queued);
-    return pageable ? aclsim_stream_drain(stream) : 0;
+    return task.from == PAGEABLE || task.to == PAGEABLE ? aclsim_stream_drain(stream) : 0;
 }
 
 static aclError check_fill(const char *name, void *pointer, size_t max_count, size_t count) {
