@@ -1,4 +1,4 @@
-"""Every call of a program that uses all of the runtime fails in turn: one clear error, nothing lost, and the next run works."""
+"""Every call of a program that uses all of the runtime fails in turn: one clear error, no leak, and the next run works."""
 
 import gc
 
@@ -27,7 +27,7 @@ def program():
     runtime.current().synchronize()
     assert found[:10].tolist() == [4] * 10 and found[10:].tolist() == [3] * 990
     del block
-    large = [runtime.allocate(3 << 20) for _ in range(2)]
+    large = [runtime.allocate(300 << 10) for _ in range(2)]
     del large
     runtime.empty_cache()
     if runtime.device_count() > 1:
@@ -55,7 +55,7 @@ def counted(simulator):
 
 def test_every_call_may_fail(simulator, counted):
     assert counted > 50
-    told = 0
+    told = []
     for n in range(1, counted + 1):
         simulator.reset()
         simulator.fail_nth("", n)
@@ -63,16 +63,15 @@ def test_every_call_may_fail(simulator, counted):
             program()
             runtime.finalize(force=True)
         except AclError as error:
-            told += 1
-            assert error.code == 507899 and "507899 (ACL_ERROR_RT_DRV_INTERNAL_ERROR)" in str(error)
-            del error
+            told.append(str(error))
         simulator.reset()
         gc.collect()
         program()
         runtime.finalize(force=True)
         assert simulator.counts() == {}, n
     # What only asks whether there is a second device fails without a word.
-    assert told > 50
+    assert len(told) > 50
+    assert [text for text in told if "failed with 507899 (ACL_ERROR_RT_DRV_INTERNAL_ERROR)" not in text] == []
 
 
 @pytest.mark.parametrize("name", ["aclrtMemcpyAsync", "aclrtSynchronizeStream", "aclrtMalloc", "aclrtMallocHost"])
