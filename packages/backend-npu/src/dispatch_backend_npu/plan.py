@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from dispatch_aten.shapes import TensorMeta
 from dispatch_core import PlannedStep, Program
@@ -44,6 +44,7 @@ __all__ = ["plan"]
 #: Where arrays begin in an arena; the toolkit asks for 32 bytes.
 _ALIGNMENT: Final = 512
 _new: Final = object.__new__
+_Run: TypeAlias = Callable[[list[Any]], None]
 
 
 def plan(program: Program) -> Iterable[PlannedStep]:
@@ -134,7 +135,9 @@ class _Schedule:
         inner, self.arena = _arena(program, made_here)
         #: Index, description, and first element in the arena: results that nobody keeps.
         self.inner = tuple([(value.index, _seen(value), start // value.dtype.itemsize) for value, start in inner])
-        held = {value.index for value, _ in inner}
+        self.held = held = frozenset(value.index for value, _ in inner)
+        #: Tasks with numbers that may change.
+        self.numbered = tuple([number for number, task in enumerate(tasks) if task.numbers])
         #: Index, description and bytes of the others.
         self.outer = tuple(
             [(value.index, _seen(value), _size(value)) for value in made_here if value.index not in held]
@@ -144,26 +147,19 @@ class _Schedule:
         """Give the steps in order."""
         last = len(self.tasks) - 1
         for number, task in enumerate(self.tasks):
-            yield PlannedStep((task.index,), self._step(number, first=not number, last=number == last))
+            run = _second_phase(number, [entry for entry in enumerate(task.tensors) if entry[1] not in self.held])
+            if not number:
+                run = self._beginning(run)
+            yield PlannedStep((task.index,), _ending(run) if number == last else run)
 
-    def _step(self, number: int, *, first: bool, last: bool) -> Callable[[list[Any]], None]:
-        def run_first(values: list[Any]) -> None:
+    def _beginning(self, then: _Run) -> _Run:
+        def run(values: list[Any]) -> None:
             state = self._take()
             values.append(state)
             state.begin(values)
-            state.run(number, values)
-            if last:
-                state.end()
+            then(values)
 
-        def run(values: list[Any]) -> None:
-            values[-1].run(number, values)
-
-        def run_last(values: list[Any]) -> None:
-            state = values[-1]
-            state.run(number, values)
-            state.end()
-
-        return run_first if first else run_last if last else run
+        return run
 
     def _take(self) -> _State:
         while self.states:
@@ -176,6 +172,37 @@ class _Schedule:
 def _size(value: Value) -> int:
     size: int = extent(_seen(value)) * value.dtype.itemsize
     return size
+
+
+def _second_phase(number: int, free: Sequence[tuple[int, int]]) -> _Run:
+    """Make the function that executes a task; ``free`` are place and index of tensors that may lie anywhere."""
+
+    def run(values: list[Any]) -> None:
+        state = values[-1]
+        prepared = state.ready[number]
+        if prepared is None:
+            state.run_otherwise(number, values)
+            return
+        addresses, offsets = prepared.addresses, prepared.offsets
+        for place, index in free:
+            array = values[index]
+            if array.block.pointer != addresses[place] or array.storage_offset != offsets[place]:
+                prepared = state.follow(number, values)
+                break
+        status = prepared.second(state.workspace, prepared.size, prepared.handle, state.stream)
+        if status or not prepared.repeats:
+            # The second phase has destroyed the executor.
+            state.forget(number, status)
+
+    return run
+
+
+def _ending(then: _Run) -> _Run:
+    def run(values: list[Any]) -> None:
+        then(values)
+        values[-1].end()
+
+    return run
 
 
 def _arena(program: Program, made_here: Sequence[Value]) -> tuple[list[tuple[Value, int]], int]:
@@ -210,7 +237,17 @@ def _arena(program: Program, made_here: Sequence[Value]) -> tuple[list[tuple[Val
 class _Prepared:
     """A first phase that has been done, or is about to be: descriptors, executor, and what it was done for."""
 
-    __slots__ = ("_arguments", "_descriptors", "_first", "_name", "_raw", "_scalars", "addresses", "executor")
+    __slots__ = (
+        "_arguments",
+        "_descriptors",
+        "_executor",
+        "_first",
+        "_name",
+        "_raw",
+        "_scalars",
+        "addresses",
+        "handle",
+    )
     __slots__ += ("numbers", "offsets", "repeats", "second", "size")
 
     def __init__(self, recipe: Recipe, offsets: tuple[int, ...], numbers: tuple[Any, ...]) -> None:
@@ -235,7 +272,9 @@ class _Prepared:
         #: Where the descriptors say that the arrays lie, and where the executor knows that they do.
         self._raw = [0] * len(made_of.tensors)
         self.addresses: list[int] = []
-        self.executor: ctypes.c_void_p | None = None
+        self._executor: ctypes.c_void_p | None = None
+        #: The executor's address; 0 where there is none.
+        self.handle = 0
         self.size = 0
         self.repeats = False
 
@@ -251,32 +290,31 @@ class _Prepared:
                 held = self._arguments[argument]
                 self._arguments[argument] = self._descriptors.replace_scalar(held, numbers[place])
         self.numbers = numbers
-        if self.executor is not None:
-            executor = self.forget()
-            library.call("aclDestroyAclOpExecutor", executor)
+        if self.handle:
+            library.call("aclDestroyAclOpExecutor", self.forget())
         size, executor = ctypes.c_uint64(), ctypes.c_void_p()
         status = self._first(*self._arguments, ctypes.byref(size), ctypes.byref(executor))
         if status:
             library.fail(self._name, status)
         self._descriptors.own("aclDestroyAclOpExecutor", executor)
-        self.size, self.executor = size.value, executor
+        self.size, self._executor, self.handle = size.value, executor, executor.value or 0
         self.repeats = not library.bind("aclSetAclOpExecutorRepeatable")(executor)
         self.addresses = list(pointers)
 
     def move(self, pointers: Sequence[int]) -> None:
         """Tell a repeatable executor where the arrays lie that have moved."""
         for place, pointer in enumerate(pointers):
-            if self.addresses[place] != pointer:
-                library.call("aclSetTensorAddr", self.executor, place, self._descriptors.tensors[place], pointer)
+            if pointer and self.addresses[place] != pointer:
+                library.call("aclSetTensorAddr", self.handle, place, self._descriptors.tensors[place], pointer)
                 self.addresses[place] = pointer
                 # Whether the descriptor has followed is not said.
                 self._raw[place] = 0
 
     def forget(self) -> ctypes.c_void_p:
         """Give up the executor: somebody else destroys it, or has done so."""
-        executor = self.executor
+        executor = self._executor
         assert executor is not None
-        self.executor = None
+        self._executor, self.handle = None, 0
         self._descriptors.disown(executor)
         return executor
 
@@ -289,50 +327,94 @@ def _same(one: Any, other: Any) -> bool:
 class _State:
     """What one run of a schedule works with; see Note [Three stages]."""
 
-    __slots__ = ("_errors", "_is_plain", "_prepared", "_schedule", "_space", "_stream", "_workspace", "generation")
+    __slots__ = (
+        "_arena",
+        "_errors",
+        "_inner",
+        "_is_complete",
+        "_is_plain",
+        "_need",
+        "_prepared",
+        "_schedule",
+        "_space",
+    )
+    __slots__ += ("_stream", "_workspace", "generation", "ready", "stream", "workspace")
 
     def __init__(self, schedule: _Schedule) -> None:
         self._schedule = schedule
         self._prepared: list[_Prepared | None] = [None] * len(schedule.tasks)
         self._errors: dict[int, Exception] = {}
+        #: Whether every first phase is done, for arrays of whatever address, and how large a workspace they need.
+        self._is_complete, self._need = False, 0
+        #: Index and array of results that nobody keeps, without a block between two runs.
+        self._inner: list[tuple[int, Any]] = []
+        for index, spec, start in schedule.inner:
+            array = _new(AclArray)
+            array.spec, array.storage_offset = spec, start
+            self._inner.append((index, array))
         self._stream: Any = None
         self._space: Any = None
+        self._arena = 0
         self._workspace: Any = None
         self._is_plain = False
         self.generation = calls.generation()
+        #: For each task its first phase, None where it has to go another way.
+        self.ready = self._prepared
+        #: What the second phases are given: addresses.
+        self.stream, self.workspace = 0, None
 
     def begin(self, values: list[Any]) -> None:
         """Make the results, and do the first phases that are missing."""
         schedule = self._schedule
-        # A cpu tensor that stands for a number is known to kernels only.
-        self._is_plain = any(values[index].__class__ is not AclArray for index in schedule.given)
-        if self._is_plain:
-            return
+        for index in schedule.given:
+            if values[index].__class__ is not AclArray:
+                # A cpu tensor that stands for a number is known to kernels only.
+                self._is_plain, self.ready = True, [None] * len(schedule.tasks)
+                return
         self._stream = current()
+        self.stream = self._stream.pointer
         for index, spec, size in schedule.outer:
             array = values[index] = _new(AclArray)
             array.block, array.spec, array.storage_offset = allocator.allocate(size), spec, 0
-        if schedule.arena:
+        if self._inner:
             space = self._space = allocator.allocate(schedule.arena)
-            for index, spec, start in schedule.inner:
-                array = values[index] = _new(AclArray)
-                array.block, array.spec, array.storage_offset = space, spec, start
-        need = 0
-        for number, held in enumerate(self._prepared):
-            task, prepared = schedule.tasks[number], held
-            if (
-                prepared is None
-                or prepared.executor is None
-                or (task.numbers and not self._has_numbers(number, values))
-            ):
-                try:
-                    prepared = self._prepare(number, values)
-                except Exception as error:  # noqa: BLE001  # kept for the step that it belongs to
-                    self._errors[number] = error
-                    continue
-            need = max(need, prepared.size)
-        if need:
+            for index, array in self._inner:
+                array.block = space
+                values[index] = array
+            if space.pointer != self._arena:
+                self._arena = space.pointer
+                if self._is_complete:
+                    for number in range(len(schedule.tasks)):
+                        self._attempt(self._follow, number, values)
+        if self._is_complete:
+            for number in schedule.numbered:
+                if not self._has_numbers(number, values):
+                    self._attempt(self._prepare, number, values)
+        else:
+            for number, prepared in enumerate(self._prepared):
+                if prepared is None or not prepared.handle or not self._has_numbers(number, values):
+                    self._attempt(self._prepare, number, values)
+                else:
+                    self._attempt(self._follow, number, values)
+            self._is_complete = not self._errors and all(each is not None and each.repeats for each in self._prepared)
+        self._reserve()
+
+    def _attempt(self, action: Callable[[int, list[Any]], object], number: int, values: list[Any]) -> None:
+        """Do something for a task; what it raises is kept for the task's own step."""
+        if number in self._errors:
+            return
+        try:
+            action(number, values)
+        except Exception as error:  # noqa: BLE001  # raised by the step
+            self._errors[number] = error
+            self._prepared[number] = None
+
+    def _reserve(self) -> None:
+        """Have a workspace for the largest need."""
+        need = self._need
+        if need and (self._workspace is None or self._workspace.size < need):
             self._workspace = allocator.allocate(need)
+            self.workspace = self._workspace.pointer
 
     def _has_numbers(self, number: int, values: list[Any]) -> bool:
         prepared = self._prepared[number]
@@ -340,65 +422,64 @@ class _State:
         indices = self._schedule.tasks[number].numbers
         return all(_same(values[index], held) for index, held in zip(indices, prepared.numbers, strict=True))
 
+    def _arrays(self, number: int, values: list[Any]) -> list[Any]:
+        return [values[index] for index in self._schedule.tasks[number].tensors]
+
     def _prepare(self, number: int, values: list[Any]) -> _Prepared:
         """Do a first phase for the arrays at hand; one that is not there yet is taken to begin where its memory does."""
         task = self._schedule.tasks[number]
-        arrays = [values[index] for index in task.tensors]
+        arrays = self._arrays(number, values)
         offsets = tuple([0 if array is None else array.storage_offset for array in arrays])
         numbers = tuple([values[index] for index in task.numbers])
         prepared = self._prepared[number]
+        self._prepared[number] = None
         if prepared is None or prepared.offsets != offsets:
-            self._prepared[number] = None
             prepared = _Prepared(task.recipe, offsets, numbers)
         prepared.prepare([0 if array is None else array.block.pointer for array in arrays], numbers)
         self._prepared[number] = prepared
+        self._need = max(self._need, prepared.size)
         return prepared
-
-    def run(self, number: int, values: list[Any]) -> None:
-        """Do a second phase."""
-        task = self._schedule.tasks[number]
-        if self._is_plain:
-            task.run_kernel(values)
-            return
-        if self._errors and number in self._errors:
-            raise self._errors[number]
-        prepared = self._prepared[number]
-        assert prepared is not None
-        addresses, offsets = prepared.addresses, prepared.offsets
-        for place, index in enumerate(task.tensors):
-            array = values[index]
-            if array.block.pointer != addresses[place] or array.storage_offset != offsets[place]:
-                prepared = self._follow(number, values)
-                break
-        workspace = self._workspace
-        pointer = None if workspace is None else workspace.pointer
-        status = prepared.second(pointer, prepared.size, prepared.executor, self._stream.pointer)
-        if status:
-            # The second phase has destroyed what failed.
-            prepared.forget()
-            library.fail(task.recipe.function, status)
-        if not prepared.repeats:
-            prepared.forget()
 
     def _follow(self, number: int, values: list[Any]) -> _Prepared:
-        """Have an executor for arrays that lie elsewhere than it was told."""
+        """Have an executor for arrays that lie elsewhere than it was told; those that are not there yet are left alone."""
         prepared = self._prepared[number]
         assert prepared is not None
-        arrays = [values[index] for index in self._schedule.tasks[number].tensors]
-        if prepared.repeats and all(
-            a.storage_offset == offset for a, offset in zip(arrays, prepared.offsets, strict=True)
-        ):
-            prepared.move([array.block.pointer for array in arrays])
-            return prepared
-        prepared = self._prepare(number, values)
-        if prepared.size and (self._workspace is None or self._workspace.size < prepared.size):
-            self._workspace = allocator.allocate(prepared.size)
+        arrays = self._arrays(number, values)
+        moved = all(a is None or a.storage_offset == offset for a, offset in zip(arrays, prepared.offsets, strict=True))
+        if not prepared.repeats or not moved:
+            return self._prepare(number, values)
+        prepared.move([0 if array is None else array.block.pointer for array in arrays])
         return prepared
+
+    def follow(self, number: int, values: list[Any]) -> _Prepared:
+        """Do the same when everything is there."""
+        prepared = self._follow(number, values)
+        self._reserve()
+        return prepared
+
+    def run_otherwise(self, number: int, values: list[Any]) -> None:
+        """Raise what a task's first phase has raised, or run the operator's kernel."""
+        if number in self._errors:
+            raise self._errors[number]
+        self._schedule.tasks[number].run_kernel(values)
+
+    def forget(self, number: int, status: int) -> None:
+        """Let go of an executor that is gone. Raises ``AclError`` for a status that says so."""
+        prepared = self._prepared[number]
+        assert prepared is not None
+        prepared.forget()
+        self._is_complete = False
+        if status:
+            library.fail(self._schedule.tasks[number].recipe.function, status)
 
     def end(self) -> None:
         """Wait for the stream, and leave what has been prepared to the next run."""
-        if not self._is_plain:
-            self._stream.synchronize()
-        if not self._errors:
-            self._stream = self._space = self._workspace = None
-            self._schedule.states.append(self)
+        if self._is_plain:
+            return
+        self._stream.synchronize()
+        if self._errors:
+            return
+        for _, array in self._inner:
+            array.block = None
+        self._stream = self._space = self._workspace = self.workspace = None
+        self._schedule.states.append(self)
