@@ -22,7 +22,7 @@ def test_devices():
     with pytest.raises(ValueError, match="Expected an npu device, but got: cpu"):
         torchlike.npu.synchronize("cpu")
     torchlike.npu.synchronize()
-    torchlike.npu.synchronize(torchlike.device("npu", 0))
+    torchlike.npu.synchronize(torchlike.device("npu:0"))
 
 
 def test_the_simulator_announces_itself(simulator):

@@ -77,5 +77,11 @@ def test_the_npu_says_why_it_is_not_available():
 
 def test_devices_compare_and_print():
     assert str(torchlike.device("npu", 1)) == "npu:1"
+    assert torchlike.device("npu:1") == torchlike.device("npu", 1)
+    assert torchlike.ones(1, device=torchlike.device("cpu:0")).is_cpu
+    with pytest.raises(TypeError, match="must not include an index"):
+        torchlike.device("npu:1", 1)
+    with pytest.raises(TypeError, match="Invalid device"):
+        torchlike.device("npu:x")
     assert torchlike.ones(1).device == torchlike.device("cpu")
     assert repr(torchlike.ones(1).device) == "device(type='cpu')"
