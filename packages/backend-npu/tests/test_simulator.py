@@ -5,6 +5,8 @@ Its functions are called as C would call them, with the prototypes of the header
 
 import ctypes
 import json
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -154,6 +156,21 @@ def test_repeated_initialisation_says_so(acl):
     references = ctypes.c_uint64()
     assert acl.aclFinalizeReference(ctypes.byref(references)) == 0
     assert references.value >= 1
+
+
+def test_nothing_goes_before_initialisation_and_after_the_end(npu, simulator):
+    code = f"""
+import ctypes
+acl = ctypes.CDLL({str(npu / "lib64" / "libascendcl.so")!r})
+count, pointer = ctypes.c_uint32(), ctypes.c_void_p()
+print(acl.aclrtGetDeviceCount(ctypes.byref(count)), count.value)
+print(acl.aclrtSetDevice(0), acl.aclrtMalloc(ctypes.byref(pointer), ctypes.c_size_t(8), 0))
+print(acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclInit(None))
+print(acl.aclFinalize(), acl.aclFinalize(), acl.aclrtSetDevice(0))
+print(acl.aclInit(None), acl.aclrtSynchronizeDevice(), acl.aclrtSetDevice(0), acl.aclFinalize())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["0 2", "100001 100001", "0 0 100002", "0 100037 100001", "0 107002 0 0"]
 
 
 def test_it_says_what_it_is(acl):
@@ -314,6 +331,24 @@ def test_one_stream_waits_for_another(acl, bench):
         assert acl.aclrtDestroyStream(each) == 0
     assert acl.aclrtDestroyEvent(event) == 0
     assert acl.aclrtDestroyEvent(event) == 107017
+
+
+def test_an_event_may_be_destroyed_when_a_stream_will_wait_for_it(acl, bench, simulator):
+    first, second, event = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    acl.aclrtCreateStream(ctypes.byref(first))
+    acl.aclrtCreateStream(ctypes.byref(second))
+    acl.aclrtCreateEventExWithFlag(ctypes.byref(event), 1)
+    a = np.arange(4, dtype=np.float32)
+    result = bench.put(a)
+    bench.run("aclnnInplaceNeg", bench.tensor(result, (4,)), stream=first)
+    acl.aclrtRecordEvent(event, first)
+    acl.aclrtStreamWaitEvent(second, event)
+    assert acl.aclrtDestroyEvent(event) == 0
+    assert "events" not in simulator.counts()
+    assert acl.aclrtSynchronizeStream(second) == 0
+    assert bench.get(result, a).tolist() == (-a).tolist()
+    for each in (first, second):
+        assert acl.aclrtDestroyStream(each) == 0
 
 
 def test_events_do_what_their_flags_allow(acl):
@@ -557,6 +592,18 @@ def test_halves_are_converted_as_numpy_converts_them(acl):
     with np.errstate(over="ignore"):
         expected = values.astype(np.float16).view(np.uint16)
     assert [acl.aclFloatToFloat16(float(each)) for each in values] == expected.tolist()
+
+
+def test_bfloat16_keeps_the_upper_half_rounded_to_even(acl, bench):
+    values = np.float32([1, 1 + 2**-8, 1 + 3 * 2**-8, 1 + 2**-8 + 2**-20, -3.14159, 1e38, np.inf, 0])
+    stored = bench.tensor(bench.allocate(64), values.shape, dtype_number=27)
+    result = bench.put(values)
+    bench.run("aclnnCast", bench.array(values), 27, stored)
+    bench.run("aclnnCast", stored, 0, bench.tensor(result, values.shape))
+    acl.aclrtSynchronizeStream(None)
+    bits = values.view(np.uint32).astype(np.uint64)
+    rounded = ((bits + 0x7FFF + (bits >> 16 & 1)) >> 16 << 16).astype(np.uint32).view(np.float32)
+    assert bench.get(result, values).tolist() == rounded.tolist()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

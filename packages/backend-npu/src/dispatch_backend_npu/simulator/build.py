@@ -25,7 +25,7 @@ LIBRARIES: Final = {
     "libascendcl.so": (("sim.c", "runtime.c", "memory.c", "stream.c"), ()),
     "libnnopbase.so": (("meta.c", "executor.c"), ("libascendcl.so",)),
     "libopapi.so": (
-        ("tensor.c", "kernels_reduce.c", "kernels_matrix.c", "kernels_index.c", "entries.c"),
+        ("tensor.c", *(f"kernels_{kind}.c" for kind in ("reduce", "loss", "matrix", "index", "move")), "entries.c"),
         ("libnnopbase.so", "libascendcl.so"),
     ),
 }

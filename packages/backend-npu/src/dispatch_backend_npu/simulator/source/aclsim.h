@@ -94,12 +94,12 @@ typedef struct { uint32_t mark; int32_t kind; } aclsim_handle;
 
 extern int64_t aclsim_live[KIND_COUNT];
 void *aclsim_handle_new(aclsim_kind kind, size_t size);
-void aclsim_handle_free(void *handle);
+void aclsim_handle_kill(void *handle);
+void aclsim_handle_bury(void *handle);
+void aclsim_handle_free(void *handle); /* both */
 bool aclsim_is(const void *handle, aclsim_kind kind);
 
 /* ---- runtime.c, memory.c, stream.c ---- */
-
-typedef struct aclsim_task aclsim_task;
 
 typedef struct {
     aclsim_handle head;

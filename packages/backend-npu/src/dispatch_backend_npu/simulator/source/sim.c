@@ -118,13 +118,25 @@ void *aclsim_handle_new(aclsim_kind kind, size_t size) {
     return handle;
 }
 
-void aclsim_handle_free(void *pointer) {
+/* The handle is no more; its memory is still there. */
+void aclsim_handle_kill(void *pointer) {
     aclsim_handle *handle = pointer;
     handle->mark = DEAD;
     aclsim_live[handle->kind]--;
+}
+
+/* Contexts and streams are few and named from elsewhere (threads, events): their memory stays for good. */
+void aclsim_handle_bury(void *pointer) {
+    const int32_t kind = ((aclsim_handle *)pointer)->kind;
+    if (kind == KIND_CONTEXT || kind == KIND_STREAM) return;
     free(ring[ring_at]);
     ring[ring_at] = pointer;
     ring_at = (ring_at + 1) % RING;
+}
+
+void aclsim_handle_free(void *pointer) {
+    aclsim_handle_kill(pointer);
+    aclsim_handle_bury(pointer);
 }
 
 bool aclsim_is(const void *handle, aclsim_kind kind) {

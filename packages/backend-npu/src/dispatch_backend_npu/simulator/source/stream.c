@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-struct aclsim_task {
-    aclsim_task *next;
+typedef struct aclsim_task {
+    struct aclsim_task *next;
     const char *name;
     int (*run)(void *data);
     void (*release)(void *data);
     void *data;
-};
+} aclsim_task;
 
 typedef struct sim_stream {
     aclsim_handle head;
@@ -35,7 +35,6 @@ typedef struct {
     int64_t users;            /* pieces of work on streams that name it */
     sim_stream *stream;
     double time;              /* in milliseconds */
-    bool reset;
 } sim_event;
 
 enum { MAX_WAITING = 4096 };
@@ -173,9 +172,9 @@ static aclError destroy_stream(const char *name, aclrtStream stream, bool force)
     PASS_ON(aclsim_stream_of(stream, &found));
     if (((sim_stream *)found)->context->default_stream == found)
         REFUSE(RT_PARAM_INVALID, "%s: a default stream goes with its context", name);
-    if (!force) aclsim_stream_drain(found);
+    int failed = force ? 0 : aclsim_stream_drain(found);
     aclsim_stream_free(found);
-    return 0;
+    return failed;
 }
 
 aclError aclrtDestroyStream(aclrtStream stream) {
@@ -318,9 +317,8 @@ aclError aclrtDestroyEvent(aclrtEvent event) {
     aclsim_context *context;
     PASS_ON(aclsim_current(&context));
     PASS_ON(event_of(scope.name, event));
-    sim_event *gone = event;
-    if (gone->users) aclsim_context_drain(NULL, context->device);
-    aclsim_handle_free(gone);
+    aclsim_handle_kill(event);
+    if (!((sim_event *)event)->users) aclsim_handle_bury(event);
     FAIL_LAST();
 }
 
@@ -337,7 +335,10 @@ static int run_record(void *data) {
     return 0;
 }
 
-static void release_event(void *data) { ((sim_event *)data)->users--; }
+static void release_event(void *data) {
+    sim_event *event = data;
+    if (--event->users == 0 && !aclsim_is(event, KIND_EVENT)) aclsim_handle_bury(event);
+}
 
 aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     CALL(aclrtRecordEvent);
@@ -367,7 +368,7 @@ static int run_wait(void *data) {
 }
 
 static void release_wait(void *data) {
-    ((wait_task *)data)->event->users--;
+    release_event(((wait_task *)data)->event);
     free(data);
 }
 

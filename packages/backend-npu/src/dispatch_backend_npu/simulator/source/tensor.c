@@ -118,14 +118,26 @@ void write_at(const aclTensor *view, int64_t at, cell value, bool real) {
     store_row(view->dtype, view->data + at * (int64_t)aclsim_item_size(view->dtype), 1, 1, &value, real);
 }
 
-int64_t element(const aclTensor *view, int64_t index) {
-    int64_t at = view->offset;
+void positions(const aclTensor *view, int64_t index, int64_t *where) {
     for (int d = view->rank - 1; d >= 0; d--) {
-        at += index % view->sizes[d] * view->strides[d];
+        where[d] = index % view->sizes[d];
         index /= view->sizes[d];
     }
+}
+
+int64_t place(const aclTensor *view, const int64_t *where) {
+    int64_t at = view->offset;
+    for (int d = 0; d < view->rank; d++) at += where[d] * view->strides[d];
     return at;
 }
+
+int64_t element(const aclTensor *view, int64_t index) {
+    int64_t where[MAX_DIMS];
+    positions(view, index, where);
+    return place(view, where);
+}
+
+void copy_all(const aclTensor *to, const aclTensor *from, bool real) { store(to, load(from, real), real); }
 
 /* ---- Views of views ---- */
 
@@ -192,6 +204,14 @@ static aclDataType promote(aclDataType a, aclDataType b) {
     size_t x = aclsim_item_size(a), y = aclsim_item_size(b);
     if (x != y) return x > y ? a : b;
     return a == ACL_UINT8 || b == ACL_UINT8 ? ACL_INT16 : a;
+}
+
+int output(const aclsim_call *call, int n) {
+    for (int i = 0; i < call->op->count; i++) {
+        const char role = call->op->roles[i];
+        if ((role == 'o' || role == 'O' || role == 'r') && n-- == 0) return i;
+    }
+    return -1;
 }
 
 static bool is_read(const aclsim_call *call, int i) {

@@ -29,10 +29,15 @@ aclTensor expanded(const aclTensor *view, const int64_t *sizes, int rank);
 aclTensor dims_last(const aclTensor *view, const int64_t *dims, int64_t count);
 aclTensor without_dims(const aclTensor *view, const int64_t *dims, int64_t count);
 aclTensor narrowed(const aclTensor *view, int dim, int64_t start, int64_t length);
-int64_t element(const aclTensor *view, int64_t index); /* the place of the index-th element, for read_at */
+/* The position of the index-th element, dim by dim; the place of a position, for read_at; the place of an element. */
+void positions(const aclTensor *view, int64_t index, int64_t *where);
+int64_t place(const aclTensor *view, const int64_t *where);
+int64_t element(const aclTensor *view, int64_t index);
+void copy_all(const aclTensor *to, const aclTensor *from, bool real);
 
 /* Arguments. */
 static inline const aclTensor *tensor(const aclsim_call *call, int i) { return &call->arguments[i].tensors[0]; }
+int output(const aclsim_call *call, int n); /* the n-th argument that is written, as its number; -1 after the last */
 static inline bool given(const aclsim_call *call, int i) { return call->arguments[i].count > 0; }
 static inline int64_t integer(const aclsim_call *call, int i) { return call->arguments[i].integer; }
 double scalar_real(const aclsim_call *call, int i);
@@ -45,6 +50,8 @@ static inline cell scalar_cell(const aclsim_call *call, int i, bool real) {
 aclDataType promoted(const aclsim_call *call);  /* of the tensors that are read, a truth-valued condition apart */
 bool computes_real(const aclsim_call *call);    /* whether anything that takes part has a floating dtype */
 bool tensors_real(const aclsim_call *call);     /* the same, scalars apart */
+/* A floating dtype is moved as double, others as int64_t: no element changes. */
+static inline bool moves_real(const aclTensor *view) { return aclsim_is_real(view->dtype); }
 
 /* Checks of phase one; `bad` gives 161002 with the message. */
 aclnnStatus bad(const aclsim_call *call, const char *message);
