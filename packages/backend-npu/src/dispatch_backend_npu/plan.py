@@ -126,6 +126,8 @@ class _Schedule:
 
     def __init__(self, program: Program, tasks: Sequence[_Task]) -> None:
         self.tasks = tuple(tasks)
+        #: Whether every node is a task.
+        self.is_whole = len(tasks) == len(program.nodes)
         self.states: list[Any] = calls.stock()
         made_here = [
             value for task in tasks for value in task.node.outputs if value is not None and value.number is None
@@ -147,7 +149,8 @@ class _Schedule:
         """Give the steps in order."""
         last = len(self.tasks) - 1
         for number, task in enumerate(self.tasks):
-            run = _second_phase(number, [entry for entry in enumerate(task.tensors) if entry[1] not in self.held])
+            free = [entry for entry in enumerate(task.tensors) if entry[1] not in self.held]
+            run = _second_phase(number, free, marks=not self.is_whole)
             if not number:
                 run = self._beginning(run)
             yield PlannedStep((task.index,), _ending(run) if number == last else run)
@@ -174,8 +177,11 @@ def _size(value: Value) -> int:
     return size
 
 
-def _second_phase(number: int, free: Sequence[tuple[int, int]]) -> _Run:
-    """Make the function that executes a task; ``free`` are place and index of tensors that may lie anywhere."""
+def _second_phase(number: int, free: Sequence[tuple[int, int]], *, marks: bool) -> _Run:
+    """Make the function that executes a task; ``free`` are place and index of tensors that may lie anywhere.
+
+    With ``marks``, the stream is marked busy for kernels that run in between and may wait for it.
+    """
 
     def run(values: list[Any]) -> None:
         state = values[-1]
@@ -190,6 +196,8 @@ def _second_phase(number: int, free: Sequence[tuple[int, int]]) -> _Run:
                 prepared = state.follow(number, values)
                 break
         status = prepared.second(state.workspace, prepared.size, prepared.handle, state.stream)
+        if marks:
+            state.mark()
         if status or not prepared.repeats:
             # The second phase has destroyed the executor.
             state.forget(number, status)
@@ -472,10 +480,15 @@ class _State:
         if status:
             library.fail(self._schedule.tasks[number].recipe.function, status)
 
+    def mark(self) -> None:
+        """Mark the stream busy, see Note [Idle streams] in ``runtime.stream``."""
+        self._stream.busy = True
+
     def end(self) -> None:
         """Wait for the stream, and leave what has been prepared to the next run."""
         if self._is_plain:
             return
+        self._stream.busy = True
         self._stream.synchronize()
         if self._errors:
             return

@@ -198,12 +198,14 @@ class Call:
 
     def __call__(self, arrays: Sequence[AclArray], numbers: Sequence[Any]) -> None:
         """Do both phases."""
-        stream = current().pointer
+        stream = current()
         workspace = self.prepare(arrays, numbers)
         if workspace is None:
-            status = self._second(None, 0, self._executor, stream)
+            status = self._second(None, 0, self._executor, stream.pointer)
         else:
-            status = self._second(workspace.pointer, self._size.value, self._executor, stream)
+            status = self._second(workspace.pointer, self._size.value, self._executor, stream.pointer)
+        # See Note [Idle streams] in runtime.stream: somebody may have waited for the stream meanwhile.
+        stream.busy = True
         # Whatever the second phase says, it has deleted the executor.
         if status:
             library.fail(self._function, status)
