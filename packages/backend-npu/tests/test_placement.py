@@ -53,3 +53,11 @@ def test_copies_go_from_one_device_to_another(two):
     x = torchlike.ones(3, device="npu:1", requires_grad=True)
     x.to("npu:0").sum().backward()
     assert x.grad.device.index == 1
+
+
+def test_what_a_pipeline_made_lies_on_its_device(two):
+    first, second = two
+    with torchlike.pipeline():
+        results = first + first, second + second
+    assert [result.device.index for result in results] == [0, 1]
+    assert [result.sum().item() for result in results] == [12.0, 12.0]

@@ -67,7 +67,12 @@ def dispatch_register(registry: dc.Registry) -> None:
 
 @dc.hookimpl
 def dispatch_plan(program: Program) -> Iterable[PlannedStep]:
-    """Prepare everything first, execute it in order, and wait for it once."""
+    """Prepare everything first, execute it in order, and wait for it once.
+
+    Where a process works with several devices, kernels run one by one, each on the device of its arrays.
+    """
+    if runtime.has_second_device():
+        return ()
     from .plan import plan  # what plans stands above what is planned
 
     return plan(program)

@@ -1,7 +1,17 @@
 """The runtime: devices, streams, events, memory. Importing it loads nothing of the toolkit."""
 
 from .allocator import Block, allocate, empty_cache, mem_get_info, memory_stats, reset_peak_memory_stats
-from .device import before_second_device, ensure, finalize, guard, init, is_initialized, set_current, synchronize
+from .device import (
+    before_second_device,
+    ensure,
+    finalize,
+    guard,
+    has_second_device,
+    init,
+    is_initialized,
+    set_current,
+    synchronize,
+)
 from .device import current as current_device
 from .event import Event
 from .probe import device_count, device_name, is_available, model_directory, unavailable_reason, versions
@@ -23,6 +33,7 @@ __all__ = [
     "ensure",
     "finalize",
     "guard",
+    "has_second_device",
     "init",
     "is_available",
     "is_initialized",

@@ -35,6 +35,7 @@ __all__ = [
     "ensure",
     "finalize",
     "guard",
+    "has_second_device",
     "init",
     "is_initialized",
     "opened",
@@ -134,6 +135,11 @@ def before_second_device(prepare: Callable[[], None]) -> None:
         _before_second.append(prepare)
         if _has_second:
             prepare()
+
+
+def has_second_device() -> bool:
+    """Say whether this process has opened, or is opening, a device beside its first one."""
+    return _has_second
 
 
 def _announce(device: int, found: Session) -> None:
