@@ -6,7 +6,21 @@
 True
 """
 
-from . import acl, arrays, plugin, runtime
-from .runtime import device_count, device_name, is_available, unavailable_reason
+from . import acl, aclnn, arrays, creation, ops, plugin, runtime
+from .runtime import device_count, device_name, is_available, model_directory, unavailable_reason, versions
 
-__all__ = ["acl", "arrays", "device_count", "device_name", "is_available", "plugin", "runtime", "unavailable_reason"]
+__all__ = [
+    "acl",
+    "aclnn",
+    "arrays",
+    "creation",
+    "device_count",
+    "device_name",
+    "is_available",
+    "model_directory",
+    "ops",
+    "plugin",
+    "runtime",
+    "unavailable_reason",
+    "versions",
+]
