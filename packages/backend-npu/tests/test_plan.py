@@ -139,6 +139,14 @@ def test_an_operator_without_a_row_runs_its_kernel_in_between():
     assert found.item() == 3.0
 
 
+def test_what_a_kernel_reads_behind_the_last_step_is_still_there():
+    a = tensor(3.0, -1.0, 2.0)
+    for _ in range(3):
+        with dc.pipeline():
+            found = torchlike.cat([(a + 1.0).exp(), (a * 2.0)[:1]])
+        assert found.cpu().numpy() == pytest.approx([*np.exp([4.0, 0.0, 3.0]), 6.0], rel=1e-5)
+
+
 def test_a_first_phase_that_fails_is_its_own_operator_s_error(simulator):
     a = tensor(1.0, 2.0)
     with pytest.raises(dc.DispatchError, match=r"aclnnNegGetWorkspaceSize failed with 561003"), dc.pipeline():

@@ -134,7 +134,7 @@ class _Schedule:
         ]
         #: Indices of the arrays that are there before the first step.
         self.given = tuple([value.index for value in program.values if value.given and value.number is None])
-        inner, self.arena = _arena(program, made_here)
+        inner, self.arena = _arena(program, made_here, {task.index for task in tasks})
         #: Index, description, and first element in the arena: results that nobody keeps.
         self.inner = tuple([(value.index, _seen(value), start // value.dtype.itemsize) for value, start in inner])
         self.held = held = frozenset(value.index for value, _ in inner)
@@ -213,17 +213,21 @@ def _ending(then: _Run) -> _Run:
     return run
 
 
-def _arena(program: Program, made_here: Sequence[Value]) -> tuple[list[tuple[Value, int]], int]:
-    """Place results that nobody keeps in one piece of memory; give where they begin, and how large it is."""
+def _arena(program: Program, made_here: Sequence[Value], planned: set[int]) -> tuple[list[tuple[Value, int]], int]:
+    """Place results that nobody keeps in one piece of memory; give where they begin, and how large it is.
+
+    What an operator reads that runs its own kernel is not among them: that may come after the last step, or make a view.
+    """
     places = [value.place for value in program.values if value.number is None]
-    ends = {
-        value.index: index
-        for index, node in enumerate(program.nodes)
-        for value in (*node.inputs(), *node.outputs)
-        if value
-    }
-    free = [value for value in made_here if not value.kept and places.count(value.place) == 1]
-    begins = {value.index: index for index, node in enumerate(program.nodes) for value in node.outputs if value}
+    begins: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    shown = {value.index for value in program.values if value.kept}
+    for index, node in enumerate(program.nodes):
+        begins |= {value.index: index for value in node.outputs if value is not None}
+        ends |= {value.index: index for value in (*node.inputs(), *node.outputs) if value is not None}
+        if index not in planned:
+            shown |= {value.index for value in node.inputs()}
+    free = [value for value in made_here if value.index not in shown and places.count(value.place) == 1]
     placed: list[tuple[Value, int]] = []
     taken: list[tuple[int, int, int]] = []
     size = 0
