@@ -97,6 +97,22 @@ def test_a_device_that_is_not_there_is_named_with_those_that_are(npu, number):
     assert runtime.ensure() == 0
 
 
+def test_a_runtime_that_must_be_open_to_count_devices_is_opened_for_it(closed):
+    count = runtime.device_count()
+    assert not runtime.is_initialized()
+    closed.fail_nth("aclrtGetDeviceCount", 1, 100001)
+    assert runtime.device_count() == count and runtime.is_initialized()
+
+
+@pytest.mark.parametrize("code", [507899, 207004])
+def test_a_driver_that_does_not_answer_is_no_device(closed, code):
+    closed.fail_nth("aclrtGetDeviceCount", 1, code)
+    assert runtime.device_count() == 0
+    closed.fail_nth("aclrtGetDeviceCount", 1, code)
+    assert f"finds no device: aclrtGetDeviceCount answered {code} (ACL_ERROR_RT_" in runtime.unavailable_reason()
+    assert runtime.unavailable_reason() == ""
+
+
 def test_references_are_counted(closed):
     runtime.init()
     runtime.init()

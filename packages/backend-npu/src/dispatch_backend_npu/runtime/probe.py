@@ -12,7 +12,9 @@ from collections.abc import Mapping
 from dispatch_core.errors import BackendError
 
 from ..acl import toolkit
+from ..acl.constants import ACL_ERROR_UNINITIALIZE
 from ..acl.library import bind
+from .device import init
 
 __all__ = ["device_count", "device_name", "is_available", "model_directory", "unavailable_reason", "versions"]
 
@@ -24,6 +26,9 @@ def _ask() -> tuple[int, str]:
     count = ctypes.c_uint32()
     try:
         status = bind("aclrtGetDeviceCount")(ctypes.byref(count))
+        if status == ACL_ERROR_UNINITIALIZE:  # No document says whether it may be asked before the runtime is open.
+            init()
+            status = bind("aclrtGetDeviceCount")(ctypes.byref(count))
     except BackendError as error:
         return 0, str(error)
     if status:
