@@ -311,6 +311,9 @@ class _Prepared:
         self._descriptors.own("aclDestroyAclOpExecutor", executor)
         self.size, self._executor, self.handle = size.value, executor, executor.value or 0
         self.repeats = not library.bind("aclSetAclOpExecutorRepeatable")(executor)
+        if not self.repeats:
+            # Not every executor can be repeated; what the toolkit says of that is no later failure's.
+            library.recent_message()
         self.addresses = list(pointers)
 
     def move(self, pointers: Sequence[int]) -> None:

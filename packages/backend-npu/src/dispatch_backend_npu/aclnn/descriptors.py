@@ -108,7 +108,9 @@ _left: Final[deque[list[tuple[str, ctypes.c_void_p]]]] = deque()
 
 def _destroy(destroyer: str, pointer: ctypes.c_void_p) -> None:
     """Destroy a descriptor. There is nobody to tell if that fails."""
-    library.bind(destroyer)(pointer)
+    if library.bind(destroyer)(pointer):
+        # Nor is what the toolkit says of it any later failure's.
+        library.recent_message()
 
 
 def drain() -> None:
