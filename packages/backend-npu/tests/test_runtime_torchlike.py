@@ -56,8 +56,27 @@ def test_streams_and_events():
         torchlike.npu.Fly  # noqa: B018  # asking is what fails
 
 
+def test_a_tensor_is_told_that_another_stream_works_with_it(simulator):
+    x, other = torchlike.ones(3, device="npu"), torchlike.npu.Stream()
+    other.wait_stream(torchlike.npu.current_stream())
+    with torchlike.npu.stream(other):
+        y = x + 1
+    x.record_stream(other)
+    with torchlike.pipeline():
+        z = x + 2
+        z.record_stream(other)
+    del x, z
+    simulator.reset()
+    torchlike.ones(3, device="npu")
+    assert simulator.log().count("aclrtRecordEvent") == 2
+    assert y.tolist() == [2.0] * 3
+    with pytest.raises(ValueError, match="Expected a tensor on npu, but got one on cpu"):
+        torchlike.ones(1).record_stream(other)
+
+
 def test_memory():
     gc.collect()
+    torchlike.npu.synchronize()
     before = torchlike.npu.memory_allocated()
     torchlike.npu.reset_peak_memory_stats()
     x = torchlike.empty(1 << 20, device="npu")

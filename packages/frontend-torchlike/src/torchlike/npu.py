@@ -33,6 +33,7 @@ __all__ = [
     "memory_allocated",
     "memory_reserved",
     "memory_stats",
+    "record_stream",
     "reset_peak_memory_stats",
     "set_device",
     "set_stream",
@@ -154,6 +155,18 @@ def set_stream(stream: Any) -> None:
 def stream(stream: Any) -> AbstractContextManager[Any]:
     """Work with a stream within a block; None changes nothing."""
     return nullcontext() if stream is None else stream
+
+
+def record_stream(tensor: Any, stream: Any) -> None:
+    """Note that a stream works with a tensor that another one was current for when it was made.
+
+    Its memory is then used again only when that stream has passed the point where the tensor went.
+    Raises ``ValueError`` for a tensor of another device.
+    """
+    if tensor.device.type != _NAME:
+        raise ValueError(f"Expected a tensor on {_NAME}, but got one on {tensor.device}")
+    data = tensor._dispatch_data
+    _runtime().record_stream(data.result() if tensor._pending else data, stream)
 
 
 def empty_cache() -> None:

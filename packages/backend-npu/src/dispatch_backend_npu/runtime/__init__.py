@@ -1,6 +1,6 @@
 """The runtime: devices, streams, events, memory. Importing it loads nothing of the toolkit."""
 
-from .allocator import Block, allocate, empty_cache, mem_get_info, memory_stats, reset_peak_memory_stats
+from .allocator import Block, allocate, empty_cache, mem_get_info, memory_stats, record_stream, reset_peak_memory_stats
 from .device import (
     before_second_device,
     ensure,
@@ -40,6 +40,7 @@ __all__ = [
     "mem_get_info",
     "memory_stats",
     "model_directory",
+    "record_stream",
     "reset_peak_memory_stats",
     "set_current",
     "set_stream",

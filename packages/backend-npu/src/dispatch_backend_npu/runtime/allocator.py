@@ -19,7 +19,7 @@ import os
 import threading
 from collections import Counter, deque
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from ..acl.constants import (
     ACL_ERROR_BAD_ALLOC,
@@ -44,6 +44,7 @@ __all__ = [
     "empty_cache",
     "mem_get_info",
     "memory_stats",
+    "record_stream",
     "reset_peak_memory_stats",
 ]
 
@@ -336,6 +337,11 @@ def allocate(nbytes: int) -> Block:
     stream = peek()
     found: Allocator = stream.allocator or allocator()
     return found.allocate(nbytes, stream.pointer)
+
+
+def record_stream(array: Any, stream: Stream) -> None:
+    """Note that a stream works with an array's memory; see ``Block.record_stream``."""
+    array.block.record_stream(stream)
 
 
 def empty_cache() -> None:
