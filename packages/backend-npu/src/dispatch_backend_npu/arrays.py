@@ -105,7 +105,7 @@ def from_numpy(data: Any) -> AclArray:
         data.shape, preserved_strides(data.shape, steps if data.size else contiguous_strides(data.shape)), dtype
     )
     order = sorted(range(data.ndim), key=lambda dim: -spec.strides[dim])
-    host = np.ascontiguousarray(data.transpose(order), data.dtype.newbyteorder("="))
+    host = np.ascontiguousarray(np.transpose(data, order), data.dtype.newbyteorder("="))
     array = made(spec)
     if host.size:
         memory.copy_to_device(host, array.block.pointer)

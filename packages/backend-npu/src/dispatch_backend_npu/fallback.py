@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.shapes import Described
 
 from .aclnn.checks import check_written, described
 from .aclnn.launch import launch
@@ -64,7 +63,7 @@ def _put(found: Any) -> AclArray:
 def _fetched(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_fetched(item) for item in value]
-    return to_numpy(value) if isinstance(value, Described) else value
+    return to_numpy(value) if isinstance(value, AclArray) else value
 
 
 def _kernel(name: str) -> Callable[..., Any]:

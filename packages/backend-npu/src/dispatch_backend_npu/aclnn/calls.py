@@ -57,7 +57,7 @@ class Stock(list[Any]):
 
     # Told apart by who they are.
     __eq__ = object.__eq__
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]  # lists have none
 
 
 _stocks: Final[weakref.WeakSet[Stock]] = weakref.WeakSet()

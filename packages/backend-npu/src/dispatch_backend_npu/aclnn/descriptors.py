@@ -25,7 +25,7 @@ __all__ = ["Descriptors", "destroy_all", "drain"]
 _NULL: Final = 561103
 
 #: Python's number types → the C type and ACL's number of it; a bool is an int, too, so it comes first.
-_SCALARS: Final = {
+_SCALARS: Final[dict[type, tuple[Any, int]]] = {
     bool: (ctypes.c_bool, ACL_BOOL),
     int: (ctypes.c_int64, ACL_INT64),
     float: (ctypes.c_double, ACL_DOUBLE),

@@ -123,8 +123,8 @@ class Code:
             for kind, expression in zip(kinds, self.expressions, strict=True)
             if "aclTensor" in kind
         ]
-        self.rule = remembered(ON_EXPANDED.get(name, name))
-        self.by_type = self.rule.remembers()[1]
+        rule: Any = remembered(ON_EXPANDED.get(name, name))
+        self.rule, self.by_type = rule, rule.remembers()[1]
         self.recipes = memory_of()
         self.values = [eval(f"lambda {self.scope}: {each}", dict(_NAMES)) for each in self.expressions]  # noqa: S307
 

@@ -516,9 +516,9 @@ def _split(arguments: str) -> tuple[str, ...]:
 
 
 #: C argument types, and argument names, of each function's first phase without the last two.
-PROTOTYPES: Final[dict[str, tuple[str, ...]]]
-NAMES: Final[dict[str, tuple[str, ...]]]
-PROTOTYPES, NAMES = _prototypes()
+_TYPED_AND_NAMED: Final = _prototypes()
+PROTOTYPES: Final = _TYPED_AND_NAMED[0]
+NAMES: Final = _TYPED_AND_NAMED[1]
 
 #: Overload of the ``aten`` namespace → function, and where its arguments come from.
 OPERATORS: Final = _operators()
