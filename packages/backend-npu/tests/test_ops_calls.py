@@ -56,6 +56,17 @@ def test_a_row_gives_every_argument_of_its_function(name):
     compile(code.text, name, "exec")
 
 
+def test_the_kernels_are_those_of_the_modules():
+    from importlib import import_module
+
+    from dispatch_backend_npu.kernels import BY_HAND
+
+    for module, names in BY_HAND.items():
+        assert set(names.split()) == set(import_module(module, "dispatch_backend_npu").KERNELS)
+    rows = set(table.OPERATORS)
+    assert not rows & {name for names in BY_HAND.values() for name in names.split()}
+
+
 def test_every_function_of_the_table_is_called_by_somebody():
     import inspect
 

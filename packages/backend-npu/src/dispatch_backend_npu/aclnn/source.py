@@ -21,7 +21,6 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from types import FunctionType
 from typing import Any, Final
 
 from dispatch_aten import dtypes
@@ -36,7 +35,7 @@ from .calls import Number, Recipe, keep, memory_of
 from .checks import check_overlap, check_written, described
 from .table import OPERATORS, PROTOTYPES
 
-__all__ = ["Code", "code_of", "kernel"]
+__all__ = ["Code", "code_of"]
 
 #: What expressions of the table use besides the overload's arguments and its results.
 _NAMES: Final = {
@@ -64,28 +63,6 @@ ON_EXPANDED: Final = {
     "zero_": "alias",
 }
 """Operators that may write to expanded tensors, and whose rule makes their other checks."""
-
-
-def kernel(name: str) -> Callable[..., Any]:
-    """Make the kernel of an overload that has a row; its code is generated when it is first called."""
-    names: dict[str, Any] = {}
-
-    def become() -> Callable[..., Any]:
-        code = code_of(name)
-        names.update(code.names)
-        exec(compile(code.text, f"<npu kernel of {name}>", "exec"), names)  # noqa: S102  # made below, of our own table
-        made = names["__kernel"]
-        late.__defaults__, late.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
-        late.__code__ = made.__code__
-        return late
-
-    names["__become"] = become
-    late: Any = FunctionType(_first.__code__, names, name)
-    return late
-
-
-def _first(*args: Any, **kwargs: Any) -> Any:
-    return __become()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
 
 
 @cache
