@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -218,6 +219,14 @@ def test_what_the_host_computes_is_counted_by_name():
     assert fallback.counts() == {"nonzero": 2, "masked_scatter_": 1}
     fallback.reset()
     assert fallback.counts() == {}
+
+
+def test_the_documents_name_what_the_host_computes():
+    documents = Path(__file__).parents[3] / "docs" / "npu.md"
+    if not documents.exists():
+        pytest.skip("the documents are the repository's")
+    table_of_them = documents.read_text(encoding="utf-8").partition("| what the host computes")[2].partition("\n\n")[0]
+    assert all(f"`{name}`" in table_of_them for name in fallback.REASONS)
 
 
 def test_a_variance_whose_correction_is_no_integer_is_the_host_s():
