@@ -3,7 +3,18 @@
 A test asks for ``npu`` where either will do, for ``simulator`` where it looks at counters, the log, or failures on demand.
 """
 
+import sys
+
 import pytest
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _closed_afterwards():
+    """Leave no second device, and nothing that is kept to be used again, to the tests of other modules."""
+    yield
+    runtime = sys.modules.get("dispatch_backend_npu.runtime")
+    if runtime is not None:
+        runtime.finalize(force=True)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,8 @@
 Note [One device is the rule]
     Kernels work on the thread's device. As long as a process has opened one device, that is where every array lies, and
     they are registered as they are; only factories look at the device that they are asked for. When a second device is
-    opened, which is before an array can lie there, every kernel is registered again, as ``placed`` makes it.
+    opened, which is before an array can lie there, every kernel is registered anew, as ``placed`` makes it. Plans of
+    pipelines know kernels as they are, and leave the others to run one by one.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def dispatch_backend_info() -> dc.BackendInfo:
 
 @dc.hookimpl
 def dispatch_register(registry: dc.Registry) -> None:
-    """Register every kernel under the key NPU, and again when a second device is opened."""
+    """Register every kernel under the key NPU, and anew when a second device is opened."""
     aten = dc.Library("aten", "IMPL", "NPU", registry=registry)
     for name, kernel in KERNELS.items():
         aten.impl(name, located(name, kernel))
@@ -56,23 +56,19 @@ def dispatch_register(registry: dc.Registry) -> None:
     for name, kernel in PRIMS.items():
         prims.impl(name, kernel)
 
-    def place() -> None:
+    def change(several: bool) -> None:
         """See Note [One device is the rule] in placement."""
+        made = placed if several else located
         for name, kernel in KERNELS.items():
-            aten.impl(name, placed(name, kernel), allow_override=True)
-        prims.impl("device_get", placed("device_get", PRIMS["device_get"]), allow_override=True)
+            aten.impl(name, made(name, kernel), allow_override=True)
+        prims.impl("device_get", made("device_get", PRIMS["device_get"]), allow_override=True)
 
-    runtime.before_second_device(place)
+    runtime.on_second_device(change)
 
 
 @dc.hookimpl
 def dispatch_plan(program: Program) -> Iterable[PlannedStep]:
-    """Prepare everything first, execute it in order, and wait for it once.
-
-    Where a process works with several devices, kernels run one by one, each on the device of its arrays.
-    """
-    if runtime.has_second_device():
-        return ()
+    """Prepare everything first, execute it in order, and wait for it once."""
     from .plan import plan  # what plans stands above what is planned
 
     return plan(program)

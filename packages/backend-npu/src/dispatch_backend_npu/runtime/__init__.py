@@ -1,18 +1,17 @@
 """The runtime: devices, streams, events, memory. Importing it loads nothing of the toolkit."""
 
 from .allocator import Block, allocate, empty_cache, mem_get_info, memory_stats, record_stream, reset_peak_memory_stats
+from .device import current as current_device
 from .device import (
-    before_second_device,
     ensure,
     finalize,
     guard,
-    has_second_device,
     init,
     is_initialized,
+    on_second_device,
     set_current,
     synchronize,
 )
-from .device import current as current_device
 from .event import Event
 from .probe import device_count, device_name, is_available, model_directory, unavailable_reason, versions
 from .stream import Stream, current, default
@@ -23,7 +22,6 @@ __all__ = [
     "Event",
     "Stream",
     "allocate",
-    "before_second_device",
     "current",
     "current_device",
     "default",
@@ -33,13 +31,13 @@ __all__ = [
     "ensure",
     "finalize",
     "guard",
-    "has_second_device",
     "init",
     "is_available",
     "is_initialized",
     "mem_get_info",
     "memory_stats",
     "model_directory",
+    "on_second_device",
     "record_stream",
     "reset_peak_memory_stats",
     "set_current",

@@ -30,14 +30,14 @@ __all__ = [
     "Session",
     "Stage",
     "at_finalize",
-    "before_second_device",
     "current",
     "ensure",
     "finalize",
     "guard",
-    "has_second_device",
     "init",
     "is_initialized",
+    "leave_for",
+    "on_second_device",
     "opened",
     "session",
     "set_current",
@@ -117,7 +117,8 @@ def _enter(device: int) -> int:
         # Whatever happens now, the thread does not know its context until it has succeeded.
         thread.session = thread.stream = None
         if context is None:
-            _announce(device, found)
+            if found.contexts or device:  # Every thread's own device is 0 until it chooses another.
+                _note_second(is_there=True)
             found.contexts[device] = _open_device(device)
         else:
             call("aclrtSetCurrentContext", context)
@@ -125,30 +126,24 @@ def _enter(device: int) -> int:
     return device
 
 
-_before_second: Final[list[Callable[[], None]]] = []
+_changes: Final[list[Callable[[bool], None]]] = []
 _has_second = False
 
 
-def before_second_device(prepare: Callable[[], None]) -> None:
-    """Have ``prepare()`` called once, before this process has a second device open, or at once where it has."""
+def on_second_device(change: Callable[[bool], None]) -> None:
+    """Have ``change(True)`` called before arrays can lie on a second device, ``change(False)`` when they no longer can."""
     with _lock:
-        _before_second.append(prepare)
+        _changes.append(change)
         if _has_second:
-            prepare()
+            change(True)
 
 
-def has_second_device() -> bool:
-    """Say whether this process has opened, or is opening, a device beside its first one."""
-    return _has_second
-
-
-def _announce(device: int, found: Session) -> None:
-    """Note that a device is opened; devices other than the first one in use may hold arrays beside it."""
+def _note_second(*, is_there: bool) -> None:
     global _has_second
-    if not _has_second and (found.contexts or device):
-        _has_second = True
-        for prepare in _before_second:
-            prepare()
+    if _has_second != is_there:
+        _has_second = is_there
+        for change in _changes:
+            change(is_there)
 
 
 def _open() -> Session:
@@ -230,27 +225,27 @@ def set_current(device: int) -> None:
 class guard:  # noqa: N801  # it reads as a statement: with guard(1): ...
     """Make a device the thread's own within a block.
 
-    Entering gives the device's number; None is the thread's own.
+    Entering gives the device's number; None is the thread's own. Leaving calls nothing, so that nothing can fail there: the
+    thread takes its own device's context again when it next works with it.
     """
 
-    __slots__ = ("_before", "_had", "device")
+    __slots__ = ("_before", "device")
 
     def __init__(self, device: int | None) -> None:
-        self.device, self._before, self._had = device, 0, False
+        self.device, self._before = device, 0
 
     def __enter__(self) -> int:
-        mine = thread
-        self._before, self._had = mine.device, mine.session is not None
+        self._before = thread.device
         return ensure(self.device)
 
     def __exit__(self, *exception: object) -> None:
-        mine = thread
-        if mine.device != self._before:
-            if self._had:
-                ensure(self._before)
-            else:
-                # The thread had no device open, and none is opened for it.
-                mine.session, mine.stream, mine.device = None, None, self._before
+        leave_for(self._before)
+
+
+def leave_for(device: int) -> None:
+    """Let another device be the thread's own from its next call on."""
+    if thread.device != device:
+        thread.session, thread.stream, thread.device = None, None, device
 
 
 def synchronize(device: int | None = None) -> None:
@@ -296,12 +291,12 @@ def finalize(*, force: bool = False) -> bool:
 
         before, entered = thread.device, []
         for device in closing.contexts:
-            try:
-                ensure(device)
-                entered.append(device)
-            except BackendError as error:
-                failures.append(error)
+            attempt(ensure, device)
+            if thread.session is not closing:  # Once more, for all that lies there would be lost.
+                attempt(ensure, device)
+            if thread.session is not closing:
                 continue
+            entered.append(device)
             attempt(call, "aclrtSynchronizeDevice")
             for _, close in _closers:
                 attempt(close, device)
@@ -314,6 +309,7 @@ def finalize(*, force: bool = False) -> bool:
             status = bind("aclFinalize")()
             if status not in (0, ACL_ERROR_REPEAT_FINALIZE):
                 attempt(fail, "aclFinalize", status)
+        _note_second(is_there=False)
     if failures:
         raise failures[0]
     return True
@@ -321,6 +317,7 @@ def finalize(*, force: bool = False) -> bool:
 
 def _at_exit() -> None:
     """Close the runtime while the interpreter can still call it; who is told of failures then is nobody."""
+    _changes.clear()
     with suppress(Exception):
         finalize(force=True)
 

@@ -20,7 +20,7 @@ from dispatch_core.errors import BackendError
 
 from ..acl.constants import ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE
 from ..acl.library import bind, call
-from .device import Session, Stage, at_finalize, ensure, guard, session, thread
+from .device import Session, Stage, at_finalize, ensure, guard, leave_for, session, thread
 
 if TYPE_CHECKING:
     from .event import Event
@@ -151,7 +151,7 @@ class Stream:
         else:
             thread.chosen[self.device] = before
         thread.stream = None
-        ensure(device)
+        leave_for(device)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Stream):
