@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-simulators = pytest.importorskip("dispatch_backend_npu.simulator")
-
 _spec = importlib.util.spec_from_file_location("programs", Path(__file__).with_name("test_pipeline_programs.py"))
 programs = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(programs)
@@ -16,14 +14,8 @@ COUNT = programs.PROGRAMS // 10
 
 
 @pytest.fixture(autouse=True)
-def _simulator(request, monkeypatch, tmp_path_factory):
-    if request.config.option.npu == "hardware":
-        return
-    try:
-        folder = simulators.build(tmp_path_factory.getbasetemp() / "simulator")
-    except simulators.NoCompilerError as error:
-        pytest.skip(str(error))
-    monkeypatch.setenv("ASCEND_HOME_PATH", str(folder))
+def _simulator(monkeypatch, simulator_folder):
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(simulator_folder))
 
 
 class _Machine(programs.Machine):

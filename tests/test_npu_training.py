@@ -24,20 +24,10 @@ EXAMPLE = ROOT / "examples" / "train_digits.py"
 pytestmark = pytest.mark.no_pipeline(reason="the training steps of these tests bring their own")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    try:
-        return simulators.build(tmp_path_factory.getbasetemp() / "simulator")
-    except simulators.NoCompilerError as error:
-        pytest.skip(str(error))
-
-
 @pytest.fixture
-def simulator(request, monkeypatch, folder):
-    if request.config.option.npu == "hardware":
-        pytest.skip("needs the simulator, and --npu=hardware was given")
-    monkeypatch.setenv("ASCEND_HOME_PATH", str(folder))
-    control = simulators.Simulator(folder)
+def simulator(monkeypatch, simulator_folder):
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(simulator_folder))
+    control = simulators.Simulator(simulator_folder)
     control.reset()
     yield control
     control.reset()
@@ -177,10 +167,10 @@ def test_a_thousand_steps_leave_memory_and_counters_as_they_are(simulator, pipel
 
 
 @pytest.mark.parametrize("options", [[], ["--pipeline"]])
-def test_the_example_trains_on_the_simulator(folder, options):
+def test_the_example_trains_on_the_simulator(simulator_folder, options):
     pytest.importorskip("sklearn", reason="the example's images")
     pytest.importorskip("tqdm", reason="the example's progress bar")
-    environment = {**os.environ, "ASCEND_HOME_PATH": str(folder)}
+    environment = {**os.environ, "ASCEND_HOME_PATH": str(simulator_folder)}
     command = [sys.executable, EXAMPLE, "--device", "npu", "--epochs", "3", *options]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
