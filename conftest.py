@@ -1,4 +1,4 @@
-"""The option ``--pipeline``: every test runs inside a pipeline, which must change nothing.
+"""The option ``--pipeline``: every test runs inside a pipeline, which must change nothing. And ``--npu``.
 
 Where much of the suite runs, most of its calls must be recorded, and those that run at once must be listed in
 ``docs/pipeline-eager.md``. Operators that give no tensors are not counted: they are how values reach the host.
@@ -21,6 +21,9 @@ _eager = pytest.StashKey[Counter]()
 
 def pytest_addoption(parser):
     parser.addoption("--pipeline", action="store_true", help="run every test inside a pipeline")
+    parser.addoption(
+        "--npu", choices=("simulator", "hardware"), default="simulator", help="what the npu backend's tests drive"
+    )
 
 
 def pytest_configure(config):

@@ -487,6 +487,18 @@ def test_a_device_without_the_optional_hooks_opens(bench):
     assert bool(bench.loader.availability("acme"))
 
 
+def test_a_plugin_gives_its_devices_own_interface(bench):
+    bench.add("acme", with_device("return {'streams': 3}", "dispatch_runtime()"))
+    assert bench.loader.runtime("acme") == {"streams": 3}
+
+
+def test_a_plugin_without_an_interface_of_its_own_is_named(bench):
+    bench.add("acme")
+    with pytest.raises(dc.BackendError, match="device 'acme' has no interface of its own") as caught:
+        bench.loader.runtime("acme")
+    assert "dispatch_runtime" in str(caught.value)
+
+
 def test_a_device_is_opened_once_for_each_index(bench):
     bench.add("acme", with_device("registered.append(index)", "dispatch_open_device(index)") + "    registered = []\n")
     for index in (None, 0, 0, 1, None):

@@ -1,10 +1,10 @@
-"""The npu backend: Ascend NPUs through ACL. So far it says whether the toolkit is there; kernels come later.
+"""The npu backend: Ascend NPUs through AscendCL, by ctypes alone.
 
 >>> import dispatch_backend_npu
 >>> isinstance(dispatch_backend_npu.is_available(), bool)
 True
 """
 
-from .runtime import is_available, unavailable_reason
+from .runtime import device_count, device_name, is_available, model_directory, unavailable_reason, versions
 
-__all__ = ["is_available", "unavailable_reason"]
+__all__ = ["device_count", "device_name", "is_available", "model_directory", "unavailable_reason", "versions"]

@@ -1,26 +1,94 @@
-"""The plugin: what the npu backend is, and why it cannot be opened yet."""
+"""The plugin: what the npu backend is, the registration of its kernels, and the opening of devices.
+
+Registering loads nothing of the toolkit: every kernel is there on every machine, and only opening a device can fail.
+"""
 
 from __future__ import annotations
 
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
 import dispatch_core as dc
 
-from .runtime import is_available, unavailable_reason
+from . import runtime
+from .arrays import AclArray
+from .kernels import KERNELS, PRIMS
+from .placement import located, placed
 
-__all__ = ["dispatch_backend_info", "dispatch_is_available", "dispatch_register"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dispatch_core.pipelines.program import PlannedStep, Program
+
+__all__ = [
+    "dispatch_backend_info",
+    "dispatch_is_available",
+    "dispatch_open_device",
+    "dispatch_plan",
+    "dispatch_register",
+    "dispatch_runtime",
+]
 
 
 @dc.hookimpl
 def dispatch_backend_info() -> dc.BackendInfo:
-    """Describe the backend: device ``npu``, key NPU. It has no array type yet."""
-    return dc.BackendInfo("npu", "NPU")
+    """Describe the backend: device ``npu``, key NPU, arrays in a device's memory."""
+    array = dc.ArrayType(
+        AclArray,
+        shape=attrgetter("spec.shape"),
+        strides=attrgetter("spec.strides"),
+        storage_offset=attrgetter("storage_offset"),
+        dtype=attrgetter("spec.dtype"),
+        device_index=attrgetter("block.device"),
+        storage=lambda array: id(array.block),
+        layout=attrgetter("spec"),
+    )
+    return dc.BackendInfo("npu", "NPU", (array,))
 
 
 @dc.hookimpl
 def dispatch_register(registry: dc.Registry) -> None:
-    """Register nothing: there are no kernels yet."""
+    """Register every kernel under the key NPU, and anew when a second device is opened."""
+    aten = dc.Library("aten", "IMPL", "NPU", registry=registry)
+    for name, kernel in KERNELS.items():
+        aten.impl(name, located(name, kernel))
+    prims = dc.Library("prims", "IMPL", "NPU", registry=registry)
+    for name, kernel in PRIMS.items():
+        prims.impl(name, kernel)
+
+    def change(several: bool) -> None:
+        """See Note [One device is the rule] in placement."""
+        made = placed if several else located
+        for name, kernel in KERNELS.items():
+            aten.impl(name, made(name, kernel), allow_override=True)
+        prims.impl("device_get", made("device_get", PRIMS["device_get"]), allow_override=True)
+
+    runtime.on_second_device(change)
+
+
+@dc.hookimpl
+def dispatch_plan(program: Program) -> Iterable[PlannedStep]:
+    """Prepare everything first, execute it in order, and wait for it once."""
+    from .plan import plan  # what plans stands above what is planned
+
+    return plan(program)
 
 
 @dc.hookimpl
 def dispatch_is_available() -> dc.Availability:
     """Say whether an NPU can be opened and, if not, what was looked for."""
-    return dc.Availability(ok=True) if is_available() else dc.Availability(ok=False, reason=unavailable_reason())
+    reason = runtime.unavailable_reason()
+    return dc.Availability(ok=not reason, reason=reason)
+
+
+@dc.hookimpl
+def dispatch_runtime() -> object:
+    """Give what ``torchlike.npu`` is made of: devices, streams, events, memory."""
+    return runtime
+
+
+@dc.hookimpl
+def dispatch_open_device(index: int | None) -> None:
+    """Open a device; the calling thread's own stays what it is."""
+    with runtime.guard(index):
+        pass

@@ -17,14 +17,26 @@ _SPELLING = r"(?P<type>[A-Za-z_][A-Za-z0-9_]*)(?::(?P<index>0|[1-9][0-9]*))?"
 class Device(Record):
     """A device type and, where there are several of one type, its index (source: ``torch.device``).
 
-    >>> Device.parse("npu:1")
-    device(type='npu', index=1)
+    >>> Device("npu:1") == Device("npu", 1) == Device.parse("npu:1")
+    True
     >>> str(Device("cpu"))
     'cpu'
     """
 
     type: str
     index: int | None = None
+
+    def __post_init__(self) -> None:
+        """Read a spelling with an index, as torch does."""
+        if ":" not in self.type:
+            return
+        if self.index is not None:
+            raise ArgumentError(
+                f"type (string) must not include an index because index was passed explicitly: {self.type}"
+            )
+        found = _parse(self.type)
+        object.__setattr__(self, "type", found.type)
+        object.__setattr__(self, "index", found.index)
 
     @classmethod
     def parse(cls, spelling: str | Device) -> Device:

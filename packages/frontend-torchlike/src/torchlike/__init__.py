@@ -14,7 +14,7 @@ from typing import Any
 
 import dispatch_aten  # noqa: F401  # the operators that everything below is made of
 
-from . import autograd, methods  # noqa: F401  # completes the Tensor class
+from . import autograd, methods, npu  # noqa: F401  # completes the Tensor class
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -24,7 +24,7 @@ from .autograd import (
     set_grad_enabled,
 )
 from .creation import FACTORIES, as_tensor, tensor
-from .devices import device, npu
+from .devices import device
 from .dtypes import (
     DTYPES,
     can_cast,

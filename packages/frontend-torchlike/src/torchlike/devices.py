@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, Final
 
 import dispatch_core as dc
@@ -11,7 +10,7 @@ from dispatch_core.frontend import refuse_mixed
 from .autograd.function import Function
 from .tensor import Tensor
 
-__all__ = ["as_device", "call_mixed", "device", "move", "npu"]
+__all__ = ["as_device", "call_mixed", "device", "move"]
 
 device: Final = dc.Device
 
@@ -103,21 +102,3 @@ def _number_to(value: Any, target: dc.Device) -> Any:
     if isinstance(value, (list, tuple)):
         return [_number_to(item, target) for item in value]
     return value.to(target) if isinstance(value, Tensor) and _is_number(value) else value
-
-
-def _npu_availability() -> dc.Availability:
-    """Say whether an NPU can be used and, if not, why."""
-    from dispatch_core.plugins.loader import availability  # plugins are looked for on the first request only
-
-    try:
-        return availability("npu")
-    except dc.DispatchError as error:
-        return dc.Availability(False, str(error))
-
-
-def _npu_is_available() -> bool:
-    """Tell whether an NPU can be used; ``npu.availability()`` says why not."""
-    return bool(_npu_availability())
-
-
-npu: Final = SimpleNamespace(is_available=_npu_is_available, availability=_npu_availability)

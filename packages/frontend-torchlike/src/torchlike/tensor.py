@@ -419,6 +419,11 @@ class Tensor:
 
         return data_ptr(self)
 
+    def record_stream(self, stream: Any) -> None:
+        from .npu import record_stream
+
+        record_stream(self, stream)
+
     def __dlpack__(self, **kwargs: Any) -> Any:
         return self.numpy().__dlpack__(**kwargs)
 

@@ -1,5 +1,48 @@
-"""The way to the Ascend runtime; so far, whether there is one."""
+"""The runtime: devices, streams, events, memory. Importing it loads nothing of the toolkit."""
 
-from .probe import is_available, unavailable_reason
+from .allocator import Block, allocate, empty_cache, mem_get_info, memory_stats, record_stream, reset_peak_memory_stats
+from .device import current as current_device
+from .device import (
+    ensure,
+    finalize,
+    guard,
+    init,
+    is_initialized,
+    on_second_device,
+    set_current,
+    synchronize,
+)
+from .event import Event
+from .probe import device_count, device_name, is_available, model_directory, unavailable_reason, versions
+from .stream import Stream, current, default
+from .stream import set_current as set_stream
 
-__all__ = ["is_available", "unavailable_reason"]
+__all__ = [
+    "Block",
+    "Event",
+    "Stream",
+    "allocate",
+    "current",
+    "current_device",
+    "default",
+    "device_count",
+    "device_name",
+    "empty_cache",
+    "ensure",
+    "finalize",
+    "guard",
+    "init",
+    "is_available",
+    "is_initialized",
+    "mem_get_info",
+    "memory_stats",
+    "model_directory",
+    "on_second_device",
+    "record_stream",
+    "reset_peak_memory_stats",
+    "set_current",
+    "set_stream",
+    "synchronize",
+    "unavailable_reason",
+    "versions",
+]

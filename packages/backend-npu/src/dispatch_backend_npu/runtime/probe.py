@@ -1,79 +1,102 @@
-"""Looking for the Ascend toolkit's runtime library, without loading anything.
+"""What this machine has: whether there is a device, how many, what they are called, and versions.
 
-``libascendcl.so`` holds the runtime of every toolkit so far, ``libacl_rt.so`` that of the newer ones. Their folder is told
-by the environment (``ASCEND_TOOLKIT_HOME``, ``ASCEND_HOME_PATH``, set by the toolkit's ``set_env.sh``), else it is one of
-the installer's defaults, else on the dynamic loader's path.
+Nothing here raises where there is no toolkit. Without one, nothing is loaded either.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Final
+from collections.abc import Mapping
 
-__all__ = ["DEFAULT_HOMES", "HOME_VARIABLES", "LIBRARIES", "find_library", "is_available", "unavailable_reason"]
+from dispatch_core.errors import BackendError
 
-HOME_VARIABLES: Final = ("ASCEND_TOOLKIT_HOME", "ASCEND_HOME_PATH")
-"""Environment variables that name the toolkit's folder."""
+from ..acl import toolkit
+from ..acl.constants import ACL_ERROR_UNINITIALIZE
+from ..acl.library import bind
+from .device import init
 
-DEFAULT_HOMES: Final = (
-    "/usr/local/Ascend/ascend-toolkit/latest",
-    "/usr/local/Ascend/cann",
-    "~/Ascend/ascend-toolkit/latest",
-    "~/Ascend/cann",
-)
-"""Where the toolkit's installer puts it."""
-
-LIBRARIES: Final = ("libascendcl.so", "libacl_rt.so")
-"""The runtime library's names, the older one first."""
+__all__ = ["device_count", "device_name", "is_available", "model_directory", "unavailable_reason", "versions"]
 
 
-def _folders(environment: Mapping[str, str]) -> Iterator[Path]:
-    homes = [environment[name] for name in HOME_VARIABLES if environment.get(name)]
-    for home in (*homes, *DEFAULT_HOMES):
-        yield Path(os.path.expanduser(home)) / "lib64"  # noqa: PTH111  # an unknown home directory must not raise
-    for folder in environment.get("LD_LIBRARY_PATH", "").split(os.pathsep):
-        if folder:
-            yield Path(folder)
+def _ask() -> tuple[int, str]:
+    """Give how many devices there are and, where there is none, why."""
+    if toolkit.find_folder() is None:
+        return 0, toolkit.not_found()
+    count = ctypes.c_uint32()
+    try:
+        status = bind("aclrtGetDeviceCount")(ctypes.byref(count))
+        if status == ACL_ERROR_UNINITIALIZE:  # No document says whether it may be asked before the runtime is open.
+            init()
+            status = bind("aclrtGetDeviceCount")(ctypes.byref(count))
+    except BackendError as error:
+        return 0, str(error)
+    if status:
+        from ..acl.codes import error_name  # read when something has failed, and not before
+
+        return 0, (
+            f"the Ascend runtime is in {toolkit.find_folder()}, but finds no device: aclrtGetDeviceCount answered {status}"
+            f" ({error_name(status)})"
+        )
+    return count.value, "" if count.value else f"the Ascend runtime in {toolkit.find_folder()} finds no device"
 
 
-def find_library(environment: Mapping[str, str] | None = None) -> Path | None:
-    """Give the path of the runtime library, or None where there is none. Raises nothing.
-
-    >>> find_library({"ASCEND_HOME_PATH": "/nowhere"}) is None or find_library() is not None
-    True
-    """
-    for folder in _folders(os.environ if environment is None else environment):
-        for name in LIBRARIES:
-            try:
-                if (folder / name).is_file():
-                    return folder / name
-            except (OSError, ValueError):
-                continue
-    return None
-
-
-def unavailable_reason(environment: Mapping[str, str] | None = None) -> str:
-    """Say why no NPU can be opened on this machine: what was looked for, and where.
-
-    >>> "libascendcl.so" in unavailable_reason({})
-    True
-    """
-    environment = os.environ if environment is None else environment
-    found = find_library(environment)
-    if found is not None:
-        return f"the Ascend runtime is at {found}, but this version has no kernels for it yet"
-    variables = ", ".join(f"{name}={environment.get(name)!r}" for name in HOME_VARIABLES)
-    return (
-        f"the Ascend runtime was not found: looked for {' and '.join(LIBRARIES)} in lib64 of the environment's folders "
-        f"({variables}) and of {', '.join(DEFAULT_HOMES)}, and on LD_LIBRARY_PATH"
-    )
+def device_count() -> int:
+    """Give how many devices there are; 0 where there is no toolkit or no driver."""
+    return _ask()[0]
 
 
 def is_available() -> bool:
-    """Say whether an NPU can be opened on this machine. Raises nothing.
+    """Say whether an NPU can be opened on this machine."""
+    return _ask()[0] > 0
 
-    Without kernels the answer is no on every machine; ``unavailable_reason`` says what is missing.
+
+def unavailable_reason() -> str:
+    """Say why no NPU can be opened on this machine: what was looked for, and where; ``""`` where one can.
+
+    >>> bool(unavailable_reason()) is not is_available()
+    True
     """
-    return False
+    return _ask()[1]
+
+
+def device_name() -> str:
+    """Give what the chip calls itself, ``""`` where there is none. A simulator says that it is one."""
+    if not is_available():
+        return ""
+    name: bytes | None = bind("aclrtGetSocName")()
+    return name.decode(errors="replace") if name else ""
+
+
+def versions() -> dict[str, str]:
+    """Give the versions of runtime and toolkit, each ``""`` where it is not known, and the folder they are in.
+
+    >>> sorted(versions())
+    ['folder', 'runtime', 'toolkit']
+    """
+    folder = toolkit.find_folder()
+    if folder is None:
+        return {"runtime": "", "toolkit": "", "folder": ""}
+    runtime = ""
+    try:
+        numbers = [ctypes.c_int32() for _ in range(3)]
+        if not bind("aclrtGetVersion")(*map(ctypes.byref, numbers)):
+            runtime = ".".join(str(number.value) for number in numbers)
+    except BackendError:
+        pass
+    return {"runtime": runtime, "toolkit": toolkit.version(folder), "folder": folder}
+
+
+def model_directory(environment: Mapping[str, str] | None = None) -> str | None:
+    """Give the folder of the operators' binaries, which the toolkit finds by ``ASCEND_OPP_PATH``; None without one.
+
+    Where the variable is not set, it is the folder that ``set_env.sh`` would name, if that is there. Nothing is set.
+    """
+    environment = os.environ if environment is None else environment
+    named = environment.get("ASCEND_OPP_PATH")
+    folder = toolkit.find_folder(environment)
+    candidates = [named] if named else []
+    if folder is not None:
+        home = folder.removesuffix("/lib64")
+        candidates += [f"{home}/opp", f"{home.rpartition('/')[0]}/opp"]
+    return next((path for path in candidates if toolkit.is_folder(path)), None)

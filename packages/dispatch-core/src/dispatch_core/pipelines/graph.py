@@ -279,6 +279,8 @@ def pending_type(key: DispatchKey) -> type[Pending]:
                 ),
                 storage=place_of,
                 mutable=all(each.mutable for each in owner),
+                # Which of several devices it will lie on is known when it lies there.
+                device_index=lambda pending: None if pending.value is None else arrays.device(pending.value).index,
             ),
             key.value | DispatchKey.Pipeline,
         )

@@ -11,6 +11,7 @@ from .loader import (
     open_device,
     operator_library,
     refresh,
+    runtime,
 )
 from .state import BackendState
 
@@ -24,4 +25,5 @@ __all__ = [
     "open_device",
     "operator_library",
     "refresh",
+    "runtime",
 ]

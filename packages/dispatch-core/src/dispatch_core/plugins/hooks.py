@@ -48,6 +48,14 @@ def dispatch_open_device(index: int | None) -> None:
 
 
 @hookspec
+def dispatch_runtime() -> object:
+    """Give the device's own interface, its streams and its memory for instance, for who works with this device alone.
+
+    It is asked for without the device being opened, and may be a module.
+    """
+
+
+@hookspec
 def dispatch_plan(program: Program) -> Iterable[PlannedStep] | None:
     """Plan what a pipeline has recorded for the device: which nodes run together, and how; the others run one by one.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .loading import BackendLoader
 from .state import BackendState
@@ -22,6 +22,7 @@ __all__ = [
     "open_device",
     "operator_library",
     "refresh",
+    "runtime",
 ]
 
 _loader: BackendLoader | None = None
@@ -108,3 +109,11 @@ def open_device(name: str, index: int | None = None) -> BackendInfo:
     Raises as ``ensure_backend`` does, and ``BackendUnavailableError`` with the plugin's reason.
     """
     return loader().open_device(name, index)
+
+
+def runtime(name: str) -> Any:
+    """Return a device's own interface, which its plugin gives: its streams and its memory, for instance.
+
+    Raises as ``ensure_backend`` does, and ``BackendError`` if the plugin has none.
+    """
+    return loader().runtime(name)

@@ -21,7 +21,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core.errors import BackendUnavailableError, RegistrationError
+from dispatch_core.errors import BackendError, BackendUnavailableError, RegistrationError
 
 from . import messages, policy
 from ._metadata import BACKENDS, OPERATORS, Claim
@@ -169,6 +169,20 @@ class BackendLoader:
                     self._ask(name, "dispatch_open_device", index=index)
                     self._opened.add((name, index))
         return info
+
+    def runtime(self, name: str) -> Any:
+        """Return a device's own interface, which its plugin gives.
+
+        Raises as ``ensure_backend`` does, and ``BackendError`` if the plugin has none.
+        """
+        self.ensure_backend(name)
+        found = self._ask(name, "dispatch_runtime")
+        if found is None:
+            raise BackendError(
+                f"the plugin for device {name!r} has no interface of its own",
+                hint="a plugin gives one by the hook dispatch_runtime",
+            )
+        return found
 
     @contextmanager
     def _exclusive(self, noun: str, name: str) -> Iterator[None]:

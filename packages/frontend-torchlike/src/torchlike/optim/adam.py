@@ -52,11 +52,9 @@ class Adam(Optimizer):
         elif decay:
             grad = grad.add(param, alpha=decay)
         if not state:
-            state["step"] = 0
-            state["exp_avg"] = zeros_like(param)
-            state["exp_avg_sq"] = zeros_like(param)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = zeros_like(param)
+            names = ["exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else [])]
+            # All or nothing: a step that fails for want of memory can be taken again.
+            state |= {"step": 0, **{name: zeros_like(param) for name in names}}
         state["step"] += 1
         step, mean, square = state["step"], state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)

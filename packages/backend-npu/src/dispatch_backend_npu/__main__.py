@@ -1,0 +1,40 @@
+"""The command line: ``python -m dispatch_backend_npu simulator [FOLDER]`` builds the simulator.
+
+``python -m dispatch_backend_npu functions`` prints what has been shown of every function that the backend calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+__all__ = ["main"]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command and give the exit status: 0, or 1 where the simulator cannot be built."""
+    parser = argparse.ArgumentParser(prog="python -m dispatch_backend_npu", description="Tools of the npu backend.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    simulator = commands.add_parser("simulator", help="build the simulator and print the environment that uses it")
+    simulator.add_argument("folder", nargs="?", help="where to build it (a folder in the user's cache)")
+    commands.add_parser("functions", help="print the table of docs/npu.md")
+    options = parser.parse_args(arguments)
+    if options.command == "functions":
+        from .simulator.coverage import table
+
+        print(table())
+        return 0
+
+    from .simulator import NoCompilerError, build
+
+    try:
+        folder = build(options.folder)
+    except NoCompilerError as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"export ASCEND_HOME_PATH={folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

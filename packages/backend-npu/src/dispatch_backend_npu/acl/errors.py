@@ -1,0 +1,54 @@
+"""What can go wrong on the way to the device: no toolkit, a function that it lacks, a call that failed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dispatch_core.errors import BackendError, BackendUnavailableError
+
+from .codes import error_name
+
+__all__ = ["AclError", "FunctionNotFoundError", "OutOfMemoryError", "ToolkitNotFoundError"]
+
+
+class ToolkitNotFoundError(BackendUnavailableError):
+    """The toolkit's libraries are not on this machine, or cannot be loaded."""
+
+
+class FunctionNotFoundError(BackendError):
+    """The toolkit that is here has no function of that name."""
+
+
+#: What helps where the toolkit's own message does not say it.
+_HINTS: Final = {
+    100039: "this is a library to link with, not one to run: take its folder, devlib, out of the environment",
+    107001: "torchlike.npu.device_count() says how many devices there are",
+    107002: "a thread must open a device before it calls the runtime: runtime.device.ensure()",
+    161001: "an argument that the operator needs was a null pointer",
+    207004: "the driver sees no device: npu-smi info lists them",
+    507899: "the driver is missing or does not answer: npu-smi info lists its devices",
+    561003: "the toolkit has no binary of this operator for this chip and these dtypes",
+    561107: "source the toolkit's set_env.sh, which sets ASCEND_OPP_PATH",
+    561112: "install the package of operator binaries for this chip, and source the toolkit's set_env.sh",
+}
+
+
+class AclError(BackendError):
+    """A function of ACL did not succeed.
+
+    ``function`` is its name, ``code`` what it returned, ``symbol`` what the toolkit's headers call that, ``detail`` what
+    ``aclGetRecentErrMsg`` told, ``""`` where it told nothing.
+
+    >>> print(AclError("aclnnAdd", 561107))
+    aclnnAdd failed with 561107 (ACLNN_ERR_INNER_OPP_PATH_NOT_FOUND)
+    Hint: source the toolkit's set_env.sh, which sets ASCEND_OPP_PATH
+    """
+
+    def __init__(self, function: str, code: int, detail: str = "", *, hint: str | None = None) -> None:
+        self.function, self.code, self.symbol, self.detail = function, code, error_name(code), detail.strip()
+        text = f"{function} failed with {code} ({self.symbol})"
+        super().__init__(f"{text}: {self.detail}" if self.detail else text, hint=hint or _HINTS.get(code))
+
+
+class OutOfMemoryError(AclError, MemoryError):
+    """The device has no room for an allocation, even after everything that was cached was given back."""

@@ -1,0 +1,192 @@
+"""The toolkit's libraries: loaded when a function of theirs is first needed, and their functions with their types.
+
+``bind(name)`` gives a function; ``call(name, *args)`` calls it and raises where it reports a failure. Functions that are
+called often are bound once and their status looked at in place: ``if status: fail(name, status)``.
+
+Note [One prototype for each function]
+    Types are declared as the toolkit's headers spell them, in ``prototypes`` and, for operators, in the table of ``aclnn``.
+    ``c_type`` turns such a spelling into ctypes' type, so that no call passes what C would read otherwise.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Final, NoReturn
+
+from . import toolkit
+from .errors import AclError, FunctionNotFoundError, ToolkitNotFoundError
+from .prototypes import EXECUTION, OPERATORS, RUNTIME, WORKSPACE, Prototype, prototypes
+
+__all__ = ["bind", "c_type", "call", "fail", "folder", "is_loaded", "prototype"]
+
+_PHASE_ONE: Final = "GetWorkspaceSize"
+
+_TYPES: Final[dict[str, Any]] = {
+    "void": None,
+    "bool": ctypes.c_bool,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+    "int": ctypes.c_int,
+    "int8_t": ctypes.c_int8,
+    "int32_t": ctypes.c_int32,
+    "int64_t": ctypes.c_int64,
+    "uint32_t": ctypes.c_uint32,
+    "uint64_t": ctypes.c_uint64,
+    "size_t": ctypes.c_size_t,
+    # Statuses, and enums, which the compilers of both architectures make ints.
+    "aclError": ctypes.c_int,
+    "aclnnStatus": ctypes.c_int32,
+    "aclDataType": ctypes.c_int,
+    "aclFormat": ctypes.c_int,
+    "aclrtEventRecordedStatus": ctypes.c_int,
+    "aclrtMemAttr": ctypes.c_int,
+    "aclrtMemMallocPolicy": ctypes.c_int,
+    "aclrtMemcpyKind": ctypes.c_int,
+    "aclrtStreamStatus": ctypes.c_int,
+    # Names for pointers.
+    "aclrtContext": ctypes.c_void_p,
+    "aclrtEvent": ctypes.c_void_p,
+    "aclrtStream": ctypes.c_void_p,
+}
+_OPAQUE: Final = frozenset(
+    "void aclTensor aclScalar aclIntArray aclFloatArray aclBoolArray aclTensorList aclScalarList aclOpExecutor".split()
+)
+
+
+@cache
+def c_type(spelling: str) -> Any:
+    """Give the type of ctypes for a type as the toolkit's headers spell it.
+
+    >>> c_type("const aclTensor*"), c_type("int8_t"), c_type("const char*")
+    (<class 'ctypes.c_void_p'>, <class 'ctypes.c_byte'>, <class 'ctypes.c_char_p'>)
+    """
+    bare = " ".join(word for word in spelling.replace("*", " * ").split() if word != "const")
+    if not bare.endswith("*"):
+        return _TYPES[bare]
+    target = bare.removesuffix("*").strip()
+    if target == "char":
+        return ctypes.c_char_p
+    return ctypes.c_void_p if target in _OPAQUE else ctypes.POINTER(c_type(target))
+
+
+def prototype(name: str) -> Prototype:
+    """Give the prototype of a function that this package calls.
+
+    Raises ``FunctionNotFoundError`` for any other.
+
+    >>> prototype("aclnnMulGetWorkspaceSize").arguments[-2:]
+    ('uint64_t*', 'aclOpExecutor**')
+    """
+    found = prototypes().get(name)
+    if found is not None:
+        return found
+    from ..aclnn.table import PROTOTYPES  # the operators' table is long, and the runtime does without it
+
+    if name in PROTOTYPES:
+        return EXECUTION
+    arguments = PROTOTYPES.get(name.removesuffix(_PHASE_ONE)) if name.endswith(_PHASE_ONE) else None
+    if arguments is None:
+        raise FunctionNotFoundError(
+            f"{name} is declared neither in acl.prototypes nor in aclnn.table", hint="add a row with its C types"
+        )
+    return Prototype(OPERATORS, "aclnnStatus", (*arguments, *WORKSPACE))
+
+
+_lock: Final = threading.RLock()
+_functions: Final[dict[str, Callable[..., Any]]] = {}
+_handles: Final[dict[str, ctypes.CDLL]] = {}
+_folder: str | None = None
+
+
+def is_loaded() -> bool:
+    """Say whether the runtime has been loaded."""
+    return bool(_handles)
+
+
+def folder() -> str:
+    """Give the folder that the libraries come from, the same one as long as the process lives once one was loaded.
+
+    Raises ``ToolkitNotFoundError`` where there is none.
+    """
+    found = _folder or toolkit.find_folder()
+    if found is None:
+        raise ToolkitNotFoundError(
+            toolkit.not_found(),
+            hint="install the toolkit and source its set_env.sh; without a device, python -m dispatch_backend_npu simulator"
+            " builds a stand-in",
+        )
+    return found
+
+
+def _load(path: str) -> ctypes.CDLL:
+    global _folder
+    handle = _handles.get(path)
+    if handle is None:
+        try:
+            # What an operator library needs is looked up when it is first called, as torch's own adapter does.
+            handle = ctypes.CDLL(path, os.RTLD_LAZY)
+        except OSError as error:
+            raise ToolkitNotFoundError(
+                f"{path} cannot be loaded: {error}",
+                hint="source the toolkit's set_env.sh before the program starts; libraries of the driver are missing where"
+                " no driver is installed",
+            ) from error
+        _folder = os.path.dirname(path) if _folder is None else _folder  # noqa: PTH120  # as in toolkit
+        _handles[path] = handle
+    return handle
+
+
+def bind(name: str) -> Callable[..., Any]:
+    """Give a function of the toolkit, its argument and result types set. What it returns is not looked at.
+
+    Raises ``ToolkitNotFoundError`` where there is no toolkit, ``FunctionNotFoundError`` where it lacks the function.
+    """
+    return _functions.get(name) or _bind(name)
+
+
+def _bind(name: str) -> Callable[..., Any]:
+    declared = prototype(name)
+    with _lock:
+        where = folder()
+        # The others find the runtime's functions, and each other, only in what is loaded.
+        _load(toolkit.find_files(where, RUNTIME)[0])
+        paths = toolkit.find_files(where, declared.library)
+        for path in paths:
+            try:
+                function = _load(path)[name]
+            except AttributeError:
+                continue
+            function.restype = c_type(declared.returns)
+            function.argtypes = [c_type(argument) for argument in declared.arguments]
+            _functions[name] = function
+            return function
+    files = ", ".join(path.rpartition("/")[2] for path in paths) or "none of " + ", ".join(
+        toolkit.FILES[declared.library]
+    )
+    raise FunctionNotFoundError(
+        f"the toolkit in {where} has no function {name}: looked in {files}",
+        hint="a newer toolkit may have it" if paths else "the toolkit's installation is incomplete",
+    )
+
+
+def call(name: str, *args: Any) -> Any:
+    """Call a function that returns a status, and raise ``AclError`` where that is not success."""
+    status = bind(name)(*args)
+    if status:
+        fail(name, status)
+
+
+def recent_message() -> str:
+    """Give what the toolkit tells of this thread's last failure, once; ``""`` where it tells nothing."""
+    # The pointer is good until the next call in this thread; ctypes copies what it points to.
+    message: bytes | None = bind("aclGetRecentErrMsg")()
+    return message.decode(errors="replace") if message else ""
+
+
+def fail(name: str, code: int) -> NoReturn:
+    """Raise ``AclError`` for what a function returned."""
+    raise AclError(name, code, recent_message())

@@ -1,0 +1,120 @@
+"""The C prototypes of the runtime's functions and of those that make the operators' arguments, as data.
+
+The text below is read once, when the first function is bound. The operators themselves are declared by the table in
+``aclnn``: what they are given differs, how they are called does not.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final, NamedTuple
+
+__all__ = ["BASE", "EXECUTION", "OPERATORS", "RUNTIME", "WORKSPACE", "Prototype", "prototypes"]
+
+#: Groups of libraries, by the name of the one that has always been there; ``toolkit.FILES`` lists their files.
+RUNTIME: Final = "libascendcl.so"
+BASE: Final = "libnnopbase.so"
+OPERATORS: Final = "libopapi.so"
+
+
+class Prototype(NamedTuple):
+    """A function's library, the C type of what it returns, and those of its arguments."""
+
+    library: str
+    returns: str
+    arguments: tuple[str, ...]
+
+
+WORKSPACE: Final = ("uint64_t*", "aclOpExecutor**")
+"""What every operator's first phase takes after its own arguments: where its answers go."""
+
+EXECUTION: Final = Prototype(OPERATORS, "aclnnStatus", ("void*", "uint64_t", "aclOpExecutor*", "aclrtStream"))
+"""Every operator's second phase: workspace, its size, the executor that the first phase made, and the stream."""
+
+_DECLARED: Final = {
+    RUNTIME: """
+aclError aclInit(const char*)
+aclError aclFinalize()
+
+aclError aclrtSetDevice(int32_t)
+aclError aclrtResetDevice(int32_t)
+aclError aclrtGetDevice(int32_t*)
+aclError aclrtGetDeviceCount(uint32_t*)
+aclError aclrtSynchronizeDevice()
+const char* aclrtGetSocName()
+aclError aclrtGetVersion(int32_t*, int32_t*, int32_t*)
+
+aclError aclrtSetCurrentContext(aclrtContext)
+aclError aclrtGetCurrentContext(aclrtContext*)
+
+aclError aclrtCreateStreamWithConfig(aclrtStream*, uint32_t, uint32_t)
+aclError aclrtDestroyStream(aclrtStream)
+aclError aclrtSynchronizeStream(aclrtStream)
+aclError aclrtStreamQuery(aclrtStream, aclrtStreamStatus*)
+aclError aclrtStreamWaitEvent(aclrtStream, aclrtEvent)
+
+aclError aclrtCreateEventExWithFlag(aclrtEvent*, uint32_t)
+aclError aclrtDestroyEvent(aclrtEvent)
+aclError aclrtRecordEvent(aclrtEvent, aclrtStream)
+aclError aclrtQueryEventStatus(aclrtEvent, aclrtEventRecordedStatus*)
+aclError aclrtSynchronizeEvent(aclrtEvent)
+aclError aclrtEventElapsedTime(float*, aclrtEvent, aclrtEvent)
+
+aclError aclrtMalloc(void**, size_t, aclrtMemMallocPolicy)
+aclError aclrtFree(void*)
+aclError aclrtMallocHost(void**, size_t)
+aclError aclrtFreeHost(void*)
+aclError aclrtMemset(void*, size_t, int32_t, size_t)
+aclError aclrtMemsetAsync(void*, size_t, int32_t, size_t, aclrtStream)
+aclError aclrtMemcpy(void*, size_t, const void*, size_t, aclrtMemcpyKind)
+aclError aclrtMemcpyAsync(void*, size_t, const void*, size_t, aclrtMemcpyKind, aclrtStream)
+aclError aclrtGetMemInfo(aclrtMemAttr, size_t*, size_t*)
+
+const char* aclGetRecentErrMsg()
+""",
+    BASE: """
+aclnnStatus aclnnInit(const char*)
+aclnnStatus aclnnFinalize()
+
+aclTensor* aclCreateTensor(const int64_t*, uint64_t, aclDataType, const int64_t*, int64_t, aclFormat, const int64_t*, \
+uint64_t, void*)
+aclScalar* aclCreateScalar(void*, aclDataType)
+aclIntArray* aclCreateIntArray(const int64_t*, uint64_t)
+aclFloatArray* aclCreateFloatArray(const float*, uint64_t)
+aclBoolArray* aclCreateBoolArray(const bool*, uint64_t)
+aclTensorList* aclCreateTensorList(const aclTensor* const*, uint64_t)
+aclScalarList* aclCreateScalarList(const aclScalar* const*, uint64_t)
+
+aclnnStatus aclDestroyTensor(const aclTensor*)
+aclnnStatus aclDestroyScalar(const aclScalar*)
+aclnnStatus aclDestroyIntArray(const aclIntArray*)
+aclnnStatus aclDestroyFloatArray(const aclFloatArray*)
+aclnnStatus aclDestroyBoolArray(const aclBoolArray*)
+aclnnStatus aclDestroyTensorList(const aclTensorList*)
+aclnnStatus aclDestroyScalarList(const aclScalarList*)
+
+aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor*)
+aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor*)
+aclnnStatus aclSetInputTensorAddr(aclOpExecutor*, size_t, aclTensor*, void*)
+aclnnStatus aclSetOutputTensorAddr(aclOpExecutor*, size_t, aclTensor*, void*)
+aclnnStatus aclSetTensorAddr(aclOpExecutor*, size_t, aclTensor*, void*)
+aclnnStatus aclSetDynamicInputTensorAddr(aclOpExecutor*, size_t, size_t, aclTensorList*, void*)
+aclnnStatus aclSetRawTensorAddr(aclTensor*, void*)
+""",
+}
+
+
+@cache
+def prototypes() -> dict[str, Prototype]:
+    """Give the prototype of every function declared here, by its name.
+
+    >>> prototypes()["aclrtMalloc"]
+    Prototype(library='libascendcl.so', returns='aclError', arguments=('void**', 'size_t', 'aclrtMemMallocPolicy'))
+    """
+    found = {}
+    for library, text in _DECLARED.items():
+        for line in filter(None, text.splitlines()):
+            head, _, arguments = line.removesuffix(")").partition("(")
+            returns, _, name = head.rpartition(" ")
+            found[name] = Prototype(library, returns, tuple(arguments.split(", ")) if arguments else ())
+    return found

@@ -1,0 +1,125 @@
+"""Where the Ascend toolkit is: its folder and the files of its libraries. Nothing is loaded here, and nothing is changed.
+
+The environment says where (the toolkit's ``set_env.sh`` sets ``ASCEND_HOME_PATH`` and ``ASCEND_TOOLKIT_HOME``); else it is
+one of the installer's default folders, else on the dynamic loader's path. All libraries come from the folder that the
+runtime is in, so that those of two installations never meet.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Final
+
+from .prototypes import BASE, OPERATORS, RUNTIME
+
+__all__ = ["DEFAULT_HOMES", "FILES", "HOME_VARIABLES", "find_files", "find_folder", "is_folder", "not_found", "version"]
+
+HOME_VARIABLES: Final = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "CANN_INSTALL_DIR")
+"""Environment variables that name the toolkit's folder, the most trusted first."""
+
+DEFAULT_HOMES: Final = (
+    "/usr/local/Ascend/ascend-toolkit/latest",
+    "/usr/local/Ascend/cann",
+    "~/Ascend/ascend-toolkit/latest",
+    "~/Ascend/cann",
+)
+"""Where the toolkit's installer puts it."""
+
+_FEATURES: Final = ("ops_infer", "ops_train", "math", "sparse", "fft", "rand")
+
+FILES: Final[dict[str, tuple[str, ...]]] = {
+    # Newer toolkits have libacl_rt.so too, and some day it alone.
+    RUNTIME: ("libascendcl.so", "libacl_rt.so"),
+    BASE: ("libnnopbase.so", "libopapi.so"),
+    # Newer toolkits split the operators; older ones had those of some features apart.
+    OPERATORS: ("libopapi_*.so", "libopapi.so", *(f"libaclnn_{feature}.so" for feature in _FEATURES)),
+}
+"""The files of each group of libraries, in the order in which a function is looked for in them."""
+
+_CUSTOM_VARIABLE: Final = "ASCEND_CUSTOM_OPP_PATH"
+_CUSTOM_FILE: Final = "op_api/lib/libcust_opapi.so"
+
+
+def _folders(environment: Mapping[str, str]) -> Iterator[str]:
+    machine = "aarch64" if os.uname().machine == "aarch64" else "x86_64"
+    homes = [environment[name] for name in HOME_VARIABLES if environment.get(name)]
+    for home in (*homes, *map(os.path.expanduser, DEFAULT_HOMES)):
+        yield os.path.join(home, "lib64")  # noqa: PTH118  # pathlib would be a good part of what importing this costs
+        yield os.path.join(home, f"{machine}-linux", "lib64")  # noqa: PTH118  # as above
+    yield from filter(None, environment.get("LD_LIBRARY_PATH", "").split(os.pathsep))
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return os.path.isfile(path)  # noqa: PTH113  # as in _folders
+    except ValueError:  # A path with a null character is no file's.
+        return False
+
+
+def is_folder(path: str) -> bool:
+    """Say whether a folder is there. Raises nothing."""
+    try:
+        return os.path.isdir(path)  # noqa: PTH112  # as in _folders
+    except ValueError:
+        return False
+
+
+def find_folder(environment: Mapping[str, str] | None = None) -> str | None:
+    """Give the folder of the runtime library, or None where there is none. Raises nothing.
+
+    >>> find_folder({"ASCEND_HOME_PATH": "/nowhere"}) in (None, find_folder({}))
+    True
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    for folder in _folders(os.environ if environment is None else environment):
+        if any(_is_file(f"{folder}/{name}") for name in FILES[RUNTIME]):
+            return folder
+    return None
+
+
+def find_files(folder: str, library: str, environment: Mapping[str, str] | None = None) -> list[str]:
+    """Give the paths of a group's files that there are, in the order in which a function is looked for in them.
+
+    Custom operators, which the environment names, come first.
+    """
+    environment = os.environ if environment is None else environment
+    custom = environment.get(_CUSTOM_VARIABLE, "") if library == OPERATORS else ""
+    paths = [path for home in custom.split(os.pathsep) if home and _is_file(path := f"{home}/{_CUSTOM_FILE}")]
+    present = sorted(os.listdir(folder))  # noqa: PTH208  # as in _folders
+    for pattern in FILES[library]:
+        paths += [f"{folder}/{name}" for name in present if fnmatchcase(name, pattern)]
+    return paths
+
+
+def not_found(environment: Mapping[str, str] | None = None) -> str:
+    """Say what was looked for, and where.
+
+    >>> "libascendcl.so" in not_found({})
+    True
+    """
+    environment = os.environ if environment is None else environment
+    variables = ", ".join(f"{name}={environment.get(name)!r}" for name in HOME_VARIABLES)
+    return (
+        f"the Ascend runtime was not found: looked for {' and '.join(FILES[RUNTIME])} in lib64 of the environment's folders "
+        f"({variables}) and of {', '.join(DEFAULT_HOMES)}, and on LD_LIBRARY_PATH"
+    )
+
+
+def version(folder: str) -> str:
+    """Give the toolkit's version as its own files tell it, ``""`` where they do not. Raises nothing."""
+    home = folder.removesuffix("/lib64")
+    for name in ("version.cfg", "ascend_toolkit_install.info", "runtime/version.info"):
+        try:
+            with open(f"{home}/{name}", encoding="utf-8", errors="replace") as file:  # noqa: PTH123  # as in _folders
+                lines = file.read().splitlines()
+        except (OSError, ValueError):
+            continue
+        for line in lines:
+            key, equals, value = line.partition("=")
+            if equals and key.strip().lower() in ("version", "toolkit_running_version", "runtime_running_version"):
+                return value.strip(" []\"'").rpartition(":")[2]
+    return ""

@@ -1,0 +1,65 @@
+"""Checks of what is written to, and arguments brought to the device."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dispatch_aten.errors import OperatorError
+from dispatch_aten.shapes import Described, TensorMeta, is_non_overlapping_and_dense
+
+from .. import arrays
+
+__all__ = ["check_overlap", "check_written", "described", "is_expanded"]
+
+_CLONE: Final = "Please clone() the tensor before performing the operation."
+
+
+def described(value: Any) -> Any:
+    """Give an argument as a kernel takes it: a cpu tensor without dimensions, which stands for a number, is copied here."""
+    if isinstance(value, (list, tuple)):
+        return [described(item) for item in value]
+    if isinstance(value, Described) or not hasattr(value, "__array_interface__"):
+        return value
+    return arrays.from_numpy(value)
+
+
+def is_expanded(spec: TensorMeta) -> bool:
+    """Tell whether elements share a place."""
+    return spec.numel > 0 and any(
+        not stride and size > 1 for size, stride in zip(spec.shape, spec.strides, strict=True)
+    )
+
+
+def check_written(array: arrays.AclArray) -> None:
+    """Check that every element has a place of its own, so that it may be written to.
+
+    Raises ``OperatorError`` for expanded arrays.
+    """
+    if is_expanded(array.spec):
+        raise OperatorError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            + _CLONE,
+            argument="self",
+        )
+
+
+def check_overlap(written: arrays.AclArray, read: arrays.AclArray) -> None:
+    """Check arrays in one block: what is read is what is written, element by element, or lies elsewhere.
+
+    Raises ``OperatorError`` where dense arrays share some, but not all, of their elements, as torch's iterator does.
+    """
+    ours, theirs = written.spec, read.spec
+    begins, ends = written.storage_offset, written.storage_offset + arrays.extent(ours)
+    other = read.storage_offset
+    if (ours is theirs and begins == other) or other >= ends or begins >= other + arrays.extent(theirs):
+        return
+    if _is_dense(ours) and _is_dense(theirs):
+        raise OperatorError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+            "location. " + _CLONE,
+            argument="self",
+        )
+
+
+def _is_dense(spec: TensorMeta) -> bool:
+    return is_non_overlapping_and_dense(spec.shape, spec.strides)

@@ -1,0 +1,60 @@
+"""The negative log likelihood, whose weights aclnn wants in any case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.shapes import contiguous, remembered
+
+from ..aclnn.launch import launch
+from ..arrays import AclArray, made
+
+__all__ = ["KERNELS"]
+
+_forward_rule: Final = remembered("nll_loss_forward")
+_backward_rule: Final = remembered("nll_loss_backward")
+
+
+def _weights(self: AclArray, weight: AclArray | None) -> AclArray:
+    """Give a weight for each class: those that are given, or ones."""
+    if weight is not None:
+        return weight
+    classes = self.spec.shape[-1] if len(self.spec.shape) == 1 else self.spec.shape[1]
+    ones = made(_row(classes, self.spec.dtype))
+    launch("aclnnInplaceOne", ones)
+    return ones
+
+
+def _row(count: int, dtype: ScalarType) -> Any:
+    return contiguous((count,), dtype)
+
+
+def _forward(
+    self: AclArray, target: AclArray, weight: AclArray | None, reduction: int, ignore_index: int
+) -> tuple[AclArray, AclArray]:
+    output, total = map(made, _forward_rule(self, target, weight, reduction, ignore_index))
+    launch("aclnnNLLLoss", self, target, _weights(self, weight), reduction, ignore_index, output, total)
+    if not reduction and len(self.spec.shape) > 1:
+        # Nobody divides by it, and torch gives none.
+        launch("aclnnInplaceZero", total)
+    return output, total
+
+
+def _backward(
+    grad_output: AclArray,
+    self: AclArray,
+    target: AclArray,
+    weight: AclArray | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: AclArray,
+) -> AclArray:
+    grad = made(_backward_rule(grad_output, self, target, weight, reduction, ignore_index, total_weight))
+    weights = _weights(self, weight)
+    launch("aclnnNLLLossBackward", grad_output, self, target, weights, reduction, ignore_index, total_weight, grad)
+    return grad
+
+
+KERNELS: Final[dict[str, Callable[..., Any]]] = {"nll_loss_forward": _forward, "nll_loss_backward": _backward}

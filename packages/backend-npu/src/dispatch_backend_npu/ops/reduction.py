@@ -1,0 +1,104 @@
+"""Reductions whose arguments aclnn takes in another form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.shapes import is_contiguous, remembered
+
+from ..aclnn.launch import launch
+from ..arrays import AclArray, made
+from .copy import KERNELS as COPIES
+from .view import KERNELS as VIEWS
+
+__all__ = ["KERNELS"]
+
+
+def _in_a_row(self: AclArray) -> AclArray:
+    """Give the elements in row-major order, in one dimension; a copy only where they do not lie so."""
+    spec = self.spec
+    if not is_contiguous(spec.shape, spec.strides):
+        self = COPIES["clone"](self, memory_format=0)
+    flat: AclArray = VIEWS["view"](self, (spec.numel,))
+    return flat
+
+
+def _place_of_extreme(name: str, function: str) -> Callable[..., AclArray]:
+    rule = remembered(name)
+
+    def kernel(self: AclArray, dim: int | None = None, keepdim: bool = False) -> AclArray:
+        array = made(rule(self, dim, keepdim))
+        if dim is None:
+            row = array if not keepdim else array.view((), (), 0)
+            launch(function, _in_a_row(self), 0, False, row)
+        elif self.spec.shape:
+            launch(function, self, dim, keepdim, array)
+        else:
+            launch("aclnnInplaceZero", array)
+        return array
+
+    return kernel
+
+
+def _spread(name: str, function: str) -> Callable[..., Any]:
+    """Make the kernel of a variance or its root; a correction that is no integer is left to the host."""
+    rule = remembered(name)
+
+    def kernel(self: AclArray, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+        found = rule(self, dim, correction=correction, keepdim=keepdim)
+        freedom = 1 if correction is None else correction
+        if int(freedom) != freedom:
+            from ..fallback import on_host  # which stands above this module
+
+            return on_host(name, self, dim, correction=correction, keepdim=keepdim)
+        results = [made(spec) for spec in (found if isinstance(found, tuple) else (found,))]
+        launch(function, self, _dims(dim), int(freedom), keepdim, *results)
+        return tuple(results) if isinstance(found, tuple) else results[0]
+
+    return kernel
+
+
+def _dims(dim: Any) -> Any:
+    return () if dim is None else (dim,) if isinstance(dim, int) else dim
+
+
+_extremes: Final = remembered("aminmax")
+
+
+def _aminmax(self: AclArray, *, dim: int | None = None, keepdim: bool = False) -> tuple[AclArray, AclArray]:
+    low, high = map(made, _extremes(self, dim=dim, keepdim=keepdim))
+    if dim is None:
+        launch("aclnnAminmaxAll", self, low.view((), (), 0), high.view((), (), 0))
+    else:
+        launch("aclnnAminmaxDim", self, dim, keepdim, low, high)
+    return low, high
+
+
+def _test(name: str, function: str) -> Callable[..., AclArray]:
+    """Make the kernel of ``any.dims`` or ``all.dims``, where an empty list means no dimension, and none all of them."""
+    rule = remembered(name)
+
+    def kernel(self: AclArray, dim: Any = None, keepdim: bool = False) -> AclArray:
+        array = made(rule(self, dim, keepdim))
+        if dim is None or isinstance(dim, int) or len(dim):
+            launch(function, self, _dims(dim), keepdim, array)
+        else:
+            # The result may be of bytes, which a comparison does not give.
+            launch("aclnnInplaceCopy", array, COPIES["_to_copy"](self, dtype=ScalarType.Bool))
+        return array
+
+    return kernel
+
+
+KERNELS: Final[dict[str, Callable[..., Any]]] = {
+    "argmax": _place_of_extreme("argmax", "aclnnArgMax"),
+    "argmin": _place_of_extreme("argmin", "aclnnArgMin"),
+    "var.correction": _spread("var.correction", "aclnnVarCorrection"),
+    "std.correction": _spread("std.correction", "aclnnStd"),
+    "var_mean.correction": _spread("var_mean.correction", "aclnnVarMean"),
+    "aminmax": _aminmax,
+    "any.dims": _test("any.dims", "aclnnAny"),
+    "all.dims": _test("all.dims", "aclnnAll"),
+}

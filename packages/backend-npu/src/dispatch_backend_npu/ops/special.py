@@ -1,0 +1,43 @@
+"""Pointwise operators with an argument that decides which function is called, or that is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dispatch_aten.shapes import remembered
+
+from ..aclnn.checks import described
+from ..aclnn.launch import launch
+from ..arrays import AclArray, made
+
+__all__ = ["KERNELS"]
+
+_clamped: Final = remembered("clamp")
+_clamped_by: Final = remembered("clamp.Tensor")
+
+
+def _clamp(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # torch's names
+    array = made(_clamped(self, min, max))
+    if max is None:
+        launch("aclnnClampMin", self, min, array)
+    elif min is None:
+        launch("aclnnClampMax", self, max, array)
+    else:
+        launch("aclnnClamp", self, min, max, array)
+    return array
+
+
+def _clamp_by(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # torch's names
+    self, min, max = map(described, (self, min, max))  # torch's names
+    array = made(_clamped_by(self, min, max))
+    if max is None:
+        launch("aclnnClampMinTensor", self, min, array)
+    elif min is None:
+        launch("aclnnClampMaxTensor", self, max, array)
+    else:
+        launch("aclnnClampTensor", self, min, max, array)
+    return array
+
+
+KERNELS: Final[dict[str, Callable[..., Any]]] = {"clamp": _clamp, "clamp.Tensor": _clamp_by}

@@ -1,0 +1,133 @@
+"""Events: marks in streams that others wait for, and between which time is taken."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from dispatch_core.errors import BackendError
+
+from ..acl.constants import (
+    ACL_EVENT_CAPTURE_STREAM_PROGRESS,
+    ACL_EVENT_RECORDED_STATUS_COMPLETE,
+    ACL_EVENT_SYNC,
+    ACL_EVENT_TIME_LINE,
+)
+from ..acl.library import bind, call, fail
+from .device import Session, Stage, at_finalize, guard, session
+from .stream import Stream, current
+
+__all__ = ["Event"]
+
+
+class _Events:
+    """A device's event handles: all of them, and by their flags those that wait to be used again."""
+
+    def __init__(self) -> None:
+        self.handles: list[int] = []
+        self.idle: dict[int, list[int]] = {}
+
+    def take(self, flags: int) -> int:
+        idle = self.idle.setdefault(flags, [])
+        try:
+            return idle.pop()
+        except IndexError:
+            handle = ctypes.c_void_p()
+            call("aclrtCreateEventExWithFlag", ctypes.byref(handle), flags)
+            self.handles.append(handle.value or 0)
+            return self.handles[-1]
+
+
+class Event:
+    """A mark in a stream (source: ``torch.npu.Event``); with ``enable_timing`` the time between two can be taken.
+
+    It belongs to the device of the stream that it is first recorded in. One that was never recorded is done.
+    """
+
+    __slots__ = ("__weakref__", "_events", "_flags", "_session", "device", "pointer")
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False) -> None:
+        self._flags = ACL_EVENT_SYNC | ACL_EVENT_CAPTURE_STREAM_PROGRESS
+        if enable_timing:
+            self._flags |= ACL_EVENT_TIME_LINE
+        #: Its ``aclrtEvent``, 0 until it is recorded.
+        self.pointer = 0
+        self.device: int | None = None
+        self._events: _Events | None = None
+        self._session: Session | None = None
+
+    def __del__(self) -> None:
+        if self._events is not None:
+            self._events.idle[self._flags].append(self.pointer)
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Mark the end of what is queued on a stream now, by default the thread's current one."""
+        stream = current() if stream is None else stream
+        stream.check()
+        with guard(stream.device) as device:
+            now = session()
+            if self._session is not now:
+                events = now.events.setdefault(device, _Events())
+                self.pointer = events.take(self._flags)
+                self._events, self._session, self.device = events, now, device
+            if self.device != device:
+                raise BackendError(f"an event of npu:{self.device} cannot be recorded in {stream!r}")
+            call("aclrtRecordEvent", self.pointer, stream.pointer)
+            stream.busy = True
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Let what is queued on a stream from now on wait for this event."""
+        if not self._is_live():
+            return
+        stream = current() if stream is None else stream
+        stream.check()
+        with guard(stream.device):
+            call("aclrtStreamWaitEvent", stream.pointer, self.pointer)
+            stream.busy = True
+
+    def query(self) -> bool:
+        """Say whether everything before the mark is done."""
+        if not self._is_live():
+            return True
+        status = ctypes.c_int()
+        with guard(self.device):
+            call("aclrtQueryEventStatus", self.pointer, ctypes.byref(status))
+        return status.value == ACL_EVENT_RECORDED_STATUS_COMPLETE
+
+    def synchronize(self) -> None:
+        """Wait until everything before the mark is done."""
+        if self._is_live():
+            with guard(self.device):
+                call("aclrtSynchronizeEvent", self.pointer)
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Give the milliseconds from this mark to another; both were recorded, and are done."""
+        if not (self._is_live() and end_event._is_live()):
+            raise BackendError("both events must be recorded before the time between them can be taken")
+        if not self._flags & end_event._flags & ACL_EVENT_TIME_LINE:
+            raise BackendError(
+                "the time between two events can be taken only where both were made for it",
+                hint="Event(enable_timing=True)",
+            )
+        milliseconds = ctypes.c_float()
+        with guard(self.device):
+            call("aclrtEventElapsedTime", ctypes.byref(milliseconds), self.pointer, end_event.pointer)
+        return milliseconds.value
+
+    def _is_live(self) -> bool:
+        return self._session is not None and self._session is session()
+
+    def __repr__(self) -> str:
+        return f"<torchlike.npu.Event {self.pointer:#x}>" if self.pointer else "<torchlike.npu.Event uninitialized>"
+
+
+def _close(device: int) -> None:
+    events: Any = session().events.pop(device, None)
+    failed = 0
+    for handle in events.handles if events is not None else ():
+        failed = bind("aclrtDestroyEvent")(handle) or failed
+    if failed:
+        fail("aclrtDestroyEvent", failed)
+
+
+at_finalize(Stage.EVENTS, _close)

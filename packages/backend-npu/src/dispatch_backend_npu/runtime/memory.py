@@ -1,0 +1,176 @@
+"""Copies between host and device, and host memory that the device reads without the host's help.
+
+Copies without a stream wait for the thread's current stream where it is busy (see Note [Idle streams] in ``stream``): ACL's
+own synchronous copy waits for nothing that is queued. Host memory is given as NumPy arrays.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_core.errors import BackendError
+
+from ..acl.constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
+from ..acl.library import bind, call, fail
+from .allocator import size_class
+from .device import Stage, at_finalize, session
+from .event import Event
+from .stream import Stream, current, peek
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["HostBlock", "copy_on_device", "copy_to_device", "copy_to_host", "fill", "pinned"]
+
+
+def _settle() -> None:
+    stream = peek()
+    if stream.busy:
+        stream.synchronize()
+
+
+def _address(array: NDArray[Any]) -> int:
+    if not array.flags.c_contiguous:
+        raise BackendError("only contiguous arrays can be copied from and to the device byte by byte")
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def copy_to_device(array: NDArray[Any] | HostBlock, pointer: int, stream: Stream | None = None) -> None:
+    """Copy a contiguous array's bytes to the device.
+
+    With a stream, a ``HostBlock`` is copied when the stream comes to it; the block may be let go of at once.
+    """
+    if isinstance(array, HostBlock):
+        if stream is not None:
+            _queue(pointer, array.pointer, array.nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
+            array.used_by(stream)
+            return
+        address = array.pointer
+    else:
+        address = _address(array)
+    _settle()
+    call("aclrtMemcpy", pointer, array.nbytes, address, array.nbytes, ACL_MEMCPY_HOST_TO_DEVICE)
+
+
+def copy_to_host(
+    pointer: int, nbytes: int, into: HostBlock | None = None, stream: Stream | None = None
+) -> NDArray[Any]:
+    """Copy bytes from the device and give them as an array of ``uint8``.
+
+    With a stream, they are in ``into`` once the stream has come to it.
+    """
+    import numpy as np  # the backend loads without it
+
+    if into is not None and stream is not None:
+        _queue(into.pointer, pointer, nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
+        into.used_by(stream)
+        return into.array()[:nbytes]
+    array = np.empty(nbytes, np.uint8) if into is None else into.array()[:nbytes]
+    _settle()
+    if nbytes:
+        call("aclrtMemcpy", _address(array), nbytes, pointer, nbytes, ACL_MEMCPY_DEVICE_TO_HOST)
+    return array
+
+
+def copy_on_device(destination: int, source: int, nbytes: int, stream: Stream | None = None) -> None:
+    """Copy bytes from one place of the device to another, when the stream comes to it."""
+    _queue(destination, source, nbytes, ACL_MEMCPY_DEVICE_TO_DEVICE, current() if stream is None else stream)
+
+
+def fill(pointer: int, nbytes: int, value: int = 0, stream: Stream | None = None) -> None:
+    """Set every byte to a value, when the stream comes to it."""
+    stream = current() if stream is None else stream
+    if nbytes:
+        call("aclrtMemsetAsync", pointer, nbytes, value, nbytes, stream.pointer)
+        stream.busy = True
+
+
+def _queue(destination: int, source: int, nbytes: int, kind: int, stream: Stream) -> None:
+    stream.check()
+    call("aclrtMemcpyAsync", destination, nbytes, source, nbytes, kind, stream.pointer)
+    stream.busy = True
+
+
+class _Host:
+    """Pinned memory that waits to be used again, by size, and all there is."""
+
+    def __init__(self) -> None:
+        self.lock: Final = threading.Lock()
+        self.pointers: Final[list[int]] = []
+        self.free: Final[dict[int, list[int]]] = {}
+        #: Pointer, size and last uses of blocks that are gone; appended to by finalizers.
+        self.returned: Final[deque[tuple[int, int, tuple[Event, ...]]]] = deque()
+
+    def take(self, size: int) -> int:
+        with self.lock:
+            for _ in range(len(self.returned)):
+                pointer, length, events = self.returned.popleft()
+                if all(event.query() for event in events):
+                    self.free.setdefault(length, []).append(pointer)
+                else:
+                    self.returned.append((pointer, length, events))
+            free = self.free.get(size)
+            if free:
+                return free.pop()
+            found = ctypes.c_void_p()
+            call("aclrtMallocHost", ctypes.byref(found), size)
+            self.pointers.append(found.value or 0)
+            return self.pointers[-1]
+
+
+class HostBlock:
+    """Pinned host memory for as long as somebody holds this object or an array of it."""
+
+    __slots__ = ("__weakref__", "_home", "_size", "_uses", "nbytes", "pointer")
+
+    def __init__(self, nbytes: int) -> None:
+        now = session()
+        if now.host is None:
+            now.host = _Host()
+        self._home: _Host = now.host
+        self._size = size_class(nbytes)
+        self.nbytes = nbytes
+        self._uses: tuple[Event, ...] = ()
+        self.pointer = self._home.take(self._size)
+
+    def __del__(self) -> None:
+        if hasattr(self, "pointer"):
+            self._home.returned.append((self.pointer, self._size, self._uses))
+
+    def used_by(self, stream: Stream) -> None:
+        """Note that what is queued on a stream now works with this memory."""
+        self._uses = (*(event for event in self._uses if not event.query()), stream.record_event())
+
+    def array(self) -> NDArray[Any]:
+        """Give the memory as an array of ``uint8``, which keeps it."""
+        import numpy as np  # the backend loads without it
+
+        buffer: Any = (ctypes.c_uint8 * self.nbytes).from_address(self.pointer)
+        buffer._block = self
+        found: NDArray[Any] = np.frombuffer(buffer, np.uint8)
+        return found
+
+
+def pinned(nbytes: int) -> HostBlock:
+    """Give host memory that copies of a stream can work with while the host goes on."""
+    return HostBlock(nbytes)
+
+
+def _close(device: int) -> None:
+    now = session()
+    host: Any = now.host
+    if host is None:
+        return
+    now.host = None
+    failed = 0
+    for pointer in host.pointers:
+        failed = bind("aclrtFreeHost")(pointer) or failed
+    if failed:
+        fail("aclrtFreeHost", failed)
+
+
+at_finalize(Stage.MEMORY, _close)

@@ -1,0 +1,230 @@
+"""Streams: queues of work on a device, each done in the order in which it was queued.
+
+Every device has a default stream, which threads use until they choose another. Handles are kept and given to the next
+stream that is made (see Note [Finalizers call nothing] in ``device``), so work and memory that a stream left behind keep
+their order.
+
+Note [Idle streams]
+    A stream is busy from when somebody takes it to queue work on it (``current()``) until somebody has waited for it.
+    Copies between host and device wait for a stream that is busy, and only for that. Who has queued something leaves a new
+    mark (``stream.busy = True``); who waits reads the mark before, and notes afterwards that what it stands for is done. So
+    what another thread queues meanwhile is either waited for or leaves another mark.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from dispatch_core.errors import BackendError
+
+from ..acl.constants import ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE
+from ..acl.library import bind, call
+from .device import Session, Stage, at_finalize, ensure, guard, leave_for, session, thread
+
+if TYPE_CHECKING:
+    from .event import Event
+
+__all__ = ["Stream", "current", "default", "peek", "set_current"]
+
+
+class _Queue:
+    """A handle, and the marks of Note [Idle streams]: that of what was queued last, and that of what is done."""
+
+    __slots__ = ("done", "mark", "pointer")
+
+    def __init__(self, pointer: int) -> None:
+        self.pointer = pointer
+        self.mark = self.done = object()
+
+
+class _Streams:
+    """A device's streams: its default one, what all of them are, and what waits to be used again."""
+
+    def __init__(self) -> None:
+        self.default: Stream | None = None
+        self.queues: list[_Queue] = []
+        self.idle: list[_Queue] = []
+
+    def synchronize(self) -> None:
+        """Wait for everything on the device."""
+        marks = [(queue, queue.mark) for queue in self.queues]
+        call("aclrtSynchronizeDevice")
+        for queue, mark in marks:
+            queue.done = mark
+
+
+def _streams(device: int) -> _Streams:
+    found = session().streams
+    return found.setdefault(device, _Streams()) if device not in found else found[device]
+
+
+class Stream:
+    """A stream of a device, by default the thread's (source: ``torch.npu.Stream``).
+
+    ``pointer`` is its ``aclrtStream``. ``with stream:`` makes it the thread's current one. ACL has no use for priorities
+    yet; the argument is there because torch's has one.
+    """
+
+    __slots__ = ("__weakref__", "_before", "_queue", "_session", "_streams", "allocator", "device", "pointer")
+
+    def __init__(self, device: int | None = None, priority: int = 0) -> None:
+        with guard(device) as number:
+            self.device = number
+            self._session: Session = session()
+            #: What memory for work on this stream comes from; set by the allocator when it is first asked.
+            self.allocator: Any = None
+            self._streams = _streams(number)
+            self._before: list[tuple[int, Stream | None]] = []
+            try:
+                self._queue = self._streams.idle.pop()
+            except IndexError:
+                self._queue = _create(self._streams)
+            self.pointer = self._queue.pointer
+
+    def __del__(self) -> None:
+        if hasattr(self, "pointer"):
+            self._streams.idle.append(self._queue)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something may be queued here that nobody has waited for; see Note [Idle streams]."""
+        return self._queue.mark is not self._queue.done
+
+    @busy.setter
+    def busy(self, busy: bool) -> None:
+        if busy:
+            self._queue.mark = object()
+        else:
+            self._queue.done = self._queue.mark
+
+    def check(self) -> None:
+        """Raise ``BackendError`` where the runtime that the stream belongs to was closed."""
+        if not self._session.is_open:
+            raise BackendError(f"{self!r} belongs to a runtime that was closed", hint="make a new stream")
+
+    def synchronize(self) -> None:
+        """Wait until everything queued on this stream is done."""
+        self.check()
+        mark = self._queue.mark
+        with guard(self.device):
+            call("aclrtSynchronizeStream", self.pointer)
+        self._queue.done = mark
+
+    def query(self) -> bool:
+        """Say whether everything queued on this stream is done."""
+        self.check()
+        status = ctypes.c_int()
+        with guard(self.device):
+            call("aclrtStreamQuery", self.pointer, ctypes.byref(status))
+        return status.value == ACL_STREAM_STATUS_COMPLETE
+
+    def wait_event(self, event: Event) -> None:
+        """Let what is queued here from now on wait for an event."""
+        event.wait(self)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let what is queued here from now on wait for what is queued on another stream now."""
+        self.wait_event(stream.record_event())
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Record an event, by default a new one, after what is queued here now; give the event."""
+        if event is None:
+            from .event import Event as NewEvent  # events stand above streams
+
+            event = NewEvent()
+        event.record(self)
+        return event
+
+    def __enter__(self) -> Self:
+        self.check()
+        device = thread.device
+        self._before.append((device, thread.chosen.get(self.device)))
+        ensure(self.device)
+        set_current(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        device, before = self._before.pop()
+        if before is None:
+            thread.chosen.pop(self.device, None)
+        else:
+            thread.chosen[self.device] = before
+        thread.stream = None
+        leave_for(device)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Stream):
+            return NotImplemented
+        return self._session is other._session and self.pointer == other.pointer
+
+    def __hash__(self) -> int:
+        return hash(self.pointer)
+
+    def __repr__(self) -> str:
+        return f"<torchlike.npu.Stream device=npu:{self.device} npu_stream={self.pointer:#x}>"
+
+
+_FLAGS: Final = ACL_STREAM_FAST_LAUNCH | ACL_STREAM_FAST_SYNC
+
+
+def _create(streams: _Streams) -> _Queue:
+    handle = ctypes.c_void_p()
+    call("aclrtCreateStreamWithConfig", ctypes.byref(handle), 0, _FLAGS)
+    streams.queues.append(_Queue(handle.value or 0))
+    return streams.queues[-1]
+
+
+def default(device: int | None = None) -> Stream:
+    """Give the default stream of a device."""
+    with guard(device) as number:
+        streams = _streams(number)
+        if streams.default is None:
+            # The device's streams keep it, and it keeps them: both go when the runtime is closed.
+            streams.default = Stream(number)
+        return streams.default
+
+
+def peek() -> Stream:
+    """Give the thread's current stream, for who queues nothing on it."""
+    found: Stream | None = thread.stream
+    return found if found is not None and found._session.is_open else _find()
+
+
+def _find() -> Stream:
+    device = ensure()
+    found: Stream | None = thread.chosen.get(device)
+    if found is None or found._session is not thread.session:
+        found = default()
+    thread.stream = found
+    return found
+
+
+def current() -> Stream:
+    """Give the thread's current stream, for who is about to queue work on it."""
+    found = peek()
+    found._queue.mark = object()
+    return found
+
+
+def set_current(stream: Stream) -> None:
+    """Make a stream the thread's current one on the stream's device."""
+    stream.check()
+    thread.chosen[stream.device] = stream
+    thread.stream = None
+
+
+def _close(device: int) -> None:
+    streams: Any = session().streams.pop(device, None)
+    if streams is None:
+        return
+    failed = 0
+    for queue in streams.queues:
+        failed = bind("aclrtDestroyStream")(queue.pointer) or failed
+    if failed:
+        from ..acl.library import fail
+
+        fail("aclrtDestroyStream", failed)
+
+
+at_finalize(Stage.STREAMS, _close)

@@ -1,0 +1,111 @@
+"""Building the simulator: the system's C compiler makes a folder that looks like the toolkit's.
+
+The folder has ``lib64`` with ``libascendcl.so``, ``libnnopbase.so`` and ``libopapi.so``. Nothing refers to it but the
+environment that a caller sets: it is never found by accident.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from .generate import TABLE, generate
+
+__all__ = ["NoCompilerError", "build", "compiler", "default_folder"]
+
+SOURCES: Final = Path(__file__).parent / "source"
+
+#: Each library, the sources it is made of, and the libraries it needs.
+LIBRARIES: Final = {
+    "libascendcl.so": (("sim.c", "runtime.c", "memory.c", "stream.c"), ()),
+    "libnnopbase.so": (("meta.c", "executor.c"), ("libascendcl.so",)),
+    "libopapi.so": (
+        ("tensor.c", *(f"kernels_{kind}.c" for kind in ("reduce", "loss", "matrix", "index", "move")), "entries.c"),
+        ("libnnopbase.so", "libascendcl.so"),
+    ),
+}
+_FLAGS: Final = (
+    "-std=gnu11",
+    "-O2",
+    "-fPIC",
+    "-shared",
+    "-pthread",
+    "-fwrapv",
+    "-Wall",
+    "-Wextra",
+    "-Werror=implicit-function-declaration",
+)
+
+
+class NoCompilerError(RuntimeError):
+    """There is no C compiler, so there is no simulator."""
+
+
+def compiler() -> str:
+    """Give the C compiler's path: what ``CC`` names, else ``cc``, ``gcc`` or ``clang``. Raises NoCompilerError.
+
+    The simulator needs GNU C (gcc 9 or clang 10, or newer).
+    """
+    asked = os.environ.get("CC")
+    for name in (asked,) if asked else ("cc", "gcc", "clang"):
+        found = shutil.which(name)
+        if found:
+            return found
+    looked = f"CC={asked}" if asked else "cc, gcc and clang"
+    raise NoCompilerError(
+        f"the simulator is built with a C compiler, and there is none: looked for {looked}."
+        " Hint: install gcc or clang, or set CC."
+    )
+
+
+def _fingerprint() -> str:
+    """Name the sources by their content, so that a folder of another version is never taken for this one's."""
+    digest = hashlib.sha256()
+    for path in (*sorted(SOURCES.iterdir()), TABLE, *sorted(Path(__file__).parent.glob("*.py"))):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def default_folder() -> Path:
+    """Give the folder that ``build`` makes when none is named: one for each version of the sources, in the user's cache."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    return Path(cache) / "dispatch_backend_npu" / f"simulator-{_fingerprint()}"
+
+
+def build(folder: str | os.PathLike[str] | None = None) -> Path:
+    """Build the libraries into ``folder``/lib64, unless they are there, and give the folder.
+
+    Raises NoCompilerError without a compiler, and RuntimeError with its output where it fails.
+    """
+    folder = default_folder() if folder is None else Path(folder).absolute()
+    stamp = folder / "simulator.txt"
+    if stamp.is_file() and stamp.read_text() == _fingerprint():
+        return folder
+    command = compiler()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Built beside and moved into place: two processes that build at the same time never see half of it.
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="simulator-") as name:
+        made = Path(name)
+        (made / "lib64").mkdir()
+        (made / "entries.c").write_text(generate())
+        for library, (sources, needed) in LIBRARIES.items():
+            paths = [made / source if source == "entries.c" else SOURCES / source for source in sources]
+            output = made / "lib64" / library
+            links = [f"-L{made / 'lib64'}", *(f"-l:{each}" for each in needed), f"-Wl,-soname,{library}"]
+            _run([command, *_FLAGS, f"-I{SOURCES}", "-o", output, *paths, *links, "-Wl,-rpath,$ORIGIN", "-lm"])
+        (folder / "lib64").mkdir(parents=True, exist_ok=True)
+        for library in LIBRARIES:
+            (made / "lib64" / library).replace(folder / "lib64" / library)
+        stamp.write_text(_fingerprint())
+    return folder
+
+
+def _run(command: list[str | Path]) -> None:
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the simulator did not build: {' '.join(map(str, command))}\n{done.stderr}")

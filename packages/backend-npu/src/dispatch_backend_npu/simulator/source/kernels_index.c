@@ -1,0 +1,338 @@
+/* Indexing: elements are taken from, and put to, places that indices name. */
+#include "tensor.h"
+
+/* Hardware does not refuse an index that is out of range; the simulator takes it modulo the size instead of reading it. */
+static int64_t in_range(int64_t index, int64_t size) {
+    if (index < 0) index += size;
+    return size && (index < 0 || index >= size) ? modulo_whole(index, size) : index;
+}
+
+static cell added(cell a, cell b, bool real) { return real ? (cell){.f = a.f + b.f} : (cell){.i = a.i + b.i}; }
+static cell multiplied(cell a, cell b, bool real) { return real ? (cell){.f = a.f * b.f} : (cell){.i = a.i * b.i}; }
+
+static aclnnStatus needs_integers(const aclsim_call *call, int i) {
+    aclDataType dtype = tensor(call, i)->dtype;
+    if (dtype == ACL_INT64 || dtype == ACL_INT32) return 0;
+    REFUSE(ACLNN_PARAM_INVALID, "%s: %s must hold int64 or int32", call->op->phase_one, call->op->names[i]);
+}
+
+/* ---- Embedding ---- */
+
+aclnnStatus check_embedding(aclsim_call *call) {
+    const aclTensor *weight = tensor(call, 0), *indices = tensor(call, 1);
+    int64_t sizes[MAX_DIMS];
+    if (weight->rank != 2) return bad(call, "weight is a matrix");
+    if (indices->rank + 1 > MAX_DIMS) return bad(call, "indices have too many dimensions");
+    PASS_ON(needs_integers(call, 1));
+    for (int d = 0; d < indices->rank; d++) sizes[d] = indices->sizes[d];
+    sizes[indices->rank] = weight->sizes[1];
+    return same_sizes(call, 2, sizes, indices->rank + 1);
+}
+
+void kernel_embedding(aclsim_call *call) {
+    const aclTensor *weight = tensor(call, 0);
+    const bool real = moves_real(weight);
+    const int64_t width = weight->sizes[1], count = aclsim_numel(tensor(call, 1));
+    const cell *rows = load(weight, real), *indices = load(tensor(call, 1), false);
+    cell *out = scratch((size_t)(count * width) * sizeof *out);
+    for (int64_t i = 0; i < count; i++)
+        memcpy(out + i * width, rows + in_range(indices[i].i, weight->sizes[0]) * width, (size_t)width * sizeof *out);
+    store(tensor(call, 2), out, real);
+    scratch_done();
+}
+
+void kernel_embedding_backward(aclsim_call *call) {
+    const aclTensor *gradient = tensor(call, 0), *out = tensor(call, 5);
+    const int64_t count = aclsim_numel(tensor(call, 1)), rows = integer(call, 2), padding = integer(call, 3);
+    const int64_t width = gradient->rank ? gradient->sizes[gradient->rank - 1] : 1;
+    const bool scaled = integer(call, 4);
+    const cell *g = load(gradient, true), *indices = load(tensor(call, 1), false);
+    cell *sums = scratch((size_t)(rows * width) * sizeof *sums);
+    int64_t *seen = scratch((size_t)rows * sizeof *seen);
+    memset(sums, 0, (size_t)(rows * width) * sizeof *sums);
+    memset(seen, 0, (size_t)rows * sizeof *seen);
+    for (int64_t i = 0; i < count; i++) seen[in_range(indices[i].i, rows)]++;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t row = in_range(indices[i].i, rows);
+        if (indices[i].i == padding) continue;
+        for (int64_t j = 0; j < width; j++) sums[row * width + j].f += g[i * width + j].f / (scaled ? (double)seen[row] : 1);
+    }
+    store(out, sums, true);
+    scratch_done();
+}
+
+aclnnStatus check_embedding_backward(aclsim_call *call) {
+    const aclTensor *gradient = tensor(call, 0);
+    PASS_ON(needs_integers(call, 1));
+    if (!gradient->rank) return bad(call, "grad has a dimension for the embedding");
+    return same_sizes(call, 5, (int64_t[]){integer(call, 2), gradient->sizes[gradient->rank - 1]}, 2);
+}
+
+/* ---- One dim, one vector of indices ---- */
+
+static aclnnStatus check_dim(const aclsim_call *call, int i) {
+    const int rank = tensor(call, 0)->rank;
+    const int64_t dim = wrapped(integer(call, i), rank);
+    return dim < 0 || dim >= (rank ? rank : 1) ? bad(call, "dim is out of range") : 0;
+}
+
+aclnnStatus check_index_select(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0), *index = tensor(call, 2);
+    PASS_ON(check_dim(call, 1));
+    PASS_ON(needs_integers(call, 2));
+    if (index->rank > 1) return bad(call, "index is a vector");
+    int64_t sizes[MAX_DIMS], dim = wrapped(integer(call, 1), self->rank);
+    for (int d = 0; d < self->rank; d++) sizes[d] = d == dim ? aclsim_numel(index) : self->sizes[d];
+    return same_sizes(call, 3, sizes, self->rank);
+}
+
+/* A tensor without dims is worked on as one of one element. */
+static aclTensor at_least_one(const aclTensor *view) {
+    aclTensor one = *view;
+    if (!one.rank) one.rank = 1, one.sizes[0] = 1, one.strides[0] = 0;
+    return one;
+}
+
+void kernel_index_select(aclsim_call *call) {
+    const aclTensor self = at_least_one(tensor(call, 0)), out = at_least_one(tensor(call, 3));
+    const int dim = (int)wrapped(integer(call, 1), self.rank);
+    const bool real = moves_real(&self);
+    const int64_t count = aclsim_numel(&out);
+    const cell *index = load(tensor(call, 2), false);
+    cell *cells = scratch((size_t)count * sizeof *cells);
+    int64_t where[MAX_DIMS];
+    for (int64_t i = 0; i < count; i++) {
+        positions(&out, i, where);
+        where[dim] = in_range(index[where[dim]].i, self.sizes[dim]);
+        cells[i] = read_at(&self, place(&self, where), real);
+    }
+    store(&out, cells, real);
+    scratch_done();
+}
+
+void kernel_index_add(aclsim_call *call) {
+    const aclTensor self = at_least_one(tensor(call, 0)), source = at_least_one(tensor(call, 3)), out = at_least_one(tensor(call, 5));
+    const int dim = (int)wrapped(integer(call, 1), self.rank);
+    const bool real = computes_real(call);
+    const cell alpha = scalar_cell(call, 4, real);
+    const cell *index = load(tensor(call, 2), false), *values = load(&source, real);
+    copy_all(&out, &self, real);
+    int64_t where[MAX_DIMS];
+    for (int64_t i = 0; i < aclsim_numel(&source); i++) {
+        positions(&source, i, where);
+        where[dim] = in_range(index[where[dim]].i, self.sizes[dim]);
+        const int64_t at = place(&out, where);
+        write_at(&out, at, added(read_at(&out, at, real), multiplied(alpha, values[i], real), real), real);
+    }
+    scratch_done();
+}
+
+/* ---- One dim, a tensor of indices ---- */
+
+aclnnStatus check_gather(aclsim_call *call) {
+    PASS_ON(check_dim(call, 1));
+    PASS_ON(needs_integers(call, 2));
+    return same_sizes(call, 3, tensor(call, 2)->sizes, tensor(call, 2)->rank);
+}
+
+void kernel_gather(aclsim_call *call) {
+    const aclTensor self = at_least_one(tensor(call, 0)), index = at_least_one(tensor(call, 2));
+    const int dim = (int)wrapped(integer(call, 1), self.rank);
+    const bool real = moves_real(&self);
+    const int64_t count = aclsim_numel(&index);
+    const cell *indices = load(&index, false);
+    cell *out = scratch((size_t)count * sizeof *out);
+    int64_t where[MAX_DIMS];
+    for (int64_t i = 0; i < count; i++) {
+        positions(&index, i, where);
+        where[dim] = in_range(indices[i].i, self.sizes[dim]);
+        out[i] = read_at(&self, place(&self, where), real);
+    }
+    store(tensor(call, 3), out, real);
+    scratch_done();
+}
+
+/* reduce: 0 replaces, 1 adds, 2 multiplies. */
+static void scatter(const aclTensor *to, int64_t dim_given, const aclTensor *index_given, const aclTensor *source, cell value, int64_t reduce, bool real) {
+    const aclTensor self = at_least_one(to), index = at_least_one(index_given);
+    const int dim = (int)wrapped(dim_given, self.rank);
+    const int64_t count = aclsim_numel(&index);
+    const cell *indices = load(&index, false);
+    cell *values = scratch((size_t)count * sizeof *values);
+    int64_t where[MAX_DIMS];
+    /* The values are read before anything is written: the source may be the target. */
+    const aclTensor from = source ? at_least_one(source) : self;
+    for (int64_t i = 0; i < count; i++) {
+        positions(&index, i, where);
+        values[i] = source ? read_at(&from, place(&from, where), real) : value;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        positions(&index, i, where);
+        where[dim] = in_range(indices[i].i, self.sizes[dim]);
+        const int64_t at = place(&self, where);
+        cell now = read_at(&self, at, real);
+        write_at(&self, at, reduce == 1 ? added(now, values[i], real) : reduce == 2 ? multiplied(now, values[i], real) : values[i], real);
+    }
+    scratch_done();
+}
+
+aclnnStatus check_scatter(aclsim_call *call) {
+    PASS_ON(check_dim(call, 1));
+    PASS_ON(needs_integers(call, 2));
+    const bool reduces = call->op->count > 4 && call->op->kinds[4] == 'n';
+    return reduces && (integer(call, 4) < 0 || integer(call, 4) > 2) ? bad(call, "reduce is 0, 1 or 2") : 0;
+}
+
+void kernel_scatter(aclsim_call *call) {
+    scatter(tensor(call, 0), integer(call, 1), tensor(call, 2), tensor(call, 3), (cell){.i = 0}, integer(call, 4), computes_real(call));
+}
+
+void kernel_scatter_value(aclsim_call *call) {
+    const bool real = computes_real(call);
+    scatter(tensor(call, 0), integer(call, 1), tensor(call, 2), NULL, scalar_cell(call, 3, real), integer(call, 4), real);
+}
+
+void kernel_scatter_add(aclsim_call *call) {
+    const bool real = computes_real(call);
+    copy_all(tensor(call, 4), tensor(call, 0), real);
+    scatter(tensor(call, 4), integer(call, 1), tensor(call, 2), tensor(call, 3), (cell){.i = 0}, 1, real);
+}
+
+aclnnStatus check_take(aclsim_call *call) {
+    PASS_ON(needs_integers(call, 1));
+    return same_sizes(call, 2, tensor(call, 1)->sizes, tensor(call, 1)->rank);
+}
+
+void kernel_take(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0);
+    const bool real = moves_real(self);
+    const int64_t count = aclsim_numel(tensor(call, 1)), size = aclsim_numel(self);
+    const cell *index = load(tensor(call, 1), false);
+    cell *out = scratch((size_t)count * sizeof *out);
+    for (int64_t i = 0; i < count; i++) out[i] = read_at(self, element(self, in_range(index[i].i, size)), real);
+    store(tensor(call, 2), out, real);
+    scratch_done();
+}
+
+/* ---- A list of indices, one a dim; a gap (a tensor without elements) takes the whole dim ----
+ *
+ * The indices broadcast. Their dims come where the first of them stands where they stand side by side, else first. */
+
+typedef struct {
+    int dims;                       /* of self that are indexed */
+    int dim[MAX_DIMS];
+    const cell *index[MAX_DIMS];
+    int rank;                       /* of the indices' common shape */
+    int64_t sizes[MAX_DIMS], count;
+    int kept, keep[MAX_DIMS];       /* the dims that are taken whole */
+    int before;                     /* how many of them come before the indices' dims */
+    int result_rank;
+    int64_t result[MAX_DIMS * 2];
+} selection;
+
+static bool is_gap(const aclTensor *index) {
+    return index->rank == 1 && index->sizes[0] == 0;
+}
+
+static aclnnStatus select_places(const aclsim_call *call, const aclTensor *self, int list, bool reads, selection *s) {
+    const aclsim_argument *indices = &call->arguments[list];
+    memset(s, 0, sizeof *s);
+    s->count = 1;
+    if (indices->count > self->rank) return bad(call, "there are more indices than dimensions");
+    bool apart = false;
+    for (int d = 0; d < self->rank; d++) {
+        const aclTensor *index = d < indices->count ? &indices->tensors[d] : NULL;
+        if (!index || is_gap(index)) {
+            s->keep[s->kept++] = d;
+            continue;
+        }
+        if (index->dtype != ACL_INT64 && index->dtype != ACL_INT32) return bad(call, "indices must hold int64 or int32");
+        if (s->dims && s->dim[s->dims - 1] != d - 1) apart = true;
+        if (!s->dims) s->before = s->kept;
+        s->dim[s->dims++] = d;
+        if (index->rank > s->rank) {
+            for (int k = s->rank - 1; k >= 0; k--) s->sizes[k + index->rank - s->rank] = s->sizes[k];
+            for (int k = 0; k < index->rank - s->rank; k++) s->sizes[k] = 1;
+            s->rank = index->rank;
+        }
+        for (int k = 0; k < index->rank; k++) {
+            int64_t *size = &s->sizes[s->rank - index->rank + k];
+            if (index->sizes[k] == 1 || index->sizes[k] == *size) continue;
+            if (*size != 1) return bad(call, "the indices' shapes do not broadcast");
+            *size = index->sizes[k];
+        }
+    }
+    if (!s->dims) return bad(call, "there is no index");
+    if (apart) s->before = 0;
+    for (int k = 0; k < s->rank; k++) s->count *= s->sizes[k];
+    if (s->rank + s->kept > MAX_DIMS) return bad(call, "the result has too many dimensions");
+    for (int k = 0; k < s->before; k++) s->result[s->result_rank++] = self->sizes[s->keep[k]];
+    for (int k = 0; k < s->rank; k++) s->result[s->result_rank++] = s->sizes[k];
+    for (int k = s->before; k < s->kept; k++) s->result[s->result_rank++] = self->sizes[s->keep[k]];
+    for (int k = 0; k < s->dims && reads; k++) {
+        const aclTensor wide = expanded(&indices->tensors[s->dim[k]], s->sizes, s->rank);
+        s->index[k] = load(&wide, false);
+    }
+    return 0;
+}
+
+/* Where in self the element of the result at a position lies. */
+static int64_t selected(const aclTensor *self, const selection *s, const int64_t *where) {
+    int64_t nth = 0, at = self->offset;
+    for (int k = 0; k < s->rank; k++) nth = nth * s->sizes[k] + where[s->before + k];
+    for (int k = 0; k < s->dims; k++) at += in_range(s->index[k][nth].i, self->sizes[s->dim[k]]) * self->strides[s->dim[k]];
+    for (int k = 0; k < s->kept; k++) at += where[k < s->before ? k : k + s->rank] * self->strides[s->keep[k]];
+    return at;
+}
+
+aclnnStatus check_index(aclsim_call *call) {
+    selection s;
+    PASS_ON(select_places(call, tensor(call, 0), 1, false, &s));
+    return same_sizes(call, 2, s.result, s.result_rank);
+}
+
+void kernel_index(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0), *out = tensor(call, 2);
+    const bool real = moves_real(self);
+    const int64_t count = aclsim_numel(out);
+    selection s;
+    int64_t where[MAX_DIMS];
+    if (select_places(call, self, 1, true, &s)) return;
+    cell *cells = scratch((size_t)count * sizeof *cells);
+    for (int64_t i = 0; i < count; i++) {
+        positions(out, i, where);
+        cells[i] = read_at(self, selected(self, &s, where), real);
+    }
+    store(out, cells, real);
+    scratch_done();
+}
+
+aclnnStatus check_index_put(aclsim_call *call) {
+    selection s;
+    const aclTensor *values = tensor(call, 2);
+    PASS_ON(select_places(call, tensor(call, 0), 1, false, &s));
+    for (int d = 0; d < values->rank; d++) {
+        int at = s.result_rank - values->rank + d;
+        if (at < 0 ? values->sizes[d] != 1 : values->sizes[d] != 1 && values->sizes[d] != s.result[at])
+            return bad(call, "values do not broadcast to what is indexed");
+    }
+    return 0;
+}
+
+void kernel_index_put(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0);
+    const bool real = moves_real(self), accumulate = integer(call, 3);
+    selection s;
+    int64_t where[MAX_DIMS];
+    if (select_places(call, self, 1, true, &s)) return;
+    aclTensor target = {.rank = s.result_rank};
+    for (int d = 0; d < s.result_rank; d++) target.sizes[d] = s.result[d];
+    const aclTensor values = expanded(tensor(call, 2), target.sizes, target.rank);
+    const cell *from = load(&values, real);
+    for (int64_t i = 0; i < aclsim_numel(&target); i++) {
+        positions(&target, i, where);
+        const int64_t at = selected(self, &s, where);
+        write_at(self, at, accumulate ? added(read_at(self, at, real), from[i], real) : from[i], real);
+    }
+    scratch_done();
+}

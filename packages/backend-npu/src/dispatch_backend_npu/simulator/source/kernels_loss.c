@@ -1,0 +1,104 @@
+/* Losses; reduction is 0 for none, 1 for mean, 2 for sum. */
+#include "tensor.h"
+
+aclnnStatus check_nll_loss(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0), *target = tensor(call, 1), *weight = tensor(call, 2);
+    const int64_t reduction = integer(call, 3);
+    if (self->rank < 1 || self->rank > 2 || target->rank != self->rank - 1) return bad(call, "self is (N, C) or (C), target (N) or ()");
+    if (self->rank == 2 && target->sizes[0] != self->sizes[0]) return bad(call, "self and target have different batches");
+    if (aclsim_numel(weight) != self->sizes[self->rank - 1]) return bad(call, "weight has one element a class");
+    if (aclsim_is_real(target->dtype)) return bad(call, "target must hold integers");
+    if (reduction < 0 || reduction > 2) return bad(call, "reduction is 0, 1 or 2");
+    if (reduction || self->rank == 1) PASS_ON(aclsim_numel(tensor(call, 5)) == 1 ? 0 : bad(call, "out must have one element"));
+    else PASS_ON(same_sizes(call, 5, target->sizes, target->rank));
+    return aclsim_numel(tensor(call, 6)) == 1 ? 0 : bad(call, "totalWeightOut must have one element");
+}
+
+void kernel_nll_loss(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0);
+    const int64_t classes = self->sizes[self->rank - 1], reduction = integer(call, 3), ignored = integer(call, 4);
+    const int64_t count = aclsim_numel(tensor(call, 1));
+    const cell *x = load(self, true), *target = load(tensor(call, 1), false), *weight = load(tensor(call, 2), true);
+    cell *losses = scratch((size_t)(count ? count : 1) * sizeof *losses), total = {.f = 0};
+    double loss = 0;
+    for (int64_t n = 0; n < count; n++) {
+        const int64_t class = target[n].i;
+        const bool counts = class != ignored && class >= 0 && class < classes;
+        losses[n].f = counts ? -x[n * classes + class].f * weight[class].f : 0;
+        loss += losses[n].f;
+        total.f += counts ? weight[class].f : 0;
+    }
+    if (reduction || self->rank == 1) losses[0].f = reduction == 1 ? loss / total.f : loss;
+    store(tensor(call, 5), losses, true);
+    store(tensor(call, 6), &total, true);
+    scratch_done();
+}
+
+aclnnStatus check_nll_loss_backward(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 1);
+    if (self->rank < 1 || self->rank > 2 || tensor(call, 2)->rank != self->rank - 1) return bad(call, "self is (N, C) or (C), target (N) or ()");
+    if (aclsim_numel(tensor(call, 3)) != self->sizes[self->rank - 1]) return bad(call, "weight has one element a class");
+    return same_sizes(call, 7, self->sizes, self->rank);
+}
+
+void kernel_nll_loss_backward(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 1);
+    const int64_t classes = self->sizes[self->rank - 1], reduction = integer(call, 4), ignored = integer(call, 5);
+    const int64_t count = aclsim_numel(tensor(call, 2)), gradients = aclsim_numel(tensor(call, 0));
+    const cell *g = load(tensor(call, 0), true), *target = load(tensor(call, 2), false), *weight = load(tensor(call, 3), true);
+    const double total = load(tensor(call, 6), true)[0].f;
+    cell *out = scratch((size_t)(count * classes) * sizeof *out);
+    for (int64_t i = 0; i < count * classes; i++) out[i].f = 0;
+    for (int64_t n = 0; n < count; n++) {
+        const int64_t class = target[n].i;
+        if (class == ignored || class < 0 || class >= classes) continue;
+        out[n * classes + class].f = -weight[class].f * g[gradients > 1 ? n : 0].f / (reduction == 1 ? total : 1);
+    }
+    store(tensor(call, 7), out, true);
+    scratch_done();
+}
+
+aclnnStatus check_mse_loss(aclsim_call *call) {
+    if (integer(call, 2) == 0) return check_map(call);
+    return aclsim_numel(tensor(call, 3)) == 1 ? 0 : bad(call, "out must have one element");
+}
+
+static int64_t broadcast_sizes(const aclTensor *a, const aclTensor *b, int64_t sizes[MAX_DIMS], int *rank) {
+    int64_t count = 1;
+    *rank = a->rank > b->rank ? a->rank : b->rank;
+    for (int d = 0; d < *rank; d++) {
+        int x = d - (*rank - a->rank), y = d - (*rank - b->rank);
+        int64_t m = x < 0 ? 1 : a->sizes[x], n = y < 0 ? 1 : b->sizes[y];
+        count *= sizes[d] = m == 1 ? n : m;
+    }
+    return count;
+}
+
+void kernel_mse_loss(aclsim_call *call) {
+    int64_t sizes[MAX_DIMS] = {0}, reduction = integer(call, 2);
+    int rank;
+    const int64_t count = broadcast_sizes(tensor(call, 0), tensor(call, 1), sizes, &rank);
+    const aclTensor a = expanded(tensor(call, 0), sizes, rank), b = expanded(tensor(call, 1), sizes, rank);
+    cell *x = load(&a, true), total = {.f = 0};
+    const cell *y = load(&b, true);
+    for (int64_t i = 0; i < count; i++) {
+        x[i].f = (x[i].f - y[i].f) * (x[i].f - y[i].f);
+        total.f += x[i].f;
+    }
+    if (reduction == 1) total.f /= (double)count;
+    store(tensor(call, 3), reduction ? &total : x, true);
+    scratch_done();
+}
+
+void kernel_mse_loss_backward(aclsim_call *call) {
+    const aclTensor *out = tensor(call, 4);
+    const aclTensor g = expanded(tensor(call, 0), out->sizes, out->rank), a = expanded(tensor(call, 1), out->sizes, out->rank),
+                    b = expanded(tensor(call, 2), out->sizes, out->rank);
+    cell *x = load(&a, true);
+    const cell *y = load(&b, true), *gradient = load(&g, true);
+    const int64_t count = aclsim_numel(out);
+    const double scale = integer(call, 3) == 1 ? 2.0 / (double)count : 2.0;
+    for (int64_t i = 0; i < count; i++) x[i].f = scale * (x[i].f - y[i].f) * gradient[i].f;
+    store(out, x, true);
+    scratch_done();
+}

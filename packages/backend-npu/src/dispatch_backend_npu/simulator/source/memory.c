@@ -1,0 +1,304 @@
+/* libascendcl: device memory, pinned host memory, copies.
+ *
+ * Device memory is host memory that this file keeps a sorted list of, so that every address that a copy or an operator
+ * touches can be looked up: what does not lie in one live allocation is refused, as hardware would fault on it.
+ */
+#include "aclsim.h"
+
+#include <stdlib.h>
+
+typedef struct { char *address; size_t size; int32_t device; } block;
+typedef struct { block *blocks; size_t count, room; } block_list;
+
+static block_list on_device, on_host;
+static uint64_t live_bytes, most_bytes;
+static const uint64_t DEFAULT_CAPACITY = 4ull << 30;
+static uint64_t capacity = 4ull << 30;
+
+void aclsim_memory_counts(uint64_t out[3]) {
+    out[0] = live_bytes;
+    out[1] = most_bytes;
+    out[2] = capacity;
+}
+
+void aclsim_memory_limit(uint64_t bytes) {
+    capacity = bytes ? bytes : DEFAULT_CAPACITY;
+    most_bytes = live_bytes;
+}
+
+/* The index of the first block that begins after the address. */
+static size_t after(const block_list *list, const void *address) {
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (list->blocks[middle].address <= (const char *)address) low = middle + 1; else high = middle;
+    }
+    return low;
+}
+
+static block *find(const block_list *list, const void *address) {
+    size_t at = after(list, address);
+    if (!at) return NULL;
+    block *found = &list->blocks[at - 1];
+    return (const char *)address < found->address + found->size ? found : NULL;
+}
+
+static void insert(block_list *list, block added) {
+    if (list->count == list->room) {
+        list->room = list->room ? list->room * 2 : 256;
+        list->blocks = realloc(list->blocks, list->room * sizeof *list->blocks);
+    }
+    size_t at = after(list, added.address);
+    memmove(&list->blocks[at + 1], &list->blocks[at], (list->count - at) * sizeof *list->blocks);
+    list->blocks[at] = added;
+    list->count++;
+}
+
+static void erase(block_list *list, block *gone) {
+    size_t at = (size_t)(gone - list->blocks);
+    memmove(gone, gone + 1, (list->count - at - 1) * sizeof *list->blocks);
+    list->count--;
+}
+
+bool aclsim_on_device(const void *address, size_t size, int32_t device) {
+    const block *found = find(&on_device, address);
+    return found && (device < 0 || found->device == device) && size <= (size_t)(found->address + found->size - (const char *)address);
+}
+
+/* ---- Allocation ---- */
+
+/* Memory is aligned to 64 bytes and not initialised: it is filled with a pattern that is a large number in every dtype. */
+static aclError allocate(const char *name, void **pointer, size_t size, size_t extra, int policy) {
+    aclsim_context *context;
+    if (!pointer) REFUSE(INVALID_PARAM, "%s: devPtr is a null pointer", name);
+    /* aclrtMalloc: a size of 0 is refused with 100000. */
+    if (!size) REFUSE(INVALID_PARAM, "%s: the size is 0", name);
+    if ((policy & 0xff) > 7) REFUSE(INVALID_PARAM, "%s: there is no policy %d", name, policy);
+    PASS_ON(aclsim_current(&context));
+    if (size > SIZE_MAX / 2) REFUSE(RT_MEMORY_ALLOCATION, "%s: %zu bytes are more than there can be", name, size);
+    size_t rounded = (size + 31) / 32 * 32 + extra;
+    /* Out of device memory is 207001. */
+    if (live_bytes + rounded > capacity)
+        REFUSE(RT_MEMORY_ALLOCATION, "%s: %zu bytes asked for, %llu of %llu in use", name, size,
+               (unsigned long long)live_bytes, (unsigned long long)capacity);
+    void *memory;
+    if (posix_memalign(&memory, 64, rounded)) REFUSE(RT_MEMORY_ALLOCATION, "%s: the host has no %zu bytes", name, rounded);
+    memset(memory, 0x5b, rounded);
+    insert(&on_device, (block){memory, rounded, context->device});
+    live_bytes += rounded;
+    if (live_bytes > most_bytes) most_bytes = live_bytes;
+    aclsim_live[KIND_DEVICE_MEMORY]++;
+    *pointer = memory;
+    return 0;
+}
+
+/* aclrtMalloc: rounds up to 32 bytes and adds 32. */
+aclError aclrtMalloc(void **devPtr, size_t size, int policy) {
+    CALL(aclrtMalloc);
+    FAIL_FIRST();
+    return allocate(scope.name, devPtr, size, 32, policy);
+}
+
+/* aclrtMallocAlign32: only rounds up to 32 bytes. */
+aclError aclrtMallocAlign32(void **devPtr, size_t size, int policy) {
+    CALL(aclrtMallocAlign32);
+    FAIL_FIRST();
+    return allocate(scope.name, devPtr, size, 0, policy);
+}
+
+aclError aclrtMallocCached(void **devPtr, size_t size, int policy) {
+    CALL(aclrtMallocCached);
+    FAIL_FIRST();
+    return allocate(scope.name, devPtr, size, 32, policy);
+}
+
+aclError aclrtMallocWithCfg(void **devPtr, size_t size, int policy, void *cfg) {
+    (void)cfg;
+    CALL(aclrtMallocWithCfg);
+    FAIL_FIRST();
+    return allocate(scope.name, devPtr, size, 0, policy);
+}
+
+/* aclrtFree: NULL is refused with 100000; does not synchronise, so work that still uses the memory will fault. */
+aclError aclrtFree(void *devPtr) {
+    CALL(aclrtFree);
+    aclsim_context *context;
+    if (!devPtr) REFUSE(INVALID_PARAM, "aclrtFree: devPtr is a null pointer");
+    PASS_ON(aclsim_current(&context));
+    block *found = find(&on_device, devPtr);
+    if (!found || found->address != devPtr) REFUSE(RT_PARAM_INVALID, "aclrtFree: %p is no allocation, or freed already", devPtr);
+    live_bytes -= found->size;
+    aclsim_live[KIND_DEVICE_MEMORY]--;
+    memset(devPtr, 0x5b, found->size < 4096 ? found->size : 4096);
+    free(devPtr);
+    erase(&on_device, found);
+    FAIL_LAST();
+}
+
+static aclError allocate_host(const char *name, void **pointer, uint64_t size) {
+    aclsim_context *context;
+    if (!pointer) REFUSE(INVALID_PARAM, "%s: hostPtr is a null pointer", name);
+    if (!size) REFUSE(INVALID_PARAM, "%s: the size is 0", name);
+    PASS_ON(aclsim_current(&context));
+    void *memory;
+    if (size > SIZE_MAX / 2 || posix_memalign(&memory, 64, size)) REFUSE(BAD_ALLOC, "%s: the host has no %llu bytes", name, (unsigned long long)size);
+    memset(memory, 0x5b, size);
+    insert(&on_host, (block){memory, size, -1});
+    aclsim_live[KIND_HOST_MEMORY]++;
+    *pointer = memory;
+    return 0;
+}
+
+aclError aclrtMallocHost(void **hostPtr, size_t size) {
+    CALL(aclrtMallocHost);
+    FAIL_FIRST();
+    return allocate_host(scope.name, hostPtr, size);
+}
+
+aclError aclrtMallocHostWithCfg(void **ptr, uint64_t size, void *cfg) {
+    (void)cfg;
+    CALL(aclrtMallocHostWithCfg);
+    FAIL_FIRST();
+    return allocate_host(scope.name, ptr, size);
+}
+
+aclError aclrtFreeHost(void *hostPtr) {
+    CALL(aclrtFreeHost);
+    aclsim_context *context;
+    if (!hostPtr) REFUSE(INVALID_PARAM, "aclrtFreeHost: hostPtr is a null pointer");
+    PASS_ON(aclsim_current(&context));
+    block *found = find(&on_host, hostPtr);
+    if (!found || found->address != hostPtr) REFUSE(RT_PARAM_INVALID, "aclrtFreeHost: %p is no pinned memory, or freed already", hostPtr);
+    aclsim_live[KIND_HOST_MEMORY]--;
+    free(hostPtr);
+    erase(&on_host, found);
+    FAIL_LAST();
+}
+
+/* aclrtGetMemInfo: free and total bytes of the current device. */
+aclError aclrtGetMemInfo(int attr, size_t *free_bytes, size_t *total) {
+    CALL(aclrtGetMemInfo);
+    FAIL_FIRST();
+    aclsim_context *context;
+    if (!free_bytes || !total) REFUSE(INVALID_PARAM, "aclrtGetMemInfo: free and total must be given");
+    if (attr < 0 || attr > 17) REFUSE(RT_PARAM_INVALID, "aclrtGetMemInfo: there is no attribute %d", attr);
+    PASS_ON(aclsim_current(&context));
+    *free_bytes = capacity > live_bytes ? capacity - live_bytes : 0;
+    *total = capacity;
+    return 0;
+}
+
+/* ---- Copies ---- */
+
+enum { HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT, BUFFERED_TO_DEVICE, INNER_DEVICE, INTER_DEVICE };
+
+static bool reads_device(int kind) { return kind == DEVICE_TO_HOST || kind == DEVICE_TO_DEVICE || kind >= INNER_DEVICE; }
+static bool writes_device(int kind) { return kind == HOST_TO_DEVICE || kind == DEVICE_TO_DEVICE || kind >= BUFFERED_TO_DEVICE; }
+
+/* What lies on the device must lie in one allocation from end to end; the other side belongs to the host. */
+static aclError check_side(const char *name, const char *side, const void *address, size_t count, bool device, bool known) {
+    if (!known) device = find(&on_device, address) != NULL;
+    if (device && !aclsim_on_device(address, count, -1))
+        REFUSE(RT_PARAM_INVALID, "%s: %zu bytes at %s %p are not within one live device allocation", name, count, side, address);
+    if (!device && find(&on_device, address))
+        REFUSE(RT_PARAM_INVALID, "%s: %s %p is device memory, but the kind says host", name, side, address);
+    const block *pinned = device ? NULL : find(&on_host, address);
+    if (pinned && count > (size_t)(pinned->address + pinned->size - (const char *)address))
+        REFUSE(RT_PARAM_INVALID, "%s: %zu bytes at %s %p go past the end of the pinned memory", name, count, side, address);
+    return 0;
+}
+
+static aclError check_copy(const char *name, void *dst, size_t dest_max, const void *src, size_t count, int kind) {
+    aclsim_context *context;
+    PASS_ON(aclsim_current(&context));
+    if (kind < HOST_TO_HOST || kind > INTER_DEVICE) REFUSE(RT_PARAM_INVALID, "%s: there is no kind %d", name, kind);
+    if (!dst || !src) REFUSE(INVALID_PARAM, "%s: %s is a null pointer", name, dst ? "src" : "dst");
+    /* count > destMax is 107000. */
+    if (count > dest_max) REFUSE(RT_PARAM_INVALID, "%s: count is %zu, but destMax %zu", name, count, dest_max);
+    PASS_ON(check_side(name, "dst", dst, count, writes_device(kind), kind != DEFAULT));
+    return check_side(name, "src", src, count, reads_device(kind), kind != DEFAULT);
+}
+
+/* aclrtMemcpy: count 0 succeeds without a look at the pointers. It does not synchronise streams: work that waits on one
+ * has not happened, and the copy does not see its results. */
+aclError aclrtMemcpy(void *dst, size_t destMax, const void *src, size_t count, int kind) {
+    CALL(aclrtMemcpy);
+    FAIL_FIRST();
+    if (!count) return 0;
+    PASS_ON(check_copy(scope.name, dst, destMax, src, count, kind));
+    memmove(dst, src, count);
+    return 0;
+}
+
+typedef enum { PAGEABLE, PINNED, DEVICE } side;
+typedef struct { void *dst; const void *src; size_t count; side from, to; } copy_task;
+
+static side side_of(const void *address) { return find(&on_device, address) ? DEVICE : find(&on_host, address) ? PINNED : PAGEABLE; }
+
+/* Whether memory is still what it was when the copy was put on the stream. */
+static bool still(const void *address, size_t count, side was) {
+    return was == PAGEABLE || (was == DEVICE ? aclsim_on_device(address, count, -1) : find(&on_host, address) != NULL);
+}
+
+static int run_copy(void *data) {
+    copy_task *task = data;
+    if (!still(task->src, task->count, task->from) || !still(task->dst, task->count, task->to))
+        return aclsim_error(RT_AICORE_EXCEPTION, "aclrtMemcpyAsync: the memory was freed before the stream got to the copy");
+    memmove(task->dst, task->src, task->count);
+    return 0;
+}
+
+/* aclrtMemcpyAsync: truly asynchronous with pinned host memory only; with other host memory the stream is waited for and
+ * the copy made at once. Host to host is 207000. */
+aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t count, int kind, aclrtStream stream) {
+    CALL(aclrtMemcpyAsync);
+    FAIL_FIRST();
+    PASS_ON(aclsim_stream_of(stream, &stream));
+    if (!count) return 0;
+    PASS_ON(check_copy(scope.name, dst, destMax, src, count, kind));
+    copy_task task = {dst, src, count, side_of(src), side_of(dst)};
+    if (task.from != DEVICE && task.to != DEVICE) REFUSE(RT_FEATURE_NOT_SUPPORT, "aclrtMemcpyAsync: host to host is not supported");
+    copy_task *queued = malloc(sizeof *queued);
+    *queued = task;
+    aclsim_enqueue(stream, "aclrtMemcpyAsync", run_copy, free, queued);
+    return task.from == PAGEABLE || task.to == PAGEABLE ? aclsim_stream_drain(stream) : 0;
+}
+
+static aclError check_fill(const char *name, void *pointer, size_t max_count, size_t count) {
+    aclsim_context *context;
+    PASS_ON(aclsim_current(&context));
+    if (!pointer) REFUSE(INVALID_PARAM, "%s: devPtr is a null pointer", name);
+    if (count > max_count) REFUSE(RT_PARAM_INVALID, "%s: count is %zu, but maxCount %zu", name, count, max_count);
+    if (!aclsim_on_device(pointer, count, -1))
+        REFUSE(RT_PARAM_INVALID, "%s: %zu bytes at %p are not within one live device allocation", name, count, pointer);
+    return 0;
+}
+
+aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value, size_t count) {
+    CALL(aclrtMemset);
+    FAIL_FIRST();
+    PASS_ON(check_fill(scope.name, devPtr, maxCount, count));
+    memset(devPtr, value, count);
+    return 0;
+}
+
+typedef struct { void *pointer; int32_t value; size_t count; } fill_task;
+
+static int run_fill(void *data) {
+    fill_task *task = data;
+    if (!aclsim_on_device(task->pointer, task->count, -1))
+        return aclsim_error(RT_AICORE_EXCEPTION, "aclrtMemsetAsync: the memory was freed before the stream got to it");
+    memset(task->pointer, task->value, task->count);
+    return 0;
+}
+
+aclError aclrtMemsetAsync(void *devPtr, size_t maxCount, int32_t value, size_t count, aclrtStream stream) {
+    CALL(aclrtMemsetAsync);
+    FAIL_FIRST();
+    PASS_ON(aclsim_stream_of(stream, &stream));
+    PASS_ON(check_fill(scope.name, devPtr, maxCount, count));
+    fill_task *queued = malloc(sizeof *queued);
+    *queued = (fill_task){devPtr, value, count};
+    aclsim_enqueue(stream, "aclrtMemsetAsync", run_fill, free, queued);
+    return 0;
+}

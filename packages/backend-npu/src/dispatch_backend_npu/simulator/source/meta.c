@@ -1,0 +1,267 @@
+/* libnnopbase: the descriptors that operators take (tensors, scalars, arrays, lists). */
+#include "aclsim.h"
+
+#include <stdlib.h>
+
+static aclnnStatus null_pointer(const char *function, const char *what) {
+    return aclsim_error(ACLNN_INNER_NULLPTR, "%s: %s is a null pointer", function, what);
+}
+
+#define NEED(pointer) \
+    do { if (!(pointer)) return null_pointer(scope.name, #pointer); } while (0)
+#define NEED_KIND(pointer, kind) \
+    do { NEED(pointer); if (!aclsim_is(pointer, kind)) \
+        REFUSE(ACLNN_PARAM_INVALID, "%s: %s is destroyed already, or something else", scope.name, #pointer); } while (0)
+
+/* ---- Tensors ---- */
+
+/* Strides and offset are in elements. Without strides they are contiguous. NULL dims with a count give no tensor, as do a
+ * negative count and more dimensions than the eight that the operators document. */
+static bool describe(aclTensor *tensor, const int64_t *sizes, uint64_t rank, aclDataType dtype, const int64_t *strides,
+                     int64_t offset, aclFormat format, const int64_t *storage_sizes, uint64_t storage_rank, void *data) {
+    if ((rank && !sizes) || (storage_rank && !storage_sizes)) {
+        aclsim_error(ACLNN_PARAM_NULLPTR, "aclCreateTensor: dims are a null pointer, but their number is not 0");
+        return false;
+    }
+    if (rank > MAX_DIMS || storage_rank > MAX_DIMS) {
+        aclsim_error(ACLNN_PARAM_INVALID, "aclCreateTensor: more than %d dimensions", MAX_DIMS);
+        return false;
+    }
+    tensor->dtype = dtype;
+    tensor->format = format;
+    tensor->rank = (int32_t)rank;
+    tensor->offset = offset;
+    tensor->storage_rank = (int32_t)storage_rank;
+    tensor->storage = 1;
+    tensor->data = data;
+    for (uint64_t i = 0; i < storage_rank; i++) {
+        tensor->storage_sizes[i] = storage_sizes[i];
+        tensor->storage *= storage_sizes[i];
+    }
+    int64_t step = 1;
+    for (int32_t i = (int32_t)rank - 1; i >= 0; i--) {
+        if (sizes[i] < 0) {
+            aclsim_error(ACLNN_PARAM_INVALID, "aclCreateTensor: dimension %d is %lld", i, (long long)sizes[i]);
+            return false;
+        }
+        tensor->sizes[i] = sizes[i];
+        tensor->strides[i] = strides ? strides[i] : step;
+        step *= sizes[i];
+    }
+    return true;
+}
+
+aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum, aclDataType dataType, const int64_t *stride,
+                           int64_t offset, aclFormat format, const int64_t *storageDims, uint64_t storageDimsNum,
+                           void *tensorData) {
+    CALL(aclCreateTensor);
+    if (scope.injected) return NULL;
+    aclTensor *tensor = aclsim_handle_new(KIND_TENSOR, sizeof *tensor);
+    if (tensor && !describe(tensor, viewDims, viewDimsNum, dataType, stride, offset, format, storageDims, storageDimsNum, tensorData)) {
+        aclsim_handle_free(tensor);
+        return NULL;
+    }
+    return tensor;
+}
+
+aclnnStatus aclInitTensor(aclTensor *tensor, const int64_t *viewDims, uint64_t viewDimsNum, aclDataType dataType,
+                          const int64_t *stride, int64_t offset, aclFormat format, const int64_t *storageDims,
+                          uint64_t storageDimsNum, void *tensorDataAddr) {
+    CALL(aclInitTensor);
+    FAIL_FIRST();
+    NEED_KIND(tensor, KIND_TENSOR);
+    bool good = describe(tensor, viewDims, viewDimsNum, dataType, stride, offset, format, storageDims, storageDimsNum, tensorDataAddr);
+    return good ? 0 : ACLNN_PARAM_INVALID;
+}
+
+/* aclDestroyX(NULL) succeeds. What a list holds is destroyed with the list, not alone. */
+aclnnStatus aclDestroyTensor(const aclTensor *tensor) {
+    CALL(aclDestroyTensor);
+    if (tensor) {
+        NEED_KIND(tensor, KIND_TENSOR);
+        if (tensor->in_list) REFUSE(ACLNN_PARAM_INVALID, "aclDestroyTensor: the tensor belongs to a list, which destroys it");
+        aclsim_handle_free((void *)tensor);
+    }
+    FAIL_LAST();
+}
+
+static int64_t *copied(const int64_t *values, int32_t count) {
+    int64_t *copy = malloc(sizeof *copy * (size_t)(count ? count : 1));
+    memcpy(copy, values, sizeof *copy * (size_t)count);
+    return copy;
+}
+
+/* The arrays that these three give belong to the caller. */
+aclnnStatus aclGetViewShape(const aclTensor *tensor, int64_t **viewDims, uint64_t *viewDimsNum) {
+    CALL(aclGetViewShape);
+    FAIL_FIRST();
+    NEED_KIND(tensor, KIND_TENSOR);
+    NEED(viewDims);
+    NEED(viewDimsNum);
+    *viewDims = copied(tensor->sizes, tensor->rank);
+    *viewDimsNum = (uint64_t)tensor->rank;
+    return 0;
+}
+
+aclnnStatus aclGetStorageShape(const aclTensor *tensor, int64_t **storageDims, uint64_t *storageDimsNum) {
+    CALL(aclGetStorageShape);
+    FAIL_FIRST();
+    NEED_KIND(tensor, KIND_TENSOR);
+    NEED(storageDims);
+    NEED(storageDimsNum);
+    *storageDims = copied(tensor->storage_sizes, tensor->storage_rank);
+    *storageDimsNum = (uint64_t)tensor->storage_rank;
+    return 0;
+}
+
+aclnnStatus aclGetViewStrides(const aclTensor *tensor, int64_t **stridesValue, uint64_t *stridesNum) {
+    CALL(aclGetViewStrides);
+    FAIL_FIRST();
+    NEED_KIND(tensor, KIND_TENSOR);
+    NEED(stridesValue);
+    NEED(stridesNum);
+    *stridesValue = copied(tensor->strides, tensor->rank);
+    *stridesNum = (uint64_t)tensor->rank;
+    return 0;
+}
+
+#define GETTER(function, handle_type, handle, kind, type, result, value) \
+    aclnnStatus function(const handle_type *handle, type *result) { \
+        CALL(function); \
+        FAIL_FIRST(); \
+        NEED_KIND(handle, kind); \
+        NEED(result); \
+        *result = value; \
+        return 0; \
+    }
+
+GETTER(aclGetViewOffset, aclTensor, tensor, KIND_TENSOR, int64_t, offset, tensor->offset)
+GETTER(aclGetFormat, aclTensor, tensor, KIND_TENSOR, aclFormat, format, tensor->format)
+GETTER(aclGetDataType, aclTensor, tensor, KIND_TENSOR, aclDataType, dataType, tensor->dtype)
+GETTER(aclGetRawTensorAddr, aclTensor, tensor, KIND_TENSOR, void *, addr, tensor->data)
+GETTER(aclGetIntArraySize, aclIntArray, array, KIND_INT_ARRAY, uint64_t, size, array->size)
+GETTER(aclGetFloatArraySize, aclFloatArray, array, KIND_FLOAT_ARRAY, uint64_t, size, array->size)
+GETTER(aclGetBoolArraySize, aclBoolArray, array, KIND_BOOL_ARRAY, uint64_t, size, array->size)
+GETTER(aclGetTensorListSize, aclTensorList, tensorList, KIND_TENSOR_LIST, uint64_t, size, tensorList->size)
+GETTER(aclGetScalarListSize, aclScalarList, scalarList, KIND_SCALAR_LIST, uint64_t, size, scalarList->size)
+
+aclnnStatus aclSetRawTensorAddr(aclTensor *tensor, void *addr) {
+    CALL(aclSetRawTensorAddr);
+    FAIL_FIRST();
+    NEED_KIND(tensor, KIND_TENSOR);
+    tensor->data = addr;
+    return 0;
+}
+
+/* ---- Scalars: the value is copied; two raw bytes for the half types ---- */
+
+aclScalar *aclCreateScalar(void *value, aclDataType dataType) {
+    CALL(aclCreateScalar);
+    if (scope.injected || !value) return NULL;
+    double real = 0;
+    int64_t integer = 0;
+#define INTEGER(type) { type v; memcpy(&v, value, sizeof v); integer = (int64_t)v; real = (double)v; } break
+#define REAL(type, convert) { type v; memcpy(&v, value, sizeof v); real = (double)convert(v); } break
+    switch ((int)dataType) {
+        case ACL_FLOAT: REAL(float, );
+        case ACL_DOUBLE: REAL(double, );
+        case ACL_FLOAT16: REAL(uint16_t, aclsim_from_half);
+        case ACL_BF16: REAL(uint16_t, aclsim_from_bfloat);
+        case ACL_BOOL: { uint8_t v = *(uint8_t *)value; integer = v != 0; real = v != 0; } break;
+        case ACL_INT8: INTEGER(int8_t);
+        case ACL_UINT8: INTEGER(uint8_t);
+        case ACL_INT16: INTEGER(int16_t);
+        case ACL_UINT16: INTEGER(uint16_t);
+        case ACL_INT32: INTEGER(int32_t);
+        case ACL_UINT32: INTEGER(uint32_t);
+        case ACL_INT64: INTEGER(int64_t);
+        case ACL_UINT64: INTEGER(uint64_t);
+        default:
+            aclsim_error(ACLNN_PARAM_INVALID, "aclCreateScalar: the simulator has no scalars of data type %d", (int)dataType);
+            return NULL;
+    }
+    if (aclsim_is_real(dataType)) integer = real >= -9e18 && real <= 9e18 ? (int64_t)real : 0;
+    aclScalar *scalar = aclsim_handle_new(KIND_SCALAR, sizeof *scalar);
+    scalar->dtype = dataType;
+    scalar->real = real;
+    scalar->integer = integer;
+    return scalar;
+}
+
+aclnnStatus aclDestroyScalar(const aclScalar *scalar) {
+    CALL(aclDestroyScalar);
+    if (scalar) {
+        NEED_KIND(scalar, KIND_SCALAR);
+        if (scalar->in_list) REFUSE(ACLNN_PARAM_INVALID, "aclDestroyScalar: the scalar belongs to a list, which destroys it");
+        aclsim_handle_free((void *)scalar);
+    }
+    FAIL_LAST();
+}
+
+/* ---- Arrays: values are copied; an empty array is allowed ---- */
+
+#define ARRAY(type, element, kind, create, destroy) \
+    type *create(const element *value, uint64_t size) { \
+        CALL(create); \
+        if (scope.injected || (size && !value)) return NULL; \
+        type *array = aclsim_handle_new(kind, sizeof *array + size * sizeof *value); \
+        array->size = size; \
+        if (size) memcpy(array->values, value, size * sizeof *value); \
+        return array; \
+    } \
+    aclnnStatus destroy(const type *array) { \
+        CALL(destroy); \
+        if (array) { \
+            NEED_KIND(array, kind); \
+            aclsim_handle_free((void *)array); \
+        } \
+        FAIL_LAST(); \
+    }
+
+ARRAY(aclIntArray, int64_t, KIND_INT_ARRAY, aclCreateIntArray, aclDestroyIntArray)
+ARRAY(aclFloatArray, float, KIND_FLOAT_ARRAY, aclCreateFloatArray, aclDestroyFloatArray)
+ARRAY(aclBoolArray, bool, KIND_BOOL_ARRAY, aclCreateBoolArray, aclDestroyBoolArray)
+
+/* ---- Lists: they take what they are given, and destroy it with themselves; a place may be empty (NULL) ---- */
+
+#define LIST(type, element, kind, element_kind, create, destroy) \
+    type *create(const element *const *value, uint64_t size) { \
+        CALL(create); \
+        if (scope.injected || (size && !value)) return NULL; \
+        for (uint64_t i = 0; i < size; i++) \
+            if (value[i] && (!aclsim_is(value[i], element_kind) || value[i]->in_list)) { \
+                aclsim_error(ACLNN_PARAM_INVALID, #create ": element %d is destroyed, or in a list already", (int)i); \
+                return NULL; \
+            } \
+        type *list = aclsim_handle_new(kind, sizeof *list + size * sizeof *value); \
+        list->size = size; \
+        for (uint64_t i = 0; i < size; i++) \
+            if ((list->values[i] = (element *)value[i])) list->values[i]->in_list = true; \
+        return list; \
+    } \
+    aclnnStatus destroy(const type *array) { \
+        CALL(destroy); \
+        if (array) { \
+            NEED_KIND(array, kind); \
+            for (uint64_t i = 0; i < array->size; i++) \
+                if (array->values[i]) aclsim_handle_free(array->values[i]); \
+            aclsim_handle_free((void *)array); \
+        } \
+        FAIL_LAST(); \
+    }
+
+LIST(aclTensorList, aclTensor, KIND_TENSOR_LIST, KIND_TENSOR, aclCreateTensorList, aclDestroyTensorList)
+LIST(aclScalarList, aclScalar, KIND_SCALAR_LIST, KIND_SCALAR, aclCreateScalarList, aclDestroyScalarList)
+
+/* aclnnInit and aclnnFinalize may be called beside aclInit, any number of times. */
+aclnnStatus aclnnInit(const char *configPath) {
+    (void)configPath;
+    CALL(aclnnInit);
+    FAIL_FIRST();
+    return 0;
+}
+
+aclnnStatus aclnnFinalize(void) {
+    CALL(aclnnFinalize);
+    FAIL_LAST();
+}

@@ -1,0 +1,477 @@
+/* libascendcl: streams and events.
+ *
+ * Work is put on a stream and executed when something waits for it, not before: who reads a result without having
+ * synchronised reads what was there earlier, as on hardware. A stream that has much waiting does some of it.
+ */
+#include "aclsim.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+typedef struct aclsim_task {
+    struct aclsim_task *next;
+    const char *name;
+    int (*run)(void *data);
+    void (*release)(void *data);
+    void *data;
+} aclsim_task;
+
+typedef struct sim_stream {
+    aclsim_handle head;
+    aclsim_context *context;
+    struct sim_stream *next_stream;
+    aclsim_task *first, *last;
+    int64_t waiting;
+    int32_t device, id;
+    uint64_t failure_mode;
+    int failed;      /* the code of the first piece of work that failed since the last synchronisation */
+    bool running;
+} sim_stream;
+
+typedef struct {
+    aclsim_handle head;
+    uint32_t flags;
+    int64_t recorded, done;   /* how often it was recorded, and how often a stream has got there */
+    int64_t users;            /* pieces of work on streams that name it */
+    sim_stream *stream;
+    double time;              /* in milliseconds */
+} sim_event;
+
+enum { MAX_WAITING = 4096 };
+
+static sim_stream *streams;
+static int32_t next_id = 1;
+
+static aclError usable(const char *name, sim_stream *stream) {
+    if (!aclsim_is(stream, KIND_STREAM)) REFUSE(RT_INVALID_HANDLE, "%s: no stream, or a destroyed one", name);
+    return 0;
+}
+
+/* NULL means the current context's default stream. A stream may be used in its own context only (107003). */
+aclError aclsim_stream_of(aclrtStream stream, aclrtStream *found) {
+    aclsim_context *context;
+    PASS_ON(aclsim_current(&context));
+    if (!stream) {
+        *found = context->default_stream;
+        return 0;
+    }
+    PASS_ON(usable("stream", stream));
+    if (((sim_stream *)stream)->context != context)
+        REFUSE(RT_STREAM_CONTEXT, "the stream belongs to another context than the calling thread's");
+    *found = stream;
+    return 0;
+}
+
+aclrtStream aclsim_stream_new(aclsim_context *context, uint32_t flags) {
+    (void)flags;
+    sim_stream *stream = aclsim_handle_new(KIND_STREAM, sizeof *stream);
+    stream->context = context;
+    stream->device = context->device;
+    stream->id = next_id++;
+    stream->next_stream = streams;
+    streams = stream;
+    return stream;
+}
+
+static void run_one(sim_stream *stream) {
+    aclsim_task *task = stream->first;
+    stream->first = task->next;
+    if (!stream->first) stream->last = NULL;
+    stream->waiting--;
+    stream->running = true;
+    aclsim_note("run ", task->name);
+    int code = aclsim_task_fault();
+    if (code) aclsim_error(code, "%s faulted on demand on the device", task->name);
+    else if (!(stream->failed && stream->failure_mode)) code = task->run(task->data);
+    stream->running = false;
+    if (code && !stream->failed) stream->failed = code;
+    task->release(task->data);
+    free(task);
+}
+
+/* Errors of execution surface at the next synchronisation. */
+aclError aclsim_stream_drain(aclrtStream handle) {
+    sim_stream *stream = handle;
+    while (stream->first && !stream->running) run_one(stream);
+    int failed = stream->failed;
+    stream->failed = 0;
+    return failed;
+}
+
+aclError aclsim_context_drain(aclsim_context *context, int32_t device) {
+    int failed = 0;
+    for (sim_stream *stream = streams; stream; stream = stream->next_stream)
+        if (context ? stream->context == context : stream->device == device) {
+            int code = aclsim_stream_drain(stream);
+            if (code && !failed) failed = code;
+        }
+    return failed;
+}
+
+static void drop_waiting(sim_stream *stream) {
+    while (stream->first) {
+        aclsim_task *task = stream->first;
+        stream->first = task->next;
+        task->release(task->data);
+        free(task);
+    }
+    stream->last = NULL;
+    stream->waiting = 0;
+}
+
+void aclsim_stream_free(aclrtStream handle) {
+    sim_stream *stream = handle;
+    drop_waiting(stream);
+    for (sim_stream **at = &streams; *at; at = &(*at)->next_stream)
+        if (*at == stream) {
+            *at = stream->next_stream;
+            break;
+        }
+    aclsim_handle_free(stream);
+}
+
+int32_t aclsim_stream_device(aclrtStream stream) { return ((sim_stream *)stream)->device; }
+
+void aclsim_enqueue(aclrtStream handle, const char *name, int (*run)(void *), void (*release)(void *), void *data) {
+    sim_stream *stream = handle;
+    aclsim_task *task = malloc(sizeof *task);
+    *task = (aclsim_task){NULL, name, run, release, data};
+    if (stream->last) stream->last->next = task; else stream->first = task;
+    stream->last = task;
+    if (++stream->waiting > MAX_WAITING && !stream->running) run_one(stream);
+}
+
+/* ---- Streams ---- */
+
+static aclError create_stream(const char *name, aclrtStream *stream, uint32_t flags) {
+    aclsim_context *context;
+    if (!stream) REFUSE(INVALID_PARAM, "%s: stream is a null pointer", name);
+    if (flags & ~15u) REFUSE(RT_PARAM_INVALID, "%s: there are no flags %u", name, flags);
+    PASS_ON(aclsim_current(&context));
+    *stream = aclsim_stream_new(context, flags);
+    return 0;
+}
+
+aclError aclrtCreateStream(aclrtStream *stream) {
+    CALL(aclrtCreateStream);
+    FAIL_FIRST();
+    return create_stream(scope.name, stream, 0);
+}
+
+aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority, uint32_t flag) {
+    (void)priority;
+    CALL(aclrtCreateStreamWithConfig);
+    FAIL_FIRST();
+    return create_stream(scope.name, stream, flag);
+}
+
+/* aclrtDestroyStream: NULL is refused with 100000; only in its own context; waiting work is done first. */
+static aclError destroy_stream(const char *name, aclrtStream stream, bool force) {
+    aclrtStream found;
+    if (!stream) REFUSE(INVALID_PARAM, "%s: stream is a null pointer", name);
+    PASS_ON(aclsim_stream_of(stream, &found));
+    if (((sim_stream *)found)->context->default_stream == found)
+        REFUSE(RT_PARAM_INVALID, "%s: a default stream goes with its context", name);
+    int failed = force ? 0 : aclsim_stream_drain(found);
+    aclsim_stream_free(found);
+    return failed;
+}
+
+aclError aclrtDestroyStream(aclrtStream stream) {
+    CALL(aclrtDestroyStream);
+    PASS_ON(destroy_stream(scope.name, stream, false));
+    FAIL_LAST();
+}
+
+aclError aclrtDestroyStreamForce(aclrtStream stream) {
+    CALL(aclrtDestroyStreamForce);
+    PASS_ON(destroy_stream(scope.name, stream, true));
+    FAIL_LAST();
+}
+
+aclError aclrtSynchronizeStream(aclrtStream stream) {
+    CALL(aclrtSynchronizeStream);
+    PASS_ON(aclsim_stream_of(stream, &stream));
+    PASS_ON(aclsim_stream_drain(stream));
+    FAIL_LAST();
+}
+
+/* aclrtSynchronizeStreamWithTimeout: -1 waits for ever, more than 0 are milliseconds. */
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
+    CALL(aclrtSynchronizeStreamWithTimeout);
+    if (timeout < -1 || timeout == 0) REFUSE(RT_PARAM_INVALID, "%s: the timeout is %d", scope.name, timeout);
+    PASS_ON(aclsim_stream_of(stream, &stream));
+    PASS_ON(aclsim_stream_drain(stream));
+    FAIL_LAST();
+}
+
+/* Who asks again and again whether a stream is done sees it get on. */
+aclError aclrtStreamQuery(aclrtStream stream, int *status) {
+    CALL(aclrtStreamQuery);
+    FAIL_FIRST();
+    if (!status) REFUSE(INVALID_PARAM, "aclrtStreamQuery: status is a null pointer");
+    PASS_ON(aclsim_stream_of(stream, &stream));
+    sim_stream *queried = stream;
+    *status = queried->first ? 1 : 0;
+    if (queried->first && !queried->running) run_one(queried);
+    return 0;
+}
+
+aclError aclrtStreamAbort(aclrtStream stream) {
+    CALL(aclrtStreamAbort);
+    FAIL_FIRST();
+    if (!stream) REFUSE(INVALID_PARAM, "aclrtStreamAbort: stream is a null pointer");
+    PASS_ON(usable(scope.name, stream));
+    drop_waiting(stream);
+    return 0;
+}
+
+/* Mode 0 goes on after a failure, mode 1 stops. */
+aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
+    CALL(aclrtSetStreamFailureMode);
+    FAIL_FIRST();
+    if (mode > 1) REFUSE(RT_PARAM_INVALID, "aclrtSetStreamFailureMode: there is no mode %llu", (unsigned long long)mode);
+    PASS_ON(aclsim_stream_of(stream, &stream));
+    ((sim_stream *)stream)->failure_mode = mode;
+    return 0;
+}
+
+aclError aclrtStreamGetId(aclrtStream stream, int32_t *streamId) {
+    CALL(aclrtStreamGetId);
+    FAIL_FIRST();
+    if (!streamId) REFUSE(INVALID_PARAM, "aclrtStreamGetId: streamId is a null pointer");
+    PASS_ON(aclsim_stream_of(stream, &stream));
+    *streamId = ((sim_stream *)stream)->id;
+    return 0;
+}
+
+aclError aclrtGetStreamAvailableNum(uint32_t *streamCount) {
+    CALL(aclrtGetStreamAvailableNum);
+    FAIL_FIRST();
+    if (!streamCount) REFUSE(INVALID_PARAM, "aclrtGetStreamAvailableNum: streamCount is a null pointer");
+    *streamCount = 2048u - (uint32_t)aclsim_live[KIND_STREAM];
+    return 0;
+}
+
+typedef struct { aclrtHostFunc function; void *arguments; } host_task;
+
+static int run_host(void *data) {
+    host_task *task = data;
+    task->function(task->arguments);
+    return 0;
+}
+
+aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void *args) {
+    CALL(aclrtLaunchHostFunc);
+    FAIL_FIRST();
+    if (!fn) REFUSE(INVALID_PARAM, "aclrtLaunchHostFunc: fn is a null pointer");
+    PASS_ON(aclsim_stream_of(stream, &stream));
+    host_task *task = malloc(sizeof *task);
+    *task = (host_task){fn, args};
+    aclsim_enqueue(stream, "aclrtLaunchHostFunc", run_host, free, task);
+    return 0;
+}
+
+/* ---- Events ---- */
+
+enum { EVENT_SYNC = 1, EVENT_TIME_LINE = 8, EVENT_ALL = 0xff };
+
+static aclError create_event(const char *name, aclrtEvent *event, uint32_t flags) {
+    aclsim_context *context;
+    if (!event) REFUSE(INVALID_PARAM, "%s: event is a null pointer", name);
+    if (!flags || flags & ~0x6fu) if (flags != EVENT_ALL) REFUSE(RT_PARAM_INVALID, "%s: there are no flags %u", name, flags);
+    PASS_ON(aclsim_current(&context));
+    sim_event *made = aclsim_handle_new(KIND_EVENT, sizeof *made);
+    made->flags = flags;
+    *event = made;
+    return 0;
+}
+
+aclError aclrtCreateEvent(aclrtEvent *event) {
+    CALL(aclrtCreateEvent);
+    FAIL_FIRST();
+    return create_event(scope.name, event, EVENT_ALL);
+}
+
+aclError aclrtCreateEventWithFlag(aclrtEvent *event, uint32_t flag) {
+    CALL(aclrtCreateEventWithFlag);
+    FAIL_FIRST();
+    return create_event(scope.name, event, flag);
+}
+
+aclError aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag) {
+    CALL(aclrtCreateEventExWithFlag);
+    FAIL_FIRST();
+    return create_event(scope.name, event, flag);
+}
+
+static aclError event_of(const char *name, aclrtEvent event) {
+    if (!event) REFUSE(INVALID_PARAM, "%s: event is a null pointer", name);
+    if (!aclsim_is(event, KIND_EVENT)) REFUSE(RT_INVALID_HANDLE, "%s: no event, or a destroyed one", name);
+    return 0;
+}
+
+/* A destroyed event that work on a stream still names stays in memory; the handle is dead at once. */
+aclError aclrtDestroyEvent(aclrtEvent event) {
+    CALL(aclrtDestroyEvent);
+    aclsim_context *context;
+    PASS_ON(aclsim_current(&context));
+    PASS_ON(event_of(scope.name, event));
+    aclsim_handle_kill(event);
+    if (!((sim_event *)event)->users) aclsim_handle_bury(event);
+    FAIL_LAST();
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+static int run_record(void *data) {
+    sim_event *event = data;
+    event->done++;
+    event->time = now();
+    return 0;
+}
+
+static void release_event(void *data) {
+    sim_event *event = data;
+    if (--event->users == 0 && !aclsim_is(event, KIND_EVENT)) aclsim_handle_bury(event);
+}
+
+aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
+    CALL(aclrtRecordEvent);
+    FAIL_FIRST();
+    PASS_ON(event_of(scope.name, event));
+    PASS_ON(aclsim_stream_of(stream, &stream));
+    sim_event *recorded = event;
+    recorded->stream = stream;
+    recorded->recorded++;
+    recorded->users++;
+    aclsim_enqueue(stream, "aclrtRecordEvent", run_record, release_event, event);
+    return 0;
+}
+
+/* Get the stream on that records the event, as far as the n-th record. */
+static void reach(sim_event *event, int64_t n) {
+    sim_stream *stream = event->stream;
+    while (event->done < n && aclsim_is(stream, KIND_STREAM) && stream->first && !stream->running) run_one(stream);
+}
+
+typedef struct { sim_event *event; int64_t n; } wait_task;
+
+static int run_wait(void *data) {
+    wait_task *task = data;
+    reach(task->event, task->n);
+    return 0;
+}
+
+static void release_wait(void *data) {
+    release_event(((wait_task *)data)->event);
+    free(data);
+}
+
+/* aclrtStreamWaitEvent: needs an event made with ACL_EVENT_SYNC. */
+aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
+    CALL(aclrtStreamWaitEvent);
+    FAIL_FIRST();
+    PASS_ON(event_of(scope.name, event));
+    PASS_ON(aclsim_stream_of(stream, &stream));
+    sim_event *awaited = event;
+    if (!(awaited->flags & EVENT_SYNC)) REFUSE(RT_PARAM_INVALID, "aclrtStreamWaitEvent: the event was made without ACL_EVENT_SYNC");
+    wait_task *task = malloc(sizeof *task);
+    *task = (wait_task){awaited, awaited->recorded};
+    awaited->users++;
+    aclsim_enqueue(stream, "aclrtStreamWaitEvent", run_wait, release_wait, task);
+    return 0;
+}
+
+aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
+    CALL(aclrtResetEvent);
+    FAIL_FIRST();
+    PASS_ON(event_of(scope.name, event));
+    PASS_ON(aclsim_stream_of(stream, &stream));
+    return 0;
+}
+
+/* aclrtQueryEvent and aclrtQueryEventWaitStatus say 0 for complete, aclrtQueryEventStatus 1: their enums are opposite.
+ * An event that was never recorded is complete. */
+static aclError query(const char *name, aclrtEvent event, int *status, int complete) {
+    PASS_ON(event_of(name, event));
+    if (!status) REFUSE(INVALID_PARAM, "%s: status is a null pointer", name);
+    sim_event *queried = event;
+    bool done = queried->done >= queried->recorded;
+    *status = done ? complete : !complete;
+    sim_stream *stream = queried->stream;
+    if (!done && aclsim_is(stream, KIND_STREAM) && stream->first && !stream->running) run_one(stream);
+    return 0;
+}
+
+aclError aclrtQueryEvent(aclrtEvent event, int *status) {
+    CALL(aclrtQueryEvent);
+    FAIL_FIRST();
+    return query(scope.name, event, status, 0);
+}
+
+aclError aclrtQueryEventStatus(aclrtEvent event, int *status) {
+    CALL(aclrtQueryEventStatus);
+    FAIL_FIRST();
+    return query(scope.name, event, status, 1);
+}
+
+aclError aclrtQueryEventWaitStatus(aclrtEvent event, int *status) {
+    CALL(aclrtQueryEventWaitStatus);
+    FAIL_FIRST();
+    return query(scope.name, event, status, 0);
+}
+
+static aclError synchronize_event(const char *name, aclrtEvent event) {
+    PASS_ON(event_of(name, event));
+    sim_event *awaited = event;
+    reach(awaited, awaited->recorded);
+    sim_stream *stream = awaited->stream;
+    if (!aclsim_is(stream, KIND_STREAM)) return 0;
+    int failed = stream->failed;
+    stream->failed = 0;
+    return failed;
+}
+
+aclError aclrtSynchronizeEvent(aclrtEvent event) {
+    CALL(aclrtSynchronizeEvent);
+    PASS_ON(synchronize_event(scope.name, event));
+    FAIL_LAST();
+}
+
+aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
+    CALL(aclrtSynchronizeEventWithTimeout);
+    if (timeout < -1 || timeout == 0) REFUSE(RT_PARAM_INVALID, "%s: the timeout is %d", scope.name, timeout);
+    PASS_ON(synchronize_event(scope.name, event));
+    FAIL_LAST();
+}
+
+/* aclrtEventElapsedTime: needs ACL_EVENT_TIME_LINE and events that streams have got to (107006 else). */
+aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endEvent) {
+    CALL(aclrtEventElapsedTime);
+    FAIL_FIRST();
+    if (!ms) REFUSE(INVALID_PARAM, "aclrtEventElapsedTime: ms is a null pointer");
+    PASS_ON(event_of(scope.name, startEvent));
+    PASS_ON(event_of(scope.name, endEvent));
+    sim_event *start = startEvent, *end = endEvent;
+    if (!(start->flags & end->flags & EVENT_TIME_LINE))
+        REFUSE(RT_PARAM_INVALID, "aclrtEventElapsedTime: the events were made without ACL_EVENT_TIME_LINE");
+    if (!start->done || !end->done || start->done < start->recorded || end->done < end->recorded)
+        REFUSE(RT_EVENT_TIMESTAMP_INVALID, "aclrtEventElapsedTime: an event has not been reached yet");
+    *ms = (float)(end->time - start->time);
+    return 0;
+}
+
+aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp) {
+    CALL(aclrtEventGetTimestamp);
+    FAIL_FIRST();
+    PASS_ON(event_of(scope.name, event));
+    if (!timestamp) REFUSE(INVALID_PARAM, "aclrtEventGetTimestamp: timestamp is a null pointer");
+    if (!((sim_event *)event)->done) REFUSE(RT_EVENT_TIMESTAMP_INVALID, "aclrtEventGetTimestamp: the event has not been reached yet");
+    *timestamp = (uint64_t)(((sim_event *)event)->time * 1e3);
+    return 0;
+}

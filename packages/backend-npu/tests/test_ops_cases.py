@@ -1,0 +1,109 @@
+"""The npu backend's kernels against torch, on the cpu backend's cases: values, dtypes, shapes, strides, classes of errors.
+
+What depends on elements is not checked on a device, as on torch's own: an index out of range, a division of integers by 0.
+"""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="the cases are made beside torch")
+
+from dispatch_backend_cpu.arrays import storage, storage_offset_of, strides_of  # noqa: E402  # after the skip
+from dispatch_backend_npu.arrays import AclArray, from_numpy, to_numpy  # noqa: E402
+from dispatch_backend_npu.kernels import KERNELS  # noqa: E402
+
+_path = Path(__file__).parents[3] / "tests" / "parity" / "test_cpu_operators.py"
+if not _path.exists():
+    pytest.skip("the cases are those of the repository's parity tests", allow_module_level=True)
+_spec = importlib.util.spec_from_file_location("cpu_cases", _path)
+cases = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(cases)
+
+
+def put(value):
+    """Copy an array's whole storage to the device, and view it alike."""
+    if isinstance(value, np.ndarray):
+        owner = storage(value)
+        order = sorted(range(owner.ndim), key=lambda dim: -owner.strides[dim])
+        flat = from_numpy(owner.transpose(order).reshape(-1).copy())
+        return flat.view(value.shape, strides_of(value), storage_offset_of(value) if value.size else 0)
+    return [put(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def is_complex(value):
+    """Tell whether complex numbers take part, which the simulator does not compute with."""
+    if isinstance(value, (list, tuple)):
+        return any(map(is_complex, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind == "c"
+    return isinstance(value, complex) or str(value).startswith("complex")
+
+
+#: What torch says of elements that it does not like; and of storages, which a device allocates in larger steps.
+ABOUT_ELEMENTS = re.compile(r"ZeroDivisionError|out of (bounds|range)|expanded tensors is deprecated")
+#: What the device refuses and torch's cpu takes: fills of expanded tensors by a mask, which torch has deprecated.
+REFUSED = re.compile("more than one element of the written-to tensor refers to a single memory location")
+
+
+def assert_same(expected, actual, where, *, strides, tolerance):
+    if isinstance(expected, (list, tuple)):
+        assert len(actual) == len(expected), where
+        for each, other in zip(expected, actual, strict=True):
+            assert_same(each, other, where, strides=strides, tolerance=tolerance)
+        return
+    if not isinstance(expected, torch.Tensor):
+        assert actual == expected or (actual != actual and expected != expected), where
+        return
+    assert type(actual) is AclArray, where
+    assert actual.dtype is cases.SCALAR_TYPES[expected.dtype], (where, actual.dtype, expected.dtype)
+    assert actual.shape == tuple(expected.shape), (where, actual.shape, expected.shape)
+    if strides:
+        assert actual.strides == expected.stride(), (where, actual.strides, expected.stride())
+    found, wanted = to_numpy(actual), expected.numpy()
+    rtol, atol = tolerance or cases.TOLERANCE.get(str(found.dtype), (1e-10, 1e-10))
+    if found.dtype.kind == "f":
+        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol, err_msg=str(where))
+    else:
+        np.testing.assert_array_equal(found, wanted, err_msg=str(where))
+
+
+def compare_on_npu(name, args, kwargs=None, *, kernel=None, strides=True, view=False, tolerance=None):
+    """Run one case on both sides."""
+    kwargs = kwargs or {}
+    if name not in KERNELS or cases.deviates(name, args, kwargs) or is_complex([*args, *kwargs.values()]):
+        return
+    where = f"{name}({cases.show(args, kwargs)})"
+    theirs = {key: cases.to_torch(value) for key, value in kwargs.items()}
+    ours = [put(value) for value in args]
+    try:
+        expected, error = cases.overload(name)(*[cases.to_torch(value) for value in args], **theirs), None
+    except Exception as caught:  # noqa: BLE001  # whatever torch raises is the oracle
+        expected, error = None, caught
+    try:
+        found, raised = KERNELS[name](*ours, **{key: put(value) for key, value in kwargs.items()}), None
+    except Exception as caught:  # noqa: BLE001  # compared below
+        found, raised = None, caught
+    if error is not None:
+        if raised is None and not ABOUT_ELEMENTS.search(repr(error)):
+            pytest.fail(f"{where}: torch raises {error!r}, npu gave {found!r}")
+        assert raised is None or isinstance(raised, (type(error), RuntimeError)), (where, raised, error)
+        return
+    if raised is not None:
+        if not (name.startswith("masked_fill_") and REFUSED.search(str(raised))):
+            pytest.fail(f"{where}: torch gives {expected!r}, npu raised {raised!r}")
+        return
+    assert_same(expected, found, where, strides=strides, tolerance=tolerance)
+    assert found is ours[0] or not name.partition(".")[0].endswith("_"), where
+
+
+@pytest.fixture(autouse=True)
+def _on_npu(npu):
+    """Every case needs the toolkit."""
+
+
+cases.compare = compare_on_npu
+globals().update({name: test for name, test in vars(cases).items() if name.startswith("test_")})

@@ -1,0 +1,230 @@
+"""Plans of what a pipeline records for the npu, on the simulator, whose log shows what was called and in which order."""
+
+import gc
+
+import numpy as np
+import pytest
+
+torchlike = pytest.importorskip("torchlike", reason="a frontend records")
+
+import dispatch_core as dc  # noqa: E402  # after the skip
+from dispatch_backend_npu.aclnn import calls  # noqa: E402
+from dispatch_core.pipelines import plan as plans  # noqa: E402
+
+pytestmark = [
+    pytest.mark.usefixtures("npu"),
+    pytest.mark.no_pipeline(reason="the plans of these tests are what is looked at"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    """Let no test find what another has prepared."""
+    plans.clear()
+    calls.clear()
+    yield
+    plans.clear()
+    calls.clear()
+
+
+def tensor(*values, dtype=torchlike.float32):
+    return torchlike.tensor(list(values), dtype=dtype, device="npu")
+
+
+def phases(simulator):
+    """Give the operators' phases, and what waits or copies, in the order in which they were called."""
+    return [
+        name.removeprefix("acl") for name in simulator.log() if name.startswith(("aclnn", "aclrtSync", "aclrtMemcpy"))
+    ]
+
+
+FIRST = ["nnAddGetWorkspaceSize", "nnReluGetWorkspaceSize", "nnReduceSumGetWorkspaceSize"]
+SECOND = ["nnAdd", "nnRelu", "nnReduceSum", "rtSynchronizeStream"]
+
+
+def test_everything_is_prepared_then_executed_then_waited_for_once(simulator):
+    a, b = tensor(1.0, 2.0), tensor(3.0, 4.0)
+    simulator.reset()
+    with dc.pipeline():
+        found = (a + b).relu().sum().to("cpu")
+    assert found.item() == 10.0
+    assert phases(simulator) == [*FIRST, *SECOND, "rtMemcpy"]
+
+
+def test_a_repeated_plan_repeats_its_executors(simulator):
+    a, b = tensor(1.0, 2.0), tensor(3.0, 4.0)
+
+    def run():
+        with dc.pipeline():
+            found = (a + b).relu().sum()
+        return found
+
+    first, second = run(), run()
+    simulator.reset()
+    third = run()
+    assert phases(simulator) == SECOND
+    assert [each.item() for each in (first, second, third)] == [10.0, 10.0, 10.0]
+
+
+def test_a_repeated_plan_follows_its_inputs():
+    results = []
+    for start in range(6):
+        a, b = tensor(start, 2.0), tensor(3.0, 4.0)
+        with dc.pipeline():
+            found = ((a * b).exp().log() + a).sum()
+        results.append(found.item())
+        del a, b
+    assert results == pytest.approx([10.0, 14.0, 18.0, 22.0, 26.0, 30.0], rel=1e-5)
+
+
+def test_results_that_nobody_keeps_share_one_allocation(simulator):
+    a = tensor(*range(1000))
+    with dc.pipeline():
+        found = ((((a + 1) * 2) - 3) / 4).sum()
+    expected = float(((np.arange(1000, dtype=np.float32) + 1) * 2 - 3).sum() / 4)
+    assert found.item() == pytest.approx(expected)
+    with dc.pipeline():
+        kept = a + 1
+        found = (kept * 2).sum()
+    assert found.item() == pytest.approx(2 * (np.arange(1000) + 1).sum())
+    assert kept.cpu().numpy()[-1] == 1000.0
+
+
+def test_a_number_that_changes_is_prepared_again():
+    a = tensor(1.0, 2.0)
+    results = []
+    for factor in (0.5, 0.25, 0.25, -1.0, float("nan")):
+        with dc.pipeline():
+            found = (a * factor + 1.0).sum()
+        results.append(found.item())
+    assert results[:4] == [3.5, 2.75, 2.75, -1.0]
+    assert np.isnan(results[4])
+
+
+def test_views_that_begin_elsewhere_are_followed():
+    table = torchlike.arange(12, dtype=torchlike.float32, device="npu").view(4, 3)
+    sums = []
+    for row in (0, 1, 2, 3, 1):
+        with dc.pipeline():
+            found = (table[row] + 1.0).relu().sum()
+        sums.append(found.item())
+    for row in (0, 3, 2):
+        part = table[row]
+        with dc.pipeline():
+            found = (part + 1.0).relu().sum()
+        sums.append(found.item())
+    assert sums == [6.0, 15.0, 24.0, 33.0, 15.0, 6.0, 33.0, 24.0]
+
+
+def test_writes_in_place_are_planned_and_seen():
+    a, b = tensor(1.0, 2.0), tensor(3.0, 4.0)
+    for _ in range(3):
+        with dc.pipeline():
+            a.add_(b, alpha=2)
+            a.mul_(0.5)
+            found = a.sum()
+    wanted = np.array([1.0, 2.0])
+    for _ in range(3):
+        wanted = (wanted + 2 * np.array([3.0, 4.0])) * 0.5
+    assert a.cpu().numpy() == pytest.approx(wanted)
+    assert found.item() == pytest.approx(wanted.sum())
+
+
+def test_an_operator_without_a_row_runs_its_kernel_in_between():
+    a = tensor(3.0, -1.0, 2.0)
+    for _ in range(3):
+        with dc.pipeline():
+            order = (a * 2.0).argmax()
+            found = torchlike.cat([a + 1.0, a.neg()]).sum() + order
+    assert found.item() == 3.0
+
+
+def test_what_a_kernel_reads_behind_the_last_step_is_still_there():
+    a = tensor(3.0, -1.0, 2.0)
+    for _ in range(3):
+        with dc.pipeline():
+            found = torchlike.cat([(a + 1.0).exp(), (a * 2.0)[:1]])
+        assert found.cpu().numpy() == pytest.approx([*np.exp([4.0, 0.0, 3.0]), 6.0], rel=1e-5)
+
+
+def test_a_first_phase_that_fails_is_its_own_operator_s_error(simulator):
+    a = tensor(1.0, 2.0)
+    with pytest.raises(dc.DispatchError, match=r"aclnnNegGetWorkspaceSize failed with 561003"), dc.pipeline():
+        good = (a + 1.0) * 2.0
+        bad = good.neg()
+        after = good.exp()
+        simulator.fail_nth("aclnnNegGetWorkspaceSize", 1, 561003)
+        bad.sum().item()
+    assert good.cpu().numpy() == pytest.approx([4.0, 6.0])
+    assert after.cpu().numpy() == pytest.approx(np.exp([4.0, 6.0]))
+
+
+def test_a_second_phase_that_fails_leaves_the_rest_and_the_next_run(simulator):
+    a = tensor(1.0, 2.0)
+
+    def run():
+        with dc.pipeline():
+            return (a + 1.0).exp().sum()
+
+    expected = float(np.exp([2.0, 3.0]).sum())
+    for _ in range(2):
+        assert run().item() == pytest.approx(expected, rel=1e-6)
+    simulator.fail_nth("aclnnExp", 1, 507015)
+    with pytest.raises(dc.DispatchError, match="aclnnExp failed with 507015"):
+        run()
+    for _ in range(2):
+        assert run().item() == pytest.approx(expected, rel=1e-6)
+
+
+def test_a_fault_on_the_device_is_told_by_the_flush(simulator):
+    a = tensor(1.0, 2.0)
+    simulator.fail_task(2)
+    with pytest.raises(dc.DispatchError, match="aclrtSynchronizeStream failed with 507015"), dc.pipeline():
+        _ = (a + 1.0).exp().sum()
+
+
+def test_plans_leave_nothing_once_they_are_forgotten(simulator):
+    before = simulator.counts()
+    a = tensor(1.0, 2.0)
+    for _ in range(3):
+        with dc.pipeline():
+            found = (a + 1.0).exp().sum()
+    assert found.item() == pytest.approx(27.4746, rel=1e-4)
+    assert simulator.counts()["executors"] >= 3
+    del a, found
+    plans.clear()
+    gc.collect()
+    calls.clear()
+    after = simulator.counts()
+    kinds = ("tensors", "scalars", "int_arrays", "executors", "tensor_lists")
+    # Errors of other tests may still hold what they have seen.
+    assert all(after.get(kind, 0) <= before.get(kind, 0) for kind in kinds)
+
+
+def test_without_fusing_every_operator_runs_by_itself(simulator):
+    a = tensor(1.0, 2.0)
+    simulator.reset()
+    with dc.pipeline(fuse=False):
+        found = (a + 1.0).relu()
+    assert [name for name in phases(simulator) if name != "rtSynchronizeStream"] == [
+        "nnAddsGetWorkspaceSize",
+        "nnAdds",
+        "nnReluGetWorkspaceSize",
+        "nnRelu",
+    ]
+    assert found.cpu().numpy() == pytest.approx([2.0, 3.0])
+
+
+def test_threads_that_run_one_structure_do_not_disturb_each_other():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def work(start):
+        a = tensor(float(start), 2.0)
+        for _ in range(20):
+            with dc.pipeline():
+                found = ((a * 3.0).exp().log() / 3.0).sum()
+            assert found.item() == pytest.approx(start + 2.0, rel=1e-4)
+        return True
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(4)))

@@ -1,0 +1,218 @@
+"""The caching allocator: reuse, statistics, streams, and what happens where there is no room."""
+
+import gc
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dispatch_backend_npu import runtime
+from dispatch_backend_npu.acl import AclError, OutOfMemoryError
+from dispatch_backend_npu.runtime import allocator, memory
+from dispatch_backend_npu.runtime.allocator import size_class
+
+
+@pytest.fixture(autouse=True)
+def clean(npu):
+    """An allocator with nothing in its cache."""
+    gc.collect()
+    runtime.empty_cache()
+    runtime.reset_peak_memory_stats()
+
+
+def stat(name):
+    return runtime.memory_stats()[name]
+
+
+def held():
+    return stat("allocated_bytes.all.current")
+
+
+@given(st.integers(0, 1 << 40))
+def test_a_class_is_at_most_an_eighth_larger_than_the_request(nbytes):
+    size = size_class(nbytes)
+    assert size % 512 == 0 and size >= nbytes
+    assert size == 512 or size <= max(nbytes * 9 / 8, nbytes + 512)
+    assert size_class(size) == size
+
+
+def test_blocks_are_aligned_and_apart():
+    blocks = [runtime.allocate(nbytes) for nbytes in (0, 1, 512, 513, 100_000, 3_000_000)]
+    spans = sorted((block.pointer, block.pointer + block.size) for block in blocks)
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+    assert all(block.pointer % 32 == 0 for block in blocks)
+    assert blocks[0].size == 512 and blocks[5].size >= 3_000_000
+    assert repr(blocks[0]).startswith("Block(npu:0, 0x")
+
+
+def test_a_block_that_nobody_holds_is_given_out_again():
+    before = held()
+    block = runtime.allocate(1000)
+    assert held() == before + block.size
+    pointer = block.pointer
+    del block
+    assert held() == before
+    assert runtime.allocate(1024).pointer == pointer
+
+
+def test_small_blocks_come_from_few_calls(simulator):
+    simulator.reset()
+    blocks = [runtime.allocate(512) for _ in range(1000)]
+    assert simulator.log().count("aclrtMalloc") == 1
+    assert len({block.pointer for block in blocks}) == 1000
+
+
+def test_steady_work_asks_the_device_for_nothing(simulator):
+    def step():
+        kept = [runtime.allocate(nbytes) for nbytes in (100, 5000, 1 << 20, 3 << 20)]
+        del kept[1]
+        kept.append(runtime.allocate(5000))
+
+    step()
+    simulator.reset()
+    reserved = stat("reserved_bytes.all.current")
+    for _ in range(1000):
+        step()
+    assert simulator.log() == [] and stat("reserved_bytes.all.current") == reserved
+
+
+def test_statistics():
+    before = held()
+    large = runtime.allocate(10 << 20)
+    assert stat("allocated_bytes.all.peak") == before + large.size
+    assert stat("reserved_bytes.all.current") >= large.size
+    del large
+    assert held() == before and stat("allocated_bytes.all.peak") > before
+    reserved = stat("reserved_bytes.all.current")
+    runtime.empty_cache()
+    assert stat("reserved_bytes.all.current") <= reserved - (10 << 20)
+    runtime.reset_peak_memory_stats()
+    assert stat("allocated_bytes.all.peak") == before
+    free, total = runtime.mem_get_info()
+    assert 0 < free <= total
+
+
+def test_emptying_the_cache_leaves_what_is_held(simulator):
+    kept = runtime.allocate(600)
+    runtime.allocate(600), runtime.allocate(5 << 20)
+    live = simulator.counts().get("device_memory", 0)
+    runtime.empty_cache()
+    assert simulator.counts().get("device_memory", 0) == live - 1
+    memory.fill(kept.pointer, 600)
+    pointer = kept.pointer
+    del kept
+    runtime.empty_cache()
+    assert simulator.counts().get("device_memory", 0) == live - 2
+    again = runtime.allocate(600)
+    assert again.size == 1024 and pointer
+
+
+def test_a_block_is_for_its_stream():
+    other = runtime.Stream()
+    block = runtime.allocate(4096)
+    pointer = block.pointer
+    del block
+    with other:
+        assert runtime.allocate(4096).pointer != pointer
+    assert runtime.allocate(4096).pointer == pointer
+
+
+def test_a_block_that_another_stream_works_with_rests_until_it_is_through(simulator):
+    other = runtime.Stream()
+    block = runtime.allocate(4096)
+    block.record_stream(other)
+    block.record_stream(runtime.current())
+    pointer = block.pointer
+    simulator.reset()
+    with other:
+        memory.fill(block.pointer, 4096)
+    del block
+    first = runtime.allocate(4096)
+    assert first.pointer != pointer and simulator.log().count("aclrtRecordEvent") == 1
+    other.synchronize()
+    assert runtime.allocate(4096).pointer == pointer
+
+
+@pytest.fixture
+def full(simulator):
+    """A device with room for 64 MiB more."""
+    simulator.set_capacity(simulator.memory().live + (64 << 20))
+    yield simulator
+    simulator.reset()
+
+
+def test_a_cache_in_the_way_is_given_back_before_memory_runs_out(full):
+    runtime.allocate(40 << 20)
+    retries = stat("num_alloc_retries")
+    block = runtime.allocate(50 << 20)
+    assert stat("num_alloc_retries") == retries + 1 and block.pointer
+
+
+def test_running_out_of_memory_tells_the_figures(simulator):
+    kept = runtime.allocate(3 << 20)
+    ooms = stat("num_ooms")
+    with pytest.raises(OutOfMemoryError) as caught:
+        runtime.allocate(1 << 50)
+    text = str(caught.value)
+    assert text.startswith("aclrtMalloc failed with 207001 (ACL_ERROR_RT_MEMORY_ALLOCATION): npu:0 has no room for ")
+    assert "are free; tensors hold 3." in text and "the cache" in text
+    assert stat("num_ooms") == ooms + 1
+    assert runtime.allocate(100).pointer and kept
+
+
+def test_garbage_is_collected_before_memory_runs_out(full):
+    class Node:
+        pass
+
+    node = Node()
+    node.self, node.block = node, runtime.allocate(40 << 20)
+    gc.disable()
+    try:
+        del node
+        assert runtime.allocate(50 << 20).pointer
+    finally:
+        gc.enable()
+
+
+def test_another_failure_of_the_device_is_told_as_it_is(simulator):
+    simulator.fail_nth("aclrtMalloc", 1, 507899)
+    with pytest.raises(AclError, match="aclrtMalloc failed with 507899") as caught:
+        runtime.allocate(7 << 20)
+    assert not isinstance(caught.value, MemoryError)
+    assert runtime.allocate(7 << 20).pointer
+
+
+def test_memory_that_the_device_refuses_to_free_is_forgotten(simulator):
+    runtime.allocate(7 << 20), runtime.allocate(9 << 20)
+    simulator.fail_nth("aclrtFree", 1, 507899)
+    with pytest.raises(AclError, match="aclrtFree failed with 507899"):
+        runtime.empty_cache()
+    runtime.empty_cache()
+    assert stat("reserved_bytes.all.current") < 7 << 20
+
+
+def test_threads_work_at_the_same_time():
+    def work(value):
+        found = set()
+        for _ in range(300):
+            block = runtime.allocate(1000)
+            memory.fill(block.pointer, 1000, value)
+            found |= set(memory.copy_to_host(block.pointer, 1000).tolist())
+        return found
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(work, range(4))) == [{0}, {1}, {2}, {3}]
+
+
+def test_without_caching_every_block_is_the_devices_own(monkeypatch, simulator):
+    monkeypatch.setenv("DISPATCH_NPU_NO_MEMORY_CACHING", "1")
+    uncached = allocator.Allocator(runtime.ensure())
+    before = simulator.counts().get("device_memory", 0)
+    block = uncached.allocate(10, runtime.current().pointer)
+    second = uncached.allocate(10, runtime.current().pointer)
+    assert simulator.counts().get("device_memory", 0) == before + 2
+    del block, second
+    assert uncached.stats()["allocated_bytes.all.current"] == 0
+    assert simulator.counts().get("device_memory", 0) == before

@@ -1,0 +1,99 @@
+"""``torchlike.npu``: what a program sees of the runtime."""
+
+import gc
+
+import pytest
+
+import torchlike
+from torchlike import npu as module
+
+pytestmark = pytest.mark.usefixtures("npu")
+
+
+def test_devices():
+    assert torchlike.npu is module
+    assert torchlike.npu.is_available() is True and torchlike.npu.availability().reason == ""
+    assert torchlike.npu.device_count() >= 1
+    torchlike.npu.init()
+    assert torchlike.npu.is_initialized()
+    torchlike.npu.set_device("npu:0")
+    torchlike.npu.set_device(None)
+    assert torchlike.npu.current_device() == 0
+    with pytest.raises(ValueError, match="Expected an npu device, but got: cpu"):
+        torchlike.npu.synchronize("cpu")
+    torchlike.npu.synchronize()
+    torchlike.npu.synchronize(torchlike.device("npu:0"))
+
+
+def test_the_simulator_announces_itself(simulator):
+    assert "simulator" in torchlike.npu.get_device_name()
+
+
+def test_streams_and_events():
+    default = torchlike.npu.default_stream()
+    assert torchlike.npu.current_stream() == default
+    other = torchlike.npu.Stream()
+    with torchlike.npu.stream(other):
+        assert torchlike.npu.current_stream() is other
+        x = torchlike.ones(3, device="npu") + 1
+        event = other.record_event()
+    with torchlike.npu.stream(None):
+        assert torchlike.npu.current_stream() == default
+    default.wait_event(event)
+    event.synchronize()
+    assert event.query() and x.tolist() == [2.0] * 3
+    torchlike.npu.set_stream(other)
+    torchlike.npu.set_stream(None)
+    assert torchlike.npu.current_stream() is other
+    torchlike.npu.set_stream(default)
+    start, end = torchlike.npu.Event(enable_timing=True), torchlike.npu.Event(enable_timing=True)
+    start.record()
+    x + x
+    end.record()
+    end.synchronize()
+    assert start.elapsed_time(end) >= 0
+    with pytest.raises(AttributeError, match="no attribute 'Fly'"):
+        torchlike.npu.Fly  # noqa: B018  # asking is what fails
+
+
+def test_a_tensor_is_told_that_another_stream_works_with_it(simulator):
+    x, other = torchlike.ones(3, device="npu"), torchlike.npu.Stream()
+    other.wait_stream(torchlike.npu.current_stream())
+    with torchlike.npu.stream(other):
+        y = x + 1
+    x.record_stream(other)
+    with torchlike.pipeline():
+        z = x + 2
+        z.record_stream(other)
+    del x, z
+    simulator.reset()
+    torchlike.ones(3, device="npu")
+    assert simulator.log().count("aclrtRecordEvent") == 2
+    assert y.tolist() == [2.0] * 3
+    with pytest.raises(ValueError, match="Expected a tensor on npu, but got one on cpu"):
+        torchlike.ones(1).record_stream(other)
+
+
+def test_memory():
+    gc.collect()
+    torchlike.npu.synchronize()
+    before = torchlike.npu.memory_allocated()
+    torchlike.npu.reset_peak_memory_stats()
+    x = torchlike.empty(1 << 20, device="npu")
+    held = torchlike.npu.memory_allocated()
+    assert held >= before + (4 << 20)
+    assert torchlike.npu.max_memory_allocated() >= held
+    assert torchlike.npu.max_memory_reserved() >= torchlike.npu.memory_reserved() >= held
+    del x
+    assert torchlike.npu.memory_allocated() == before
+    torchlike.npu.empty_cache()
+    assert torchlike.npu.memory_reserved() < held
+    assert torchlike.npu.memory_stats()["num_ooms"] >= 0
+    free, total = torchlike.npu.mem_get_info()
+    assert 0 < free <= total
+
+
+def test_running_out_of_memory_is_an_error_of_both_kinds(simulator):
+    with pytest.raises(MemoryError) as caught:
+        torchlike.empty(1 << 45, device="npu")
+    assert isinstance(caught.value, RuntimeError) and "npu:0 has no room for" in str(caught.value)

@@ -1,0 +1,81 @@
+"""The simulator is built by the system's compiler, on demand, and found only by who asks for it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dispatch_backend_npu.__main__ import main
+from dispatch_backend_npu.simulator import NoCompilerError, Simulator, compiler
+from dispatch_backend_npu.simulator.build import SOURCES, default_folder
+from dispatch_backend_npu.simulator.coverage import table
+
+PACKAGE = Path(__file__).parents[1]
+DOCUMENT = PACKAGE.parents[1] / "docs" / "npu.md"
+
+
+def run(code, **environment):
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+
+
+def test_without_a_compiler_the_reason_is_told(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CC", raising=False)
+    with pytest.raises(NoCompilerError, match="looked for cc, gcc and clang"):
+        compiler()
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(NoCompilerError, match="looked for CC=no-such-compiler"):
+        compiler()
+    assert main(["simulator", str(tmp_path / "built")]) == 1
+    assert "Hint: install gcc or clang, or set CC." in capsys.readouterr().err
+
+
+def test_the_command_prints_the_environment(npu, capsys):
+    if npu is None:
+        pytest.skip("needs the simulator")
+    assert main(["simulator", str(npu)]) == 0
+    assert capsys.readouterr().out == f"export ASCEND_HOME_PATH={npu}\n"
+    assert sorted(path.name for path in (npu / "lib64").iterdir()) == [
+        "libascendcl.so",
+        "libnnopbase.so",
+        "libopapi.so",
+    ]
+
+
+def test_it_is_not_found_by_accident(npu, tmp_path):
+    if npu is None:
+        pytest.skip("needs the simulator")
+    code = "import dispatch_backend_npu as n; print(n.is_available(), n.device_name() if n.is_available() else None)"
+    homes = dict.fromkeys(("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "CANN_INSTALL_DIR", "LD_LIBRARY_PATH"), "")
+    # Where it was built makes no difference: not even in the working folder or the user's cache.
+    cache = tmp_path / "dispatch_backend_npu"
+    cache.mkdir()
+    (cache / default_folder().name).symlink_to(npu)
+    assert run(code, **homes, XDG_CACHE_HOME=str(tmp_path), HOME=str(tmp_path)).stdout == "False None\n"
+    found = run(code, **{**homes, "ASCEND_HOME_PATH": str(npu)})
+    assert found.stdout == "True Ascend910B1 (simulator)\n", found.stderr
+
+
+def test_what_is_no_simulator_is_told(tmp_path):
+    with pytest.raises(RuntimeError, match="is no simulator"):
+        Simulator(tmp_path)
+
+
+def test_processes_that_use_nothing_of_it_need_nothing_of_it():
+    code = "import sys, dispatch_backend_npu.plugin; print([m for m in sys.modules if 'npu.simulator' in m])"
+    assert run(code).stdout == "[]\n"
+
+
+def test_sources_say_what_they_are():
+    for path in SOURCES.iterdir():
+        assert path.suffix in {".c", ".h"}
+        assert path.read_text().startswith("/* "), path
+
+
+def test_the_documents_table_is_that_of_the_functions():
+    if not DOCUMENT.is_file():
+        pytest.skip("an installed package has no documents beside it")
+    assert table() in DOCUMENT.read_text(), "write it anew: python -m dispatch_backend_npu functions"

@@ -1,0 +1,212 @@
+"""What only an NPU has: its devices, streams, events and memory, by torch's names (source: ``torch.npu``, ``torch.cuda``).
+
+Whatever backend the device ``npu`` belongs to gives all this by the hook ``dispatch_runtime``; none is loaded before it is
+asked for, and nothing here fails where there is none until it is called.
+
+>>> import torchlike
+>>> torchlike.npu.is_available() == (torchlike.npu.device_count() > 0)
+True
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Final
+
+import dispatch_core as dc
+
+__all__ = [
+    "availability",
+    "current_device",
+    "current_stream",
+    "default_stream",
+    "device",
+    "device_count",
+    "empty_cache",
+    "get_device_name",
+    "init",
+    "is_available",
+    "is_initialized",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "record_stream",
+    "reset_peak_memory_stats",
+    "set_device",
+    "set_stream",
+    "stream",
+    "synchronize",
+]
+
+_NAME: Final = "npu"
+
+
+def _runtime() -> Any:
+    from dispatch_core.plugins.loader import runtime  # plugins are looked for on the first request only
+
+    return runtime(_NAME)
+
+
+def _index(value: Any) -> int | None:
+    """Read what users write for a device: None, a number, a name such as ``npu:1``, or a device."""
+    if value is None or isinstance(value, int):
+        return value
+    found = dc.Device.parse(value)
+    if found.type != _NAME:
+        raise ValueError(f"Expected an {_NAME} device, but got: {found}")
+    return found.index
+
+
+def __getattr__(name: str) -> Any:
+    """Give the classes ``Stream`` and ``Event``, which are the backend's own."""
+    if name not in ("Event", "Stream"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_runtime(), name)
+
+
+def availability() -> dc.Availability:
+    """Say whether an NPU can be used and, if not, why."""
+    from dispatch_core.plugins.loader import availability as ask  # as in _runtime
+
+    try:
+        return ask(_NAME)
+    except dc.DispatchError as error:
+        return dc.Availability(False, str(error))
+
+
+def is_available() -> bool:
+    """Tell whether an NPU can be used; ``availability()`` says why not."""
+    return bool(availability())
+
+
+def device_count() -> int:
+    """Give how many NPUs there are; 0 where none can be used."""
+    return int(_runtime().device_count()) if is_available() else 0
+
+
+def get_device_name(device: Any = None) -> str:
+    """Give what the chip calls itself."""
+    _runtime().ensure(_index(device))
+    return str(_runtime().device_name())
+
+
+def init() -> None:
+    """Open the thread's device now, which the first use of it would do too."""
+    _runtime().ensure()
+
+
+def is_initialized() -> bool:
+    """Tell whether an NPU was opened in this process."""
+    return is_available() and bool(_runtime().is_initialized())
+
+
+def current_device() -> int:
+    """Give the number of the device that the thread works with, opening it."""
+    return int(_runtime().ensure())
+
+
+def set_device(device: Any) -> None:
+    """Make another device the one that the thread works with."""
+    index = _index(device)
+    if index is not None:
+        _runtime().set_current(index)
+
+
+class device:  # noqa: N801  # torch's own name
+    """Work with another device within a block: ``with torchlike.npu.device(1): ...``."""
+
+    def __init__(self, device: Any) -> None:
+        self.idx = _index(device)
+        self._guard: Any = None
+
+    def __enter__(self) -> None:
+        self._guard = _runtime().guard(self.idx)
+        self._guard.__enter__()
+
+    def __exit__(self, *exception: object) -> None:
+        self._guard.__exit__(*exception)
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until everything that was queued on a device is done."""
+    _runtime().synchronize(_index(device))
+
+
+def current_stream(device: Any = None) -> Any:
+    """Give the stream that the thread works with on a device."""
+    with _runtime().guard(_index(device)):
+        return _runtime().current()
+
+
+def default_stream(device: Any = None) -> Any:
+    """Give the stream of a device that threads work with until they choose another."""
+    return _runtime().default(_index(device))
+
+
+def set_stream(stream: Any) -> None:
+    """Make a stream the one that the thread works with on the stream's device; None changes nothing."""
+    if stream is not None:
+        _runtime().set_stream(stream)
+
+
+def stream(stream: Any) -> AbstractContextManager[Any]:
+    """Work with a stream within a block; None changes nothing."""
+    return nullcontext() if stream is None else stream
+
+
+def record_stream(tensor: Any, stream: Any) -> None:
+    """Note that a stream works with a tensor that another one was current for when it was made.
+
+    Its memory is then used again only when that stream has passed the point where the tensor went.
+    Raises ``ValueError`` for a tensor of another device.
+    """
+    if tensor.device.type != _NAME:
+        raise ValueError(f"Expected a tensor on {_NAME}, but got one on {tensor.device}")
+    data = tensor._dispatch_data
+    _runtime().record_stream(data.result() if tensor._pending else data, stream)
+
+
+def empty_cache() -> None:
+    """Give device memory that no tensor holds back to the device."""
+    if is_initialized():
+        _runtime().empty_cache()
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """Give figures of a device's memory, named as torch names them; none where it has not been opened."""
+    return dict(_runtime().memory_stats(_index(device))) if is_initialized() else {}
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Give how many bytes tensors hold on a device."""
+    return memory_stats(device).get("allocated_bytes.all.current", 0)
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """Give how many bytes tensors have held at most since the start or ``reset_peak_memory_stats``."""
+    return memory_stats(device).get("allocated_bytes.all.peak", 0)
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Give how many bytes of the device this process has, held by tensors or cached."""
+    return memory_stats(device).get("reserved_bytes.all.current", 0)
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """Give how many bytes of the device this process has had at most."""
+    return memory_stats(device).get("reserved_bytes.all.peak", 0)
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Let the peaks begin at what is held now."""
+    if is_initialized():
+        _runtime().reset_peak_memory_stats(_index(device))
+
+
+def mem_get_info(device: Any = None) -> tuple[int, int]:
+    """Give how many bytes of a device's memory are free, and how many there are."""
+    free, total = _runtime().mem_get_info(_index(device))
+    return int(free), int(total)

@@ -1,0 +1,39 @@
+"""Random programs on the npu backend's simulator mean the same in a pipeline as without."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+_spec = importlib.util.spec_from_file_location("programs", Path(__file__).with_name("test_pipeline_programs.py"))
+programs = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(programs)
+
+pytestmark = pytest.mark.no_pipeline(reason="the programs open their own")
+COUNT = programs.PROGRAMS // 10
+
+
+@pytest.fixture(autouse=True)
+def _simulator(monkeypatch, simulator_folder):
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(simulator_folder))
+
+
+class _Machine(programs.Machine):
+    """One whose log does not tell ``npu`` from ``npu:0``, which what is recorded only is not yet on."""
+
+    def run(self, steps):
+        return [_Text(repr(line).replace("npu:0", "npu")) for line in super().run(steps)]
+
+
+class _Text(str):
+    __slots__ = ()
+
+    def __repr__(self):
+        return str(self)
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_random_programs_on_an_npu_mean_the_same_in_a_pipeline(chunk, monkeypatch):
+    monkeypatch.setattr(programs, "Machine", _Machine)
+    for seed in range(programs.FIRST + chunk, programs.FIRST + COUNT, 4):
+        programs.compare(seed, 15 + seed % 50, "npu")

@@ -1,0 +1,179 @@
+"""Training on the npu backend's simulator: the example, every call failing in turn, and a thousand steps."""
+
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from dispatch_core.pipelines import plan as plans
+from torchlike import nn
+from torchlike.nn import functional as F  # torch's own abbreviation
+
+npu_backend = pytest.importorskip("dispatch_backend_npu")
+simulators = pytest.importorskip("dispatch_backend_npu.simulator")
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "examples" / "train_digits.py"
+
+pytestmark = pytest.mark.no_pipeline(reason="the training steps of these tests bring their own")
+
+
+@pytest.fixture
+def simulator(monkeypatch, simulator_folder):
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(simulator_folder))
+    control = simulators.Simulator(simulator_folder)
+    control.reset()
+    yield control
+    control.reset()
+    release()
+
+
+class Training:
+    """A small classifier and what a step of its training needs."""
+
+    def __init__(self, device, pipelined=False, seed=0):
+        random = np.random.default_rng(seed)
+        self.pipelined = pipelined
+        torchlike.manual_seed(seed)
+        self.model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 3)).to(device)
+        self.optimizer = torchlike.optim.Adam(self.model.parameters(), lr=3e-3)
+        self.images = torchlike.from_numpy(random.standard_normal((4, 6), dtype=np.float32)).to(device)
+        self.labels = torchlike.from_numpy(random.integers(0, 3, 4)).to(device)
+
+    def step(self):
+        if not self.pipelined:
+            return self._step()
+        with dc.pipeline():
+            loss = self._step()
+        return loss
+
+    def _step(self):
+        loss = F.cross_entropy(self.model(self.images), self.labels)
+        self.optimizer.zero_grad()
+        loss.backward()
+        self.optimizer.step()
+        return loss
+
+    def weights(self):
+        return [parameter.detach().cpu().numpy().copy() for parameter in self.model.parameters()]
+
+
+def release():
+    """Let go of everything that is kept for later."""
+    from dispatch_backend_npu.aclnn import calls
+
+    plans.clear()
+    gc.collect()
+    calls.clear()
+
+
+def descriptors(simulator):
+    """Count what is neither memory nor the runtime's own."""
+    kinds = ("tensors", "scalars", "int_arrays", "bool_arrays", "tensor_lists", "executors")
+    return {kind: count for kind, count in simulator.counts().items() if kind in kinds}
+
+
+def memory():
+    from dispatch_backend_npu.runtime import allocator
+
+    return allocator.allocator().stats()["allocated_bytes.all.current"]
+
+
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_a_training_step_is_the_cpu_s(simulator, pipelined):
+    ours, theirs = Training("npu", pipelined), Training("cpu")
+    for _ in range(5):
+        assert ours.step().item() == pytest.approx(theirs.step().item(), rel=1e-5)
+    for mine, other in zip(ours.weights(), theirs.weights(), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_a_training_step_makes_no_trip_through_the_host(simulator, pipelined):
+    from dispatch_backend_npu import fallback
+
+    training = Training("npu", pipelined)
+    training.step()
+    fallback.reset()
+    simulator.reset()
+    loss = training.step()
+    assert not [name for name in simulator.log() if name.startswith("aclrtMemcpy")]
+    assert fallback.counts() == {}
+    assert loss.item() > 0
+
+
+def test_a_pipelined_step_waits_once(simulator):
+    training = Training("npu", pipelined=True)
+    for _ in range(3):
+        training.step()
+    simulator.reset()
+    training.step()
+    assert simulator.log().count("aclrtSynchronizeStream") == 1
+
+
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_a_step_in_which_one_call_fails_ends_in_one_error_and_the_next_one_works(simulator, pipelined):
+    release()
+    base = descriptors(simulator)
+    number, errors = 0, 0
+    while True:
+        number += 1
+        training = Training("npu", pipelined)
+        release()
+        simulator.reset()
+        simulator.fail_nth("", number)
+        error = None
+        try:
+            training.step().item()
+        except dc.DispatchError as raised:
+            error = f"{type(raised).__name__}: {raised}"
+        reached = simulator.calls() >= number
+        simulator.reset()
+        if error is not None:
+            errors += 1
+            assert " failed with " in error, (number, error)
+        if pipelined and error is not None:
+            # What a failed step would have written carries its error, by the pipeline's own rule: a model begins anew.
+            training = Training("npu", pipelined)
+        assert np.isfinite(training.step().item()), (number, error)
+        del training
+        release()
+        assert descriptors(simulator) == base, (number, error)
+        if not reached:
+            break
+    assert error is None, "no call failed in the last round"
+    assert errors > 50
+
+
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_a_thousand_steps_leave_memory_and_counters_as_they_are(simulator, pipelined):
+    training = Training("npu", pipelined)
+    for _ in range(20):
+        training.step()
+    gc.collect()
+    held, counted, segments = memory(), simulator.counts(), simulator.memory().live
+    for _ in range(1000):
+        training.step()
+    gc.collect()
+    assert memory() == held
+    assert simulator.counts() == counted
+    assert simulator.memory().live == segments
+
+
+@pytest.mark.parametrize("options", [[], ["--pipeline"]])
+def test_the_example_trains_on_the_simulator(simulator_folder, options):
+    pytest.importorskip("sklearn", reason="the example's images")
+    pytest.importorskip("tqdm", reason="the example's progress bar")
+    environment = {**os.environ, "ASCEND_HOME_PATH": str(simulator_folder)}
+    command = [sys.executable, EXAMPLE, "--device", "npu", "--epochs", "3", *options]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert "backend: npu, key NPU, from dispatch-backend-npu" in done.stdout
+    accuracy = float(done.stdout.partition("images: ")[2].partition("%")[0])
+    assert accuracy > 85
