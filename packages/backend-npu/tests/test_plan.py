@@ -228,3 +228,27 @@ def test_threads_that_run_one_structure_do_not_disturb_each_other():
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(work, range(4)))
+
+
+@pytest.mark.parametrize("asked", [1, 2, 3, 4])
+def test_values_may_be_read_while_a_plan_runs(asked, monkeypatch):
+    from dispatch_core.pipelines import run
+
+    # Every step is told, where otherwise only long flushes are.
+    monkeypatch.setattr(run, "reporter", lambda progress, total: lambda done: progress(done, total))
+    a = tensor(1.0, 2.0)
+    seen = []
+    made = {}
+
+    def look(done, total):
+        if done == asked:
+            seen.append(made["middle"].sum().item())
+
+    for _ in range(3):
+        with dc.pipeline(progress=look):
+            made["middle"] = (a + 1.0) * 2.0
+            found = (made["middle"].exp().log() + a).sum()
+        assert found.item() == pytest.approx(13.0, rel=1e-5)
+    # Reading is a flush of its own, whose steps may be told, too.
+    assert len(seen) >= 3
+    assert seen == pytest.approx([10.0] * len(seen))
