@@ -196,7 +196,8 @@ class OpOverloadPacket:
         if name.startswith("__"):
             raise AttributeError(name)
         full = f"{self._name}.{name}"
-        entry = self._registry.entries.get(full)
+        # An overload without a name is called "default", and stands under the packet's own name.
+        entry = self._registry.entries.get(self._name if name == "default" else full)
         return (self._registry.get(full) if entry is None else entry).op
 
     def __dir__(self) -> list[str]:

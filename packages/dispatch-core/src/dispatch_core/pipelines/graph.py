@@ -27,6 +27,7 @@ from .. import arrays, masks
 from ..backend import ArrayType
 from ..keys import DispatchKey
 from .callers import is_internal
+from .layouts import LAYOUTS
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -43,6 +44,7 @@ __all__ = [
     "caller_place",
     "outputs_of",
     "pending_type",
+    "place_asked_for",
     "place_of",
     "step_of",
     "step_type",
@@ -250,8 +252,13 @@ def place_of(value: Any) -> Hashable:
         if memory.place is None and value.value is not None:
             memory.place = arrays.storage_of(value.value)
         return memory if memory.place is None else memory.place
-    known = arrays.ARRAY_TYPES.get(type(value))
-    return arrays.storage_of(value) if known is None or known.storage is None else known.storage(value)
+    known = LAYOUTS.get(id(value))
+    return arrays.storage_of(value) if known is None else known[2]
+
+
+def place_asked_for(value: Any) -> Hashable:
+    """Return the place of ``value``; None for a pending value whose memory nobody has asked for, and nobody shares."""
+    return None if isinstance(value, Pending) and value.shared is None else place_of(value)
 
 
 _TYPES: Final[dict[DispatchKey, type[Pending]]] = {}

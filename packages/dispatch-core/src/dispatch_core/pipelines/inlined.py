@@ -14,14 +14,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from .. import codegen, masks
+from .. import arrays, codegen, masks
 from ..keys import DispatchKey
 from ..resolve import Resolution, resolve
 from .blocks import innermost
-from .graph import INSIDE
+from .graph import INSIDE, place_asked_for
 from .layouts import LAYOUTS, layout_of
 from .recorder_source import recorder_lines
-from .shared import OWNERS, is_shared
+from .shared import OWNERS
 
 if TYPE_CHECKING:
     from ..boundary import Boundary
@@ -49,18 +49,17 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
         "__id": id,
         "__innermost": innermost,
         "__inside": INSIDE,
-        "__is_shared": is_shared,
         "__last": [(None,) * (len(plan.parameters) + 2)],
         "__layouts": LAYOUTS,
         "__learn": _learner(plain.meta, answers, settings),
         "__made": plain.made,
+        "__place": place_asked_for,
         "__record_op": entry.op,
         "__settings": settings,
         "__shared": OWNERS,
         "__step": plain.step,
         "__unusual": otherwise,
         "__user": [None],
-        "__why_not_later": plain.why_not_later,
     }
     if frontend is not None:
         constants |= {
@@ -102,4 +101,7 @@ def _learner(rule: Runner, answers: dict[Any, Any], settings: Any) -> Runner:
 
 
 def _tells(value: Any) -> bool:
-    return not isinstance(value, (list, tuple)) or all(type(item) is int for item in value)
+    if not isinstance(value, (list, tuple)):
+        return True
+    # Layouts are told by identity.
+    return all(item is None or type(item) is int or type(item) in arrays.ARRAY_TYPES for item in value)

@@ -17,7 +17,7 @@ from weakref import ref
 from .. import arrays
 from ..keys import DispatchKey
 
-__all__ = ["LAYOUTS", "layout_of", "layout_of_array", "remembered_layout"]
+__all__ = ["LAYOUTS", "known_layout", "layout_of", "layout_of_array", "remembered_layout"]
 
 _KEPT: Final = 4096
 _known: Final[dict[tuple[Any, ...], Any]] = {}
@@ -49,16 +49,23 @@ def layout_of_array(array: Any) -> Any:
     return known
 
 
-#: id of a living array → a reference that takes it out of here when the array is gone, and its layout.
-LAYOUTS: Final[dict[int, tuple[ref[Any], Any]]] = {}
+#: id of a living array → a reference that takes it out of here when the array is gone, its layout, and its place.
+LAYOUTS: Final[dict[int, tuple[ref[Any], Any, Hashable]]] = {}
 
 
 def remembered_layout(array: Any) -> Any:
     """Return the layout of a backend's array, and remember it as long as the array lives, if that can be told."""
     key, found = id(array), layout_of_array(array)
+    storage = arrays.ARRAY_TYPES[type(array)].storage
     with suppress(TypeError):
-        LAYOUTS[key] = ref(array, lambda _: LAYOUTS.pop(key, None)), found
+        LAYOUTS[key] = ref(array, lambda _: LAYOUTS.pop(key, None)), found, key if storage is None else storage(array)
     return found
+
+
+def known_layout(array: Any) -> Any:
+    """Return the layout of a backend's array, which may be remembered."""
+    known = LAYOUTS.get(id(array))
+    return layout_of_array(array) if known is None else known[1]
 
 
 def _found(array: Any) -> Any:

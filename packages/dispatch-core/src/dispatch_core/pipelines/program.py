@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import arrays
 from ..keys import DispatchKey, keys_of
 from .graph import Pending, outputs_of, place_of
-from .layouts import layout_of_array
+from .layouts import known_layout
 
 if TYPE_CHECKING:
     from .. import masks
@@ -183,7 +183,7 @@ def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Ste
 
     # The usual cases of `_add` are written out: this runs at each flush.
     known, push, put, begin = slots.get, key.append, values.append, uses.append
-    by_value, is_array, looks = _BY_VALUE, arrays.ARRAY_TYPES, layout_of_array
+    by_value, is_array, looks = _BY_VALUE, arrays.ARRAY_TYPES, known_layout
     state = found.state
     for note in notes:
         outputs: tuple[Pending | None, ...]
@@ -268,10 +268,10 @@ def _add(value: Any, slots: dict[int, int], key: list[Any], values: list[Any], u
             return False
         slots[id(value)] = len(values)
         value = value.value
-        key.append(layout_of_array(value))
+        key.append(known_layout(value))
     elif kind in arrays.ARRAY_TYPES:
         slots[id(value)] = len(values)
-        key.append(layout_of_array(value))
+        key.append(known_layout(value))
     else:
         key.append(kind)
         key.append(value)

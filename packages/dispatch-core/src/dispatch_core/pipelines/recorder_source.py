@@ -1,12 +1,11 @@
 """The text of the functions that record calls, written from an operator's plan.
 
-They do what the plain recorder in `record` does, for operators without lists of tensors, and leave the
-calls that are unusual to it: those whose shape rule cannot tell the result, or whose result takes the place of an
-argument's array.
+They do what the plain recorder in `record` does, for most operators, and leave the calls that are unusual to it: those
+whose shape rule cannot tell the result, or whose result takes the place of an argument's array.
 
 Names that begin with two underscores are constants, or the functions' own variables (see `source`): ``__c`` are the masks
 of the context, ``__t`` is the block and then its session, ``__x0`` the array or pending value of the first argument and
-``__b0`` its layout, ``__i`` the layout of the result, ``__d`` the result, ``__r`` the record.
+``__b0`` its layout and ``__p0`` its place, ``__i`` the layout of the result, ``__d`` the result, ``__r`` the record.
 """
 
 from __future__ import annotations
@@ -37,8 +36,13 @@ _ASIDE: Final = re.compile(r"\d")
 
 
 def can_generate(plan: Plan) -> bool:
-    """Tell whether there is text for an operator: fresh results, or one, which may be the argument that is written to."""
-    if not plan.can_generate or not plan.results or any("list" in each.tensors for each in plan.parameters):
+    """Tell whether there is text for an operator.
+
+    It makes fresh results or one view, or writes to one argument, which it returns, and takes no lists of tensors then.
+    """
+    if not plan.can_generate or not plan.results:
+        return False
+    if plan.writes and any("list" in each.tensors for each in plan.parameters):
         return False
     if len(plan.results) > 1:
         plain = all(each.kind == "fresh" and not each.is_list and not each.is_optional for each in plan.results)
@@ -47,7 +51,10 @@ def can_generate(plan: Plan) -> bool:
     if result.is_list or result.is_optional or result.kind == "other":
         return False
     written = (result.source,) if result.kind == "self" else ()
-    return plan.writes == written and (result.source < 0 or not _may_be_none(plan.parameters[result.source]))
+    if plan.writes != written:
+        return False
+    source = plan.parameters[result.source] if result.source >= 0 else None
+    return source is None or not ("list" in source.tensors or _may_be_none(source))
 
 
 def recorder_lines(plan: Plan, boundary: Boundary, *, remembers: bool, by_type: bool, has_effect: bool) -> list[str]:
@@ -62,14 +69,14 @@ def recorder_lines(plan: Plan, boundary: Boundary, *, remembers: bool, by_type: 
     lines = ["__t = __innermost()", "if __t is None or not __t.takes_notes:", otherwise, "__t = __t.session"]
     for index, parameter in enumerate(plan.parameters):
         if parameter.tensors:
-            lines += _layout_lines(index, parameter, wrapped=wrapped)
+            lines += _layout_lines(index, parameter, wrapped=wrapped, placed=bool(plan.writes))
     result = plan.results[0]
     if result.kind == "view":
         # A view of an array that is there is made at once.
         at_once = ["    __t.stats.views += 1", f"    return __below({arguments})"] if wrapped else [otherwise]
         lines += [f"if type(__x{result.source}) is not __made:", *at_once]
     if plan.writes:
-        lines += _write_lines(plan, otherwise, wrapped=wrapped)
+        lines += [f"if {_doubts(plan, wrapped=wrapped)}:", otherwise]
     lines += _answer_lines(plan, remembers=remembers, by_type=by_type)
     refused = ["__i is None"] + [f"__i is not __b{result.source}"] * (result.kind == "self")
     lines += [f"if {' or '.join(refused)}:", otherwise]
@@ -103,38 +110,45 @@ def _several(plan: Plan) -> list[str]:
     return [f"__d{index}" for index in range(len(plan.results))]
 
 
-def _layout_lines(index: int, parameter: Parameter, *, wrapped: bool) -> list[str]:
-    """Return lines that find what an argument's tensor holds, and its layout."""
-    name, data, layout = parameter.name, f"__x{index}", f"__b{index}"
+def _layout_lines(index: int, parameter: Parameter, *, wrapped: bool, placed: bool) -> list[str]:
+    """Return lines that find what an argument's tensor holds, its layout and, where it is ``placed``, its place."""
+    name, data, layout, place = parameter.name, f"__x{index}", f"__b{index}", f"__p{index}"
+    source = f"{name}._dispatch_data" if wrapped else name
+    if "list" in parameter.tensors:
+        return [f"{data}, {layout} = __t.take_list({name})"]
     usual = " and ".join([f"{data}.session is __t", f"{data}.value is None", f"{data}.error is None"])
+    known = f"__layouts[__id({data})]"
     lines = [
-        f"{data} = {name}{'._dispatch_data' if wrapped else ''}",
+        f"{data} = {source}",
         f"if type({data}) is __made and {usual}:",
         f"    {layout} = {data}.meta",
+        *([f"    {place} = {data}.shared and __place({data})"] if placed else []),
         "else:",
         "    try:",
-        f"        {layout} = __layouts[__id({data})][1]",
+        f"        __d, {layout}, {place} = {known}" if placed else f"        {layout} = {known}[1]",
         "    except KeyError:",
         f"        {data}, {layout} = __t.take({data})",
         # What was pending and is an array by now is taken for one the next time.
-        *([f"        {name}._dispatch_data = {data}"] if wrapped else []),
+        *([f"        {source} = {data}"] if wrapped else []),
+        *([f"        {place} = __place({data})"] if placed else []),
     ]
     if not _may_be_none(parameter):
         return lines
-    return [f"if {name} is None:", f"    {data} = {layout} = None", "else:", *_indented(lines)]
+    nothing = f"    {data} = {layout} = {f'{place} = ' if placed else ''}None"
+    return [f"if {name} is None:", nothing, "else:", *_indented(lines)]
 
 
-def _write_lines(plan: Plan, otherwise: str, *, wrapped: bool) -> list[str]:
-    """Return lines that see whether a write can wait; mostly a glance at the other arguments is enough."""
-    target = f"__x{plan.writes[0]}"
-    doubts = [f"(__shared and __is_shared({target}))"]
+def _doubts(plan: Plan, *, wrapped: bool) -> str:
+    """Return the condition under which a write may have to run at once: `Recorder.why_not_later` tells."""
+    target, place = f"__x{plan.writes[0]}", f"__p{plan.writes[0]}"
+    doubts = [f"{place} in __shared"]
     if not wrapped:
         doubts.append(f"type({target}) is not __made")
     for index, parameter in enumerate(plan.parameters):
         if parameter.tensors and index not in plan.writes:
-            other = f"__x{index}"
-            doubts.append(f"({other} is not {target} and (type({other}) is not __made or {other}.shared is not None))")
-    return [f"if ({' or '.join(doubts)}) and __why_not_later(({_given(plan)})):", otherwise]
+            other = f"__p{index}"
+            doubts.append(f"({other} is not None and {other} == {place} and __x{index} is not {target})")
+    return " or ".join(doubts)
 
 
 def _answer_lines(plan: Plan, *, remembers: bool, by_type: bool) -> list[str]:
@@ -144,7 +158,7 @@ def _answer_lines(plan: Plan, *, remembers: bool, by_type: bool) -> list[str]:
     for index, parameter in enumerate(plan.parameters):
         name = parameter.name
         if parameter.tensors:
-            described.append(f"__b{index}")
+            described.append(f"[*__b{index}]" if "list" in parameter.tensors else f"__b{index}")
             key.append(f"__b{index}")
             continue
         described.append("None" if index == plan.device_index else name)
@@ -162,7 +176,7 @@ def _answer_lines(plan: Plan, *, remembers: bool, by_type: bool) -> list[str]:
         "except (KeyError, TypeError):",
         f"    __i = __learn({given})",
     ]
-    if not all(_UNCHANGING.fullmatch(each.type) for each in plan.parameters if not each.tensors):
+    if not all(_is_told_by_identity(each) for each in plan.parameters):
         return look_up
     # The same question as the last time is told by its parts' identities. The settings are those from before the rule ran.
     parts = [f"__b{index}" if each.tensors else each.name for index, each in enumerate(plan.parameters)]
@@ -223,6 +237,13 @@ def _returned(plan: Plan, boundary: Boundary) -> list[str]:
             f"return __record_view({base}, __d, __record_op, ({''.join(f'{each.name}, ' for each in plan.parameters)}))"
         ]
     return ["__r = __record_new()", f"__r._dispatch_mask = {boundary.mask}", "__r._dispatch_data = __d", "return __r"]
+
+
+def _is_told_by_identity(parameter: Parameter) -> bool:
+    """Tell whether an argument, or the layout of its tensor, is the same as before where it is the same object."""
+    if parameter.tensors:
+        return "list" not in parameter.tensors
+    return _UNCHANGING.fullmatch(parameter.type) is not None
 
 
 def _may_be_none(parameter: Parameter) -> bool:

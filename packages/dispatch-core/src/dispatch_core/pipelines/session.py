@@ -171,8 +171,15 @@ class Session:
 
     def take(self, value: Any) -> tuple[Any, Any]:
         """Return an argument as a step keeps it, and its layout."""
+        if not isinstance(value, Pending):
+            return value, remembered_layout(value)
         value = settled(value, self)
         return value, self.describe_one(value)
+
+    def take_list(self, tensors: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
+        """Do the same for a list of tensors."""
+        values = [settled(arrays.to_data(tensor), self) for tensor in tensors]
+        return values, tuple([self.describe_one(value) for value in values])
 
     def add(self, step: Step) -> None:
         """Keep a step for later; once it reaches a limit, flush, this step included."""
