@@ -36,7 +36,8 @@ class Block:
         self.is_open = True
         #: Whether generated recorders may note calls: they measure nothing, and look no further than here.
         self.takes_notes = not session.options["trace"]
-        self.guard = masks.include_keys(DispatchKey.Pipeline)
+        # By its name, which is what guards find quickest.
+        self.guard = masks.include_keys("Pipeline")
         self.token: Token[Block | None]
 
 

@@ -469,11 +469,12 @@ class Session:
             return
         self._is_tidying = True
         try:
-            # What has begun stays until it ends: others may depend on it.
-            self._steps[:] = [step for step in self.steps if step.values or not step.done]
+            if not self.is_empty:
+                # What has begun stays until it ends: others may depend on it.
+                self._steps[:] = [step for step in self.steps if step.values or not step.done]
             # In this order, because steps may be noted at any moment: too often yes is slow, too often no would be wrong.
             self.has_effects = False
-            if any(step.written or step.is_random for step in self.steps[:]):
+            if not self.is_empty and any(step.written or step.is_random for step in self.steps[:]):
                 self.has_effects = True
             if self._most_bytes is not None:
                 self._bytes = sum(map(_bytes, self.steps[:]))
