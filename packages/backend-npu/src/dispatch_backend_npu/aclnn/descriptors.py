@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final
 
+from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import TensorMeta
 
 from ..acl import library
@@ -19,7 +20,7 @@ from ..acl.constants import ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_FORMAT_ND,
 from ..acl.errors import AclError
 from ..arrays import extent
 
-__all__ = ["Descriptors", "destroy_all", "drain"]
+__all__ = ["Descriptors", "destroy_all", "drain", "int64"]
 
 #: What a creator that gives a null pointer is reported with: ACLNN_ERR_INNER_NULLPTR.
 _NULL: Final = 561103
@@ -37,6 +38,21 @@ _DESTROYERS: Final = {
     "aclBoolArray": "aclDestroyBoolArray",
     "aclTensorList": "aclDestroyTensorList",
 }
+
+
+def int64(value: int) -> int:
+    """Give an integer that C's type can hold: ctypes would pass the lowest bits of any other.
+
+    Raises ``OperatorError``.
+
+    >>> int64(1 << 63)
+    Traceback (most recent call last):
+        ...
+    dispatch_aten.errors.OperatorError: value cannot be converted to type int64_t without overflow
+    """
+    if not -(1 << 63) <= value < 1 << 63:
+        raise OperatorError("value cannot be converted to type int64_t without overflow")
+    return value
 
 
 class Descriptors:
@@ -64,7 +80,7 @@ class Descriptors:
         elif name == "aclScalar":
             found = _scalar(value)
         elif name == "aclIntArray":
-            found = _made("aclCreateIntArray", (ctypes.c_int64 * max(len(value), 1))(*value), len(value))
+            found = _made("aclCreateIntArray", (ctypes.c_int64 * max(len(value), 1))(*map(int64, value)), len(value))
         else:
             found = _made("aclCreateBoolArray", (ctypes.c_bool * max(len(value), 1))(*value), len(value))
         self._owned.append((_DESTROYERS[name], found))
@@ -162,6 +178,7 @@ def _tensor(spec: TensorMeta, offset: int) -> ctypes.c_void_p:
 def _scalar(value: Any) -> ctypes.c_void_p:
     for python_type, (c_type, number) in _SCALARS.items():
         if isinstance(value, python_type):
-            return _made("aclCreateScalar", ctypes.byref(c_type(value)), number)
+            held = c_type(int64(value) if number == ACL_INT64 else value)
+            return _made("aclCreateScalar", ctypes.byref(held), number)
     parts = (ctypes.c_double * 2)(value.real, value.imag)
     return _made("aclCreateScalar", ctypes.byref(parts), ACL_COMPLEX128)
