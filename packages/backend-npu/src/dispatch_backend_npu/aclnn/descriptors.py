@@ -25,12 +25,6 @@ __all__ = ["Descriptors", "destroy_all", "drain", "int64"]
 #: What a creator that gives a null pointer is reported with: ACLNN_ERR_INNER_NULLPTR.
 _NULL: Final = 561103
 
-#: Python's number types → the C type and ACL's number of it; a bool is an int, too, so it comes first.
-_SCALARS: Final[dict[type, tuple[Any, int]]] = {
-    bool: (ctypes.c_bool, ACL_BOOL),
-    int: (ctypes.c_int64, ACL_INT64),
-    float: (ctypes.c_double, ACL_DOUBLE),
-}
 _DESTROYERS: Final = {
     "aclTensor": "aclDestroyTensor",
     "aclScalar": "aclDestroyScalar",
@@ -53,6 +47,14 @@ def int64(value: int) -> int:
     if not -(1 << 63) <= value < 1 << 63:
         raise OperatorError("value cannot be converted to type int64_t without overflow")
     return value
+
+
+#: Python's number types → the C type and ACL's number of it; a bool is an int, too, so it comes first.
+_SCALARS: Final[dict[type, tuple[Any, int]]] = {
+    bool: (ctypes.c_bool, ACL_BOOL),
+    int: (lambda value: ctypes.c_int64(int64(value)), ACL_INT64),
+    float: (ctypes.c_double, ACL_DOUBLE),
+}
 
 
 class Descriptors:
@@ -178,7 +180,6 @@ def _tensor(spec: TensorMeta, offset: int) -> ctypes.c_void_p:
 def _scalar(value: Any) -> ctypes.c_void_p:
     for python_type, (c_type, number) in _SCALARS.items():
         if isinstance(value, python_type):
-            held = c_type(int64(value) if number == ACL_INT64 else value)
-            return _made("aclCreateScalar", ctypes.byref(held), number)
+            return _made("aclCreateScalar", ctypes.byref(c_type(value)), number)
     parts = (ctypes.c_double * 2)(value.real, value.imag)
     return _made("aclCreateScalar", ctypes.byref(parts), ACL_COMPLEX128)

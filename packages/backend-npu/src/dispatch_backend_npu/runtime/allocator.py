@@ -107,7 +107,10 @@ class Block:
 
     def __del__(self) -> None:
         # See Note [Finalizers call nothing] in device.
-        chunk = self._chunk
+        try:
+            chunk = self._chunk
+        except AttributeError:  # Somebody was interrupted while he made it.
+            return
         chunk.home.returned.append(chunk)
 
     @property
