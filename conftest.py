@@ -1,4 +1,8 @@
-"""The option ``--pipeline``: every test runs inside a pipeline, which must change nothing. And ``--npu``.
+"""The options ``--pipeline`` and ``--npu``.
+
+With ``--pipeline`` every test runs inside a pipeline, which must change nothing. ``--npu`` says what tests of the npu
+backend drive: the simulator, built once for the session, or the toolkit that there is. A test asks for ``npu`` where either
+will do, for ``simulator`` where it looks at counters, the log, or failures on demand.
 
 Where much of the suite runs, most of its calls must be recorded, and those that run at once must be listed in
 ``docs/pipeline-eager.md``. Operators that give no tensors are not counted: they are how values reach the host.
@@ -6,8 +10,11 @@ Where much of the suite runs, most of its calls must be recorded, and those that
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections import Counter
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -101,3 +108,71 @@ def _faults(config):
         ):
             faults.append(f"{name} ran at once, for a reason that {LISTED.name} does not give: {why}")
     return faults
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _toolkit_of_the_session(request):
+    """Let nobody load a toolkit that the environment names, or that is installed: a process has one, the simulator's."""
+    if request.config.option.npu == "hardware" or find_spec("dispatch_backend_npu") is None:
+        yield
+        return
+    from dispatch_backend_npu.acl import toolkit
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in toolkit.HOME_VARIABLES:
+            patch.delenv(name, raising=False)
+        runtimes = toolkit.FILES[toolkit.RUNTIME]
+        paths = [Path(path) for path in os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) if path]
+        others = [str(path) for path in paths if not any((path / name).exists() for name in runtimes)]
+        patch.setenv("LD_LIBRARY_PATH", os.pathsep.join(others))
+        patch.setattr(toolkit, "DEFAULT_HOMES", ())
+        yield
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _runtime_closed_afterwards():
+    """Leave no second device, and nothing that is kept to be used again, to the tests of other modules."""
+    yield
+    runtime = sys.modules.get("dispatch_backend_npu.runtime")
+    if runtime is not None:
+        runtime.finalize(force=True)
+
+
+@pytest.fixture(scope="session")
+def simulator_folder(request, tmp_path_factory):
+    """Give the folder of the simulator; without a compiler, tests that need it are skipped for that reason."""
+    simulators = pytest.importorskip("dispatch_backend_npu.simulator")
+    # Kept from session to session where pytest keeps anything: it is built again only when its sources have changed.
+    cache = getattr(request.config, "cache", None)
+    base = tmp_path_factory.getbasetemp() if cache is None else cache.mkdir("npu")
+    try:
+        return simulators.build(base / "simulator")
+    except simulators.NoCompilerError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def npu(request, monkeypatch):
+    """Let the environment find the toolkit; give the simulator's folder, or None with ``--npu=hardware``."""
+    if request.config.option.npu == "hardware":
+        import dispatch_backend_npu
+
+        if not dispatch_backend_npu.is_available():
+            pytest.fail(f"--npu=hardware: {dispatch_backend_npu.unavailable_reason()}")
+        return None
+    folder = request.getfixturevalue("simulator_folder")
+    monkeypatch.setenv("ASCEND_HOME_PATH", str(folder))
+    return folder
+
+
+@pytest.fixture
+def simulator(npu):
+    """Give the simulator's controls, without faults and with an empty log, before and after."""
+    if npu is None:
+        pytest.skip("needs the simulator, and --npu=hardware was given")
+    from dispatch_backend_npu.simulator import Simulator
+
+    control = Simulator(npu)
+    control.reset()
+    yield control
+    control.reset()

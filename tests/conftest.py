@@ -54,17 +54,3 @@ def run_isolated():
         return done.stdout.splitlines()
 
     return run
-
-
-@pytest.fixture(scope="session")
-def simulator_folder(request, tmp_path_factory):
-    """The npu backend's simulator, the same one as in the backend's own tests: a process has one toolkit."""
-    simulators = pytest.importorskip("dispatch_backend_npu.simulator")
-    if request.config.option.npu == "hardware":
-        pytest.skip("needs the simulator, and --npu=hardware was given")
-    cache = getattr(request.config, "cache", None)
-    base = tmp_path_factory.getbasetemp() if cache is None else cache.mkdir("npu")
-    try:
-        return simulators.build(base / "simulator")
-    except simulators.NoCompilerError as error:
-        pytest.skip(str(error))

@@ -1,4 +1,4 @@
-"""Random programs on the npu backend's simulator mean the same in a pipeline as without."""
+"""Random programs on an npu mean the same in a pipeline as without."""
 
 import importlib.util
 from pathlib import Path
@@ -9,13 +9,8 @@ _spec = importlib.util.spec_from_file_location("programs", Path(__file__).with_n
 programs = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(programs)
 
-pytestmark = pytest.mark.no_pipeline(reason="the programs open their own")
+pytestmark = [pytest.mark.usefixtures("npu"), pytest.mark.no_pipeline(reason="the programs open their own")]
 COUNT = programs.PROGRAMS // 10
-
-
-@pytest.fixture(autouse=True)
-def _simulator(monkeypatch, simulator_folder):
-    monkeypatch.setenv("ASCEND_HOME_PATH", str(simulator_folder))
 
 
 class _Machine(programs.Machine):

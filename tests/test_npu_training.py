@@ -1,7 +1,6 @@
-"""Training on the npu backend's simulator: the example, every call failing in turn, and a thousand steps."""
+"""Training on an npu: the example, every call failing in turn, and a thousand steps."""
 
 import gc
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,22 +14,20 @@ from dispatch_core.pipelines import plan as plans
 from torchlike import nn
 from torchlike.nn import functional as F  # torch's own abbreviation
 
-npu_backend = pytest.importorskip("dispatch_backend_npu")
-simulators = pytest.importorskip("dispatch_backend_npu.simulator")
+pytest.importorskip("dispatch_backend_npu")
 
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "train_digits.py"
 
-pytestmark = pytest.mark.no_pipeline(reason="the training steps of these tests bring their own")
+pytestmark = [
+    pytest.mark.usefixtures("npu"),
+    pytest.mark.no_pipeline(reason="the training steps of these tests bring their own"),
+]
 
 
-@pytest.fixture
-def simulator(monkeypatch, simulator_folder):
-    monkeypatch.setenv("ASCEND_HOME_PATH", str(simulator_folder))
-    control = simulators.Simulator(simulator_folder)
-    control.reset()
-    yield control
-    control.reset()
+@pytest.fixture(autouse=True)
+def _released():
+    yield
     release()
 
 
@@ -79,14 +76,8 @@ def descriptors(simulator):
     return {kind: count for kind, count in simulator.counts().items() if kind in kinds}
 
 
-def memory():
-    from dispatch_backend_npu.runtime import allocator
-
-    return allocator.allocator().stats()["allocated_bytes.all.current"]
-
-
 @pytest.mark.parametrize("pipelined", [False, True])
-def test_a_training_step_is_the_cpu_s(simulator, pipelined):
+def test_a_training_step_is_the_cpu_s(pipelined):
     ours, theirs = Training("npu", pipelined), Training("cpu")
     for _ in range(5):
         assert ours.step().item() == pytest.approx(theirs.step().item(), rel=1e-5)
@@ -161,27 +152,28 @@ def test_a_step_in_which_one_call_fails_ends_in_one_error_and_the_next_one_works
 
 
 @pytest.mark.parametrize("pipelined", [False, True])
-def test_a_thousand_steps_leave_memory_and_counters_as_they_are(simulator, pipelined):
+def test_a_thousand_steps_leave_memory_and_counters_as_they_are(npu, pipelined, request):
+    simulator = None if npu is None else request.getfixturevalue("simulator")
+
+    def figures():
+        gc.collect()
+        return torchlike.npu.memory_stats(), simulator and (simulator.counts(), simulator.memory().live)
+
     training = Training("npu", pipelined)
     for _ in range(20):
         training.step()
-    gc.collect()
-    held, counted, segments = memory(), simulator.counts(), simulator.memory().live
+    held = figures()
     for _ in range(1000):
         training.step()
-    gc.collect()
-    assert memory() == held
-    assert simulator.counts() == counted
-    assert simulator.memory().live == segments
+    assert figures() == held
 
 
 @pytest.mark.parametrize("options", [[], ["--pipeline"]])
-def test_the_example_trains_on_the_simulator(simulator_folder, options):
+def test_the_example_trains(options):
     pytest.importorskip("sklearn", reason="the example's images")
     pytest.importorskip("tqdm", reason="the example's progress bar")
-    environment = {**os.environ, "ASCEND_HOME_PATH": str(simulator_folder)}
     command = [sys.executable, EXAMPLE, "--device", "npu", "--epochs", "3", *options]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert "backend: npu, key NPU, from dispatch-backend-npu" in done.stdout
     accuracy = float(done.stdout.partition("images: ")[2].partition("%")[0])

@@ -96,6 +96,21 @@ def test_numbers_may_change_between_calls():
     assert np.isnan(to_numpy(KERNELS["add.Tensor"](a, b, alpha=float("nan")))).all()
 
 
+@pytest.mark.parametrize("number", [1 << 63, -(1 << 63) - 1, 1 << 70])
+def test_a_number_that_64_bits_cannot_hold_is_refused(simulator, number):
+    assert to_numpy(KERNELS["mul.Scalar"](array(1.0), (1 << 63) - 1)) == 2.0**63
+    calls_of = [
+        lambda: KERNELS["add.Scalar"](array(1.0), number),
+        lambda: KERNELS["add.Scalar"](array(1, dtype=np.int64), number),
+        lambda: KERNELS["full"]([2], number, dtype=ScalarType.Float),
+        lambda: KERNELS["tril"](from_numpy(np.ones((2, 2))), number),
+        lambda: KERNELS["roll"](array(1.0, 2.0), [number], [0]),
+    ]
+    for call in calls_of:
+        with pytest.raises(OperatorError, match="cannot be converted to type int64_t without overflow"):
+            call()
+
+
 def test_a_cpu_array_without_dimensions_stands_for_a_number():
     assert to_numpy(KERNELS["mul.Tensor"](array(1, 2), np.array(3.0, np.float32))).tolist() == [3, 6]
 

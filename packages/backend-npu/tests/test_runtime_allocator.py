@@ -162,6 +162,12 @@ def test_running_out_of_memory_tells_the_figures(simulator):
     assert runtime.allocate(100).pointer and kept
 
 
+@pytest.mark.parametrize("nbytes", [1 << 63, 1 << 64, (1 << 64) + 4])
+def test_more_than_an_address_can_reach_is_no_room_either(nbytes):
+    with pytest.raises(OutOfMemoryError, match="npu:0 has no room for"):
+        runtime.allocate(nbytes)
+
+
 def test_garbage_is_collected_before_memory_runs_out(full):
     class Node:
         pass

@@ -45,6 +45,27 @@ def test_a_stream_of_another_device_brings_its_device():
     assert other.query() and runtime.current_device() == 0
 
 
+def test_devices_of_streams_are_named_as_users_name_them():
+    for device in (None, 0, "npu:0", "npu", dc.Device("npu", 0)):
+        assert runtime.Stream(device).device == 0
+    with pytest.raises(dc.BackendError, match="expected an npu device, but got cpu"):
+        runtime.Stream("cpu")
+    with pytest.raises(dc.BackendError, match="there is no device npu:64"):
+        runtime.Stream("npu:64")
+
+
+def test_a_priority_is_refused_where_it_would_mean_nothing():
+    assert runtime.Stream(priority=0).query()
+    with pytest.raises(dc.BackendError, match="a stream of priority -1 was asked for"):
+        runtime.Stream(priority=-1)
+
+
+def test_what_is_no_stream_is_refused_by_name():
+    for use in (runtime.set_stream, runtime.Event().record):
+        with pytest.raises(TypeError, match=r"expected a stream of an npu \(got str\)"):
+            use("npu:0")
+
+
 def test_a_stream_is_busy_from_its_taking_to_its_synchronisation():
     taken = runtime.current()
     assert taken.busy

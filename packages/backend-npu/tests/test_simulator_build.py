@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from dispatch_backend_npu.__main__ import main
-from dispatch_backend_npu.simulator import NoCompilerError, Simulator, compiler
+from dispatch_backend_npu.simulator import NoCompilerError, Simulator, build, compiler
 from dispatch_backend_npu.simulator.build import SOURCES, default_folder
 from dispatch_backend_npu.simulator.coverage import table
 
+builder = sys.modules["dispatch_backend_npu.simulator.build"]  # the package's own name of it is the function's
 PACKAGE = Path(__file__).parents[1]
 DOCUMENT = PACKAGE.parents[1] / "docs" / "npu.md"
 
@@ -31,6 +32,77 @@ def test_without_a_compiler_the_reason_is_told(monkeypatch, capsys, tmp_path):
         compiler()
     assert main(["simulator", str(tmp_path / "built")]) == 1
     assert "Hint: install gcc or clang, or set CC." in capsys.readouterr().err
+
+
+def test_a_compiler_may_come_with_options(monkeypatch):
+    monkeypatch.setenv("CC", f"{sys.executable} -m 'a compiler'")
+    assert compiler() == [sys.executable, "-m", "a compiler"]
+
+
+def test_a_compiler_that_fails_is_told_without_a_traceback(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("CC", f"{sys.executable} -c 'import sys; sys.exit(\"no such flag\")'")
+    assert main(["simulator", str(tmp_path / "built")]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "the simulator did not build" in said.err and said.err.endswith("ended with 1\nno such flag\n\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_told_without_a_traceback(npu, capsys, tmp_path):
+    (tmp_path / "file").touch()
+    assert main(["simulator", str(tmp_path / "file" / "built")]) == 1
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith("the simulator cannot be written: ")
+
+
+@pytest.fixture
+def built(monkeypatch, tmp_path):
+    """Give a folder that was built by a compiler that only writes what it is to write, and what that has written since."""
+    written = []
+
+    def run(command):
+        output = Path(command[command.index("-o") + 1])
+        output.write_text("built")
+        written.append(output.name)
+
+    monkeypatch.setattr(builder, "_run", run)
+    monkeypatch.setattr(builder, "compiler", lambda: ["cc"])
+    folder = build(tmp_path / "with blank")
+    written.clear()
+    return folder, written
+
+
+def test_what_is_there_is_not_built_again(built, capsys):
+    folder, written = built
+    assert main(["simulator", str(folder)]) == 0
+    assert written == []
+    # A shell takes it for one word.
+    assert capsys.readouterr().out == f"export ASCEND_HOME_PATH='{folder}'\n"
+
+
+def test_a_library_that_is_gone_is_built_again(built):
+    folder, written = built
+    (folder / "lib64" / "libopapi.so").unlink()
+    assert build(folder) == folder
+    assert written == list(builder.LIBRARIES)
+    assert (folder / "lib64" / "libopapi.so").read_text() == "built"
+
+
+def test_a_simulator_of_other_sources_is_replaced(built):
+    folder, written = built
+    stamp = (folder / "simulator.txt").read_text()
+    (folder / "simulator.txt").write_text("another version")
+    build(folder)
+    assert written == list(builder.LIBRARIES)
+    assert (folder / "simulator.txt").read_text() == stamp
+
+
+def test_the_users_cache_is_absolute(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", "here")
+    assert default_folder().parent == tmp_path / ".cache" / "dispatch_backend_npu"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "there"))
+    assert default_folder().parent == tmp_path / "there" / "dispatch_backend_npu"
 
 
 def test_the_command_prints_the_environment(npu, capsys):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 
 __all__ = ["main"]
@@ -25,14 +26,17 @@ def main(arguments: list[str] | None = None) -> int:
         print(table())
         return 0
 
-    from .simulator import NoCompilerError, build
+    from .simulator import build
 
     try:
         folder = build(options.folder)
-    except NoCompilerError as error:
+    except RuntimeError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"export ASCEND_HOME_PATH={folder}")
+    except OSError as error:
+        print(f"the simulator cannot be written: {error}. Hint: name another folder.", file=sys.stderr)
+        return 1
+    print(f"export ASCEND_HOME_PATH={shlex.quote(str(folder))}")
     return 0
 
 

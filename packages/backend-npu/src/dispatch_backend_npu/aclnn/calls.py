@@ -23,7 +23,7 @@ from ..arrays import extent
 from ..runtime import allocator
 from ..runtime.device import Stage, at_finalize
 from ..runtime.stream import current
-from .descriptors import Descriptors, destroy_all, drain
+from .descriptors import Descriptors, destroy_all, drain, int64
 from .table import PROTOTYPES
 
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ def _described(kind: str, value: Any) -> Any:
         return DATA_TYPES[value]
     if kind == "char*":
         return value.encode()
+    if kind == "int64_t":
+        return int64(value)
     if kind.endswith("Array*"):
         return None if value is None else (value,) if isinstance(value, int) else tuple(value)
     return value

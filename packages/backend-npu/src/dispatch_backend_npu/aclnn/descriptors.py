@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Final
 
+from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import TensorMeta
 
 from ..acl import library
@@ -19,23 +20,40 @@ from ..acl.constants import ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_FORMAT_ND,
 from ..acl.errors import AclError
 from ..arrays import extent
 
-__all__ = ["Descriptors", "destroy_all", "drain"]
+__all__ = ["Descriptors", "destroy_all", "drain", "int64"]
 
 #: What a creator that gives a null pointer is reported with: ACLNN_ERR_INNER_NULLPTR.
 _NULL: Final = 561103
 
-#: Python's number types → the C type and ACL's number of it; a bool is an int, too, so it comes first.
-_SCALARS: Final[dict[type, tuple[Any, int]]] = {
-    bool: (ctypes.c_bool, ACL_BOOL),
-    int: (ctypes.c_int64, ACL_INT64),
-    float: (ctypes.c_double, ACL_DOUBLE),
-}
 _DESTROYERS: Final = {
     "aclTensor": "aclDestroyTensor",
     "aclScalar": "aclDestroyScalar",
     "aclIntArray": "aclDestroyIntArray",
     "aclBoolArray": "aclDestroyBoolArray",
     "aclTensorList": "aclDestroyTensorList",
+}
+
+
+def int64(value: int) -> int:
+    """Give an integer that C's type can hold: ctypes would pass the lowest bits of any other.
+
+    Raises ``OperatorError``.
+
+    >>> int64(1 << 63)
+    Traceback (most recent call last):
+        ...
+    dispatch_aten.errors.OperatorError: value cannot be converted to type int64_t without overflow
+    """
+    if not -(1 << 63) <= value < 1 << 63:
+        raise OperatorError("value cannot be converted to type int64_t without overflow")
+    return value
+
+
+#: Python's number types → the C type and ACL's number of it; a bool is an int, too, so it comes first.
+_SCALARS: Final[dict[type, tuple[Any, int]]] = {
+    bool: (ctypes.c_bool, ACL_BOOL),
+    int: (lambda value: ctypes.c_int64(int64(value)), ACL_INT64),
+    float: (ctypes.c_double, ACL_DOUBLE),
 }
 
 
@@ -64,7 +82,7 @@ class Descriptors:
         elif name == "aclScalar":
             found = _scalar(value)
         elif name == "aclIntArray":
-            found = _made("aclCreateIntArray", (ctypes.c_int64 * max(len(value), 1))(*value), len(value))
+            found = _made("aclCreateIntArray", (ctypes.c_int64 * max(len(value), 1))(*map(int64, value)), len(value))
         else:
             found = _made("aclCreateBoolArray", (ctypes.c_bool * max(len(value), 1))(*value), len(value))
         self._owned.append((_DESTROYERS[name], found))

@@ -107,7 +107,10 @@ class Block:
 
     def __del__(self) -> None:
         # See Note [Finalizers call nothing] in device.
-        chunk = self._chunk
+        try:
+            chunk = self._chunk
+        except AttributeError:  # Somebody was interrupted while he made it.
+            return
         chunk.home.returned.append(chunk)
 
     @property
@@ -180,12 +183,12 @@ class Allocator:
     def _reserve(self, size: int) -> Segment:
         """Ask the device for memory; where it has none, once more after giving back what is cached."""
         pointer = ctypes.c_void_p()
-        status = self._malloc(ctypes.byref(pointer), size, ACL_MEM_MALLOC_HUGE_FIRST)
+        status = self._ask(pointer, size)
         if status in _NO_ROOM:
             self._retries += 1
             gc.collect()
             self.empty_cache()
-            status = self._malloc(ctypes.byref(pointer), size, ACL_MEM_MALLOC_HUGE_FIRST)
+            status = self._ask(pointer, size)
             if status in _NO_ROOM:
                 self._ooms += 1
                 raise OutOfMemoryError(
@@ -201,6 +204,12 @@ class Allocator:
         self._reserved += size
         self._peak_reserved = max(self._peak_reserved, self._reserved)
         return segment
+
+    def _ask(self, pointer: ctypes.c_void_p, size: int) -> int:
+        if size >= 1 << 63:  # ctypes would pass what remains of it in 64 bits.
+            return ACL_ERROR_RT_MEMORY_ALLOCATION
+        status: int = self._malloc(ctypes.byref(pointer), size, ACL_MEM_MALLOC_HUGE_FIRST)
+        return status
 
     def _figures(self, size: int, message: str) -> str:
         free, total = ctypes.c_size_t(), ctypes.c_size_t()

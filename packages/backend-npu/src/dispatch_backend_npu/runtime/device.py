@@ -21,6 +21,7 @@ from contextlib import suppress
 from enum import IntEnum
 from typing import Any, Final
 
+from dispatch_core.devices import Device
 from dispatch_core.errors import BackendError, BackendUnavailableError
 
 from ..acl.constants import ACL_ERROR_REPEAT_FINALIZE, ACL_ERROR_REPEAT_INITIALIZE
@@ -34,6 +35,7 @@ __all__ = [
     "ensure",
     "finalize",
     "guard",
+    "index_of",
     "init",
     "is_initialized",
     "leave_for",
@@ -215,6 +217,22 @@ def opened() -> list[int]:
 def current() -> int:
     """Give the number of the thread's device. Opens nothing."""
     return thread.device
+
+
+def index_of(device: int | str | Device | None) -> int | None:
+    """Read what users write for a device: its number, its name, a device; None is the thread's own.
+
+    Raises ``BackendError`` for a device of another backend.
+
+    >>> index_of("npu:1"), index_of("npu"), index_of(0)
+    (1, None, 0)
+    """
+    if device is None or isinstance(device, int):
+        return device
+    found = Device.parse(device)
+    if found.type != "npu":
+        raise BackendError(f"expected an npu device, but got {found}")
+    return found.index
 
 
 def set_current(device: int) -> None:

@@ -15,7 +15,7 @@ from ..acl.constants import (
 )
 from ..acl.library import bind, call, fail
 from .device import Session, Stage, at_finalize, guard, session
-from .stream import Stream, current
+from .stream import Stream, checked, current
 
 __all__ = ["Event"]
 
@@ -62,8 +62,7 @@ class Event:
 
     def record(self, stream: Stream | None = None) -> None:
         """Mark the end of what is queued on a stream now, by default the thread's current one."""
-        stream = current() if stream is None else stream
-        stream.check()
+        stream = current() if stream is None else checked(stream)
         with guard(stream.device) as device:
             now = session()
             if self._session is not now:
@@ -79,8 +78,7 @@ class Event:
         """Let what is queued on a stream from now on wait for this event."""
         if not self._is_live():
             return
-        stream = current() if stream is None else stream
-        stream.check()
+        stream = current() if stream is None else checked(stream)
         with guard(stream.device):
             call("aclrtStreamWaitEvent", stream.pointer, self.pointer)
             stream.busy = True

@@ -20,12 +20,14 @@ from dispatch_core.errors import BackendError
 
 from ..acl.constants import ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE
 from ..acl.library import bind, call
-from .device import Session, Stage, at_finalize, ensure, guard, leave_for, session, thread
+from .device import Session, Stage, at_finalize, ensure, guard, index_of, leave_for, session, thread
 
 if TYPE_CHECKING:
+    from dispatch_core.devices import Device
+
     from .event import Event
 
-__all__ = ["Stream", "current", "default", "peek", "set_current"]
+__all__ = ["Stream", "checked", "current", "default", "peek", "set_current"]
 
 
 class _Queue:
@@ -62,14 +64,19 @@ def _streams(device: int) -> _Streams:
 class Stream:
     """A stream of a device, by default the thread's (source: ``torch.npu.Stream``).
 
-    ``pointer`` is its ``aclrtStream``. ``with stream:`` makes it the thread's current one. ACL has no use for priorities
-    yet; the argument is there because torch's has one.
+    ``pointer`` is its ``aclrtStream``. ``with stream:`` makes it the thread's current one. All streams have the priority 0,
+    the only one that ACL's documents name. Raises ``BackendError`` for any other.
     """
 
     __slots__ = ("__weakref__", "_before", "_queue", "_session", "_streams", "allocator", "device", "pointer")
 
-    def __init__(self, device: int | None = None, priority: int = 0) -> None:
-        with guard(device) as number:
+    def __init__(self, device: int | str | Device | None = None, priority: int = 0) -> None:
+        if priority:
+            raise BackendError(
+                f"a stream of priority {priority} was asked for, and streams of an npu have no priorities",
+                hint="leave it out, or let it be 0",
+            )
+        with guard(index_of(device)) as number:
             self.device = number
             self._session: Session = session()
             #: What memory for work on this stream comes from; set by the allocator when it is first asked.
@@ -207,9 +214,20 @@ def current() -> Stream:
     return found
 
 
+def checked(stream: object) -> Stream:
+    """Give a stream that can be worked with.
+
+    Raises ``TypeError`` for what is none, ``BackendError`` where the runtime that it belongs to was closed.
+    """
+    if not isinstance(stream, Stream):
+        raise TypeError(f"expected a stream of an npu (got {type(stream).__name__})")
+    stream.check()
+    return stream
+
+
 def set_current(stream: Stream) -> None:
     """Make a stream the thread's current one on the stream's device."""
-    stream.check()
+    checked(stream)
     thread.chosen[stream.device] = stream
     thread.stream = None
 

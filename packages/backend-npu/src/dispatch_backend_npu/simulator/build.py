@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -46,16 +47,16 @@ class NoCompilerError(RuntimeError):
     """There is no C compiler, so there is no simulator."""
 
 
-def compiler() -> str:
-    """Give the C compiler's path: what ``CC`` names, else ``cc``, ``gcc`` or ``clang``. Raises NoCompilerError.
+def compiler() -> list[str]:
+    """Give the command of the C compiler: what ``CC`` says, else ``cc``, ``gcc`` or ``clang``. Raises NoCompilerError.
 
     The simulator needs GNU C (gcc 9 or clang 10, or newer).
     """
-    asked = os.environ.get("CC")
-    for name in (asked,) if asked else ("cc", "gcc", "clang"):
+    asked = os.environ.get("CC", "").strip()
+    for name, *options in (shlex.split(asked),) if asked else (["cc"], ["gcc"], ["clang"]):
         found = shutil.which(name)
         if found:
-            return found
+            return [found, *options]
     looked = f"CC={asked}" if asked else "cc, gcc and clang"
     raise NoCompilerError(
         f"the simulator is built with a C compiler, and there is none: looked for {looked}."
@@ -73,18 +74,22 @@ def _fingerprint() -> str:
 
 def default_folder() -> Path:
     """Give the folder that ``build`` makes when none is named: one for each version of the sources, in the user's cache."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
-    return Path(cache) / "dispatch_backend_npu" / f"simulator-{_fingerprint()}"
+    named = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # One that is not absolute is to be ignored, says the specification of that variable.
+    cache = named if named.is_absolute() else Path("~/.cache").expanduser()
+    return cache / "dispatch_backend_npu" / f"simulator-{_fingerprint()}"
 
 
 def build(folder: str | os.PathLike[str] | None = None) -> Path:
     """Build the libraries into ``folder``/lib64, unless they are there, and give the folder.
 
-    Raises NoCompilerError without a compiler, and RuntimeError with its output where it fails.
+    Raises NoCompilerError without a compiler, RuntimeError with its output where it fails, OSError where the folder cannot
+    be written.
     """
     folder = default_folder() if folder is None else Path(folder).absolute()
     stamp = folder / "simulator.txt"
-    if stamp.is_file() and stamp.read_text() == _fingerprint():
+    is_there = all((folder / "lib64" / library).is_file() for library in LIBRARIES)
+    if is_there and stamp.is_file() and stamp.read_text() == _fingerprint():
         return folder
     command = compiler()
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -97,7 +102,7 @@ def build(folder: str | os.PathLike[str] | None = None) -> Path:
             paths = [made / source if source == "entries.c" else SOURCES / source for source in sources]
             output = made / "lib64" / library
             links = [f"-L{made / 'lib64'}", *(f"-l:{each}" for each in needed), f"-Wl,-soname,{library}"]
-            _run([command, *_FLAGS, f"-I{SOURCES}", "-o", output, *paths, *links, "-Wl,-rpath,$ORIGIN", "-lm"])
+            _run([*command, *_FLAGS, f"-I{SOURCES}", "-o", output, *paths, *links, "-Wl,-rpath,$ORIGIN", "-lm"])
         (folder / "lib64").mkdir(parents=True, exist_ok=True)
         for library in LIBRARIES:
             (made / "lib64" / library).replace(folder / "lib64" / library)
@@ -108,4 +113,6 @@ def build(folder: str | os.PathLike[str] | None = None) -> Path:
 def _run(command: list[str | Path]) -> None:
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"the simulator did not build: {' '.join(map(str, command))}\n{done.stderr}")
+        raise RuntimeError(
+            f"the simulator did not build: {shlex.join(map(str, command))} ended with {done.returncode}\n{done.stderr}"
+        )
