@@ -19,6 +19,7 @@ from dispatch_backend_npu.kernels import KERNELS
 from dispatch_backend_npu.runtime import allocator
 
 aten = dc.ops.aten
+pytestmark = pytest.mark.no_pipeline(reason="kernels are called by hand, on raw arrays")
 
 
 @pytest.fixture(autouse=True)

@@ -24,6 +24,9 @@ cases = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(cases)
 
 
+pytestmark = pytest.mark.no_pipeline(reason="kernels are called by hand")
+
+
 def put(value):
     """Copy an array's whole storage to the device, and view it alike."""
     if isinstance(value, np.ndarray):

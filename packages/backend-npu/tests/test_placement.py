@@ -1,5 +1,8 @@
 """Arrays on two devices, each worked with where it lies."""
 
+import subprocess
+import sys
+
 import pytest
 
 import dispatch_core as dc
@@ -61,3 +64,32 @@ def test_what_a_pipeline_made_lies_on_its_device(two):
         results = first + first, second + second
     assert [result.device.index for result in results] == [0, 1]
     assert [result.sum().item() for result in results] == [12.0, 12.0]
+
+
+def test_a_pending_value_tells_its_device(npu):
+    with torchlike.pipeline():
+        pending = torchlike.ones(2, device="npu") + 1
+        assert pending.device == torchlike.device("npu:0")
+
+
+def test_a_second_device_ends_what_is_recorded(two):
+    code = """
+import dispatch_core as dc
+import torchlike
+with torchlike.pipeline() as pipe:
+    first = torchlike.ones(2, device="npu") + 1
+    assert first._pending and first.device.index == 0
+    second = torchlike.ones(2, device="npu:1") + 1
+    assert not first._pending and not second._pending
+    try:
+        first + second
+    except dc.DeviceMismatchError as error:
+        assert "found npu:0 and npu:1" in str(error)
+    else:
+        raise SystemExit("it was not refused")
+assert (first.device.index, second.device.index) == (0, 1)
+assert {why for _, why in pipe.stats().eager} == {"several devices are open"}
+"""
+    # In a process of its own, because a device that was opened once stays known.
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

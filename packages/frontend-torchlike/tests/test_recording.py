@@ -210,3 +210,16 @@ def test_threads_may_look_at_what_another_records():
             thread.join()
         assert len(pipe._session.steps) == pipe.stats().recorded == 2000
     assert kept.tolist() == [2001.0, 2001.0]
+
+
+def test_a_view_beyond_what_its_base_shows_is_made_at_once():
+    with t.pipeline() as pipe:
+        base = t.arange(4)
+        inside = base[1:].as_strided((2,), (2,), 1)
+        assert inside._pending and base._pending
+        with pytest.raises(RuntimeError, match="out of bounds for storage of size 32"):
+            base.as_strided((3,), (4,))
+        before = t.arange(4)[1:].as_strided((4,), (1,), 0)
+        assert not before._pending
+    assert (inside.tolist(), before.tolist()) == ([1, 3], [0, 1, 2, 3])
+    assert pipe.stats().eager == {("aten::as_strided", "how far the memory reaches is seen in the array"): 1}

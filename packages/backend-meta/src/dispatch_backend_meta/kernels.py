@@ -77,6 +77,19 @@ def _as_strided(self: MetaArray, size: Any, stride: Any, storage_offset: int | N
     return array
 
 
+def _beyond(self: MetaArray, size: Any, stride: Any, storage_offset: int | None = None) -> str:
+    """Say, where a view reaches beyond what its base shows, that there may be no memory: meta's arrays have none to miss."""
+    begin = self.storage_offset
+    first = begin if storage_offset is None else storage_offset
+    last = first + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
+    end = begin + sum((length - 1) * step for length, step in zip(self.shape, self.strides, strict=True))
+    is_inside = not all(size) or (all(self.shape) and begin <= first and last <= end)
+    return "" if is_inside else "how far the memory reaches is seen in the array"
+
+
+_as_strided.doubts = _beyond  # type: ignore[attr-defined]  # pipelines ask it
+
+
 def _without_data(operator: str) -> _Kernel:
     def kernel(*args: Any, **kwargs: Any) -> Any:
         raise no_data(operator)

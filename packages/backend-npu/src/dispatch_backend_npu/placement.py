@@ -3,8 +3,8 @@
 Note [One device is the rule]
     Kernels work on the thread's device. As long as a process has opened one device, that is where every array lies, and
     they are registered as they are; only factories look at the device that they are asked for. When a second device is
-    opened, which is before an array can lie there, every kernel is registered anew, as ``placed`` makes it. Plans of
-    pipelines know kernels as they are, and leave the others to run one by one.
+    opened, which is before an array can lie there, every kernel is registered anew, as ``placed`` makes it. Pipelines, which
+    know of one device, compute what they have recorded by then, and record no more of them.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ def placed(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
                 args = (args[0], _brought(args[1], index), *args[2:])
             return inner(*args, **kwargs)
 
+    on_its_arrays_device.runs_at_once = "several devices are open"  # type: ignore[attr-defined]  # pipelines read it
     return on_its_arrays_device
 
 

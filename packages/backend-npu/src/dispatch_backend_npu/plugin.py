@@ -40,6 +40,7 @@ def dispatch_backend_info() -> dc.BackendInfo:
         storage_offset=attrgetter("storage_offset"),
         dtype=attrgetter("spec.dtype"),
         device_index=attrgetter("block.device"),
+        current_device=runtime.current_device,
         storage=lambda array: id(array.block),
         layout=attrgetter("spec"),
     )
@@ -58,6 +59,8 @@ def dispatch_register(registry: dc.Registry) -> None:
 
     def change(several: bool) -> None:
         """See Note [One device is the rule] in placement."""
+        if (pipeline := dc.current_pipeline()) is not None:
+            pipeline.flush()
         made = placed if several else located
         for name, kernel in KERNELS.items():
             aten.impl(name, made(name, kernel), allow_override=True)

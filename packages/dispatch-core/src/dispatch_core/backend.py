@@ -19,7 +19,8 @@ class ArrayType(Record):
     ``storage`` gives what arrays in one memory have in common and no others (the address of its owner); without it, an
     array shares memory with itself alone. ``empty(shape, strides, dtype)`` makes an array whose elements do not matter;
     the meta device's is what ``opcheck`` makes its stand-ins with. ``layout`` gives shape, strides and dtype as one hashable
-    value, which is looked at often while a pipeline is open; without it, it is made of the three.
+    value, which is looked at often while a pipeline is open; without it, it is made of the three. Where ``device_index``
+    tells on which of several devices an array lies, ``current_device`` tells where one would be made now.
     """
 
     type: type
@@ -33,6 +34,7 @@ class ArrayType(Record):
     storage: Callable[[Any], Hashable] | None = None
     empty: Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None = None
     layout: Callable[[Any], Hashable] | None = None
+    current_device: Callable[[], int] | None = None
 
 
 class BackendInfo(Record):

@@ -286,12 +286,22 @@ def pending_type(key: DispatchKey) -> type[Pending]:
                 ),
                 storage=place_of,
                 mutable=all(each.mutable for each in owner),
-                # Which of several devices it will lie on is known when it lies there.
-                device_index=lambda pending: None if pending.value is None else arrays.device(pending.value).index,
+                device_index=_device_index,
             ),
             key.value | DispatchKey.Pipeline,
         )
     return found
+
+
+def _device_index(pending: Pending) -> int | None:
+    """Tell on which device a pending value lies or will lie: where arrays are made now.
+
+    What backends work with several devices at a time is not recorded; see ``runs_at_once`` in `record`.
+    """
+    if pending.value is not None:
+        return arrays.device(pending.value).index
+    owners = arrays.KEY_TYPES.get(pending.key, ())
+    return next((each.current_device() for each in owners if each.current_device is not None), None)
 
 
 def _reader(pending: Pending) -> ArrayType:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .. import arrays, codegen, masks
 from ..keys import DispatchKey
-from ..resolve import Resolution, resolve
 from .blocks import innermost
 from .graph import INSIDE, place_asked_for
 from .layouts import LAYOUTS, layout_of
@@ -37,8 +36,7 @@ _KEPT: Final = 1024
 def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwise: Runner) -> Runner:
     """Return the generated recorder: what ``plain`` does, ``below`` for a view at once, ``otherwise`` for unusual calls."""
     entry, plan, frontend = plain.entry, plain.plan, boundary.frontend
-    rule = resolve(entry, DispatchKey.Meta.value, 0)
-    remembers = getattr(rule.slot.kernel, "remembers", None) if isinstance(rule, Resolution) else None
+    remembers = plain.remembers
     settings, by_type = remembers() if remembers is not None else ((), False)
     answers: dict[Any, Any] = {}
     constants = {

@@ -16,7 +16,7 @@ Note [Recorders]
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from .. import arrays, codegen, masks
 from ..boundary import Boundary, Plan
@@ -41,7 +41,11 @@ PIPELINE = DispatchKey.Pipeline.value
 
 
 def make_recorder(op: Any, keyset: Any) -> Runner:
-    """Make the kernel of one operator under Pipeline, for one effective keyset."""
+    """Make the kernel of one operator under Pipeline, for one effective keyset.
+
+    Calls of a kernel with an attribute ``runs_at_once``, which says why, are not recorded. A kernel under Meta may have a
+    function ``doubts``, which says of arguments why the kernel's answer may not hold for other arrays than meta's, or "".
+    """
     entry, plan = op._entry, op._entry.plan
     below = (keyset.mask | keyset.marker) & ~PIPELINE
     key = next((key for key in keys_of(below) if key.owns_arrays), None)
@@ -80,14 +84,16 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
         return rebind
     made = pending_type(key)
-    plain = Recorder(entry, plan, key, below & ~MARKERS, made, frontend is not None)
+    why_not = getattr(winner.slot.kernel, "runs_at_once", "")
+    plain = Recorder(entry, plan, key, below & ~MARKERS, made, has_frontend=frontend is not None, why_not=why_not)
     boundary = _PendingBoundary(key, frontend, (arrays.ARRAY_TYPES[made], *arrays.KEY_TYPES.get(key, ())))
     record = entry.registry.engine.backend_runner(entry, boundary, plain, ())
 
     def run(*values: Any) -> Any:
         return run_settled(*values) if current() is None else record(*values)
 
-    if plain.why_not or not plain.has_strides or not can_generate(plan) or entry.registry.engine is not codegen:
+    is_plain = plain.why_not or plain.doubts is not None or not plain.has_strides
+    if is_plain or not can_generate(plan) or entry.registry.engine is not codegen:
         return run
     return inlined_recorder(plain, boundary, pass_on, run)
 
@@ -104,7 +110,7 @@ def _host_data(pass_on: Runner) -> Runner:
     return run
 
 
-def _is_kernel(winner: Any, key: DispatchKey) -> bool:
+def _is_kernel(winner: Any, key: DispatchKey) -> TypeGuard[Resolution]:
     """Tell whether a kernel of the backend has won, and no composite."""
     return isinstance(winner, Resolution) and winner.key is key and not winner.is_composite()
 
@@ -120,22 +126,46 @@ class _PendingBoundary(Boundary):
 class Recorder:
     """The kernel proper: takes arrays and pending values, gives pending values."""
 
-    __slots__ = ("entry", "has_frontend", "has_strides", "made", "mask", "meta", "plan", "step", "why_not")
+    __slots__ = (
+        "doubts",
+        "entry",
+        "has_frontend",
+        "has_strides",
+        "made",
+        "mask",
+        "meta",
+        "plan",
+        "remembers",
+        "step",
+        "why_not",
+    )
 
     def __init__(
-        self, entry: Any, plan: Plan, key: DispatchKey, mask: int, made: type[Pending], has_frontend: bool
+        self,
+        entry: Any,
+        plan: Plan,
+        key: DispatchKey,
+        mask: int,
+        made: type[Pending],
+        *,
+        has_frontend: bool,
+        why_not: str = "",
     ) -> None:
         self.entry, self.plan, self.mask, self.made = entry, plan, mask, made
         self.has_frontend = has_frontend
         self.has_strides = any(each.strides is not None for each in arrays.KEY_TYPES.get(key, ()))
         self.step = step_type(entry, mask, plan.writes)
-        self.why_not = _why_not(plan)
+        self.why_not = why_not or _why_not(plan)
         self.meta: Any = None
         if not self.why_not:
             try:
                 self.meta = entry.explicit_table[DispatchKey.Meta.value]
             except NoKernelError:
                 self.why_not = "no shape rule"
+        found = resolve(entry, DispatchKey.Meta.value, 0)
+        rule = found.slot.kernel if isinstance(found, Resolution) else None
+        #: See `make_recorder`, and Note [What shape rules have said] in `inlined`.
+        self.doubts, self.remembers = getattr(rule, "doubts", None), getattr(rule, "remembers", None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Record a call, or run it at once where it cannot wait."""
@@ -160,14 +190,16 @@ class Recorder:
             return self.entry.explicit_table[self.mask](*values)
         try:
             rule = session.stats.timed(self.meta) if session.options["trace"] else self.meta
-            described = layout_of(rule(*session.describe(plan, values)))
+            given = session.describe(plan, values)
+            described = layout_of(rule(*given))
         except NotImplementedError as error:
             why = str(error).partition("\n")[0]
         else:
-            found = self._record(session, values, described)
+            why = "" if self.doubts is None else self.doubts(*given)
+            found = None if why else self._record(session, values, described)
             if found is not None:
                 return found[0]
-            why = "the result takes the place of an argument's array"
+            why = why or "the result takes the place of an argument's array"
         return self._run_now(session, values, why)
 
     def _record(self, session: Session, values: tuple[Any, ...], described: Any) -> tuple[Any] | None:
