@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from . import arrays, masks
 from .boundary import Plan, make_plan
 from .errors import ClosedOperatorError, DispatchError
-from .keys import ARRAYS, DispatchKey
+from .keys import DispatchKey
 from .resolve import resolve
 from .schema.model import FunctionSchema
 
@@ -69,9 +69,8 @@ class _Masked(Table):
         mask, state = index
         effective = mask | state[0] | DispatchKey.BackendSelect
         effective ^= effective & state[1]
-        # Tensors of several devices are the frontend's to judge, whatever is masked; else the effective keys decide alone.
-        several = (mask & ARRAYS).bit_count() > 1
-        runner = self.tables.fill(self, index, mask if several else 0, effective)
+        # What is masked off is so in the context, too, where a composite calls other operators: it needs no guard.
+        runner = self.tables.fill(self, index, mask, effective)
         self.tables.entry.get_used_to_masked(index, runner)
         return runner
 

@@ -206,9 +206,11 @@ def _number_of(call: Call) -> Callable[..., Any]:
 def _remembered(memory: list[Any], place: int, compute: Callable[..., Any], *inputs: Any) -> Array:
     """Compute a number, unless it is the one of the last time."""
     before, made = memory[place]
-    # A float may be another object; zeros are told apart by their signs.
-    if not all(a is b or (type(a) is type(b) is float and a == b != 0) for a, b in zip(before, inputs, strict=True)):
-        made = np.asarray(compute(*inputs))
+    for a, b in zip(before, inputs, strict=True):
+        # A float may be another object; zeros are told apart by their signs.
+        if a is not b and not (type(a) is type(b) is float and a == b != 0):
+            made = np.asarray(compute(*inputs))
+            break
     memory[place] = inputs, made
     return made
 

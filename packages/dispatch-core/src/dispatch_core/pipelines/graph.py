@@ -272,13 +272,13 @@ def pending_type(key: DispatchKey) -> type[Pending]:
         _TYPES[key] = found
     # Tables of types change when a backend is taken back, and comes again.
     if found not in arrays.ARRAY_TYPES:
-        meta = _reader
+        known = arrays.ARRAY_TYPES
         owner = arrays.KEY_TYPES.get(key, ())
         arrays.add_stand_in(
             ArrayType(
                 found,
-                shape=lambda pending: meta(pending).shape(pending.meta),
-                dtype=lambda pending: meta(pending).dtype(pending.meta),
+                shape=lambda pending: known[type(pending.meta)].shape(pending.meta),
+                dtype=lambda pending: known[type(pending.meta)].dtype(pending.meta),
                 strides=lambda pending: arrays.strides(pending.meta),
                 # Views of the array are placed within its own memory, which a kernel may have made larger.
                 storage_offset=lambda pending: arrays.storage_offset(
@@ -302,10 +302,6 @@ def _device_index(pending: Pending) -> int | None:
         return arrays.device(pending.value).index
     owners = arrays.KEY_TYPES.get(pending.key, ())
     return next((each.current_device() for each in owners if each.current_device is not None), None)
-
-
-def _reader(pending: Pending) -> ArrayType:
-    return arrays.ARRAY_TYPES[type(pending.meta)]
 
 
 class _Inside(dict[str, bool]):

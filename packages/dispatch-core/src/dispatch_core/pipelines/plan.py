@@ -158,7 +158,7 @@ def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Cal
     """Make the function that runs a node's own kernel."""
     table, mask = step.entry.explicit_table, step.mask
     indices = []
-    nested = any(isinstance(value, tuple) for value in node.arguments)
+    nested = [isinstance(value, tuple) for value in node.arguments]
     for value in node.arguments:
         if isinstance(value, Value):
             indices.append(value.index)
@@ -167,10 +167,12 @@ def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Cal
             constants.append(value)
     store = _storing(node, step)
 
-    if nested:
+    if any(nested):
+        places = list(zip(indices, nested, strict=True))
 
         def run(values: list[Any]) -> None:
-            store(values, table[mask](*[_filled(values[index], values) for index in indices]))
+            given = [_filled(values[index], values) if is_list else values[index] for index, is_list in places]
+            store(values, table[mask](*given))
 
     elif len(indices) > 1:
         take = itemgetter(*indices)
