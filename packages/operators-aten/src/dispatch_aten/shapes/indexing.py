@@ -98,7 +98,9 @@ def _index_put(
     try:
         result = _index(self, indices)
     except DataDependentShapeError:
-        _check_put_dtype(self, values)
+        if accumulate or values.numel != 1 or sum(index is not None for index in indices) != 1:
+            _check_put_dtype(self, values)
+        # Else torch calls masked_fill_, which converts its value.
         return preserved(self)
     target = result.shape
     fits = len(values.shape) <= len(target) and all(
@@ -263,6 +265,15 @@ def _masked_scatter(self: TensorMeta, mask: TensorMeta, source: TensorMeta) -> T
     return contiguous(broadcast_shapes(self.shape, mask.shape, argument="mask"), self.dtype)
 
 
+def _masked_scatter_inplace(self: TensorMeta, mask: TensorMeta, source: TensorMeta) -> TensorMeta:
+    shape = _masked_scatter(self, mask, source).shape
+    if shape != self.shape:
+        raise ShapeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}", argument="self"
+        )
+    return self
+
+
 def _nonzero(self: TensorMeta) -> TensorMeta:
     raise DataDependentShapeError("the number of elements that are not zero is in the values", argument="self")
 
@@ -354,7 +365,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "scatter_add_": _scatter("scatter", _same),
     "masked_select": _masked_select,
     "masked_scatter": _masked_scatter,
-    "masked_scatter_": _inplace(_masked_scatter),
+    "masked_scatter_": _masked_scatter_inplace,
     "nonzero": _nonzero,
     "take": _take,
     "select_scatter": _written_through("select.int"),
