@@ -354,3 +354,19 @@ def test_out_does_not_go_with_gradients(x):
 def test_copies_between_dtypes_are_differentiable(x):
     x.double().mul(2).sum().backward()
     assert x.grad.dtype == torchlike.float32 and x.grad.tolist() == [2.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("make", "strides"),
+    [
+        (lambda: torchlike.ones(2, 3).t(), (1, 3)),
+        (lambda: torchlike.ones(2, 3, 2).transpose(0, 2), (1, 2, 6)),
+        (lambda: torchlike.ones(2, 6)[:, ::2], (3, 1)),
+    ],
+    ids=["transposed", "dimensions swapped", "with gaps"],
+)
+def test_a_gradient_lies_in_memory_as_its_leaf_does(make, strides):
+    leaf = make().requires_grad_()
+    leaf.sum().backward()
+    assert leaf.grad.stride() == strides
+    assert leaf.grad.tolist() == torchlike.ones(leaf.shape).tolist()

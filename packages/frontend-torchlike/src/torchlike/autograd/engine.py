@@ -233,7 +233,7 @@ def _clone(grad: Tensor, leaf: Tensor | None) -> Tensor:
     elif leaf.is_contiguous() or not is_non_overlapping_and_dense(dc.shape(leaf), dc.strides(leaf)):
         copy = dc.ops.aten.clone.default(grad, memory_format=_CONTIGUOUS)
     else:
-        copy = dc.ops.aten.empty_strided.default(dc.shape(leaf), dc.strides(leaf), dtype=grad.dtype, device=grad.device)
+        copy = dc.ops.aten.new_empty_strided.default(grad, dc.shape(leaf), dc.strides(leaf))
         copy.copy_(grad)
     return copy
 
