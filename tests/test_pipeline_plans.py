@@ -211,3 +211,17 @@ def test_a_change_of_kernels_makes_a_new_plan():
         assert found.tolist() == (np.exp(a) + 1).tolist()
     found, stats = record(a, program=program)
     assert found.tolist() == (-np.exp(a)).tolist()
+
+
+@pytest.mark.parametrize("step", [2, 4, 8])
+def test_a_plan_writes_memory_with_gaps(step):
+    def program():
+        x = torchlike.arange(8 * step, dtype=torchlike.float32)
+        x[::step].sqrt_().neg_()
+        return x
+
+    with torchlike.pipeline():
+        found = program()
+    expected = np.arange(8 * step, dtype=np.float32)
+    expected[::step] = -np.sqrt(expected[::step].copy())
+    assert found.tolist() == program().tolist() == expected.tolist()

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
+from dispatch_backend_cpu.ops.pointwise import UNARY
 from dispatch_backend_cpu.plugin import COVERED, KERNELS
 
 add_ = COVERED["add_.Tensor"]
@@ -80,3 +81,18 @@ def test_resizing_keeps_the_elements():
     assert small.base is a
     assert KERNELS["resize_"](a, [8]).tolist()[:6] == [0, 1, 2, 3, 4, 5]
     assert KERNELS["resize_"](a, [6]) is a
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 8, 16])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int64])
+@pytest.mark.parametrize("name", [f"{name}_" for name in UNARY if f"{name}_" in KERNELS])
+def test_memory_with_gaps_is_written_as_memory_without(name, dtype, step):
+    for count in (2, 19):
+        whole = (np.arange(count * step) % 7 + 2).astype(dtype)
+        gaps, dense = whole[::step], whole[::step].copy()
+        try:
+            KERNELS[name](dense)
+        except (RuntimeError, TypeError):  # The operator does not take the dtype.
+            return
+        KERNELS[name](gaps)
+        np.testing.assert_allclose(gaps, dense, rtol=1e-6)

@@ -24,7 +24,7 @@ from ..expect import expect
 from ..quiet import run
 from ._ruled import check_overlap, store
 
-__all__ = ["NUMBERS", "binary", "inplace_binary", "inplace_unary", "is_small", "unary", "with_number"]
+__all__ = ["NUMBERS", "binary", "inplace_binary", "inplace_unary", "is_small", "negative", "unary", "with_number"]
 
 _PLAIN = frozenset({int, float})
 """The types of numbers that need no second look; what a bool or a complex number may do differs between operators."""
@@ -117,6 +117,14 @@ def is_small(array: Array) -> bool:
 
 
 _SMALL = 1024
+
+
+def negative(a: Array, out: Array) -> Array:
+    """Do as ``np.negative``, which NumPy 2 gets wrong from and into memory with gaps, such as every fourth ``float32``."""
+    if out.flags.c_contiguous:
+        return np.negative(a, out)
+    out[...] = np.negative(a)
+    return out
 
 
 def inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes) -> Kernel:

@@ -18,7 +18,7 @@ from ..arrays import Array, check_writable
 from ..expect import expect
 from ..quiet import quiet, run
 from . import pointwise
-from ._fast import NUMBERS, inplace_binary, inplace_unary, is_small
+from ._fast import NUMBERS, inplace_binary, inplace_unary, is_small, negative
 from ._ruled import cast, check_overlap, store
 
 __all__ = ["COVERED", "KERNELS"]
@@ -136,7 +136,8 @@ for _name, (_ufunc, _kinds) in pointwise.UNARY.items():
     # What gives bool for every dtype is left to the decomposition.
     if not _ufunc.__name__.startswith(("is", "logical")):
         _dtypes = pointwise.dtypes_of_kinds(_kinds)
-        KERNELS[f"{_name}_"] = inplace_unary(f"{_name}_", _ufunc, pointwise.KERNELS[_name], _dtypes)
+        _into = negative if _ufunc is np.negative else _ufunc
+        KERNELS[f"{_name}_"] = inplace_unary(f"{_name}_", _into, pointwise.KERNELS[_name], _dtypes)
 
 for _name, _ufunc in (("add_.Tensor", np.add), ("sub_.Tensor", np.subtract)):
     KERNELS[_name] = _scaled(_name, _ufunc)
