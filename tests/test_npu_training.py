@@ -99,13 +99,30 @@ def test_a_training_step_makes_no_trip_through_the_host(simulator, pipelined):
     assert loss.item() > 0
 
 
-def test_a_pipelined_step_waits_once(simulator):
+def test_a_pipelined_step_prepares_then_executes_then_waits_once(simulator):
+    training = Training("npu", pipelined=True)
+    for _ in range(3):
+        plans.clear()
+        simulator.reset()
+        training.step()
+    log = [name for name in simulator.log() if name.startswith(("aclnn", "aclrtSync"))]
+    prepared = [name.removesuffix("GetWorkspaceSize") for name in log if name.endswith("GetWorkspaceSize")]
+    executed = log[len(prepared) : -1]
+    assert executed == prepared and len(executed) > 40
+    assert log[-1] == "aclrtSynchronizeStream"
+
+
+def test_a_repeated_step_prepares_what_has_other_numbers_only(simulator):
     training = Training("npu", pipelined=True)
     for _ in range(3):
         training.step()
     simulator.reset()
     training.step()
-    assert simulator.log().count("aclrtSynchronizeStream") == 1
+    log = simulator.log()
+    assert log.count("aclrtSynchronizeStream") == 1
+    # Adam's corrections of its averages, which are new in every step.
+    prepared = {name for name in log if name.endswith("GetWorkspaceSize")}
+    assert prepared == {"aclnnInplaceDivsGetWorkspaceSize", "aclnnInplaceAddcdivGetWorkspaceSize"}
 
 
 @pytest.fixture
