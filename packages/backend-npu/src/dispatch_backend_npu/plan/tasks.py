@@ -94,16 +94,26 @@ def _row(index: int, node: Node, name: str) -> Work | None:
     return Work(index, node, [Task(Recipe(code.function, found), tensors, numbers)])
 
 
+class _UnknownError(Exception):
+    """What a kernel has launched cannot be told before it runs."""
+
+
 class _Later(float):
-    """A number that each run gives anew: a kernel that is noted passes it on, and computes nothing from it."""
+    """A number that each run gives anew: a kernel that is noted may pass it on, and not decide or compute by it."""
 
     __slots__ = ("value",)
 
     value: Value
 
+    def _refuse(self, *others: object) -> Any:
+        raise _UnknownError
 
-class _UnknownError(Exception):
-    """What a kernel has launched cannot be told before it runs."""
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __int__ = __float__ = __round__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = __abs__ = (
+        _refuse
+    )
+    # Rules are remembered by the class of such numbers, or look at nothing but it.
+    __hash__ = float.__hash__
 
 
 class _Noted:
@@ -112,8 +122,6 @@ class _Noted:
     def __init__(self, begin: int) -> None:
         self._begin = begin
         self._arrays: dict[int, AclArray] = {}
-        self._later: set[int] = set()
-        self._passed: set[int] = set()
         #: What stands for a block that the kernel makes → the value that it is the block of.
         self._values: dict[Unmade, Value] = {}
         self._temporaries: list[Value] = []
@@ -128,8 +136,6 @@ class _Noted:
                 )
             self._keep(node, found if isinstance(found, (list, tuple)) else [found])
             tasks = [self._task(function, values) for function, values in launches]
-            if self._passed != self._later:
-                return None
         except Exception:  # noqa: BLE001  # It runs by itself, and raises then what it has to raise.
             return None
         return Work(index, node, tasks, self._temporaries)
@@ -145,7 +151,6 @@ class _Noted:
                 raise _UnknownError
             later = _Later("nan")
             later.value = value
-            self._later.add(value.index)
             return later
         array: Any = self._arrays.get(value.index)
         if array is None:
@@ -179,12 +184,8 @@ class _Noted:
             elif isinstance(value, _Later):
                 if kind != "const aclScalar*":
                     raise _UnknownError
-                self._passed.add(value.value.index)
                 argument = Number(len(numbers), None)
                 numbers.append(value.value.index)
-            elif isinstance(value, float) and self._later:
-                # It may have been computed from a number that is not known yet.
-                raise _UnknownError
             arguments.append(argument)
         return Task(Recipe(function, arguments), tensors, numbers)
 
