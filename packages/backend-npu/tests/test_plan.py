@@ -291,6 +291,29 @@ def test_a_second_phase_that_fails_leaves_the_rest_and_the_next_run(simulator):
         assert run().item() == pytest.approx(expected, rel=1e-6)
 
 
+def test_what_was_queued_before_a_failure_is_waited_for(simulator, monkeypatch):
+    from dispatch_backend_npu.plan.state import State
+
+    begin = State.begin
+
+    def disturbed(self, values):
+        begin(self, values)
+        # As another thread does that waits for the stream just now.
+        torchlike.npu.current_stream().synchronize()
+
+    monkeypatch.setattr(State, "begin", disturbed)
+    a = tensor(1.0, 2.0)
+    for function in ("aclnnExp", "aclnnExpGetWorkspaceSize"):
+        simulator.fail_nth(function, 1, 561003)
+        with dc.pipeline() as pipe:
+            good = a + 1.0
+            bad = good.exp()
+            with pytest.raises(dc.DispatchError, match=f"{function} failed"):
+                pipe.flush()
+        assert good.tolist() == [2.0, 3.0]
+        del bad
+
+
 def test_a_fault_on_the_device_is_told_by_the_flush(simulator):
     a = tensor(1.0, 2.0)
     simulator.fail_task(2)

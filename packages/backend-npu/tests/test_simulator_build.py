@@ -1,6 +1,7 @@
 """The simulator is built by the system's compiler, on demand, and found only by who asks for it."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -134,6 +135,13 @@ def test_it_is_not_found_by_accident(npu, tmp_path):
 def test_what_is_no_simulator_is_told(tmp_path):
     with pytest.raises(RuntimeError, match="is no simulator"):
         Simulator(tmp_path)
+
+
+def test_a_simulator_of_another_version_is_told(simulator, tmp_path):
+    shutil.copytree(simulator.folder, tmp_path / "older")
+    (tmp_path / "older" / "simulator.txt").write_text("another version")
+    with pytest.raises(RuntimeError, match="was built by another version of this package"):
+        Simulator(tmp_path / "older")
 
 
 def test_processes_that_use_nothing_of_it_need_nothing_of_it():
