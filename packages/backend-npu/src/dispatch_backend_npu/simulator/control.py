@@ -63,7 +63,7 @@ class Simulator:
         if stamp.is_file() and stamp.read_text() != fingerprint():
             raise RuntimeError(
                 f"the simulator in {self.folder} was built by another version of this package."
-                " Hint: build it anew with python -m dispatch_backend_npu simulator."
+                f" Hint: build it anew with python -m dispatch_backend_npu simulator {self.folder}."
             )
         library.aclsimFailNth.argtypes = (ctypes.c_char_p, ctypes.c_int64, ctypes.c_int)
         library.aclsimFailTask.argtypes = (ctypes.c_int64, ctypes.c_int)
