@@ -1,6 +1,7 @@
 """The simulator is built by the system's compiler, on demand, and found only by who asks for it."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -153,6 +154,16 @@ def test_sources_say_what_they_are():
     for path in SOURCES.iterdir():
         assert path.suffix in {".c", ".h"}
         assert path.read_text().startswith("/* "), path
+
+
+def test_every_refusal_says_which_fact_it_follows():
+    refusals = 0
+    for path in SOURCES.glob("*.c"):
+        for function in re.split(r"\n\n", path.read_text()):
+            before, *rest = re.split(r"REFUSE\(|(?<!int )aclsim_error\(", function)
+            refusals += len(rest)
+            assert not rest or "/*" in before, f"{path.name}: {function}"
+    assert refusals > 50
 
 
 def test_the_documents_table_is_that_of_the_functions():

@@ -24,14 +24,11 @@ KINDS: Final = (
     "tensors",
     "scalars",
     "int_arrays",
-    "float_arrays",
     "bool_arrays",
     "tensor_lists",
-    "scalar_lists",
     "executors",
     "device_memory",
     "host_memory",
-    "data_buffers",
 )
 
 
