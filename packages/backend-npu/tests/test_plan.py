@@ -246,12 +246,17 @@ def test_all_functions_of_a_plan_share_one_workspace_of_the_largest_need(monkeyp
 
 
 def test_an_operator_that_the_host_computes_runs_its_kernel_in_between():
+    from dispatch_backend_npu import fallback
+
+    fallback.reset()
     a = tensor(3.0, -1.0, 2.0)
     for _ in range(3):
         with dc.pipeline():
             spread = (a * 2.0).var(correction=0.5)
             found = torchlike.cat([a + 1.0, a.neg()]).sum() + spread
     assert found.item() == pytest.approx(3.0 + 4 * np.var([3, -1, 2]) * 3 / 2.5, rel=1e-5)
+    # Its plan has not asked the host for anything.
+    assert fallback.counts() == {"var.correction": 3}
 
 
 def test_what_a_kernel_reads_behind_the_last_step_is_still_there():
@@ -289,6 +294,41 @@ def test_a_second_phase_that_fails_leaves_the_rest_and_the_next_run(simulator):
         run()
     for _ in range(2):
         assert run().item() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_an_interrupt_in_a_first_phase_leaves_no_executor(simulator, monkeypatch, fuse):
+    from dispatch_backend_npu import runtime
+    from dispatch_backend_npu.acl import library
+
+    bind, interrupts = library.bind, [KeyboardInterrupt()]
+
+    def interrupted(name):
+        function = bind(name)
+        if name != "aclnnExpGetWorkspaceSize":
+            return function
+
+        def call(*args):
+            status = function(*args)
+            if interrupts:
+                raise interrupts.pop()
+            return status
+
+        return call
+
+    runtime.finalize(force=True)
+    monkeypatch.setattr(library, "bind", interrupted)
+    a = tensor(1.0, 2.0)
+    with dc.pipeline(fuse=fuse) as pipe:
+        found = (a + 1.0).exp().sum()
+        with pytest.raises(KeyboardInterrupt):
+            pipe.flush()
+        assert found.item() == pytest.approx(27.4746, rel=1e-4)
+    del found, pipe
+    plans.clear()
+    gc.collect()
+    calls.clear()
+    assert "executors" not in simulator.counts()
 
 
 def test_what_was_queued_before_a_failure_is_waited_for(simulator, monkeypatch):
