@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 
@@ -50,6 +51,58 @@ print(library.bind("aclInit") is library.bind("aclInit"), library.is_loaded(), l
     (tmp_path / "lib64").mkdir()
     (tmp_path / "lib64" / "libascendcl.so").touch()
     assert run(code, ASCEND_HOME_PATH=str(tmp_path)) == f"True True {home}/lib64\n"
+
+
+WORK = """
+import os
+before = dict(os.environ)
+import torchlike, dispatch_core as dc
+from dispatch_backend_npu.acl import library
+x = torchlike.tensor([1.0, -2.0], device="npu")
+with dc.pipeline():
+    found = (x + 1).relu().sum()
+print(found.item(), torchlike.npu.get_device_name(), sorted(path.rpartition("/")[2] for path in library._handles))
+from dispatch_backend_npu import runtime
+runtime.finalize(force=True)
+assert dict(os.environ) == before
+"""
+
+
+def test_the_names_of_newer_toolkits_work_from_an_installers_folder(tmp_path, simulator):
+    folder = tmp_path / "Ascend" / "cann" / "lib64"
+    folder.mkdir(parents=True)
+    for old, new in (("ascendcl", "acl_rt"), ("nnopbase", "nnopbase"), ("opapi", "opapi_math")):
+        shutil.copy(simulator.folder / "lib64" / f"lib{old}.so", folder / f"lib{new}.so")
+    (folder / "libopapi_cv.so").symlink_to(folder / "libnnopbase.so")  # one that has none of these operators
+    printed = run(WORK, HOME=str(tmp_path))
+    assert (
+        printed
+        == "2.0 Ascend910B1 (simulator) ['libacl_rt.so', 'libnnopbase.so', 'libopapi_cv.so', 'libopapi_math.so']\n"
+    )
+
+
+def test_working_with_a_device_changes_no_variable(simulator):
+    # As the code itself asserts.
+    assert run(WORK, ASCEND_HOME_PATH=str(simulator.folder)).startswith("2.0 Ascend910B1 (simulator) ")
+
+
+def test_without_a_toolkit_every_kernel_is_registered_and_opening_says_why():
+    code = """
+from dispatch_backend_npu.acl import library, toolkit
+toolkit.DEFAULT_HOMES = ()
+import dispatch_core as dc
+from dispatch_backend_npu.kernels import KERNELS
+dc.load_backend("npu")
+names = [name if "." in name else f"{name}.default" for name in KERNELS]
+operators = [getattr(getattr(dc.ops.aten, name.partition(".")[0]), name.partition(".")[2]) for name in names]
+print(sum(not operator.has_kernel_for_dispatch_key("NPU") for operator in operators), len(operators) >= 120)
+try:
+    dc.ops.aten.zeros.default([2], device=dc.Device("npu"))
+except dc.BackendUnavailableError as error:
+    print("the Ascend runtime was not found: looked for libascendcl.so" in str(error))
+print(library.is_loaded())
+"""
+    assert run(code).split() == ["0", "True", "True", "False"]
 
 
 def test_errors_are_what_callers_expect():

@@ -130,21 +130,148 @@ def test_writes_in_place_are_planned_and_seen():
     assert found.item() == pytest.approx(wanted.sum())
 
 
-def test_an_operator_without_a_row_runs_its_kernel_in_between():
+def _three():
+    return torchlike.arange(12, dtype=torchlike.float32, device="npu").view(3, 4)
+
+
+#: Programs whose operators are no rows, and what their plans execute when they are repeated.
+BY_HAND = {
+    "copies": (lambda x: (x + 1).clone().to(torchlike.int64) * 2, "Adds InplaceCopy Cast Muls"),
+    "lists": (lambda x: torchlike.cat([x * 1, x * 2]).sum(), "Muls Muls Cat ReduceSum"),
+    "factories": (
+        lambda x: torchlike.zeros_like(x * 2) + torchlike.full((4,), 0.5, device="npu"),
+        "Muls InplaceZero InplaceFillScalar Add",
+    ),
+    "bounds": (lambda x: (x * 1).clamp(1.5, 4.5).clamp(min=2.5), "Muls Clamp ClampMin"),
+    "extremes": (lambda x: (x.t() * 1).argmax() + 1, "Muls InplaceCopy ArgMax Adds"),
+    "variances": (lambda x: (x * 1).var() + (x * 1).std(1), "Muls VarCorrection Muls Std Add"),
+    "positions": (lambda x: (x * 1)[torchlike.arange(2, device="npu")] + 1, "Muls Arange Index Adds"),
+    "masks": (
+        lambda x: (x * 1).masked_fill(x > 5, -1.5),
+        "Muls GtScalar InplaceCopy InplaceMaskedFillScalar",
+    ),
+    "losses": (
+        lambda x: torchlike.nn.functional.cross_entropy(x * 1, torchlike.arange(3, device="npu")),
+        "Muls Arange LogSoftmax InplaceOne NLLLoss",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_operators_that_are_no_rows_are_planned_too(simulator, name):
+    program, functions = BY_HAND[name]
+    expected = program(_three()).tolist()
+
+    def run(x):
+        with dc.pipeline():
+            return program(x)
+
+    x = _three()
+    simulator.reset()
+    first = run(x)
+    firsts = [index for index, each in enumerate(phases(simulator)) if each.endswith("GetWorkspaceSize")]
+    assert firsts == list(range(len(functions.split())))
+    run(x)
+    simulator.reset()
+    again = run(x)
+    assert phases(simulator) == [*(f"nn{each}" for each in functions.split()), "rtSynchronizeStream"]
+    assert first.tolist() == again.tolist() == run(_three()).tolist() == expected
+
+
+def test_numbers_of_operators_that_are_no_rows_may_change(simulator):
+    x = _three()
+    for least, most, value in ((1.5, 4.5, -1.0), (2.5, 3.5, 0.25), (2.5, 3.5, 8.0)):
+        with dc.pipeline():
+            found = torchlike.full((4,), value, device="npu") + x.clamp(least, most)
+        assert found.tolist() == np.add(np.clip(np.arange(12.0).reshape(3, 4), least, most), value).tolist()
+
+
+def test_a_size_that_a_number_decides_is_not_planned():
+    for end in (4.5, 6.5):
+        with dc.pipeline():
+            found = torchlike.arange(0.5, end, 1.0, device="npu") * 2
+        assert found.tolist() == [2 * each for each in np.arange(0.5, end)]
+
+
+def test_a_failure_among_several_functions_of_an_operator_is_that_operator_s(simulator):
+    x = _three()
+
+    def run():
+        with dc.pipeline():
+            return (x * 1).masked_fill(x > 5, -1.5).sum()
+
+    expected = run().item()
+    for function in (
+        "aclnnInplaceMaskedFillScalarGetWorkspaceSize",
+        "aclnnInplaceCopy",
+        "aclnnInplaceMaskedFillScalar",
+    ):
+        plans.clear()
+        calls.clear()
+        simulator.fail_nth(function, 1, 561003)
+        with pytest.raises(dc.DispatchError, match=rf"aten::masked_fill\.Scalar.*{function} failed with 561003"):
+            run().item()
+        simulator.reset()
+        assert run().item() == expected
+
+
+def test_all_functions_of_a_plan_share_one_workspace_of_the_largest_need(monkeypatch):
+    from dispatch_backend_npu.plan import prepared, state
+
+    given, needs = [], []
+    prepare, reserve = prepared.Prepared.prepare, state.State._reserve
+
+    def noting(self, pointers, numbers):
+        prepare(self, pointers, numbers)
+        needs.append(self.size)
+        second = self.second
+
+        def execute(workspace, size, executor, stream):
+            given.append((workspace, size))
+            return second(workspace, size, executor, stream)
+
+        self.second = execute
+
+    monkeypatch.setattr(prepared.Prepared, "prepare", noting)
+    reserved = []
+    monkeypatch.setattr(state.State, "_reserve", lambda self: (reserve(self), reserved.append(self._workspace))[0])
+    x = torchlike.arange(4000, dtype=torchlike.float32, device="npu").view(40, 100)
+    with dc.pipeline():
+        found = torchlike.cat([x * 1, x @ x.t() @ x]).clone().sum(0).sort()[0]
+    assert found.shape == (100,)
+    assert [size for _, size in given] == needs
+    assert len({size for size in needs if size}) > 1
+    assert len(reserved) == 1 and reserved[0].nbytes == max(needs)
+    assert {workspace for workspace, _ in given} == {reserved[0].pointer}
+
+
+def test_an_operator_that_the_host_computes_runs_its_kernel_in_between():
     a = tensor(3.0, -1.0, 2.0)
     for _ in range(3):
         with dc.pipeline():
-            order = (a * 2.0).argmax()
-            found = torchlike.cat([a + 1.0, a.neg()]).sum() + order
-    assert found.item() == 3.0
+            spread = (a * 2.0).var(correction=0.5)
+            found = torchlike.cat([a + 1.0, a.neg()]).sum() + spread
+    assert found.item() == pytest.approx(3.0 + 4 * np.var([3, -1, 2]) * 3 / 2.5, rel=1e-5)
+
+
+def test_making_a_plan_asks_the_host_for_nothing():
+    from dispatch_backend_npu import fallback
+
+    a, source = tensor(3.0, -1.0, 2.0), tensor(5.0, 7.0)
+    fallback.reset()
+    for _ in range(3):
+        with dc.pipeline():
+            found = (a * 2.0).masked_scatter_(a > 0, source).sum()
+        assert found.item() == 10.0
+    assert fallback.counts() == {"masked_scatter_": 3}
 
 
 def test_what_a_kernel_reads_behind_the_last_step_is_still_there():
     a = tensor(3.0, -1.0, 2.0)
     for _ in range(3):
         with dc.pipeline():
-            found = torchlike.cat([(a + 1.0).exp(), (a * 2.0)[:1]])
-        assert found.cpu().numpy() == pytest.approx([*np.exp([4.0, 0.0, 3.0]), 6.0], rel=1e-5)
+            found = (a + 1.0).exp().var(correction=0.5)
+    assert found.item() == pytest.approx(np.var(np.exp([4.0, 0.0, 3.0])) * 3 / 2.5, rel=1e-5)
 
 
 def test_a_first_phase_that_fails_is_its_own_operator_s_error(simulator):
@@ -174,6 +301,64 @@ def test_a_second_phase_that_fails_leaves_the_rest_and_the_next_run(simulator):
         run()
     for _ in range(2):
         assert run().item() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_an_interrupt_in_a_first_phase_leaves_no_executor(simulator, monkeypatch, fuse):
+    from dispatch_backend_npu import runtime
+    from dispatch_backend_npu.acl import library
+
+    bind, interrupts = library.bind, [KeyboardInterrupt()]
+
+    def interrupted(name):
+        function = bind(name)
+        if name != "aclnnExpGetWorkspaceSize":
+            return function
+
+        def call(*args):
+            status = function(*args)
+            if interrupts:
+                raise interrupts.pop()
+            return status
+
+        return call
+
+    runtime.finalize(force=True)
+    monkeypatch.setattr(library, "bind", interrupted)
+    a = tensor(1.0, 2.0)
+    with dc.pipeline(fuse=fuse) as pipe:
+        found = (a + 1.0).exp().sum()
+        with pytest.raises(KeyboardInterrupt):
+            pipe.flush()
+        assert found.item() == pytest.approx(27.4746, rel=1e-4)
+    del found, pipe
+    plans.clear()
+    gc.collect()
+    calls.clear()
+    assert "executors" not in simulator.counts()
+
+
+def test_what_was_queued_before_a_failure_is_waited_for(simulator, monkeypatch):
+    from dispatch_backend_npu.plan.state import State
+
+    begin = State.begin
+
+    def disturbed(self, values):
+        begin(self, values)
+        # As another thread does that waits for the stream just now.
+        torchlike.npu.current_stream().synchronize()
+
+    monkeypatch.setattr(State, "begin", disturbed)
+    a = tensor(1.0, 2.0)
+    for function in ("aclnnExp", "aclnnExpGetWorkspaceSize"):
+        simulator.fail_nth(function, 1, 561003)
+        with dc.pipeline() as pipe:
+            good = a + 1.0
+            bad = good.exp()
+            with pytest.raises(dc.DispatchError, match=f"{function} failed"):
+                pipe.flush()
+        assert good.tolist() == [2.0, 3.0]
+        del bad
 
 
 def test_a_fault_on_the_device_is_told_by_the_flush(simulator):

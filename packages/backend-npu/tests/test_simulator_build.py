@@ -1,6 +1,8 @@
 """The simulator is built by the system's compiler, on demand, and found only by who asks for it."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -136,6 +138,13 @@ def test_what_is_no_simulator_is_told(tmp_path):
         Simulator(tmp_path)
 
 
+def test_a_simulator_of_another_version_is_told(simulator, tmp_path):
+    shutil.copytree(simulator.folder, tmp_path / "older")
+    (tmp_path / "older" / "simulator.txt").write_text("another version")
+    with pytest.raises(RuntimeError, match="was built by another version of this package"):
+        Simulator(tmp_path / "older")
+
+
 def test_processes_that_use_nothing_of_it_need_nothing_of_it():
     code = "import sys, dispatch_backend_npu.plugin; print([m for m in sys.modules if 'npu.simulator' in m])"
     assert run(code).stdout == "[]\n"
@@ -145,6 +154,16 @@ def test_sources_say_what_they_are():
     for path in SOURCES.iterdir():
         assert path.suffix in {".c", ".h"}
         assert path.read_text().startswith("/* "), path
+
+
+def test_every_refusal_says_which_fact_it_follows():
+    refusals = 0
+    for path in SOURCES.glob("*.c"):
+        for function in re.split(r"\n\n", path.read_text()):
+            before, *rest = re.split(r"REFUSE\(|(?<!int )aclsim_error\(", function)
+            refusals += len(rest)
+            assert not rest or "/*" in before, f"{path.name}: {function}"
+    assert refusals > 50
 
 
 def test_the_documents_table_is_that_of_the_functions():

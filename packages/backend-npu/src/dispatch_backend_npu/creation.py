@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from dispatch_aten.shapes import remembered
 
-from .aclnn.launch import launch
-from .arrays import AclArray, made
+from .aclnn.launch import launch, made
+from .arrays import AclArray
 
 __all__ = ["KERNELS"]
 

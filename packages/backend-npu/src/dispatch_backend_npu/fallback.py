@@ -14,7 +14,7 @@ from typing import Any, Final
 import dispatch_core as dc
 
 from .aclnn.checks import check_written, described
-from .aclnn.launch import launch
+from .aclnn.launch import launch, refuse_noting
 from .arrays import AclArray, from_numpy, to_numpy
 
 __all__ = ["KERNELS", "REASONS", "counts", "on_host", "reset"]
@@ -44,6 +44,7 @@ def reset() -> None:
 def on_host(name: str, *args: Any, **kwargs: Any) -> Any:
     """Run an operator on the host, on arrays of the device; what it writes to is written on the device, too."""
     assert name in REASONS, name
+    refuse_noting()
     _counted[name] += 1
     packet, _, overload = name.partition(".")
     operator = getattr(getattr(dc.ops.aten, packet), overload or "default")

@@ -18,7 +18,7 @@ from dispatch_aten.operators import ATEN
 from .arrays import AclArray, from_numpy, to_numpy
 from .runtime.device import guard
 
-__all__ = ["located", "placed"]
+__all__ = ["located", "original", "placed"]
 
 _FACTORIES: Final = {operator.name for operator in ATEN if "Device? device" in operator.schema}
 
@@ -35,7 +35,13 @@ def located(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
         with guard(device.index) as index:
             return kernel(*[_brought(value, index) for value in args], **kwargs)
 
+    on_named_device.__wrapped__ = kernel  # type: ignore[attr-defined]  # as functools.wraps does; plans read it
     return on_named_device
+
+
+def original(kernel: Any) -> Any:
+    """Give the kernel that a registered function calls in the end."""
+    return getattr(kernel, "__wrapped__", kernel)
 
 
 def placed(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:

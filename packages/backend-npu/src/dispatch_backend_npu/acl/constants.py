@@ -7,7 +7,6 @@ from typing import Final
 from dispatch_aten.dtypes import ScalarType
 
 # aclDataType
-ACL_DT_UNDEFINED: Final = -1
 ACL_FLOAT: Final = 0
 ACL_FLOAT16: Final = 1
 ACL_INT8: Final = 2
@@ -20,46 +19,30 @@ ACL_INT64: Final = 9
 ACL_UINT64: Final = 10
 ACL_DOUBLE: Final = 11
 ACL_BOOL: Final = 12
-ACL_STRING: Final = 13
 ACL_COMPLEX64: Final = 16
 ACL_COMPLEX128: Final = 17
 ACL_BF16: Final = 27
 ACL_COMPLEX32: Final = 33
 
 # aclFormat
-ACL_FORMAT_UNDEFINED: Final = -1
-ACL_FORMAT_NCHW: Final = 0
-ACL_FORMAT_NHWC: Final = 1
 ACL_FORMAT_ND: Final = 2
-ACL_FORMAT_NDHWC: Final = 27
-ACL_FORMAT_NCDHW: Final = 30
-ACL_FORMAT_NC: Final = 35
-ACL_FORMAT_NCL: Final = 47
 
 # aclrtMemcpyKind
-ACL_MEMCPY_HOST_TO_HOST: Final = 0
 ACL_MEMCPY_HOST_TO_DEVICE: Final = 1
 ACL_MEMCPY_DEVICE_TO_HOST: Final = 2
 ACL_MEMCPY_DEVICE_TO_DEVICE: Final = 3
-ACL_MEMCPY_DEFAULT: Final = 4
 
 # aclrtMemMallocPolicy
 ACL_MEM_MALLOC_HUGE_FIRST: Final = 0
-ACL_MEM_MALLOC_HUGE_ONLY: Final = 1
-ACL_MEM_MALLOC_NORMAL_ONLY: Final = 2
 
 # aclrtMemAttr
-ACL_DDR_MEM: Final = 0
 ACL_HBM_MEM: Final = 1
 
 # aclrtEventRecordedStatus
-ACL_EVENT_RECORDED_STATUS_NOT_READY: Final = 0
 ACL_EVENT_RECORDED_STATUS_COMPLETE: Final = 1
 
 # aclrtStreamStatus
 ACL_STREAM_STATUS_COMPLETE: Final = 0
-ACL_STREAM_STATUS_NOT_READY: Final = 1
-ACL_STREAM_STATUS_RESERVED: Final = 65535
 
 # Flags of aclrtCreateStreamWithConfig.
 ACL_STREAM_FAST_LAUNCH: Final = 1
@@ -71,11 +54,9 @@ ACL_EVENT_CAPTURE_STREAM_PROGRESS: Final = 2
 ACL_EVENT_TIME_LINE: Final = 8
 
 # Statuses that the runtime tells apart; ``codes`` names the others.
-ACL_SUCCESS: Final = 0
 ACL_ERROR_UNINITIALIZE: Final = 100001
 ACL_ERROR_REPEAT_INITIALIZE: Final = 100002
 ACL_ERROR_REPEAT_FINALIZE: Final = 100037
-ACL_ERROR_COMPILING_STUB_MODE: Final = 100039
 ACL_ERROR_BAD_ALLOC: Final = 200000
 ACL_ERROR_STORAGE_OVER_LIMIT: Final = 300000
 ACL_ERROR_RT_MEMORY_ALLOCATION: Final = 207001

@@ -52,9 +52,7 @@ _TYPES: Final[dict[str, Any]] = {
     "aclrtEvent": ctypes.c_void_p,
     "aclrtStream": ctypes.c_void_p,
 }
-_OPAQUE: Final = frozenset(
-    "void aclTensor aclScalar aclIntArray aclFloatArray aclBoolArray aclTensorList aclScalarList aclOpExecutor".split()
-)
+_OPAQUE: Final = frozenset("void aclTensor aclScalar aclIntArray aclBoolArray aclTensorList aclOpExecutor".split())
 
 
 @cache

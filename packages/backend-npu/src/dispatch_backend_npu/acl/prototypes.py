@@ -38,7 +38,6 @@ aclError aclFinalize()
 
 aclError aclrtSetDevice(int32_t)
 aclError aclrtResetDevice(int32_t)
-aclError aclrtGetDevice(int32_t*)
 aclError aclrtGetDeviceCount(uint32_t*)
 aclError aclrtSynchronizeDevice()
 const char* aclrtGetSocName()
@@ -64,7 +63,6 @@ aclError aclrtMalloc(void**, size_t, aclrtMemMallocPolicy)
 aclError aclrtFree(void*)
 aclError aclrtMallocHost(void**, size_t)
 aclError aclrtFreeHost(void*)
-aclError aclrtMemset(void*, size_t, int32_t, size_t)
 aclError aclrtMemsetAsync(void*, size_t, int32_t, size_t, aclrtStream)
 aclError aclrtMemcpy(void*, size_t, const void*, size_t, aclrtMemcpyKind)
 aclError aclrtMemcpyAsync(void*, size_t, const void*, size_t, aclrtMemcpyKind, aclrtStream)
@@ -73,32 +71,22 @@ aclError aclrtGetMemInfo(aclrtMemAttr, size_t*, size_t*)
 const char* aclGetRecentErrMsg()
 """,
     BASE: """
-aclnnStatus aclnnInit(const char*)
-aclnnStatus aclnnFinalize()
-
 aclTensor* aclCreateTensor(const int64_t*, uint64_t, aclDataType, const int64_t*, int64_t, aclFormat, const int64_t*, \
 uint64_t, void*)
 aclScalar* aclCreateScalar(void*, aclDataType)
 aclIntArray* aclCreateIntArray(const int64_t*, uint64_t)
-aclFloatArray* aclCreateFloatArray(const float*, uint64_t)
 aclBoolArray* aclCreateBoolArray(const bool*, uint64_t)
 aclTensorList* aclCreateTensorList(const aclTensor* const*, uint64_t)
-aclScalarList* aclCreateScalarList(const aclScalar* const*, uint64_t)
 
 aclnnStatus aclDestroyTensor(const aclTensor*)
 aclnnStatus aclDestroyScalar(const aclScalar*)
 aclnnStatus aclDestroyIntArray(const aclIntArray*)
-aclnnStatus aclDestroyFloatArray(const aclFloatArray*)
 aclnnStatus aclDestroyBoolArray(const aclBoolArray*)
 aclnnStatus aclDestroyTensorList(const aclTensorList*)
-aclnnStatus aclDestroyScalarList(const aclScalarList*)
 
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor*)
 aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor*)
-aclnnStatus aclSetInputTensorAddr(aclOpExecutor*, size_t, aclTensor*, void*)
-aclnnStatus aclSetOutputTensorAddr(aclOpExecutor*, size_t, aclTensor*, void*)
 aclnnStatus aclSetTensorAddr(aclOpExecutor*, size_t, aclTensor*, void*)
-aclnnStatus aclSetDynamicInputTensorAddr(aclOpExecutor*, size_t, size_t, aclTensorList*, void*)
 aclnnStatus aclSetRawTensorAddr(aclTensor*, void*)
 """,
 }

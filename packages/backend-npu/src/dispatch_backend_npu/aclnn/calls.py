@@ -228,7 +228,15 @@ class Call:
             if value is not held and (value != held or value.__class__ is not held.__class__ or value == 0):
                 self._arguments[number[0]] = self._descriptors.replace_scalar(self._arguments[number[0]], value)
                 number[1] = value
-        status = self._first(*self._arguments)
+        executor: Any = self._executor
+        executor.value = None
+        try:
+            status = self._first(*self._arguments)
+        except BaseException:
+            # An interrupt, which comes when the function has returned: nobody else knows what it has made.
+            if executor.value:
+                library.bind("aclDestroyAclOpExecutor")(executor)
+            raise
         if status:
             library.fail(f"{self._function}GetWorkspaceSize", status)
         needed = self._size.value

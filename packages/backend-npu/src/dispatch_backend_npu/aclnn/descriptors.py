@@ -125,8 +125,8 @@ _left: Final[deque[list[tuple[str, ctypes.c_void_p]]]] = deque()
 
 
 def _destroy(destroyer: str, pointer: ctypes.c_void_p) -> None:
-    """Destroy a descriptor. There is nobody to tell if that fails."""
-    if library.bind(destroyer)(pointer):
+    """Destroy a descriptor, if it is there. There is nobody to tell if that fails."""
+    if pointer.value and library.bind(destroyer)(pointer):
         # Nor is what the toolkit says of it any later failure's.
         library.recent_message()
 

@@ -2,12 +2,10 @@
 
 ``PROTOTYPES`` gives the C argument types of each function's first phase, ``aclnn<Name>GetWorkspaceSize``, without the pair
 ``uint64_t *workspaceSize, aclOpExecutor **executor`` that ends all of them; the second phase, ``aclnn<Name>``, takes the
-same four arguments everywhere, ``SECOND_PHASE``.
+same four arguments everywhere, see ``acl.prototypes``. Names of arguments are the headers' own, for the reader.
 
 >>> PROTOTYPES["aclnnAdds"]
 ('const aclTensor*', 'const aclScalar*', 'const aclScalar*', 'aclTensor*')
->>> NAMES["aclnnAdds"]
-('self', 'other', 'alpha', 'out')
 >>> OPERATORS["add.Scalar"]
 ('aclnnAdds', ('self', 'other', 'alpha', 'out'))
 """
@@ -16,7 +14,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["NAMES", "OPERATORS", "PROTOTYPES", "SECOND_PHASE"]
+__all__ = ["OPERATORS", "PROTOTYPES"]
 
 #: C types by the abbreviations below; every other type is spelled out.
 _TYPES: Final = {
@@ -482,14 +480,13 @@ def _lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def _prototypes() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
-    types, names = {}, {}
+def _prototypes() -> dict[str, tuple[str, ...]]:
+    found = {}
     for line in _lines(_FUNCTIONS):
         name, _, arguments = line[:-1].partition("(")
-        pairs = [each.rsplit(" ", 1) for each in arguments.split(", ")]
-        types[f"aclnn{name}"] = tuple([_TYPES.get(kind, kind) for kind, _ in pairs])
-        names[f"aclnn{name}"] = tuple([argument for _, argument in pairs])
-    return types, names
+        kinds = [argument.rpartition(" ")[0] for argument in arguments.split(", ")]
+        found[f"aclnn{name}"] = tuple([_TYPES.get(kind, kind) for kind in kinds])
+    return found
 
 
 def _operators() -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -515,13 +512,8 @@ def _split(arguments: str) -> tuple[str, ...]:
     return tuple([each.strip() for each in found])
 
 
-#: C argument types, and argument names, of each function's first phase without the last two.
-_TYPED_AND_NAMED: Final = _prototypes()
-PROTOTYPES: Final = _TYPED_AND_NAMED[0]
-NAMES: Final = _TYPED_AND_NAMED[1]
+#: C argument types of each function's first phase without the last two.
+PROTOTYPES: Final = _prototypes()
 
 #: Overload of the ``aten`` namespace → function, and where its arguments come from.
 OPERATORS: Final = _operators()
-
-#: C argument types of the second phase: workspace, its size, executor, stream.
-SECOND_PHASE: Final = ("void*", "uint64_t", "aclOpExecutor*", "aclrtStream")

@@ -9,8 +9,8 @@ from dispatch_aten.shapes import TensorMeta, remembered
 from dispatch_core.devices import Device
 
 from .. import arrays
-from ..aclnn.launch import launch
-from ..arrays import AclArray, made
+from ..aclnn.launch import launch, made
+from ..arrays import AclArray
 
 __all__ = ["KERNELS", "device_get", "device_put"]
 

@@ -13,8 +13,8 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import Described, contiguous, remembered
 
 from ..aclnn.checks import check_overlap, described, is_expanded
-from ..aclnn.launch import launch
-from ..arrays import AclArray, made
+from ..aclnn.launch import launch, made
+from ..arrays import AclArray
 from ..fallback import on_host
 from .copy import KERNELS as COPIES
 from .view import KERNELS as VIEWS

@@ -8,8 +8,8 @@ from typing import Any, Final
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import is_contiguous, remembered
 
-from ..aclnn.launch import launch
-from ..arrays import AclArray, made
+from ..aclnn.launch import launch, made
+from ..arrays import AclArray
 from .copy import KERNELS as COPIES
 from .view import KERNELS as VIEWS
 

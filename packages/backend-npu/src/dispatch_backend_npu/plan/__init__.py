@@ -2,9 +2,9 @@
 
 Note [Three stages]
     When the first of a plan's steps runs, the plan gets the memory of all results and, where they are not there yet, does
-    the first phase of every operator that is a row of the table; the largest need decides how large the workspace is that
-    all of them share. Then each step does its second phase, on one stream, and the last one waits for that stream. An
-    operator in between that is no row runs its own kernel in its place.
+    the first phase of every function that an operator launches; the largest need decides how large the workspace is that
+    all of them share. Then each step does its second phases, on one stream, and the last one waits for that stream. An
+    operator in between whose functions depend on elements, and which the host computes, runs its own kernel in its place.
 
 Note [Executors are repeated]
     An executor is made repeatable, and serves the next run of the plan: it is told where the arrays lie then, where that
@@ -25,14 +25,21 @@ from collections.abc import Iterable
 from dispatch_core import PlannedStep, Program
 
 from .schedule import Schedule
-from .tasks import read
+from .tasks import Work, read
 
 __all__ = ["plan"]
 
 
 def plan(program: Program) -> Iterable[PlannedStep]:
-    """Give a step for each node that is a row of the table."""
+    """Give a step for each node whose launches are known beforehand."""
     if not program.fuse:
         return []
-    tasks = [task for index, node in enumerate(program.nodes) if (task := read(index, node)) is not None]
-    return Schedule(program, tasks).steps() if tasks else []
+    works: list[Work] = []
+    # The state of a run stands last in the list of values, and temporaries before it.
+    begin = -2
+    for index, node in enumerate(program.nodes):
+        work = read(index, node, begin)
+        if work is not None:
+            works.append(work)
+            begin -= len(work.temporaries)
+    return Schedule(program, works).steps() if works else []

@@ -9,7 +9,7 @@ from dispatch_core import Program
 from dispatch_core.pipelines.program import Value
 
 from ..arrays import extent
-from .tasks import seen
+from .tasks import Work, seen
 
 __all__ = ["placed", "size_of"]
 
@@ -23,11 +23,12 @@ def size_of(value: Value) -> int:
     return size
 
 
-def placed(program: Program, made_here: Sequence[Value], planned: set[int]) -> tuple[list[tuple[Value, int]], int]:
+def placed(program: Program, works: Sequence[Work]) -> tuple[list[tuple[Value, int]], int]:
     """Place results that nobody keeps in one piece of memory; give where they begin, and how large it is.
 
     What an operator reads that runs its own kernel is not among them: that may come after the last step, or make a view.
     """
+    planned = {work.index for work in works}
     places = [value.place for value in program.values if value.number is None]
     begins: dict[int, int] = {}
     ends: dict[int, int] = {}
@@ -37,7 +38,16 @@ def placed(program: Program, made_here: Sequence[Value], planned: set[int]) -> t
         ends |= {value.index: index for value in (*node.inputs(), *node.outputs) if value is not None}
         if index not in planned:
             shown |= {value.index for value in node.inputs()}
-    free = [value for value in made_here if value.index not in shown and places.count(value.place) == 1]
+    free: list[Value] = []
+    for work in works:
+        begins |= {value.index: work.index for value in work.temporaries}
+        ends |= {value.index: work.index for value in work.temporaries}
+        free += work.temporaries
+        free += [
+            value
+            for value in work.node.outputs
+            if value is not None and value.index not in shown and places.count(value.place) == 1
+        ]
     placed: list[tuple[Value, int]] = []
     taken: list[tuple[int, int, int]] = []
     size = 0

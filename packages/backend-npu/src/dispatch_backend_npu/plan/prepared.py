@@ -76,10 +76,12 @@ class Prepared:
         if self.handle:
             library.call("aclDestroyAclOpExecutor", self.forget())
         size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+        # Owned before it is there, so that an interrupt between leaves nothing behind.
+        self._descriptors.own("aclDestroyAclOpExecutor", executor)
         status = self._first(*self._arguments, ctypes.byref(size), ctypes.byref(executor))
         if status:
+            self._descriptors.disown(executor)
             library.fail(self._name, status)
-        self._descriptors.own("aclDestroyAclOpExecutor", executor)
         self.size, self._executor, self.handle = size.value, executor, executor.value or 0
         self.repeats = not library.bind("aclSetAclOpExecutorRepeatable")(executor)
         if not self.repeats:

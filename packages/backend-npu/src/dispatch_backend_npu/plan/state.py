@@ -13,7 +13,10 @@ from ..runtime.stream import current
 from .prepared import Prepared, same
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from .schedule import Schedule
+    from .tasks import Work
 
 __all__ = ["State"]
 
@@ -28,7 +31,6 @@ class State:
         "_errors",
         "_inner",
         "_is_complete",
-        "_is_plain",
         "_need",
         "_prepared",
         "_schedule",
@@ -36,6 +38,7 @@ class State:
         "_stream",
         "_workspace",
         "generation",
+        "is_plain",
         "ready",
         "stream",
         "workspace",
@@ -57,7 +60,8 @@ class State:
         self._space: Any = None
         self._arena = 0
         self._workspace: Any = None
-        self._is_plain = False
+        #: Whether kernels run, because arrays are not what they were planned to be.
+        self.is_plain = False
         self.generation = calls.generation()
         #: For each task its first phase, None where it has to go another way.
         self.ready = self._prepared
@@ -71,7 +75,7 @@ class State:
         for index in schedule.given:
             if values[index].__class__ is not AclArray:
                 # A cpu tensor that stands for a number is known to kernels only.
-                self._is_plain, self.ready = True, [None] * len(schedule.tasks)
+                self.is_plain, self.ready = True, [None] * len(schedule.tasks)
                 return
         self._stream = current()
         self.stream = self._stream.pointer
@@ -159,11 +163,13 @@ class State:
         self._reserve()
         return prepared
 
-    def run_otherwise(self, number: int, values: list[Any]) -> None:
-        """Raise what a task's first phase has raised, or run the operator's kernel."""
-        if number in self._errors:
-            raise self._errors[number]
-        self._schedule.tasks[number].run_kernel(values)
+    def run_otherwise(self, numbers: Sequence[int], work: Work, values: list[Any]) -> None:
+        """Raise what the first phase of one of a node's tasks has raised, or run the operator's kernel."""
+        for number in numbers:
+            if number in self._errors:
+                self.mark()
+                raise self._errors[number]
+        work.run_kernel(values)
 
     def forget(self, number: int, status: int) -> None:
         """Let go of an executor that is gone. Raises ``AclError`` for a status that says so."""
@@ -172,6 +178,7 @@ class State:
         prepared.forget()
         self._is_complete = False
         if status:
+            self.mark()
             library.fail(self._schedule.tasks[number].recipe.function, status)
 
     def mark(self) -> None:
@@ -180,7 +187,7 @@ class State:
 
     def end(self) -> None:
         """Wait for the stream, and leave what has been prepared to the next run."""
-        if self._is_plain:
+        if self.is_plain:
             return
         self._stream.busy = True
         self._stream.synchronize()

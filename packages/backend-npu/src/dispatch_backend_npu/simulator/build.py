@@ -17,7 +17,7 @@ from typing import Final
 
 from .generate import TABLE, generate
 
-__all__ = ["NoCompilerError", "build", "compiler", "default_folder"]
+__all__ = ["NoCompilerError", "build", "compiler", "default_folder", "fingerprint"]
 
 SOURCES: Final = Path(__file__).parent / "source"
 
@@ -64,7 +64,7 @@ def compiler() -> list[str]:
     )
 
 
-def _fingerprint() -> str:
+def fingerprint() -> str:
     """Name the sources by their content, so that a folder of another version is never taken for this one's."""
     digest = hashlib.sha256()
     for path in (*sorted(SOURCES.iterdir()), TABLE, *sorted(Path(__file__).parent.glob("*.py"))):
@@ -77,7 +77,7 @@ def default_folder() -> Path:
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
     # One that is not absolute is to be ignored, says the specification of that variable.
     cache = named if named.is_absolute() else Path("~/.cache").expanduser()
-    return cache / "dispatch_backend_npu" / f"simulator-{_fingerprint()}"
+    return cache / "dispatch_backend_npu" / f"simulator-{fingerprint()}"
 
 
 def build(folder: str | os.PathLike[str] | None = None) -> Path:
@@ -89,7 +89,7 @@ def build(folder: str | os.PathLike[str] | None = None) -> Path:
     folder = default_folder() if folder is None else Path(folder).absolute()
     stamp = folder / "simulator.txt"
     is_there = all((folder / "lib64" / library).is_file() for library in LIBRARIES)
-    if is_there and stamp.is_file() and stamp.read_text() == _fingerprint():
+    if is_there and stamp.is_file() and stamp.read_text() == fingerprint():
         return folder
     command = compiler()
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ def build(folder: str | os.PathLike[str] | None = None) -> Path:
         (folder / "lib64").mkdir(parents=True, exist_ok=True)
         for library in LIBRARIES:
             (made / "lib64" / library).replace(folder / "lib64" / library)
-        stamp.write_text(_fingerprint())
+        stamp.write_text(fingerprint())
     return folder
 
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from .build import fingerprint
+
 __all__ = ["KINDS", "Memory", "Simulator"]
 
 #: What is counted, in the order of aclsim_kind in aclsim.h.
@@ -22,14 +24,11 @@ KINDS: Final = (
     "tensors",
     "scalars",
     "int_arrays",
-    "float_arrays",
     "bool_arrays",
     "tensor_lists",
-    "scalar_lists",
     "executors",
     "device_memory",
     "host_memory",
-    "data_buffers",
 )
 
 
@@ -44,7 +43,7 @@ class Memory(NamedTuple):
 class Simulator:
     """The simulator in a folder that ``build`` made; with no folder, the one that ``ASCEND_HOME_PATH`` names.
 
-    Raises RuntimeError where the libraries are none of the simulator.
+    Raises RuntimeError where the libraries are none of the simulator, or of one that other sources have made.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
@@ -57,6 +56,12 @@ class Simulator:
             raise RuntimeError(
                 f"{path} is no simulator: {error}. Hint: build one with python -m dispatch_backend_npu simulator."
             ) from error
+        stamp = self.folder / "simulator.txt"
+        if stamp.is_file() and stamp.read_text() != fingerprint():
+            raise RuntimeError(
+                f"the simulator in {self.folder} was built by another version of this package."
+                f" Hint: build it anew with python -m dispatch_backend_npu simulator {self.folder}."
+            )
         library.aclsimFailNth.argtypes = (ctypes.c_char_p, ctypes.c_int64, ctypes.c_int)
         library.aclsimFailTask.argtypes = (ctypes.c_int64, ctypes.c_int)
         library.aclsimSetCapacity.argtypes = (ctypes.c_uint64,)

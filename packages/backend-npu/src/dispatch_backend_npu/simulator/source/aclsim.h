@@ -16,7 +16,6 @@ typedef int aclError;
 typedef int32_t aclnnStatus;
 typedef void *aclrtStream, *aclrtEvent, *aclrtContext;
 typedef uint16_t aclFloat16;
-typedef void (*aclrtHostFunc)(void *);
 
 /* Error codes, by ACL's names without their prefix. */
 enum {
@@ -66,7 +65,6 @@ void aclsim_leave(aclsim_scope *scope);
 void aclsim_note(const char *prefix, const char *name);
 int aclsim_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *aclsim_take_message(void);
-int aclsim_last_error(bool forget);
 int aclsim_task_fault(void);
 
 /* CALL opens a function that the n-th call of can be made to fail; QUIET one that has no way to report a failure. */
@@ -86,8 +84,8 @@ int aclsim_task_fault(void);
 /* ---- Handles. A released one keeps its mark for a while, so that a second release is found instead of followed. ---- */
 
 typedef enum {
-    KIND_CONTEXT, KIND_STREAM, KIND_EVENT, KIND_TENSOR, KIND_SCALAR, KIND_INT_ARRAY, KIND_FLOAT_ARRAY, KIND_BOOL_ARRAY,
-    KIND_TENSOR_LIST, KIND_SCALAR_LIST, KIND_EXECUTOR, KIND_DEVICE_MEMORY, KIND_HOST_MEMORY, KIND_DATA_BUFFER, KIND_COUNT,
+    KIND_CONTEXT, KIND_STREAM, KIND_EVENT, KIND_TENSOR, KIND_SCALAR, KIND_INT_ARRAY, KIND_BOOL_ARRAY, KIND_TENSOR_LIST,
+    KIND_EXECUTOR, KIND_DEVICE_MEMORY, KIND_HOST_MEMORY, KIND_COUNT,
 } aclsim_kind;
 
 typedef struct { uint32_t mark; int32_t kind; } aclsim_handle;
@@ -106,7 +104,6 @@ typedef struct {
     int32_t device;
     bool is_default;
     aclrtStream default_stream;
-    int64_t options[3];
 } aclsim_context;
 
 aclError aclsim_current(aclsim_context **context);
@@ -148,14 +145,11 @@ typedef struct aclScalar {
     aclDataType dtype;
     double real;
     int64_t integer;
-    bool in_list;
 } aclScalar;
 
 typedef struct { aclsim_handle head; uint64_t size; int64_t values[]; } aclIntArray;
-typedef struct { aclsim_handle head; uint64_t size; float values[]; } aclFloatArray;
 typedef struct { aclsim_handle head; uint64_t size; bool values[]; } aclBoolArray;
 typedef struct { aclsim_handle head; uint64_t size; aclTensor *values[]; } aclTensorList;
-typedef struct { aclsim_handle head; uint64_t size; aclScalar *values[]; } aclScalarList;
 
 /* One argument of an operator, as phase one receives it and as kernels read it. */
 typedef struct {

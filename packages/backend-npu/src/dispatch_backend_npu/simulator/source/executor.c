@@ -115,6 +115,8 @@ static void executor_free(aclOpExecutor *executor) {
 
 /* ---- What phase one checks of every operator ---- */
 
+/* Phase one answers 161002 for data types, formats and views that an operator does not take. The formats are those that
+ * torch's adapter gives to dense tensors. */
 static aclnnStatus check_tensor(const char *name, const char *argument, const aclTensor *tensor) {
     if (!aclsim_item_size(tensor->dtype) || tensor->dtype == ACL_COMPLEX64 || tensor->dtype == ACL_COMPLEX128)
         REFUSE(ACLNN_PARAM_INVALID, "%s: %s has data type %d, which is not supported", name, argument, (int)tensor->dtype);
@@ -170,6 +172,7 @@ static aclnnStatus check_handles(const aclsim_operator *op, const aclsim_argumen
 aclnnStatus aclsim_prepare(const aclsim_operator *op, const aclsim_argument *arguments, uint64_t *size, void **executor) {
     aclsim_scope scope __attribute__((cleanup(aclsim_leave))) = aclsim_enter(op->phase_one, true);
     FAIL_FIRST();
+    /* Phase one sets both results: none of them may be NULL, 161001. */
     if (!size || !executor) REFUSE(ACLNN_PARAM_NULLPTR, "%s: workspaceSize and executor must be given", op->phase_one);
     aclsim_context *context;
     PASS_ON(aclsim_current(&context));
@@ -241,6 +244,7 @@ static bool handles_live(const aclsim_call *call, const char **dead) {
 aclnnStatus aclsim_execute(const aclsim_operator *op, void *workspace, uint64_t size, void *handle, aclrtStream stream) {
     aclsim_scope scope __attribute__((cleanup(aclsim_leave))) = aclsim_enter(op->name, true);
     aclOpExecutor *executor = handle;
+    /* executor == NULL is 161001. */
     if (!executor) REFUSE(ACLNN_PARAM_NULLPTR, "%s: executor is a null pointer", op->name);
     /* An executor that is not repeatable is deleted by its phase two: a second use is a use after that. */
     if (!aclsim_is(executor, KIND_EXECUTOR)) REFUSE(ACLNN_PARAM_INVALID, "%s: the executor was used already, or is none", op->name);
@@ -272,11 +276,12 @@ aclnnStatus aclsim_execute(const aclsim_operator *op, void *workspace, uint64_t 
 
 /* ---- Executors that are used again ---- */
 
+/* NULL is 561103. An executor that is gone crashes: the nearest code is 161002. */
 #define NEED_EXECUTOR() \
     do { if (!executor) REFUSE(ACLNN_INNER_NULLPTR, "%s: executor is a null pointer", scope.name); \
         if (!aclsim_is(executor, KIND_EXECUTOR)) REFUSE(ACLNN_PARAM_INVALID, "%s: the executor is gone, or is none", scope.name); } while (0)
 
-/* NULL is 561103. */
+/* aclSetAclOpExecutorRepeatable: phase two may be called many times from now on, and leaves the executor. */
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
     CALL(aclSetAclOpExecutorRepeatable);
     FAIL_FIRST();
@@ -324,6 +329,7 @@ static void set_address(aclsim_call *call, const void *handle, void *address) {
     }
 }
 
+/* aclSetInputTensorAddr and its kind: a null executor or tensor is 561103; what is destroyed, as above. */
 static aclnnStatus set_nth(const char *name, aclOpExecutor *executor, size_t index, aclTensor *tensor, void *address, int which) {
     if (!executor || !tensor || !address) REFUSE(ACLNN_INNER_NULLPTR, "%s: executor, tensor and addr must be given", name);
     if (!aclsim_is(executor, KIND_EXECUTOR)) REFUSE(ACLNN_PARAM_INVALID, "%s: the executor is gone, or is none", name);
@@ -349,37 +355,3 @@ static aclnnStatus set_nth(const char *name, aclOpExecutor *executor, size_t ind
 SETTER(aclSetInputTensorAddr, INPUTS)
 SETTER(aclSetOutputTensorAddr, OUTPUTS)
 SETTER(aclSetTensorAddr, INPUTS | OUTPUTS)
-
-/* irIndex counts the operator's inputs or outputs, a list as one; relativeIndex counts within the list. */
-static aclnnStatus set_in_list(const char *name, aclOpExecutor *executor, size_t ir_index, size_t relative, aclTensorList *tensors, void *address, int which) {
-    if (!executor || !tensors || !address) REFUSE(ACLNN_INNER_NULLPTR, "%s: executor, tensors and addr must be given", name);
-    if (!aclsim_is(executor, KIND_EXECUTOR)) REFUSE(ACLNN_PARAM_INVALID, "%s: the executor is gone, or is none", name);
-    if (!aclsim_is(tensors, KIND_TENSOR_LIST)) REFUSE(ACLNN_PARAM_INVALID, "%s: the list is destroyed, or is none", name);
-    const aclsim_call *call = executor->call;
-    for (int pass = INPUTS; pass <= OUTPUTS; pass++)
-        for (int i = 0; i < call->op->count && pass & which; i++) {
-            char kind = call->op->kinds[i], role = call->op->roles[i];
-            bool written = role == 'o' || role == 'O', in_place = role == 'r';
-            if ((kind != 'T' && kind != 'L') || (pass == INPUTS ? written : !written && !in_place)) continue;
-            if (ir_index-- != 0) continue;
-            if (call->arguments[i].handle != tensors || relative >= tensors->size)
-                REFUSE(ACLNN_PARAM_INVALID, "%s: there is no such place in %s", name, call->op->phase_one);
-            if (tensors->values[relative]) {
-                tensors->values[relative]->data = address;
-                set_address(executor->call, tensors->values[relative], address);
-            }
-            return 0;
-        }
-    REFUSE(ACLNN_PARAM_INVALID, "%s: %s has no such list", name, call->op->phase_one);
-}
-
-#define LIST_SETTER(function, which) \
-    aclnnStatus function(aclOpExecutor *executor, size_t irIndex, size_t relativeIndex, aclTensorList *tensors, void *addr) { \
-        CALL(function); \
-        FAIL_FIRST(); \
-        return set_in_list(scope.name, executor, irIndex, relativeIndex, tensors, addr, which); \
-    }
-
-LIST_SETTER(aclSetDynamicInputTensorAddr, INPUTS)
-LIST_SETTER(aclSetDynamicOutputTensorAddr, OUTPUTS)
-LIST_SETTER(aclSetDynamicTensorAddr, INPUTS | OUTPUTS)

@@ -10,6 +10,7 @@ static int64_t in_range(int64_t index, int64_t size) {
 static cell added(cell a, cell b, bool real) { return real ? (cell){.f = a.f + b.f} : (cell){.i = a.i + b.i}; }
 static cell multiplied(cell a, cell b, bool real) { return real ? (cell){.f = a.f * b.f} : (cell){.i = a.i * b.i}; }
 
+/* Indices are documented as INT64 or INT32. */
 static aclnnStatus needs_integers(const aclsim_call *call, int i) {
     aclDataType dtype = tensor(call, i)->dtype;
     if (dtype == ACL_INT64 || dtype == ACL_INT32) return 0;

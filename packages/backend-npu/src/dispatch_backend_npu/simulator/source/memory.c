@@ -67,56 +67,33 @@ bool aclsim_on_device(const void *address, size_t size, int32_t device) {
 
 /* ---- Allocation ---- */
 
-/* Memory is aligned to 64 bytes and not initialised: it is filled with a pattern that is a large number in every dtype. */
-static aclError allocate(const char *name, void **pointer, size_t size, size_t extra, int policy) {
+/* aclrtMalloc: rounds up to 32 bytes and adds 32. Memory is aligned to 64 bytes and not initialised: it is filled with a
+ * pattern that is a large number in every dtype. */
+aclError aclrtMalloc(void **devPtr, size_t size, int policy) {
+    CALL(aclrtMalloc);
+    FAIL_FIRST();
     aclsim_context *context;
-    if (!pointer) REFUSE(INVALID_PARAM, "%s: devPtr is a null pointer", name);
-    /* aclrtMalloc: a size of 0 is refused with 100000. */
-    if (!size) REFUSE(INVALID_PARAM, "%s: the size is 0", name);
-    if ((policy & 0xff) > 7) REFUSE(INVALID_PARAM, "%s: there is no policy %d", name, policy);
+    /* aclrtMalloc: a null pointer, and a size of 0, are refused with 100000. */
+    if (!devPtr) REFUSE(INVALID_PARAM, "aclrtMalloc: devPtr is a null pointer");
+    if (!size) REFUSE(INVALID_PARAM, "aclrtMalloc: the size is 0");
+    /* aclrtMemMallocPolicy: 0 to 7, and types of memory in the higher bits. */
+    if ((policy & 0xff) > 7) REFUSE(INVALID_PARAM, "aclrtMalloc: there is no policy %d", policy);
     PASS_ON(aclsim_current(&context));
-    if (size > SIZE_MAX / 2) REFUSE(RT_MEMORY_ALLOCATION, "%s: %zu bytes are more than there can be", name, size);
-    size_t rounded = (size + 31) / 32 * 32 + extra;
     /* Out of device memory is 207001. */
+    if (size > SIZE_MAX / 2) REFUSE(RT_MEMORY_ALLOCATION, "aclrtMalloc: %zu bytes are more than there can be", size);
+    size_t rounded = (size + 31) / 32 * 32 + 32;
     if (live_bytes + rounded > capacity)
-        REFUSE(RT_MEMORY_ALLOCATION, "%s: %zu bytes asked for, %llu of %llu in use", name, size,
+        REFUSE(RT_MEMORY_ALLOCATION, "aclrtMalloc: %zu bytes asked for, %llu of %llu in use", size,
                (unsigned long long)live_bytes, (unsigned long long)capacity);
     void *memory;
-    if (posix_memalign(&memory, 64, rounded)) REFUSE(RT_MEMORY_ALLOCATION, "%s: the host has no %zu bytes", name, rounded);
+    if (posix_memalign(&memory, 64, rounded)) REFUSE(RT_MEMORY_ALLOCATION, "aclrtMalloc: the host has no %zu bytes", rounded);
     memset(memory, 0x5b, rounded);
     insert(&on_device, (block){memory, rounded, context->device});
     live_bytes += rounded;
     if (live_bytes > most_bytes) most_bytes = live_bytes;
     aclsim_live[KIND_DEVICE_MEMORY]++;
-    *pointer = memory;
+    *devPtr = memory;
     return 0;
-}
-
-/* aclrtMalloc: rounds up to 32 bytes and adds 32. */
-aclError aclrtMalloc(void **devPtr, size_t size, int policy) {
-    CALL(aclrtMalloc);
-    FAIL_FIRST();
-    return allocate(scope.name, devPtr, size, 32, policy);
-}
-
-/* aclrtMallocAlign32: only rounds up to 32 bytes. */
-aclError aclrtMallocAlign32(void **devPtr, size_t size, int policy) {
-    CALL(aclrtMallocAlign32);
-    FAIL_FIRST();
-    return allocate(scope.name, devPtr, size, 0, policy);
-}
-
-aclError aclrtMallocCached(void **devPtr, size_t size, int policy) {
-    CALL(aclrtMallocCached);
-    FAIL_FIRST();
-    return allocate(scope.name, devPtr, size, 32, policy);
-}
-
-aclError aclrtMallocWithCfg(void **devPtr, size_t size, int policy, void *cfg) {
-    (void)cfg;
-    CALL(aclrtMallocWithCfg);
-    FAIL_FIRST();
-    return allocate(scope.name, devPtr, size, 0, policy);
 }
 
 /* aclrtFree: NULL is refused with 100000; does not synchronise, so work that still uses the memory will fault. */
@@ -135,33 +112,24 @@ aclError aclrtFree(void *devPtr) {
     FAIL_LAST();
 }
 
-static aclError allocate_host(const char *name, void **pointer, uint64_t size) {
-    aclsim_context *context;
-    if (!pointer) REFUSE(INVALID_PARAM, "%s: hostPtr is a null pointer", name);
-    if (!size) REFUSE(INVALID_PARAM, "%s: the size is 0", name);
-    PASS_ON(aclsim_current(&context));
-    void *memory;
-    if (size > SIZE_MAX / 2 || posix_memalign(&memory, 64, size)) REFUSE(BAD_ALLOC, "%s: the host has no %llu bytes", name, (unsigned long long)size);
-    memset(memory, 0x5b, size);
-    insert(&on_host, (block){memory, size, -1});
-    aclsim_live[KIND_HOST_MEMORY]++;
-    *pointer = memory;
-    return 0;
-}
-
+/* aclrtMallocHost: refuses what aclrtMalloc refuses; out of host memory is 200000. */
 aclError aclrtMallocHost(void **hostPtr, size_t size) {
     CALL(aclrtMallocHost);
     FAIL_FIRST();
-    return allocate_host(scope.name, hostPtr, size);
+    aclsim_context *context;
+    if (!hostPtr) REFUSE(INVALID_PARAM, "aclrtMallocHost: hostPtr is a null pointer");
+    if (!size) REFUSE(INVALID_PARAM, "aclrtMallocHost: the size is 0");
+    PASS_ON(aclsim_current(&context));
+    void *memory;
+    if (size > SIZE_MAX / 2 || posix_memalign(&memory, 64, size)) REFUSE(BAD_ALLOC, "aclrtMallocHost: the host has no %zu bytes", size);
+    memset(memory, 0x5b, size);
+    insert(&on_host, (block){memory, size, -1});
+    aclsim_live[KIND_HOST_MEMORY]++;
+    *hostPtr = memory;
+    return 0;
 }
 
-aclError aclrtMallocHostWithCfg(void **ptr, uint64_t size, void *cfg) {
-    (void)cfg;
-    CALL(aclrtMallocHostWithCfg);
-    FAIL_FIRST();
-    return allocate_host(scope.name, ptr, size);
-}
-
+/* aclrtFreeHost: as aclrtFree, for what aclrtMallocHost gave. */
 aclError aclrtFreeHost(void *hostPtr) {
     CALL(aclrtFreeHost);
     aclsim_context *context;
@@ -211,6 +179,7 @@ static aclError check_side(const char *name, const char *side, const void *addre
 static aclError check_copy(const char *name, void *dst, size_t dest_max, const void *src, size_t count, int kind) {
     aclsim_context *context;
     PASS_ON(aclsim_current(&context));
+    /* aclrtMemcpy: the kind is checked for its range; a null pointer is 100000. */
     if (kind < HOST_TO_HOST || kind > INTER_DEVICE) REFUSE(RT_PARAM_INVALID, "%s: there is no kind %d", name, kind);
     if (!dst || !src) REFUSE(INVALID_PARAM, "%s: %s is a null pointer", name, dst ? "src" : "dst");
     /* count > destMax is 107000. */
@@ -240,6 +209,7 @@ static bool still(const void *address, size_t count, side was) {
     return was == PAGEABLE || (was == DEVICE ? aclsim_on_device(address, count, -1) : find(&on_host, address) != NULL);
 }
 
+/* aclrtFree does not wait for streams: memory that is gone when the work begins is a fault of the device, 507015. */
 static int run_copy(void *data) {
     copy_task *task = data;
     if (!still(task->src, task->count, task->from) || !still(task->dst, task->count, task->to))
@@ -264,6 +234,7 @@ aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t cou
     return task.from == PAGEABLE || task.to == PAGEABLE ? aclsim_stream_drain(stream) : 0;
 }
 
+/* aclrtMemset and aclrtMemsetAsync: what is filled is checked as the destination of a copy is. */
 static aclError check_fill(const char *name, void *pointer, size_t max_count, size_t count) {
     aclsim_context *context;
     PASS_ON(aclsim_current(&context));
@@ -274,16 +245,9 @@ static aclError check_fill(const char *name, void *pointer, size_t max_count, si
     return 0;
 }
 
-aclError aclrtMemset(void *devPtr, size_t maxCount, int32_t value, size_t count) {
-    CALL(aclrtMemset);
-    FAIL_FIRST();
-    PASS_ON(check_fill(scope.name, devPtr, maxCount, count));
-    memset(devPtr, value, count);
-    return 0;
-}
-
 typedef struct { void *pointer; int32_t value; size_t count; } fill_task;
 
+/* The same holds for what is filled. */
 static int run_fill(void *data) {
     fill_task *task = data;
     if (!aclsim_on_device(task->pointer, task->count, -1))

@@ -13,6 +13,7 @@ typedef struct { aclsim_context *context; int64_t users; } device_state;
 static device_state devices[DEVICES];
 static __thread aclsim_context *current;
 
+/* Any call before aclInit is 100001; a device that does not exist, 107001; a null pointer for a result, 100000. */
 #define NEED_INIT() \
     do { if (!initialised) REFUSE(UNINITIALIZE, "%s: aclInit has not been called", scope.name); } while (0)
 #define NEED_DEVICE(device) \
@@ -113,14 +114,6 @@ aclError aclrtResetDevice(int32_t deviceId) {
     FAIL_LAST();
 }
 
-aclError aclrtResetDeviceForce(int32_t deviceId) {
-    CALL(aclrtResetDeviceForce);
-    NEED_INIT();
-    NEED_DEVICE(deviceId);
-    device_close(deviceId);
-    FAIL_LAST();
-}
-
 /* aclrtGetDevice: 107002 where the thread has set no device. */
 aclError aclrtGetDevice(int32_t *deviceId) {
     CALL(aclrtGetDevice);
@@ -141,14 +134,6 @@ aclError aclrtGetDeviceCount(uint32_t *count) {
     return 0;
 }
 
-aclError aclrtGetRunMode(int *runMode) {
-    CALL(aclrtGetRunMode);
-    FAIL_FIRST();
-    NEED_POINTER(runMode);
-    *runMode = 1; /* ACL_HOST */
-    return 0;
-}
-
 static aclError synchronize_device(void) {
     aclsim_context *context;
     PASS_ON(aclsim_current(&context));
@@ -159,22 +144,6 @@ aclError aclrtSynchronizeDevice(void) {
     CALL(aclrtSynchronizeDevice);
     PASS_ON(synchronize_device());
     FAIL_LAST();
-}
-
-aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
-    CALL(aclrtSynchronizeDeviceWithTimeout);
-    if (timeout < -1) REFUSE(RT_PARAM_INVALID, "%s: the timeout is %d", scope.name, timeout);
-    PASS_ON(synchronize_device());
-    FAIL_LAST();
-}
-
-aclError aclrtQueryDeviceStatus(int32_t deviceId, int *deviceStatus) {
-    CALL(aclrtQueryDeviceStatus);
-    FAIL_FIRST();
-    NEED_POINTER(deviceStatus);
-    NEED_DEVICE(deviceId);
-    *deviceStatus = 0; /* ACL_RT_DEVICE_STATUS_NORMAL */
-    return 0;
 }
 
 /* aclrtGetSocName: a static string. The name begins as a real one does, and says what this is. */
@@ -193,148 +162,6 @@ aclError aclrtGetVersion(int32_t *majorVersion, int32_t *minorVersion, int32_t *
     *minorVersion = 14;
     *patchVersion = 0;
     return 0;
-}
-
-/* aclCANNPackageVersion: the whole version as text, then its parts as text; CANN names it by package. */
-typedef struct {
-    char version[128], majorVersion[64], minorVersion[64], releaseVersion[64], patchVersion[64], reserved[128];
-} aclCANNPackageVersion;
-
-aclError aclsysGetCANNVersion(int name, aclCANNPackageVersion *version) {
-    CALL(aclsysGetCANNVersion);
-    FAIL_FIRST();
-    NEED_POINTER(version);
-    if (name < 0 || name > 4) REFUSE(INVALID_PARAM, "aclsysGetCANNVersion: there is no package %d", name);
-    memset(version, 0, sizeof *version);
-    strcpy(version->version, "0.0.simulator");
-    strcpy(version->majorVersion, "0");
-    strcpy(version->minorVersion, "0");
-    strcpy(version->releaseVersion, "simulator");
-    return 0;
-}
-
-aclError aclsysGetVersionStr(char *pkgName, char *versionStr) {
-    CALL(aclsysGetVersionStr);
-    FAIL_FIRST();
-    NEED_POINTER(pkgName);
-    NEED_POINTER(versionStr);
-    strcpy(versionStr, "0.0.simulator");
-    return 0;
-}
-
-aclError aclsysGetVersionNum(char *pkgName, int32_t *versionNum) {
-    CALL(aclsysGetVersionNum);
-    FAIL_FIRST();
-    NEED_POINTER(pkgName);
-    NEED_POINTER(versionNum);
-    *versionNum = 0;
-    return 0;
-}
-
-aclError aclGetDeviceCapability(uint32_t deviceId, int deviceInfo, int64_t *value) {
-    CALL(aclGetDeviceCapability);
-    FAIL_FIRST();
-    NEED_POINTER(value);
-    NEED_DEVICE((int32_t)deviceId);
-    static const int64_t values[] = {24, 48, 192 << 20};
-    if (deviceInfo < 0 || deviceInfo > 2) REFUSE(INVALID_PARAM, "aclGetDeviceCapability: there is no capability %d", deviceInfo);
-    *value = values[deviceInfo];
-    return 0;
-}
-
-aclError aclrtGetDeviceInfo(uint32_t deviceId, int attr, int64_t *value) {
-    CALL(aclrtGetDeviceInfo);
-    FAIL_FIRST();
-    NEED_POINTER(value);
-    NEED_DEVICE((int32_t)deviceId);
-    uint64_t memory[3];
-    aclsim_memory_counts(memory);
-    switch (attr) {
-        case 1: *value = 8; return 0;
-        case 101: case 102: *value = 24; return 0;
-        case 201: *value = 48; return 0;
-        case 301: *value = (int64_t)memory[2]; return 0;
-        case 302: *value = 192 << 20; return 0;
-        default: REFUSE(RT_PARAM_INVALID, "aclrtGetDeviceInfo: the simulator has no attribute %d", attr);
-    }
-}
-
-aclError aclGetCannAttribute(int cannAttr, int32_t *value) {
-    CALL(aclGetCannAttribute);
-    FAIL_FIRST();
-    NEED_POINTER(value);
-    if (cannAttr < 0 || cannAttr > 2) REFUSE(INVALID_PARAM, "aclGetCannAttribute: there is no attribute %d", cannAttr);
-    *value = 1;
-    return 0;
-}
-
-aclError aclrtDeviceCanAccessPeer(int32_t *canAccessPeer, int32_t deviceId, int32_t peerDeviceId) {
-    CALL(aclrtDeviceCanAccessPeer);
-    FAIL_FIRST();
-    NEED_POINTER(canAccessPeer);
-    NEED_DEVICE(deviceId);
-    NEED_DEVICE(peerDeviceId);
-    *canAccessPeer = deviceId != peerDeviceId;
-    return 0;
-}
-
-aclError aclrtDeviceEnablePeerAccess(int32_t peerDeviceId, uint32_t flags) {
-    CALL(aclrtDeviceEnablePeerAccess);
-    FAIL_FIRST();
-    NEED_DEVICE(peerDeviceId);
-    if (flags) REFUSE(INVALID_PARAM, "aclrtDeviceEnablePeerAccess: flags is reserved and must be 0");
-    return 0;
-}
-
-aclError aclrtDeviceDisablePeerAccess(int32_t peerDeviceId) {
-    CALL(aclrtDeviceDisablePeerAccess);
-    NEED_DEVICE(peerDeviceId);
-    FAIL_LAST();
-}
-
-/* ---- Options (deterministic, debug kernels, strong consistency), for the process and for a context ---- */
-
-static int64_t options[3];
-
-static aclError set_option(int64_t *where, int opt, int64_t value) {
-    if (opt < 0 || opt > 2 || value < 0 || value > 1) REFUSE(RT_PARAM_INVALID, "there is no option %d with value %ld", opt, (long)value);
-    where[opt] = value;
-    return 0;
-}
-
-static aclError get_option(const int64_t *where, int opt, int64_t *value) {
-    if (!value) REFUSE(INVALID_PARAM, "value is a null pointer");
-    if (opt < 0 || opt > 2) REFUSE(RT_PARAM_INVALID, "there is no option %d", opt);
-    *value = where[opt];
-    return 0;
-}
-
-aclError aclrtSetSysParamOpt(int opt, int64_t value) {
-    CALL(aclrtSetSysParamOpt);
-    FAIL_FIRST();
-    return set_option(options, opt, value);
-}
-
-aclError aclrtGetSysParamOpt(int opt, int64_t *value) {
-    CALL(aclrtGetSysParamOpt);
-    FAIL_FIRST();
-    return get_option(options, opt, value);
-}
-
-aclError aclrtCtxSetSysParamOpt(int opt, int64_t value) {
-    CALL(aclrtCtxSetSysParamOpt);
-    FAIL_FIRST();
-    aclsim_context *context;
-    PASS_ON(aclsim_current(&context));
-    return set_option(context->options, opt, value);
-}
-
-aclError aclrtCtxGetSysParamOpt(int opt, int64_t *value) {
-    CALL(aclrtCtxGetSysParamOpt);
-    FAIL_FIRST();
-    aclsim_context *context;
-    PASS_ON(aclsim_current(&context));
-    return get_option(context->options, opt, value);
 }
 
 /* ---- Contexts ---- */
@@ -362,6 +189,7 @@ aclError aclrtDestroyContext(aclrtContext context) {
     FAIL_LAST();
 }
 
+/* aclrtSetCurrentContext: the calling thread works in that context from now on; one that is destroyed is none, 107002. */
 aclError aclrtSetCurrentContext(aclrtContext context) {
     CALL(aclrtSetCurrentContext);
     FAIL_FIRST();
@@ -382,26 +210,6 @@ aclError aclrtGetCurrentContext(aclrtContext *context) {
     return 0;
 }
 
-aclError aclrtCtxGetCurrentDefaultStream(aclrtStream *stream) {
-    CALL(aclrtCtxGetCurrentDefaultStream);
-    FAIL_FIRST();
-    NEED_POINTER(stream);
-    aclsim_context *context;
-    PASS_ON(aclsim_current(&context));
-    *stream = context->default_stream;
-    return 0;
-}
-
-aclError aclrtGetPrimaryCtxState(int32_t deviceId, uint32_t *flags, int32_t *active) {
-    CALL(aclrtGetPrimaryCtxState);
-    FAIL_FIRST();
-    NEED_DEVICE(deviceId);
-    NEED_POINTER(active);
-    if (flags) *flags = 0;
-    *active = devices[deviceId].context != NULL;
-    return 0;
-}
-
 /* ---- Messages and base functions ---- */
 
 /* aclGetRecentErrMsg: of the calling thread, read once, NULL where there is none. */
@@ -410,39 +218,5 @@ const char *aclGetRecentErrMsg(void) {
     return aclsim_take_message();
 }
 
-/* The last error of the calling thread, read and forgotten, or only read. */
-aclError aclrtGetLastError(int level) {
-    QUIET(aclrtGetLastError);
-    return level ? RT_PARAM_INVALID : aclsim_last_error(true);
-}
-
-aclError aclrtPeekAtLastError(int level) {
-    QUIET(aclrtPeekAtLastError);
-    return level ? RT_PARAM_INVALID : aclsim_last_error(false);
-}
-
-size_t aclDataTypeSize(aclDataType dataType) { return aclsim_item_size(dataType); }
 float aclFloat16ToFloat(aclFloat16 value) { return aclsim_from_half(value); }
 aclFloat16 aclFloatToFloat16(float value) { return aclsim_to_half(value); }
-
-typedef struct { aclsim_handle head; void *data; size_t size; } aclDataBuffer;
-
-aclDataBuffer *aclCreateDataBuffer(void *data, size_t size) {
-    CALL(aclCreateDataBuffer);
-    if (scope.injected) return NULL;
-    aclDataBuffer *buffer = aclsim_handle_new(KIND_DATA_BUFFER, sizeof *buffer);
-    buffer->data = data;
-    buffer->size = size;
-    return buffer;
-}
-
-aclError aclDestroyDataBuffer(const aclDataBuffer *dataBuffer) {
-    CALL(aclDestroyDataBuffer);
-    NEED_POINTER(dataBuffer);
-    if (!aclsim_is(dataBuffer, KIND_DATA_BUFFER)) REFUSE(INVALID_PARAM, "aclDestroyDataBuffer: destroyed already");
-    aclsim_handle_free((void *)dataBuffer);
-    FAIL_LAST();
-}
-
-void *aclGetDataBufferAddr(const aclDataBuffer *dataBuffer) { return dataBuffer ? dataBuffer->data : NULL; }
-size_t aclGetDataBufferSizeV2(const aclDataBuffer *dataBuffer) { return dataBuffer ? dataBuffer->size : 0; }

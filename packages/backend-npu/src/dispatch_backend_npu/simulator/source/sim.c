@@ -74,13 +74,6 @@ int aclsim_task_fault(void) {
 /* ---- Messages: kept per thread, read once (aclGetRecentErrMsg is read-and-clear). ---- */
 
 static __thread char message[512], taken[512];
-static __thread int last_code;
-
-int aclsim_last_error(bool forget) {
-    int code = last_code;
-    if (forget) last_code = 0;
-    return code;
-}
 
 int aclsim_error(int code, const char *format, ...) {
     va_list arguments;
@@ -88,7 +81,6 @@ int aclsim_error(int code, const char *format, ...) {
     int used = snprintf(message, sizeof message, "[simulator] ");
     vsnprintf(message + used, sizeof message - (size_t)used, format, arguments);
     va_end(arguments);
-    last_code = code;
     return code;
 }
 

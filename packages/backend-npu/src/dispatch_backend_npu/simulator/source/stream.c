@@ -22,8 +22,7 @@ typedef struct sim_stream {
     struct sim_stream *next_stream;
     aclsim_task *first, *last;
     int64_t waiting;
-    int32_t device, id;
-    uint64_t failure_mode;
+    int32_t device;
     int failed;      /* the code of the first piece of work that failed since the last synchronisation */
     bool running;
 } sim_stream;
@@ -40,8 +39,8 @@ typedef struct {
 enum { MAX_WAITING = 4096 };
 
 static sim_stream *streams;
-static int32_t next_id = 1;
 
+/* A handle that is destroyed: 107017, an invalid handle. */
 static aclError usable(const char *name, sim_stream *stream) {
     if (!aclsim_is(stream, KIND_STREAM)) REFUSE(RT_INVALID_HANDLE, "%s: no stream, or a destroyed one", name);
     return 0;
@@ -67,12 +66,12 @@ aclrtStream aclsim_stream_new(aclsim_context *context, uint32_t flags) {
     sim_stream *stream = aclsim_handle_new(KIND_STREAM, sizeof *stream);
     stream->context = context;
     stream->device = context->device;
-    stream->id = next_id++;
     stream->next_stream = streams;
     streams = stream;
     return stream;
 }
 
+/* What fails on the device is told by the next synchronisation. */
 static void run_one(sim_stream *stream) {
     aclsim_task *task = stream->first;
     stream->first = task->next;
@@ -82,7 +81,7 @@ static void run_one(sim_stream *stream) {
     aclsim_note("run ", task->name);
     int code = aclsim_task_fault();
     if (code) aclsim_error(code, "%s faulted on demand on the device", task->name);
-    else if (!(stream->failed && stream->failure_mode)) code = task->run(task->data);
+    else code = task->run(task->data);
     stream->running = false;
     if (code && !stream->failed) stream->failed = code;
     task->release(task->data);
@@ -143,6 +142,7 @@ void aclsim_enqueue(aclrtStream handle, const char *name, int (*run)(void *), vo
 
 /* ---- Streams ---- */
 
+/* aclrtCreateStreamWithConfig: flags are FAST_LAUNCH 1, FAST_SYNC 2, PERSISTENT 4 and HUGE 8; priorities are not looked at. */
 static aclError create_stream(const char *name, aclrtStream *stream, uint32_t flags) {
     aclsim_context *context;
     if (!stream) REFUSE(INVALID_PARAM, "%s: stream is a null pointer", name);
@@ -166,40 +166,21 @@ aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority, uin
 }
 
 /* aclrtDestroyStream: NULL is refused with 100000; only in its own context; waiting work is done first. */
-static aclError destroy_stream(const char *name, aclrtStream stream, bool force) {
-    aclrtStream found;
-    if (!stream) REFUSE(INVALID_PARAM, "%s: stream is a null pointer", name);
-    PASS_ON(aclsim_stream_of(stream, &found));
-    if (((sim_stream *)found)->context->default_stream == found)
-        REFUSE(RT_PARAM_INVALID, "%s: a default stream goes with its context", name);
-    int failed = force ? 0 : aclsim_stream_drain(found);
-    aclsim_stream_free(found);
-    return failed;
-}
-
 aclError aclrtDestroyStream(aclrtStream stream) {
     CALL(aclrtDestroyStream);
-    PASS_ON(destroy_stream(scope.name, stream, false));
-    FAIL_LAST();
-}
-
-aclError aclrtDestroyStreamForce(aclrtStream stream) {
-    CALL(aclrtDestroyStreamForce);
-    PASS_ON(destroy_stream(scope.name, stream, true));
+    aclrtStream found;
+    if (!stream) REFUSE(INVALID_PARAM, "aclrtDestroyStream: stream is a null pointer");
+    PASS_ON(aclsim_stream_of(stream, &found));
+    if (((sim_stream *)found)->context->default_stream == found)
+        REFUSE(RT_PARAM_INVALID, "aclrtDestroyStream: a default stream goes with its context");
+    int failed = aclsim_stream_drain(found);
+    aclsim_stream_free(found);
+    PASS_ON(failed);
     FAIL_LAST();
 }
 
 aclError aclrtSynchronizeStream(aclrtStream stream) {
     CALL(aclrtSynchronizeStream);
-    PASS_ON(aclsim_stream_of(stream, &stream));
-    PASS_ON(aclsim_stream_drain(stream));
-    FAIL_LAST();
-}
-
-/* aclrtSynchronizeStreamWithTimeout: -1 waits for ever, more than 0 are milliseconds. */
-aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
-    CALL(aclrtSynchronizeStreamWithTimeout);
-    if (timeout < -1 || timeout == 0) REFUSE(RT_PARAM_INVALID, "%s: the timeout is %d", scope.name, timeout);
     PASS_ON(aclsim_stream_of(stream, &stream));
     PASS_ON(aclsim_stream_drain(stream));
     FAIL_LAST();
@@ -217,65 +198,12 @@ aclError aclrtStreamQuery(aclrtStream stream, int *status) {
     return 0;
 }
 
-aclError aclrtStreamAbort(aclrtStream stream) {
-    CALL(aclrtStreamAbort);
-    FAIL_FIRST();
-    if (!stream) REFUSE(INVALID_PARAM, "aclrtStreamAbort: stream is a null pointer");
-    PASS_ON(usable(scope.name, stream));
-    drop_waiting(stream);
-    return 0;
-}
-
-/* Mode 0 goes on after a failure, mode 1 stops. */
-aclError aclrtSetStreamFailureMode(aclrtStream stream, uint64_t mode) {
-    CALL(aclrtSetStreamFailureMode);
-    FAIL_FIRST();
-    if (mode > 1) REFUSE(RT_PARAM_INVALID, "aclrtSetStreamFailureMode: there is no mode %llu", (unsigned long long)mode);
-    PASS_ON(aclsim_stream_of(stream, &stream));
-    ((sim_stream *)stream)->failure_mode = mode;
-    return 0;
-}
-
-aclError aclrtStreamGetId(aclrtStream stream, int32_t *streamId) {
-    CALL(aclrtStreamGetId);
-    FAIL_FIRST();
-    if (!streamId) REFUSE(INVALID_PARAM, "aclrtStreamGetId: streamId is a null pointer");
-    PASS_ON(aclsim_stream_of(stream, &stream));
-    *streamId = ((sim_stream *)stream)->id;
-    return 0;
-}
-
-aclError aclrtGetStreamAvailableNum(uint32_t *streamCount) {
-    CALL(aclrtGetStreamAvailableNum);
-    FAIL_FIRST();
-    if (!streamCount) REFUSE(INVALID_PARAM, "aclrtGetStreamAvailableNum: streamCount is a null pointer");
-    *streamCount = 2048u - (uint32_t)aclsim_live[KIND_STREAM];
-    return 0;
-}
-
-typedef struct { aclrtHostFunc function; void *arguments; } host_task;
-
-static int run_host(void *data) {
-    host_task *task = data;
-    task->function(task->arguments);
-    return 0;
-}
-
-aclError aclrtLaunchHostFunc(aclrtStream stream, aclrtHostFunc fn, void *args) {
-    CALL(aclrtLaunchHostFunc);
-    FAIL_FIRST();
-    if (!fn) REFUSE(INVALID_PARAM, "aclrtLaunchHostFunc: fn is a null pointer");
-    PASS_ON(aclsim_stream_of(stream, &stream));
-    host_task *task = malloc(sizeof *task);
-    *task = (host_task){fn, args};
-    aclsim_enqueue(stream, "aclrtLaunchHostFunc", run_host, free, task);
-    return 0;
-}
-
 /* ---- Events ---- */
 
 enum { EVENT_SYNC = 1, EVENT_TIME_LINE = 8, EVENT_ALL = 0xff };
 
+/* aclrtCreateEventExWithFlag: flags are SYNC 1, CAPTURE_STREAM_PROGRESS 2, TIME_LINE 8, EXTERNAL 0x20 and IPC 0x40;
+ * aclrtCreateEvent makes one that can do everything. */
 static aclError create_event(const char *name, aclrtEvent *event, uint32_t flags) {
     aclsim_context *context;
     if (!event) REFUSE(INVALID_PARAM, "%s: event is a null pointer", name);
@@ -293,18 +221,13 @@ aclError aclrtCreateEvent(aclrtEvent *event) {
     return create_event(scope.name, event, EVENT_ALL);
 }
 
-aclError aclrtCreateEventWithFlag(aclrtEvent *event, uint32_t flag) {
-    CALL(aclrtCreateEventWithFlag);
-    FAIL_FIRST();
-    return create_event(scope.name, event, flag);
-}
-
 aclError aclrtCreateEventExWithFlag(aclrtEvent *event, uint32_t flag) {
     CALL(aclrtCreateEventExWithFlag);
     FAIL_FIRST();
     return create_event(scope.name, event, flag);
 }
 
+/* A null pointer is 100000, a destroyed event an invalid handle, 107017. */
 static aclError event_of(const char *name, aclrtEvent event) {
     if (!event) REFUSE(INVALID_PARAM, "%s: event is a null pointer", name);
     if (!aclsim_is(event, KIND_EVENT)) REFUSE(RT_INVALID_HANDLE, "%s: no event, or a destroyed one", name);
@@ -387,14 +310,6 @@ aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     return 0;
 }
 
-aclError aclrtResetEvent(aclrtEvent event, aclrtStream stream) {
-    CALL(aclrtResetEvent);
-    FAIL_FIRST();
-    PASS_ON(event_of(scope.name, event));
-    PASS_ON(aclsim_stream_of(stream, &stream));
-    return 0;
-}
-
 /* aclrtQueryEvent and aclrtQueryEventWaitStatus say 0 for complete, aclrtQueryEventStatus 1: their enums are opposite.
  * An event that was never recorded is complete. */
 static aclError query(const char *name, aclrtEvent event, int *status, int complete) {
@@ -420,12 +335,6 @@ aclError aclrtQueryEventStatus(aclrtEvent event, int *status) {
     return query(scope.name, event, status, 1);
 }
 
-aclError aclrtQueryEventWaitStatus(aclrtEvent event, int *status) {
-    CALL(aclrtQueryEventWaitStatus);
-    FAIL_FIRST();
-    return query(scope.name, event, status, 0);
-}
-
 static aclError synchronize_event(const char *name, aclrtEvent event) {
     PASS_ON(event_of(name, event));
     sim_event *awaited = event;
@@ -439,13 +348,6 @@ static aclError synchronize_event(const char *name, aclrtEvent event) {
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
     CALL(aclrtSynchronizeEvent);
-    PASS_ON(synchronize_event(scope.name, event));
-    FAIL_LAST();
-}
-
-aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
-    CALL(aclrtSynchronizeEventWithTimeout);
-    if (timeout < -1 || timeout == 0) REFUSE(RT_PARAM_INVALID, "%s: the timeout is %d", scope.name, timeout);
     PASS_ON(synchronize_event(scope.name, event));
     FAIL_LAST();
 }
@@ -466,12 +368,3 @@ aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endE
     return 0;
 }
 
-aclError aclrtEventGetTimestamp(aclrtEvent event, uint64_t *timestamp) {
-    CALL(aclrtEventGetTimestamp);
-    FAIL_FIRST();
-    PASS_ON(event_of(scope.name, event));
-    if (!timestamp) REFUSE(INVALID_PARAM, "aclrtEventGetTimestamp: timestamp is a null pointer");
-    if (!((sim_event *)event)->done) REFUSE(RT_EVENT_TIMESTAMP_INVALID, "aclrtEventGetTimestamp: the event has not been reached yet");
-    *timestamp = (uint64_t)(((sim_event *)event)->time * 1e3);
-    return 0;
-}

@@ -283,10 +283,12 @@ int64_t scalar_integer(const aclsim_call *call, int i) {
 
 /* ---- Checks ---- */
 
+/* Arguments that an operator does not take are 161002. */
 aclnnStatus bad(const aclsim_call *call, const char *message) {
     REFUSE(ACLNN_PARAM_INVALID, "%s: %s", call->op->phase_one, message);
 }
 
+/* The caller allocates results, of the shape that the operator documents: any other is 161002. */
 aclnnStatus same_sizes(const aclsim_call *call, int i, const int64_t *sizes, int rank) {
     const aclTensor *t = tensor(call, i);
     bool same = t->rank == rank;
