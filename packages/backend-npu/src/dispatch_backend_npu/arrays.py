@@ -28,7 +28,8 @@ _NOT_NUMPYS: Final = (ScalarType.BFloat16, ScalarType.ComplexHalf)
 class AclArray(Described):
     """An array on an NPU. Kernels write to its elements; nothing else about it changes."""
 
-    __slots__ = ("block",)
+    #: Pipelines remember arrays by weak references.
+    __slots__ = ("__weakref__", "block")
 
     #: What the allocator gave: it has ``pointer``, and is freed when nobody holds it.
     block: allocator.Block
