@@ -100,3 +100,11 @@ def test_running_out_of_memory_is_an_error_of_both_kinds(simulator):
     with pytest.raises(MemoryError) as caught:
         torchlike.empty(1 << 45, device="npu")
     assert isinstance(caught.value, RuntimeError) and "npu:0 has no room for" in str(caught.value)
+
+
+def test_bfloat16_which_numpy_does_not_have_is_read_all_the_same():
+    a = torchlike.arange(4.0, device="npu").bfloat16() / 4
+    assert (a.tolist(), a.sum().item(), bool(a.amax() < 1)) == ([0.0, 0.25, 0.5, 0.75], 1.5, True)
+    assert repr(a[:2]) == "tensor([0.0000, 0.2500], device='npu:0', dtype=torchlike.bfloat16)"
+    with pytest.raises(TypeError, match="can't convert npu:0"):
+        a.numpy()

@@ -7,14 +7,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import BY_NAME
+from dispatch_aten.dtypes import BY_NAME, ScalarType
 
 from .tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["data_ptr", "deep_copy", "elements", "from_numpy", "lent", "put", "reduce", "to_array", "to_numpy"]
+__all__ = [
+    "data_ptr",
+    "deep_copy",
+    "elements",
+    "from_numpy",
+    "lent",
+    "put",
+    "readable",
+    "reduce",
+    "to_array",
+    "to_numpy",
+]
 
 
 def lent(array: NDArray[Any]) -> NDArray[Any]:
@@ -41,6 +52,11 @@ def elements(tensor: Tensor) -> NDArray[Any]:
     """Give the elements of a tensor on any device as a NumPy array that must not be written to."""
     array: NDArray[Any] = dc.ops.prims.device_get(tensor.detach() if tensor.requires_grad else tensor)
     return array
+
+
+def readable(tensor: Tensor) -> NDArray[Any]:
+    """Give the elements to be read by people: ``bfloat16``, which NumPy does not have, as ``float32``."""
+    return elements(tensor.float() if tensor.dtype is ScalarType.BFloat16 else tensor)
 
 
 def _checked(tensor: Tensor) -> NDArray[Any]:

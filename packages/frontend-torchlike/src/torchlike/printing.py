@@ -22,7 +22,7 @@ import numpy as np
 
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
-from .interop import elements
+from .interop import readable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,7 +97,7 @@ def _tensor_text(tensor: Tensor) -> str:
             notes.append(f"size={shape}")
         ordinary = dtype == default
     else:
-        body = _body(elements(tensor), len(start))
+        body = _body(readable(tensor), len(start))
     if not ordinary:
         notes.append(f"dtype=torchlike.{dtype}")
     if tensor.grad_fn is not None:
@@ -121,8 +121,6 @@ def _with_notes(text: str, notes: list[str], indent: int) -> str:
 
 
 def _body(array: NDArray[Any], indent: int) -> str:
-    if array.dtype.kind not in "biufc":  # an extension type such as bfloat16
-        array = array.astype(np.float32)
     summarize = array.size > _options.threshold
     shown = _edges(array) if summarize else array
     write: Callable[[Any], str]

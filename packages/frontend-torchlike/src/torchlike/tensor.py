@@ -407,9 +407,9 @@ class Tensor:
         return to_array(self, dtype, copy)
 
     def tolist(self) -> Any:
-        from .interop import elements
+        from .interop import readable
 
-        return elements(self).tolist()
+        return readable(self).tolist()
 
     def item(self) -> Any:
         return dc.ops.aten.item(self)

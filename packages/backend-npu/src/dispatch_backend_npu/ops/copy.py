@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import TensorMeta, remembered
 from dispatch_core.devices import Device
 
@@ -51,7 +52,10 @@ def _to_copy(
 
 def _local_scalar_dense(self: AclArray) -> Any:
     """Read the only element; this waits for the device."""
-    return arrays.to_numpy(self).item()
+    # NumPy does not have bfloat16.
+    return arrays.to_numpy(
+        _to_copy(self, dtype=ScalarType.Float) if self.spec.dtype is ScalarType.BFloat16 else self
+    ).item()
 
 
 KERNELS: Final[dict[str, Callable[..., Any]]] = {
