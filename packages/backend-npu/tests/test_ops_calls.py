@@ -270,3 +270,10 @@ def test_a_workspace_comes_from_the_allocator(simulator):
     simulator.reset()
     KERNELS["mm"](a, a)
     assert "aclrtMalloc" not in simulator.log()
+
+
+@pytest.mark.parametrize(("factor", "expected"), [(2, 19), (1.7, 10), (0.5, 1)])
+def test_a_factor_of_integers_loses_its_fraction_as_in_torch(factor, expected):
+    one, three = from_numpy(np.array([1])), from_numpy(np.array([3]))
+    assert to_numpy(aten.addcmul(one, three, three, value=factor)).tolist() == [expected]
+    assert to_numpy(aten.addcmul_(one, three, three, value=factor)).tolist() == [expected]

@@ -88,7 +88,8 @@ BY_HAND: Final = {
         nll_loss_forward nll_loss_backward
     """,
     ".ops.indexing": """
-        index.Tensor index_put_ masked_fill.Scalar masked_fill.Tensor embedding_dense_backward cat
+        index.Tensor index_put_ masked_fill.Scalar masked_fill.Tensor masked_fill_.Scalar masked_fill_.Tensor
+        embedding_dense_backward cat
     """,
     ".fallback": """
         nonzero masked_scatter_

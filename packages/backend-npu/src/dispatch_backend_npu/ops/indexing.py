@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.errors import ShapeError
 from dispatch_aten.shapes import Described, contiguous, remembered
 
 from ..aclnn.checks import check_overlap, described, is_expanded
@@ -17,6 +18,7 @@ from ..aclnn.launch import launch, made
 from ..arrays import AclArray
 from ..fallback import on_host
 from .copy import KERNELS as COPIES
+from .reduction import KERNELS as REDUCTIONS
 from .view import KERNELS as VIEWS
 
 __all__ = ["KERNELS"]
@@ -117,6 +119,35 @@ def _masked_fill(name: str) -> Callable[..., AclArray]:
     return kernel
 
 
+def _masked_fill_inplace(name: str) -> Callable[..., AclArray]:
+    """Make the kernel of ``masked_fill_``, which may write to expanded arrays: a place is filled if any mask says so."""
+    rule = remembered(name)
+    function = "aclnnInplaceMaskedFillScalar" if name.endswith("Scalar") else "aclnnInplaceMaskedFillTensor"
+
+    def kernel(self: AclArray, mask: AclArray, value: Any) -> AclArray:
+        mask, value = described(mask), described(value)
+        found, spec = rule(self, mask, value), self.spec
+        if found.shape != spec.shape:
+            raise ShapeError(
+                f"output with shape {list(spec.shape)} doesn't match the broadcast shape {list(found.shape)}",
+                argument="self",
+            )
+        for each in (mask, value):
+            if isinstance(each, AclArray) and each.block is self.block:
+                check_overlap(self, each)
+        written = self
+        if is_expanded(spec):
+            shared = [dim for dim, stride in enumerate(spec.strides) if not stride]
+            mask = REDUCTIONS["any.dims"](VIEWS["expand"](mask, spec.shape), shared, True)
+            shape = tuple([1 if dim in shared else size for dim, size in enumerate(spec.shape)])
+            written = self.view(shape, spec.strides, self.storage_offset)
+        if spec.numel:
+            launch(function, written, mask, value)
+        return self
+
+    return kernel
+
+
 _embedding_rule: Final = remembered("embedding_dense_backward")
 
 
@@ -148,6 +179,8 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "index_put_": _index_put,
     "masked_fill.Scalar": _masked_fill("masked_fill.Scalar"),
     "masked_fill.Tensor": _masked_fill("masked_fill.Tensor"),
+    "masked_fill_.Scalar": _masked_fill_inplace("masked_fill.Scalar"),
+    "masked_fill_.Tensor": _masked_fill_inplace("masked_fill.Tensor"),
     "embedding_dense_backward": _embedding_backward,
     "cat": _cat,
 }
