@@ -48,7 +48,10 @@ def counted(simulator):
     simulator.reset()
     program()
     runtime.finalize(force=True)
+    # What other tests have left need not be looked at after every call.
+    gc.freeze()
     yield simulator.calls()
+    gc.unfreeze()
     simulator.reset()
     runtime.finalize(force=True)
 
