@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dispatch_aten.shapes import TensorMeta
-from dispatch_core.pipelines.program import Node, Value
+from dispatch_core.pipelines.program import Node, Value, filled
 
 from ..aclnn.calls import Number, Recipe
 from ..aclnn.launch import Unmade, noted
@@ -45,18 +45,12 @@ class Work:
         """Run the operator's kernel instead."""
         positional, keywords = self.node.split()
         found = self.node.kernel(
-            *[_filled(value, values) for value in positional],
-            **{name: _filled(value, values) for name, value in keywords.items()},
+            *[filled(value, values) for value in positional],
+            **{name: filled(value, values) for name, value in keywords.items()},
         )
         outputs = [value.index for value in self.node.outputs if value is not None]
         for index, array in zip(outputs, found if len(outputs) > 1 else (found,), strict=False):
             values[index] = array
-
-
-def _filled(value: Any, values: list[Any]) -> Any:
-    if isinstance(value, Value):
-        return values[value.index]
-    return [_filled(item, values) for item in value] if type(value) is tuple else value
 
 
 def read(index: int, node: Node, begin: int) -> Work | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import arrays
 from ..entry import CHANGES
 from .graph import Pending, outputs_of, place_of
-from .layouts import LAYOUTS, known_layout
+from .layouts import LAYOUTS, layout_of_array
 
 if TYPE_CHECKING:
     from .graph import Note
@@ -75,7 +75,7 @@ class _Writer:
             "changes": CHANGES,
             "count": sys.getrefcount,
             "known": LAYOUTS.get,
-            "looks": known_layout,
+            "looks": layout_of_array,
             "owner": place_of,
             "same": _same,
         }
@@ -154,7 +154,7 @@ class _Writer:
                 checks.append(f"{name}.__class__ is not {kind.__name__}")
             elif kind in arrays.ARRAY_TYPES:
                 name = self._names[id(value)] = self._given()
-                layout = self._constant(known_layout(value))
+                layout = self._constant(layout_of_array(value))
                 # Mostly it is remembered, which is seen without a call of ours.
                 differs = f"(seen := known(id({name}))) is None or seen[1] is not {layout}"
                 checks.append(f"({differs}) and looks({name}) is not {layout}")

@@ -17,7 +17,7 @@ from weakref import ref
 from .. import arrays
 from ..keys import DispatchKey
 
-__all__ = ["LAYOUTS", "known_layout", "layout_of", "layout_of_array", "remembered_layout"]
+__all__ = ["LAYOUTS", "layout_of", "layout_of_array"]
 
 _KEPT: Final = 4096
 _known: Final[dict[tuple[Any, ...], Any]] = {}
@@ -34,8 +34,26 @@ def layout_of(meta: Any) -> Any:
     return _kept((arrays.shape(meta), arrays.strides(meta), arrays.dtype(meta), arrays.storage_offset(meta)), meta)
 
 
+#: id of a living array → a reference that takes it out of here when the array is gone, its layout, and its place.
+LAYOUTS: Final[dict[int, tuple[ref[Any], Any, Hashable]]] = {}
+
+
 def layout_of_array(array: Any) -> Any:
-    """Return the layout of a backend's array, as if it began where its memory does."""
+    """Return the layout of a backend's array, as if it began where its memory does.
+
+    It is remembered as long as the array lives, where that can be told.
+    """
+    key = id(array)
+    known = LAYOUTS.get(key)
+    if known is not None:
+        return known[1]
+    found = _looked_up(array)
+    with suppress(TypeError):
+        LAYOUTS[key] = ref(array, lambda _: LAYOUTS.pop(key, None)), found, arrays.storage_of(array)
+    return found
+
+
+def _looked_up(array: Any) -> Any:
     kind = type(array)
     read = arrays.ARRAY_TYPES[kind].layout if kind in arrays.ARRAY_TYPES else None
     if read is None:
@@ -47,25 +65,6 @@ def layout_of_array(array: Any) -> Any:
             _looks.clear()
         known = _looks[look] = _found(array)
     return known
-
-
-#: id of a living array → a reference that takes it out of here when the array is gone, its layout, and its place.
-LAYOUTS: Final[dict[int, tuple[ref[Any], Any, Hashable]]] = {}
-
-
-def remembered_layout(array: Any) -> Any:
-    """Return the layout of a backend's array, and remember it as long as the array lives, if that can be told."""
-    key, found = id(array), layout_of_array(array)
-    storage = arrays.ARRAY_TYPES[type(array)].storage
-    with suppress(TypeError):
-        LAYOUTS[key] = ref(array, lambda _: LAYOUTS.pop(key, None)), found, key if storage is None else storage(array)
-    return found
-
-
-def known_layout(array: Any) -> Any:
-    """Return the layout of a backend's array, which may be remembered."""
-    known = LAYOUTS.get(id(array))
-    return layout_of_array(array) if known is None else known[1]
 
 
 def _found(array: Any) -> Any:

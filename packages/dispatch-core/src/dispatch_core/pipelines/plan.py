@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import arrays
 from ..entry import CHANGES
 from ..errors import BackendError
-from .program import Node, PlannedStep, Program, Survey, Value, build
+from .program import Node, PlannedStep, Program, Survey, Value, build, filled
 
 if TYPE_CHECKING:
     from ..keys import DispatchKey
@@ -171,7 +171,7 @@ def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Cal
         places = list(zip(indices, nested, strict=True))
 
         def run(values: list[Any]) -> None:
-            given = [_filled(values[index], values) if is_list else values[index] for index, is_list in places]
+            given = [filled(values[index], values) if is_list else values[index] for index, is_list in places]
             store(values, table[mask](*given))
 
     elif len(indices) > 1:
@@ -186,13 +186,6 @@ def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Cal
             store(values, table[mask](*[values[index] for index in indices]))
 
     return run
-
-
-def _filled(value: Any, values: list[Any]) -> Any:
-    """Return an argument with what stands in the list in the place of its description."""
-    if isinstance(value, Value):
-        return values[value.index]
-    return [_filled(item, values) for item in value] if type(value) is tuple else value
 
 
 def _storing(node: Node, step: Step) -> Callable[[list[Any], Any], None]:

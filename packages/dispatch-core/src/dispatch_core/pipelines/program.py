@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import arrays
 from ..keys import DispatchKey, keys_of
 from .graph import Pending, outputs_of, place_of
-from .layouts import known_layout
+from .layouts import layout_of_array
 
 if TYPE_CHECKING:
     from .. import masks
     from ..boundary import Parameter
     from .graph import Note, Step
 
-__all__ = ["Node", "PlannedStep", "Program", "Survey", "Value", "build", "device_of", "survey"]
+__all__ = ["Node", "PlannedStep", "Program", "Survey", "Value", "build", "device_of", "filled", "survey"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,6 +107,13 @@ class PlannedStep:
     saved: int = 0
 
 
+def filled(value: Any, values: list[Any]) -> Any:
+    """Return an argument of a node with what stands in the list of all values in the place of its description."""
+    if isinstance(value, Value):
+        return values[value.index]
+    return [filled(item, values) for item in value] if type(value) is tuple else value
+
+
 class Survey:
     """Calls for one device, numbered: their structure, what they start from, and where their results go."""
 
@@ -183,7 +190,7 @@ def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Ste
 
     # The usual cases of `_add` are written out: this runs at each flush.
     known, push, put, begin = slots.get, key.append, values.append, uses.append
-    by_value, is_array, looks = _BY_VALUE, arrays.ARRAY_TYPES, known_layout
+    by_value, is_array, looks = _BY_VALUE, arrays.ARRAY_TYPES, layout_of_array
     state = found.state
     for note in notes:
         outputs: tuple[Pending | None, ...]
@@ -268,10 +275,10 @@ def _add(value: Any, slots: dict[int, int], key: list[Any], values: list[Any], u
             return False
         slots[id(value)] = len(values)
         value = value.value
-        key.append(known_layout(value))
+        key.append(layout_of_array(value))
     elif kind in arrays.ARRAY_TYPES:
         slots[id(value)] = len(values)
-        key.append(known_layout(value))
+        key.append(layout_of_array(value))
     else:
         key.append(kind)
         key.append(value)

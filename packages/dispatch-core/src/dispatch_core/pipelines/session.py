@@ -39,7 +39,7 @@ from . import plan as plans
 from .blocks import current, paused
 from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
 from .graph import Note, Pending, Step, place_of, step_of
-from .layouts import LAYOUTS, layout_of, remembered_layout
+from .layouts import layout_of, layout_of_array
 from .needs import RANDOM, needed, observable
 from .plan import Plan
 from .program import Survey, survey
@@ -158,8 +158,7 @@ class Session:
             return [self.describe_one(item) for item in value]
         if value is None:
             return None
-        known = LAYOUTS.get(id(value))
-        return remembered_layout(value) if known is None else known[1]
+        return layout_of_array(value)
 
     def row_major(self, meta: Any) -> Any:
         """Return a meta array like another, with its elements in row-major order at the beginning of its memory."""
@@ -172,7 +171,7 @@ class Session:
     def take(self, value: Any) -> tuple[Any, Any]:
         """Return an argument as a step keeps it, and its layout."""
         if not isinstance(value, Pending):
-            return value, remembered_layout(value)
+            return value, layout_of_array(value)
         value = settled(value, self)
         return value, self.describe_one(value)
 
