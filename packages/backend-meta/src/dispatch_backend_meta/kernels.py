@@ -10,9 +10,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dispatch_aten.decompositions import IMPLICIT
-from dispatch_aten.errors import ShapeError
 from dispatch_aten.operators import ATEN, OperatorDef
-from dispatch_aten.shapes import RULES, TensorMeta, remembered
+from dispatch_aten.shapes import RULES, TensorMeta, check_output_shape, remembered
 
 from .arrays import MetaArray, like_array, no_data
 
@@ -53,11 +52,7 @@ def _written(found: TensorMeta, first: MetaArray) -> MetaArray:
 
 def _written_expanded(found: TensorMeta, first: MetaArray) -> MetaArray:
     """Give back the first argument, which may be expanded; ``found`` is what the functional operator would return."""
-    if found.shape != first.shape:
-        raise ShapeError(
-            f"output with shape {list(first.shape)} doesn't match the broadcast shape {list(found.shape)}",
-            argument="self",
-        )
+    check_output_shape(found.shape, first.shape)
     return first
 
 

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_aten.shapes import check_written
 
-from .aclnn.checks import check_written, described
+from .aclnn.checks import described
 from .aclnn.launch import launch, refuse_noting
 from .arrays import AclArray, from_numpy, to_numpy
 
@@ -71,7 +72,7 @@ def _kernel(name: str) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
         args = tuple(map(described, args))
         if name.endswith("_"):
-            check_written(args[0])
+            check_written(args[0].spec)
         return on_host(name, *args, **kwargs)
 
     return kernel

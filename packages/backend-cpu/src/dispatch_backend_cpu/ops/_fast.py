@@ -14,7 +14,7 @@ is copied then. Arrays that own their memory do not overlap, and NumPy itself re
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ..expect import expect
 from ..quiet import run
 from ._ruled import check_overlap, store
 
-__all__ = ["NUMBERS", "binary", "inplace_binary", "inplace_unary", "is_small", "negative", "unary", "with_number"]
+__all__ = ["INTO", "NUMBERS", "binary", "inplace_binary", "inplace_unary", "is_small", "unary", "with_number"]
 
 _PLAIN = frozenset({int, float})
 """The types of numbers that need no second look; what a bool or a complex number may do differs between operators."""
@@ -127,14 +127,19 @@ def negative(a: Array, out: Array) -> Array:
     return out
 
 
+#: Ufunc → what writes its result into an array, where that is not the ufunc itself.
+INTO: Final[dict[Any, Callable[..., Any]]] = {np.negative: negative}
+
+
 def inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes) -> Kernel:
     """Make the in-place kernel ``name`` of one array; where ``ufunc`` cannot write it, ``functional`` computes a copy."""
+    into = INTO.get(ufunc, ufunc)
 
     def kernel(self: Array) -> Array:
         check_overlap(self)
         if self.dtype in dtypes:
             try:
-                run(ufunc, self, self)
+                run(into, self, self)
             except RuntimeError:
                 pass  # Raised on entry, before anything is written.
             else:

@@ -11,14 +11,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.errors import ShapeError
+from dispatch_aten.shapes import check_output_shape
 
 from .._table import Kernel, KernelTable
 from ..arrays import Array, check_writable
 from ..expect import expect
 from ..quiet import quiet, run
 from . import pointwise
-from ._fast import NUMBERS, inplace_binary, inplace_unary, is_small, negative
+from ._fast import NUMBERS, inplace_binary, inplace_unary, is_small
 from ._ruled import cast, check_overlap, store
 
 __all__ = ["COVERED", "KERNELS"]
@@ -136,8 +136,7 @@ for _name, (_ufunc, _kinds) in pointwise.UNARY.items():
     # What gives bool for every dtype is left to the decomposition.
     if not _ufunc.__name__.startswith(("is", "logical")):
         _dtypes = pointwise.dtypes_of_kinds(_kinds)
-        _into = negative if _ufunc is np.negative else _ufunc
-        KERNELS[f"{_name}_"] = inplace_unary(f"{_name}_", _into, pointwise.KERNELS[_name], _dtypes)
+        KERNELS[f"{_name}_"] = inplace_unary(f"{_name}_", _ufunc, pointwise.KERNELS[_name], _dtypes)
 
 for _name, _ufunc in (("add_.Tensor", np.add), ("sub_.Tensor", np.subtract)):
     KERNELS[_name] = _scaled(_name, _ufunc)
@@ -168,11 +167,7 @@ def _masked_fill_inplace(self: Array, mask: Array, value: Any) -> Array:
     expected = expect(
         "masked_fill.Tensor" if isinstance(value, np.ndarray) else "masked_fill.Scalar", self, mask, value
     )
-    if expected.shape != self.shape:
-        raise ShapeError(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(expected.shape)}",
-            argument="self",
-        )
+    check_output_shape(expected.shape, self.shape)
     np.copyto(self, cast(value, self.dtype), where=mask)
     return self
 

@@ -22,7 +22,7 @@ from dispatch_aten.shapes import TensorMeta, contiguous_strides
 from dispatch_core.pipelines.program import Value
 
 from ..arrays import Array, Expected, check_writable, conform, empty_strided, numpy_dtype
-from ..ops._fast import negative
+from ..ops._fast import INTO
 from ..quiet import quiet
 from .compiled import can_compile, is_available, runs_before
 from .compiled import loop as compiled_loop
@@ -181,8 +181,7 @@ class _Writer:
         names = [self.name(each) for each in call.inputs]
         copy = self.constant(np.copyto)
         if call.kind == "ufunc":
-            fn = negative if call.fn is np.negative else call.fn
-            return [f"{self.constant(fn)}({', '.join(names)}, out={out})"]
+            return [f"{self.constant(INTO.get(call.fn, call.fn))}({', '.join(names)}, out={out})"]
         if call.kind == "where":
             return [f"{copy}({out}, {names[2]})", f"{copy}({out}, {names[1]}, where={names[0]})"]
         if call.kind == "choose":

@@ -9,7 +9,7 @@ from dispatch_aten.shapes import Described, TensorMeta, is_non_overlapping_and_d
 
 from .. import arrays
 
-__all__ = ["check_overlap", "check_written", "described", "is_expanded"]
+__all__ = ["check_overlap", "described"]
 
 _CLONE: Final = "Please clone() the tensor before performing the operation."
 
@@ -21,26 +21,6 @@ def described(value: Any) -> Any:
     if isinstance(value, Described) or not hasattr(value, "__array_interface__"):
         return value
     return arrays.from_numpy(value)
-
-
-def is_expanded(spec: TensorMeta) -> bool:
-    """Tell whether elements share a place."""
-    return spec.numel > 0 and any(
-        not stride and size > 1 for size, stride in zip(spec.shape, spec.strides, strict=True)
-    )
-
-
-def check_written(array: arrays.AclArray) -> None:
-    """Check that every element has a place of its own, so that it may be written to.
-
-    Raises ``OperatorError`` for expanded arrays.
-    """
-    if is_expanded(array.spec):
-        raise OperatorError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-            + _CLONE,
-            argument="self",
-        )
 
 
 def check_overlap(written: arrays.AclArray, read: arrays.AclArray) -> None:

@@ -24,15 +24,14 @@ from functools import cache
 from typing import Any, Final
 
 from dispatch_aten import dtypes
-from dispatch_aten.errors import ShapeError
 from dispatch_aten.operators import ATEN
-from dispatch_aten.shapes import TensorMeta, remembered
+from dispatch_aten.shapes import TensorMeta, check_output_shape, check_written, remembered
 from dispatch_core import FunctionSchema
 
 from .. import arrays
 from ..runtime import allocator
 from .calls import Number, Recipe, keep, memory_of
-from .checks import check_overlap, check_written, described
+from .checks import check_overlap, described
 from .table import OPERATORS, PROTOTYPES
 
 __all__ = ["Code", "code_of"]
@@ -185,12 +184,9 @@ class Code:
         if self.written:
             written = given[self.arguments.index(self.written)]
             if self.name not in ON_EXPANDED:
-                check_written(written)
-            elif found.shape != written.shape:
-                raise ShapeError(
-                    f"output with shape {list(written.shape)} doesn't match the broadcast shape {list(found.shape)}",
-                    argument="self",
-                )
+                check_written(written.spec)
+            else:
+                check_output_shape(found.shape, written.shape)
         else:
             specs = found if isinstance(found, tuple) else (found,)
         values = [value(*given, *specs) for value in self.values]

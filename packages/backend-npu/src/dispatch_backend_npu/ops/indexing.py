@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.errors import ShapeError
-from dispatch_aten.shapes import Described, contiguous, remembered
+from dispatch_aten.shapes import Described, check_output_shape, contiguous, is_expanded, remembered
 
-from ..aclnn.checks import check_overlap, described, is_expanded
+from ..aclnn.checks import check_overlap, described
 from ..aclnn.launch import launch, made
 from ..arrays import AclArray
 from ..fallback import on_host
@@ -103,10 +102,16 @@ def _check_put(self: AclArray, indices: Sequence[Any], values: AclArray) -> None
             check_overlap(self, each)
 
 
+#: Which function fills, by the operator.
+_FILLS: Final = {
+    "masked_fill.Scalar": "aclnnInplaceMaskedFillScalar",
+    "masked_fill.Tensor": "aclnnInplaceMaskedFillTensor",
+}
+
+
 def _masked_fill(name: str) -> Callable[..., AclArray]:
     """Make the kernel of ``masked_fill``: a copy, broadcast with the mask, that is filled."""
-    rule = remembered(name)
-    function = "aclnnInplaceMaskedFillScalar" if name.endswith("Scalar") else "aclnnInplaceMaskedFillTensor"
+    rule, function = remembered(name), _FILLS[name]
 
     def kernel(self: AclArray, mask: AclArray, value: Any) -> AclArray:
         value = described(value)
@@ -121,17 +126,12 @@ def _masked_fill(name: str) -> Callable[..., AclArray]:
 
 def _masked_fill_inplace(name: str) -> Callable[..., AclArray]:
     """Make the kernel of ``masked_fill_``, which may write to expanded arrays: a place is filled if any mask says so."""
-    rule = remembered(name)
-    function = "aclnnInplaceMaskedFillScalar" if name.endswith("Scalar") else "aclnnInplaceMaskedFillTensor"
+    rule, function = remembered(name), _FILLS[name]
 
     def kernel(self: AclArray, mask: AclArray, value: Any) -> AclArray:
         mask, value = described(mask), described(value)
         found, spec = rule(self, mask, value), self.spec
-        if found.shape != spec.shape:
-            raise ShapeError(
-                f"output with shape {list(spec.shape)} doesn't match the broadcast shape {list(found.shape)}",
-                argument="self",
-            )
+        check_output_shape(found.shape, spec.shape)
         for each in (mask, value):
             if isinstance(each, AclArray) and each.block is self.block:
                 check_overlap(self, each)

@@ -11,10 +11,10 @@ import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.errors import AtenError, ShapeError
+from dispatch_aten.errors import AtenError
 from dispatch_aten.operators import ATEN, OperatorDef
 from dispatch_aten.promotion import check_output_dtype
-from dispatch_aten.shapes.layout import check_written
+from dispatch_aten.shapes.layout import check_output_shape, check_written
 from dispatch_aten.variants import base_name, functional_of, is_inplace
 
 from ._shared import Array, aten, meta_of
@@ -70,11 +70,7 @@ def _inplace(operator: OperatorDef, functional: Any) -> Callable[..., Any]:
             check_written(meta_of(self))
             result = functional(self, *args, **kwargs)
             check_output_dtype(dc.dtype(result), dc.dtype(self))
-            if dc.shape(result) != shape:
-                raise ShapeError(
-                    f"output with shape {list(shape)} doesn't match the broadcast shape {list(dc.shape(result))}",
-                    argument="self",
-                )
+            check_output_shape(dc.shape(result), shape)
         except AtenError as error:
             raise error.at(qualified) from None
         return aten.copy_.default(self, result)

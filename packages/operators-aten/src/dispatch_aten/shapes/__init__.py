@@ -14,7 +14,15 @@ arrays carry their description (``Described``): it looks its answers up.
 from __future__ import annotations
 
 from .dims import wrap_dim, wrap_dims
-from .layout import broadcast_shapes, iterator_strides, preserved, preserved_strides
+from .layout import (
+    broadcast_shapes,
+    check_output_shape,
+    check_written,
+    is_expanded,
+    iterator_strides,
+    preserved,
+    preserved_strides,
+)
 from .meta import TensorMeta, contiguous, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, numel
 from .remember import Described, remembered
 from .rules import RULES, infer
@@ -24,10 +32,13 @@ __all__ = [
     "Described",
     "TensorMeta",
     "broadcast_shapes",
+    "check_output_shape",
+    "check_written",
     "contiguous",
     "contiguous_strides",
     "infer",
     "is_contiguous",
+    "is_expanded",
     "is_non_overlapping_and_dense",
     "iterator_strides",
     "numel",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_aten.errors import OperatorError, ShapeError
 
 from .factory import formatted
-from .layout import broadcast_shapes
+from .layout import broadcast_shapes, check_output_shape
 from .meta import TensorMeta, contiguous, is_channels_last
 
 if TYPE_CHECKING:
@@ -20,11 +20,7 @@ __all__ = ["RULES"]
 
 def _copy_inplace(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
     if src.shape != self.shape:
-        shape = broadcast_shapes(self.shape, src.shape, argument="src")
-        if shape != self.shape:
-            raise ShapeError(
-                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}", argument="src"
-            )
+        check_output_shape(broadcast_shapes(self.shape, src.shape, argument="src"), self.shape, "src")
     return self
 
 

@@ -265,15 +265,6 @@ def _masked_scatter(self: TensorMeta, mask: TensorMeta, source: TensorMeta) -> T
     return contiguous(broadcast_shapes(self.shape, mask.shape, argument="mask"), self.dtype)
 
 
-def _masked_scatter_inplace(self: TensorMeta, mask: TensorMeta, source: TensorMeta) -> TensorMeta:
-    shape = _masked_scatter(self, mask, source).shape
-    if shape != self.shape:
-        raise ShapeError(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}", argument="self"
-        )
-    return self
-
-
 def _nonzero(self: TensorMeta) -> TensorMeta:
     raise DataDependentShapeError("the number of elements that are not zero is in the values", argument="self")
 
@@ -365,7 +356,6 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "scatter_add_": _scatter("scatter", _same),
     "masked_select": _masked_select,
     "masked_scatter": _masked_scatter,
-    "masked_scatter_": _masked_scatter_inplace,
     "nonzero": _nonzero,
     "take": _take,
     "select_scatter": _written_through("select.int"),

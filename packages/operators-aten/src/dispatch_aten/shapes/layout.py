@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 __all__ = [
     "broadcast_shapes",
     "broadcast_strides",
+    "check_output_shape",
     "check_written",
+    "is_expanded",
     "iterator_strides",
     "preserved",
     "preserved_strides",
@@ -113,16 +115,33 @@ def _memory_order(shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]) ->
     return order
 
 
+def is_expanded(meta: TensorMeta) -> bool:
+    """Tell whether elements share a place in memory.
+
+    >>> from dispatch_aten.dtypes import float32
+    >>> is_expanded(TensorMeta((2, 3), (0, 1), float32)), is_expanded(TensorMeta((1, 3), (0, 1), float32))
+    (True, False)
+    """
+    return 0 not in meta.shape and any(
+        not stride and size > 1 for size, stride in zip(meta.shape, meta.strides, strict=True)
+    )
+
+
 def check_written(meta: TensorMeta, argument: str = "self") -> None:
     """Refuse to write to a tensor whose elements share memory, as expanded ones do."""
-    if (
-        any(stride == 0 and size > 1 for size, stride in zip(meta.shape, meta.strides, strict=True))
-        and 0 not in meta.shape
-    ):
+    if is_expanded(meta):
         raise OperatorError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation.",
             argument=argument,
+        )
+
+
+def check_output_shape(result: tuple[int, ...], output: tuple[int, ...], argument: str = "self") -> None:
+    """Refuse to write a result to a tensor of another shape; an in-place call never changes its tensor's."""
+    if result != output:
+        raise ShapeError(
+            f"output with shape {list(output)} doesn't match the broadcast shape {list(result)}", argument=argument
         )
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.errors import AtenError, ShapeError, UnsupportedError
+from dispatch_aten.errors import AtenError, UnsupportedError
 from dispatch_aten.operators import ATEN
 from dispatch_aten.promotion import check_output_dtype
 from dispatch_aten.variants import functional_of, is_inplace
 
 from . import copy, factory, indexing, lists, matmul, pointwise, reduction, softmax, sorting, splitting, view
-from .layout import check_written
+from .layout import check_output_shape, check_written
 from .meta import TensorMeta
 
 if TYPE_CHECKING:
@@ -37,11 +37,7 @@ def _named(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
 def _inplace(functional: Callable[..., Any]) -> Callable[..., Any]:
     def rule(self: TensorMeta, *args: Any, **kwargs: Any) -> TensorMeta:
         result: TensorMeta = functional(self, *args, **kwargs)
-        if result.shape != self.shape:
-            raise ShapeError(
-                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}",
-                argument="self",
-            )
+        check_output_shape(result.shape, self.shape)
         check_output_dtype(result.dtype, self.dtype)
         return self
 
