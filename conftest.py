@@ -1,11 +1,11 @@
 """The options ``--pipeline`` and ``--npu``.
 
-With ``--pipeline`` every test runs inside a pipeline, which must change nothing. ``--npu`` says what tests of the npu
-backend drive: the simulator, built once for the session, or the toolkit that there is. A test asks for ``npu`` where either
-will do, for ``simulator`` where it looks at counters, the log, or failures on demand.
+With ``--pipeline`` every test runs inside a pipeline, which must change nothing. Where much of the suite runs, most of its
+calls must be recorded, and those that run at once must be listed in ``docs/pipeline-eager.md``. Operators that give no
+tensors are not counted: they are how values reach the host.
 
-Where much of the suite runs, most of its calls must be recorded, and those that run at once must be listed in
-``docs/pipeline-eager.md``. Operators that give no tensors are not counted: they are how values reach the host.
+``--npu`` says what tests of the npu backend drive: the simulator, built once for the session, or the toolkit that there is.
+A test asks for ``npu`` where either will do, for ``simulator`` where it looks at counters, the log, or failures on demand.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Final, NoReturn
 
@@ -21,7 +21,7 @@ from . import toolkit
 from .errors import AclError, FunctionNotFoundError, ToolkitNotFoundError
 from .prototypes import EXECUTION, OPERATORS, RUNTIME, WORKSPACE, Prototype, prototypes
 
-__all__ = ["bind", "c_type", "call", "fail", "folder", "is_loaded", "prototype"]
+__all__ = ["bind", "c_type", "call", "call_each", "fail", "folder", "is_loaded", "prototype"]
 
 _PHASE_ONE: Final = "GetWorkspaceSize"
 
@@ -176,6 +176,15 @@ def call(name: str, *args: Any) -> Any:
     status = bind(name)(*args)
     if status:
         fail(name, status)
+
+
+def call_each(name: str, handles: Iterable[Any]) -> None:
+    """Call a function for every handle, whatever one of them gives; then raise ``AclError`` if one was not success."""
+    failed = 0
+    for handle in handles:
+        failed = bind(name)(handle) or failed
+    if failed:
+        fail(name, failed)
 
 
 def recent_message() -> str:

@@ -29,7 +29,7 @@ from .table import PROTOTYPES
 if TYPE_CHECKING:
     from ..arrays import AclArray
 
-__all__ = ["Call", "Number", "Recipe", "clear", "generation", "keep", "memory_of", "stock"]
+__all__ = ["Call", "Number", "Recipe", "clear", "generation", "keep", "memory_of", "same", "stock"]
 
 _KEPT: Final = 512
 #: Everything that keeps calls, by the operator that makes them.
@@ -161,6 +161,11 @@ def _look(value: Any) -> tuple[TensorMeta, int]:
     return (value, 0) if isinstance(value, TensorMeta) else (value.spec, value.storage_offset)
 
 
+def same(one: Any, other: Any) -> bool:
+    """Tell whether two numbers are the same to ACL; zeros have signs, and not-a-number is never equal to itself."""
+    return one is other or (one == other and one.__class__ is other.__class__ and one != 0)
+
+
 _size_t: Final = ctypes.c_uint64
 
 
@@ -224,8 +229,7 @@ class Call:
                 addresses[index] = pointer
         for number in self._numbers:
             value = numbers[number[2]]
-            held = number[1]
-            if value is not held and (value != held or value.__class__ is not held.__class__ or value == 0):
+            if value is not number[1] and not same(value, number[1]):
                 self._arguments[number[0]] = self._descriptors.replace_scalar(self._arguments[number[0]], value)
                 number[1] = value
         executor: Any = self._executor

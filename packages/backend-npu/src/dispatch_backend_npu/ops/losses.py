@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import contiguous, remembered
 
 from ..aclnn.launch import launch, made
@@ -22,13 +21,9 @@ def _weights(self: AclArray, weight: AclArray | None) -> AclArray:
     if weight is not None:
         return weight
     classes = self.spec.shape[-1] if len(self.spec.shape) == 1 else self.spec.shape[1]
-    ones = made(_row(classes, self.spec.dtype))
+    ones = made(contiguous((classes,), self.spec.dtype))
     launch("aclnnInplaceOne", ones)
     return ones
-
-
-def _row(count: int, dtype: ScalarType) -> Any:
-    return contiguous((count,), dtype)
 
 
 def _forward(

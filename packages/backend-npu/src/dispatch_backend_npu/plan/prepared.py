@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..acl import library
-from ..aclnn.calls import Number, Recipe
+from ..aclnn.calls import Number, Recipe, same
 from ..aclnn.descriptors import Descriptors
 
-__all__ = ["Prepared", "same"]
+__all__ = ["Prepared"]
 
 
 class Prepared:
@@ -105,8 +105,3 @@ class Prepared:
         self._executor, self.handle = None, 0
         self._descriptors.disown(executor)
         return executor
-
-
-def same(one: Any, other: Any) -> bool:
-    """Tell whether two numbers are the same to ACL; zeros have signs, and not-a-number is never equal to itself."""
-    return one is other or (one == other and one.__class__ is other.__class__ and one != 0)

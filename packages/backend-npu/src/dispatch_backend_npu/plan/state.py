@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..acl import library
 from ..aclnn import calls
+from ..aclnn.calls import same
 from ..arrays import AclArray
 from ..runtime import allocator
 from ..runtime.stream import current
-from .prepared import Prepared, same
+from .prepared import Prepared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

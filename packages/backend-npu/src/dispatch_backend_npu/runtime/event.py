@@ -13,7 +13,7 @@ from ..acl.constants import (
     ACL_EVENT_SYNC,
     ACL_EVENT_TIME_LINE,
 )
-from ..acl.library import bind, call, fail
+from ..acl.library import call, call_each
 from .device import Session, Stage, at_finalize, guard, session
 from .stream import Stream, checked, current
 
@@ -121,11 +121,8 @@ class Event:
 
 def _close(device: int) -> None:
     events: Any = session().events.pop(device, None)
-    failed = 0
-    for handle in events.handles if events is not None else ():
-        failed = bind("aclrtDestroyEvent")(handle) or failed
-    if failed:
-        fail("aclrtDestroyEvent", failed)
+    if events is not None:
+        call_each("aclrtDestroyEvent", events.handles)
 
 
 at_finalize(Stage.EVENTS, _close)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_core.errors import BackendError
 
 from ..acl.constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
-from ..acl.library import bind, call, fail
+from ..acl.library import call, call_each
 from .allocator import size_class
 from .device import Stage, at_finalize, session
 from .event import Event
@@ -163,14 +163,9 @@ def pinned(nbytes: int) -> HostBlock:
 def _close(device: int) -> None:
     now = session()
     host: Any = now.host
-    if host is None:
-        return
-    now.host = None
-    failed = 0
-    for pointer in host.pointers:
-        failed = bind("aclrtFreeHost")(pointer) or failed
-    if failed:
-        fail("aclrtFreeHost", failed)
+    if host is not None:
+        now.host = None
+        call_each("aclrtFreeHost", host.pointers)
 
 
 at_finalize(Stage.MEMORY, _close)

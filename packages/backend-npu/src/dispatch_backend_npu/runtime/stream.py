@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from dispatch_core.errors import BackendError
 
 from ..acl.constants import ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE
-from ..acl.library import bind, call
+from ..acl.library import call, call_each
 from .device import Session, Stage, at_finalize, ensure, guard, index_of, leave_for, session, thread
 
 if TYPE_CHECKING:
@@ -234,15 +234,8 @@ def set_current(stream: Stream) -> None:
 
 def _close(device: int) -> None:
     streams: Any = session().streams.pop(device, None)
-    if streams is None:
-        return
-    failed = 0
-    for queue in streams.queues:
-        failed = bind("aclrtDestroyStream")(queue.pointer) or failed
-    if failed:
-        from ..acl.library import fail
-
-        fail("aclrtDestroyStream", failed)
+    if streams is not None:
+        call_each("aclrtDestroyStream", [queue.pointer for queue in streams.queues])
 
 
 at_finalize(Stage.STREAMS, _close)
