@@ -6,6 +6,7 @@ arrays, so that they are tested although the cpu backend has a kernel of its own
 
 import math
 import warnings
+from numbers import Number
 
 import numpy as np
 import pytest
@@ -362,6 +363,36 @@ def assert_same(got, expected):
         assert dc.shape(have) == tuple(want.shape)
         assert dc.dtype(have).short == str(want.dtype).removeprefix("torch.")
         np.testing.assert_allclose(np.asarray(have), want.detach().numpy(), rtol=1e-6, atol=1e-9)
+
+
+#: Operators that are told the device, because they are given no tensors.
+NO_TENSORS = ("linspace", "arange", "arange.start", "eye", "eye.m", "full", "ones", "zeros", "scalar_tensor")
+
+# A copy to the device is row-major, and as_strided sees memory: a case about another layout is not about this.
+CASES_ON_DEVICES = [
+    each for each in CASES if each.values[0] != "as_strided" or each.values[1](Draw(4))[0].is_contiguous()
+]
+
+
+def moved(value, device):
+    if isinstance(value, list):
+        return [moved(each, device) for each in value]
+    return dc.ops.prims.device_put(value, device=dc.Device(device)) if isinstance(value, np.ndarray) else value
+
+
+def compare_on(device, name, make, kwargs):
+    """Run one case on another device's arrays."""
+    args = make(Draw(4))
+    given = {key: ours(value) for key, value in kwargs.items()}
+    if name in NO_TENSORS:
+        given["device"] = dc.Device(device)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = torch_operator(name)(*args, **kwargs)
+        got = flat(our_operator(name)(*moved(ours(args), device), **given))
+    # What is no array of the host's, nor a number, lies on the device.
+    on_host = (np.ndarray, np.generic, Number)
+    assert_same([each if isinstance(each, on_host) else dc.ops.prims.device_get(each) for each in got], expected)
 
 
 def decomposed(name):
