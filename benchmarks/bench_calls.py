@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from harness import Measure, report, run
+from harness import Measure, parser, report, run
 
 import dispatch_core as dc
 import torchlike
@@ -95,10 +93,7 @@ def _measures() -> list[Measure]:
 
 def main() -> None:
     """Print the table and, where asked, write it as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="also write the rows to this file")
-    parser.add_argument("--repeats", type=int, default=15)
-    arguments = parser.parse_args()
+    arguments = parser(__doc__).parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     print(report(run(_measures(), repeats=arguments.repeats), arguments.json))

@@ -6,14 +6,12 @@ last rows are the ctypes calls alone, with the simulator's part: one that only l
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
-from harness import Measure, report, run
+from harness import Measure, parser, report, run
 
 import dispatch_backend_npu
 import dispatch_core as dc
@@ -114,10 +112,7 @@ def _repeatable(first: Callable[..., int], tensor: Any) -> int:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="where to write the rows")
-    parser.add_argument("--repeats", type=int, default=15)
-    arguments = parser.parse_args()
+    arguments = parser(__doc__).parse_args()
     torch.set_num_threads(1)
     if not dispatch_backend_npu.is_available():
         os.environ["ASCEND_HOME_PATH"] = str(simulator.build())

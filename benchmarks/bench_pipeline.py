@@ -6,7 +6,6 @@ plan is kept from the second run on; what the first one costs is printed below t
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import time
@@ -21,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from harness import Measure, report, run
+from harness import Measure, parser, report, run
 
 import dispatch_core as dc
 import torchlike
@@ -157,13 +156,11 @@ def _peak(size: int) -> float:
 
 def main() -> None:
     """Print the table and, where asked, write it as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="also write the rows to this file")
-    parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument(
+    options = parser(__doc__)
+    options.add_argument(
         "--compile", action="store_true", help="compare with torch.compile too, which needs a C++ compiler"
     )
-    arguments = parser.parse_args()
+    arguments = options.parse_args()
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     figures = _first_runs()

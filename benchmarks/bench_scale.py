@@ -6,7 +6,6 @@ turns, and a cell is the minimum over its samples as a ratio to the first settin
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import subprocess
@@ -14,7 +13,8 @@ import sys
 import time
 import timeit
 import tracemalloc
-from pathlib import Path
+
+from harness import parser
 
 import dispatch_core as dc
 import torchlike
@@ -128,12 +128,10 @@ def _sample(*arguments: object) -> dict[str, float]:
 
 def main() -> None:
     """Print the tables and, where asked, write the figures as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--measure", type=int, nargs=2, metavar=("OPERATORS", "VENDORS"), help="one sample, as JSON")
-    parser.add_argument("--weigh", action="store_true", help="the weight of an operator, as JSON")
-    arguments = parser.parse_args()
+    options = parser(__doc__, repeats=5)
+    options.add_argument("--measure", type=int, nargs=2, metavar=("OPERATORS", "VENDORS"), help="one sample, as JSON")
+    options.add_argument("--weigh", action="store_true", help="the weight of an operator, as JSON")
+    arguments = options.parse_args()
     if arguments.measure or arguments.weigh:
         print(json.dumps(weigh() if arguments.weigh else measure(*arguments.measure)))
         return

@@ -5,14 +5,15 @@ Each figure is the minimum over fresh processes, in milliseconds of wall time wi
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-_TIMED = "import time; started = time.perf_counter(); {}; print((time.perf_counter() - started) * 1e3)"
+from harness import parser
+
+_TIMED = "{}import time; started = time.perf_counter(); {}; print((time.perf_counter() - started) * 1e3)"
 _LOOK_UP = """
 import sys, time, timeit, fractions
 sys.path.insert(0, {folder!r})
@@ -37,13 +38,12 @@ def _least(code: str, repeats: int) -> list[float]:
 
 def main() -> None:
     """Print the table and, where asked, write it as JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--repeats", type=int, default=9)
-    arguments = parser.parse_args()
+    arguments = parser(__doc__, repeats=9).parse_args()
     figures: dict[str, tuple[float, float | None]] = {}
     for module, goal in {"dispatch_core": 30.0, "numpy": None, "torchlike": None, "torch": None}.items():
-        figures[f"import {module}"] = _least(_TIMED.format(f"import {module}"), arguments.repeats)[0], goal
+        figures[f"import {module}"] = _least(_TIMED.format("", f"import {module}"), arguments.repeats)[0], goal
+    plugin = _TIMED.format("import dispatch_core, dispatch_aten; ", "import dispatch_backend_npu.plugin")
+    figures["import the npu backend, beyond the core and the operators"] = _least(plugin, arguments.repeats)[0], 15.0
     with tempfile.TemporaryDirectory() as folder:
         for number in range(100):
             info = Path(folder, f"unrelated_{number}-1.0.dist-info")

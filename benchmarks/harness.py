@@ -5,6 +5,7 @@ These figures carry over between machines only as ratios, so every measure has a
 
 from __future__ import annotations
 
+import argparse
 import json
 import statistics
 import timeit
@@ -73,6 +74,14 @@ def _row(measure: Measure, ours: list[float], reference: list[float], beside: li
 
     least, middle = times(min), times(statistics.median)
     return Row(measure.name, *least, least[0] / least[1], middle[0] / middle[1], measure.goal)
+
+
+def parser(description: str | None, *, repeats: int = 15) -> argparse.ArgumentParser:
+    """Make the parser of what every benchmark takes."""
+    made = argparse.ArgumentParser(description=description)
+    made.add_argument("--json", type=Path, help="also write the figures to this file")
+    made.add_argument("--repeats", type=int, default=repeats)
+    return made
 
 
 def report(rows: Sequence[Row], path: Path | None = None) -> str:
