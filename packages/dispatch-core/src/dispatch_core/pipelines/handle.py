@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from .. import arrays
-from ..errors import ArgumentError, DispatchError
+from ..errors import ArgumentError, BackendError, DispatchError
 from ..kernel import kernel_factory
 from ..keys import DispatchKey
 from ..registry import Registry
@@ -47,7 +48,7 @@ class Pipeline:
         self._blocks: list[Block] = []
 
     def __enter__(self) -> Self:
-        arrays.device_key("meta")  # its kernels are the shape rules
+        _load_shape_rules()
         if DispatchKey.Pipeline not in self._registry.fallbacks:
             self._register()
         block = enter(self._session)
@@ -111,6 +112,12 @@ class Pipeline:
 
 
 pipeline = Pipeline
+
+
+def _load_shape_rules() -> None:
+    """Load the meta device, whose kernels are the shape rules; without it, every operator runs at once."""
+    with suppress(BackendError):
+        arrays.device_key("meta")
 
 
 def current_pipeline() -> Session | None:

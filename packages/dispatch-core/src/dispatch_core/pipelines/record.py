@@ -158,9 +158,13 @@ class Recorder:
         self.why_not = why_not or _why_not(plan)
         self.meta: Any = None
         if not self.why_not:
+            # Without the meta device a fake has no arrays to look at.
             try:
-                self.meta = entry.explicit_table[DispatchKey.Meta.value]
+                if DispatchKey.Meta in arrays.KEY_TYPES:
+                    self.meta = entry.explicit_table[DispatchKey.Meta.value]
             except NoKernelError:
+                pass
+            if self.meta is None:
                 self.why_not = "no shape rule"
         found = resolve(entry, DispatchKey.Meta.value, 0)
         rule = found.slot.kernel if isinstance(found, Resolution) else None
