@@ -32,6 +32,7 @@ def _measures() -> list[Measure]:
     a, t = torchlike.ones(1), torch.ones(1)
     raw = np.ones(1, np.float32)
     grad_a, grad_t = torchlike.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    grad_b, torch_b = torchlike.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
     meta_a, meta_t = torchlike.ones(1, device="meta"), torch.ones(1, device="meta")
     recorded, torch_recorded = dc.ops.bench.recorded.default, torch.ops.bench.recorded.default
     below_autograd = torch._C._after_autograd_keyset
@@ -57,6 +58,14 @@ def _measures() -> list[Measure]:
     def torch_guard() -> None:
         with torch.no_grad():
             pass
+
+    def our_fill() -> None:
+        with torchlike.no_grad():
+            grad_b.uniform_(0.0, 1.0)
+
+    def torch_fill() -> None:
+        with torch.no_grad():
+            torch_b.uniform_(0.0, 1.0)
 
     def our_mask() -> None:
         with dc.exclude_keys("Tracer"):
@@ -86,6 +95,8 @@ def _measures() -> list[Measure]:
         Measure("add(alpha=2)", lambda: torchlike.add(a, a, alpha=2), lambda: torch.add(t, t, alpha=2), 0.95),
         Measure("add, input requires grad", lambda: torchlike.add(grad_a, a), lambda: torch.add(grad_t, t), 0.65),
         Measure("add on meta", lambda: torchlike.add(meta_a, meta_a), lambda: torch.add(meta_t, meta_t), 0.02),
+        Measure("uniform_ (its argument is named from)", lambda: a.uniform_(0.0, 1.0), lambda: t.uniform_(0.0, 1.0)),
+        Measure("uniform_, requires grad, under no_grad", our_fill, torch_fill),
         Measure("no_grad, enter and leave", our_guard, torch_guard, 0.45),
         Measure("exclude_keys / no_grad", our_mask, torch_guard, 0.45),
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import keyword
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import dispatch_core as dc
 from dispatch_core import boundary, codegen
+from dispatch_core.schema.tokens import is_identifier
 
 #: type in a schema → what it takes, some of which needs coercion.
 VALUES = {
@@ -177,8 +179,66 @@ def test_generated_code_calls_no_builtin_that_an_argument_may_hide(made):
         return
     source = codegen.call_source(plan)
     used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    assert used & set(vars(builtins)) - {parameter.name for parameter in plan.parameters} <= boundary._CALLED
-    assert not {parameter.name for parameter in plan.parameters} & boundary._CALLED
+    assert used & set(vars(builtins)) - {parameter.word for parameter in plan.parameters} <= boundary._CALLED
+    assert not {parameter.word for parameter in plan.parameters} & boundary._CALLED
+
+
+@pytest.fixture
+def compilations(monkeypatch):
+    """Every text that is compiled from here on, however it is compiled."""
+    seen = []
+    compiled = builtins.compile
+
+    def counted(source, *args, **kwargs):
+        seen.append(source)
+        return compiled(source, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "compile", counted)
+    return seen
+
+
+#: Names that the text of generated functions cannot use: Python's keywords, builtins that it calls, its own variables.
+AWKWARD = [*filter(is_identifier, sorted({*keyword.kwlist, *boundary._CALLED})), "__m", "__c", "__table", "__0"]
+
+
+@pytest.mark.parametrize("interpreted", [False, True])
+@pytest.mark.parametrize("name", AWKWARD)
+@pytest.mark.parametrize("form", ["int {0}", "int {0}=2", "*, int {0}", "*, int {0}=2", "int {0}, ..."])
+def test_an_arguments_name_costs_no_code_after_the_first_call(toy, tensors, compilations, interpreted, name, form):
+    registry = dc.Registry(interpreted=interpreted)
+    makes = []
+
+    def make(op, keyset):
+        makes.append(keyset)
+        return lambda x, *args, **kwargs: sum(args) + sum(kwargs.values())
+
+    with dc.Library("t", "DEF", registry=registry) as library:
+        library.define(f"f(Tensor x, {form.format(name)}) -> int")
+        library.impl("f", dc.KernelFactory(make), toy.key)
+        op, array = registry.ops.t.f.default, tensors.wrap(toy.array([1]))
+        by_position, has_default = "*" not in form, "=" in form
+
+        def calls():
+            yield op(array, **{name: 5})
+            yield op(x=array, **{name: 6})
+            yield op.redispatch(toy.key, array, **{name: 7})
+            if by_position:
+                yield op(array, 8)
+            if has_default:
+                yield op(array)
+                yield op.redispatch(toy.key, array)
+
+        expected = [5, 6, 7, *[8] * by_position, *[2, 2] * has_default]
+        assert list(calls()) == expected
+        del compilations[:], makes[:]
+        assert list(calls()) == expected
+        assert not compilations
+        assert not makes
+        with pytest.raises(TypeError, match=r"multiple values|takes 1 positional"):
+            op(array, 1, **{name: 2})
+        if not has_default:
+            with pytest.raises(TypeError, match=rf"missing 1 required \S+ argument: '{name}'"):
+                op(array)
 
 
 @pytest.mark.parametrize("name", ["from", "None_", "type", "list", "len", "isinstance", "self", "cls"])

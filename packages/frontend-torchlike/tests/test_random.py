@@ -1,6 +1,18 @@
 """Seeds and generators."""
 
+import builtins
+import keyword
+
+import pytest
+
+import dispatch_core as dc
 import torchlike
+
+#: Calls of every operator whose arguments Python cannot spell (see the test below that they are all).
+AWKWARD = {
+    "aten::uniform_": [((0.0, 2.0), {}), ((), {"from": 0.5, "to": 2.0})],
+    "aten::random_.from": [((0, 9), {}), ((), {"from": 2, "to": 9})],
+}
 
 
 def draw():
@@ -45,3 +57,36 @@ def test_generators_are_independent():
     assert x.normal_(generator=a).tolist() == torchlike.empty(5).normal_(generator=b).tolist()
     after = torchlike.get_rng_state()
     assert str(before) == str(after)
+
+
+def test_the_awkward_operators_are_all():
+    dc.registry.get("aten::add.Tensor")  # loads the operators
+    schemas = {name: entry.schema for name, entry in dc.registry.entries.items() if name.startswith("aten::")}
+    found = {name for name, schema in schemas.items() if any(keyword.iskeyword(each.name) for each in schema.arguments)}
+    assert found == AWKWARD.keys()
+
+
+@pytest.mark.parametrize("grad", ["no grad", "leaf", "not a leaf"])
+@pytest.mark.parametrize(
+    ("name", "args", "kwargs"), [(name, *call) for name, calls in AWKWARD.items() for call in calls]
+)
+def test_operators_with_a_keyword_for_an_argument_make_their_code_once(monkeypatch, name, args, kwargs, grad):
+    op = dc.registry.get(name).op
+    leaf = torchlike.ones(4, requires_grad=grad != "no grad")
+    compiled, seen = builtins.compile, []
+    monkeypatch.setattr(builtins, "compile", lambda *args, **kwargs: seen.append(args[0]) or compiled(*args, **kwargs))
+
+    def draw():
+        tensor = leaf * 1 if grad == "not a leaf" else leaf
+        generator = torchlike.Generator().manual_seed(3)
+        with torchlike.set_grad_enabled(grad == "not a leaf"):
+            del seen[:]
+            made = op(tensor, *args, generator=generator, **kwargs)
+        assert made is tensor
+        assert made.requires_grad is (grad != "no grad")
+        return len(seen), made.tolist()
+
+    _, first = draw()
+    assert draw() == (0, first)
+    plain = torchlike.ones(4)
+    assert op(plain, *args, generator=torchlike.Generator().manual_seed(3), **kwargs).tolist() == first

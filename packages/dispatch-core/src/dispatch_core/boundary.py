@@ -30,6 +30,11 @@ _CALLED: Final = frozenset(
 TensorKind = Literal["", "tensor", "optional", "list", "optional_list"]
 
 
+def _is_taken(name: str) -> bool:
+    """Tell whether an argument's name cannot stand in generated text: ``from`` is a word of Python's."""
+    return keyword.iskeyword(name) or name.startswith("__") or name in _CALLED
+
+
 class Parameter(Record):
     """One argument of an operator, as the calling code needs it."""
 
@@ -47,6 +52,11 @@ class Parameter(Record):
     def required(self) -> bool:
         """Tell whether a call must give the argument."""
         return self.default is MISSING
+
+    @property
+    def word(self) -> str:
+        """Return the argument's name in generated text: another one where Python or that text needs the schema's."""
+        return f"arg_{self.name}" if _is_taken(self.name) else self.name
 
 
 class Result(Record):
@@ -78,10 +88,9 @@ class Plan(Record):
 
     @property
     def can_generate(self) -> bool:
-        """Tell whether Python can spell the signature: no vararg, no argument named twice or like a word of the code."""
-        names = [parameter.name for parameter in self.parameters]
-        clean = not any(keyword.iskeyword(name) or name.startswith("__") or name in _CALLED for name in names)
-        return clean and len(set(names)) == len(names) and not self.schema.is_vararg and not self.schema.is_varret
+        """Tell whether Python can spell the signature: no vararg, and no argument named twice."""
+        words = {parameter.word for parameter in self.parameters}
+        return len(words) == len(self.parameters) and not self.schema.is_vararg and not self.schema.is_varret
 
     @property
     def writes(self) -> tuple[int, ...]:

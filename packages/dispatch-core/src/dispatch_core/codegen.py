@@ -362,6 +362,16 @@ def _compile(
         co_filename=f"<dispatch of {plan.name}>",
         co_consts=tuple(constants.get(each, each) if type(each) is str else each for each in code.co_consts),
     )
+    _name_parameters(function, {p.word: p.name for p in plan.parameters if p.word != p.name})
     function.__name__ = plan.name if spelling is None else spelling.name
     function.__qualname__ = f"{plan.schema}\n{plan.name}" if spelling is None else spelling.name
     return function
+
+
+def _name_parameters(function: Any, names: Mapping[str, str]) -> None:
+    """Let parameters go by names that Python cannot spell: CPython compares a keyword with them as a string."""
+    if names:
+        code = function.__code__
+        function.__code__ = code.replace(co_varnames=tuple(names.get(each, each) for each in code.co_varnames))
+        given = function.__kwdefaults__
+        function.__kwdefaults__ = given and {names.get(name, name): value for name, value in given.items()}

@@ -94,7 +94,9 @@ class OperatorEntry:
 
     @schema.setter
     def schema(self, schema: FunctionSchema | None) -> None:
-        self.tables = Tables(self, schema)
+        before, self.tables = self.tables, Tables(self, schema)
+        # Calls under way that bound their arguments by the old schema find what is registered from now on.
+        before.clear()
 
     @property
     def plan(self) -> Plan | None:

@@ -112,12 +112,12 @@ def redispatcher(entry: OperatorEntry) -> Runner:
     def redispatch(keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
         mask = masks.unexcluded(as_mask(keyset))
         if plan is None:
-            return tables.explicit.lookup(mask | unchecked_mask(args, kwargs) & MARKERS)(*args, **kwargs)
+            return tables.explicit[mask | unchecked_mask(args, kwargs) & MARKERS](*args, **kwargs)
         values = bind(plan.schema, args, kwargs, is_tensor)
         # A keyset that a kernel was given carries its frontend's marker; one made by hand does not.
         if not mask & MARKERS:
             mask |= arguments_mask(plan, values) & MARKERS
-        return tables.explicit.lookup(mask)(*values)
+        return tables.explicit[mask](*values)
 
     return redispatch
 
@@ -145,7 +145,7 @@ def unchecked_mask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
 def _run(tables: Tables, mask: int) -> Runner:
     """Return what a call of arguments with ``mask`` runs in this context."""
     state = masks.current()
-    return tables.call.lookup(mask) if state is None else tables.masked[mask, state]
+    return tables.call[mask] if state is None else tables.masked[mask, state]
 
 
 def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:

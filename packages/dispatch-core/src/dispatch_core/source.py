@@ -118,7 +118,7 @@ def call_source(
     if spelling is not None:
         tests = [f"{name} is not __extra_{name}" for name in extra]
         if spelling.elsewhere:
-            last = [parameter.name for parameter in plan.parameters if not parameter.keyword_only][-1]
+            last = [parameter.word for parameter in plan.parameters if not parameter.keyword_only][-1]
             tests.append(f"(type({last}) is not __tensor and type({last}) in __elsewhere)")
         elsewhere = [f"if {' or '.join(tests)}:", f"    {otherwise}"] if tests else []
     if usual is not None and not usual.raw:
@@ -133,9 +133,9 @@ def call_source(
         if first.tensors == "tensor":
             # The first tensor tells a raw call from a wrapped one, for less than a failed look at an attribute costs;
             # its class says it for less still.
-            is_raw = f"type({first.name}) in __types"
+            is_raw = f"type({first.word}) in __types"
             if usual is not None and usual.tensor_type is not None:
-                is_raw = f"type({first.name}) is not __tensor and {is_raw}"
+                is_raw = f"type({first.word}) is not __tensor and {is_raw}"
             lines = [f"if {is_raw}:", *_indented(lines), "else:", *_indented(_attempt(wrapped))]
         else:
             lines = [*_attempt(wrapped), "if __m < 0:", *_indented(lines)]
@@ -198,7 +198,7 @@ def body_lines(plan: Plan, boundary: Boundary, prefix: int, covered: Sequence[in
     for number, index in enumerate(covered):
         arguments = kernel_arguments(plan, 0, unwrap=wrapped, leave_out=index)
         # Equal is not enough: True and 1.0 equal 1, and mean something else to a kernel.
-        name, only = plan.parameters[index].name, f"__only{number}"
+        name, only = plan.parameters[index].word, f"__only{number}"
         lines += [f"{branch} {name} is {only} or (type({name}) is type({only}) and {name} == {only}):"]
         lines += [f"    __d = __special{number}({arguments})"]
         branch = "elif"
@@ -256,7 +256,7 @@ def _unless_usual(plan: Plan, usual: Usual, test: Callable[[str], str], lines: l
     """
     tests = []
     for parameter in plan.parameters:
-        name = parameter.name
+        name = parameter.word
         if parameter.tensors == "tensor" and parameter.default is not None:
             tests.append(test(name))
         elif parameter.tensors in ("tensor", "optional"):
@@ -271,10 +271,10 @@ def _unless_usual(plan: Plan, usual: Usual, test: Callable[[str], str], lines: l
 
 def _mask_lines(plan: Plan, mask: Callable[[str], str], into: str = "__m") -> list[str]:
     """Return lines that or the masks of all tensor arguments together."""
-    required = [mask(p.name) for p in plan.parameters if p.tensors == "tensor" and p.default is not None]
+    required = [mask(p.word) for p in plan.parameters if p.tensors == "tensor" and p.default is not None]
     lines = [f"{into} = {' | '.join(required) or '0'}"]
     for parameter in plan.parameters:
-        name = parameter.name
+        name = parameter.word
         if parameter.tensors == "optional" or (parameter.tensors == "tensor" and parameter.default is None):
             lines += [f"if {name} is not None:", f"    {into} |= {mask(name)}"]
         elif parameter.tensors in ("list", "optional_list"):
@@ -293,7 +293,7 @@ def _check_lines(plan: Plan) -> list[str]:
     for index, parameter in enumerate(plan.parameters):
         if parameter.tensors:
             continue
-        name, quick = parameter.name, _QUICK.get(parameter.type, "True")
+        name, quick = parameter.word, _QUICK.get(parameter.type, "True")
         if not quick:
             continue
         tests = [] if parameter.required else [f"{name} is not __default{index}"]
@@ -323,7 +323,7 @@ def _result_lines(plan: Plan, boundary: Boundary) -> list[str]:
     if frontend is not None and frontend.mutated is not None:
         for index in plan.writes:
             parameter = plan.parameters[index]
-            name = parameter.name
+            name = parameter.word
             if parameter.tensors in ("list", "optional_list"):
                 written += [f"for __t in {name}:", "    if __t is not None:", "        __mutated(__t)"]
             elif parameter.tensors == "optional":
@@ -340,7 +340,7 @@ def _one_result(
     """Return the lines that make one result, those that write to its argument, and what the caller gets for it."""
     if result.kind == "other":
         return [], [], data
-    base = plan.parameters[result.source].name if result.source >= 0 else ""
+    base = plan.parameters[result.source].word if result.source >= 0 else ""
     if result.kind == "self":
         return _written_result(plan, result, data, made, boundary, base)
     if not result.is_list:
@@ -386,7 +386,7 @@ def _made_result(
     if frontend is None:
         made = data
     elif is_view and frontend.view is not None:
-        values = "".join(f"{parameter.name}, " for parameter in plan.parameters)
+        values = "".join(f"{parameter.word}, " for parameter in plan.parameters)
         lines += [f"{made} = __view({base}, {data}, __op, ({values}))"]
     else:
         lines += [f"{made} = __new()", f"{made}._dispatch_mask = {boundary.mask}", f"{made}._dispatch_data = {data}"]
@@ -402,7 +402,7 @@ def _signature(plan: Plan, extra: Sequence[str] = ()) -> str:
         if parameter.keyword_only and not star:
             parts.append("*")
             star = True
-        parts.append(parameter.name if parameter.required else f"{parameter.name}=__default{index}")
+        parts.append(parameter.word if parameter.required else f"{parameter.word}=__default{index}")
     if extra:
         parts += [*([] if star else ["*"]), *(f"{name}=__extra_{name}" for name in extra)]
     return ", ".join(parts)
@@ -410,12 +410,17 @@ def _signature(plan: Plan, extra: Sequence[str] = ()) -> str:
 
 def values(plan: Plan) -> str:
     """Return all arguments in schema order, as a call spells them."""
-    return ", ".join(parameter.name for parameter in plan.parameters)
+    return ", ".join(parameter.word for parameter in plan.parameters)
 
 
 def _arguments_as_given(plan: Plan, extra: Sequence[str] = ()) -> str:
-    parts = [f"{p.name}={p.name}" if p.keyword_only else p.name for p in plan.parameters]
+    parts = [_by_keyword(p, p.word) if p.keyword_only else p.word for p in plan.parameters]
     return ", ".join([*parts, *(f"{name}={name}" for name in extra)])
+
+
+def _by_keyword(parameter: Parameter, value: str) -> str:
+    """Return an argument as a call gives it by its own name, which need not be one that Python can spell."""
+    return f"{parameter.name}={value}" if parameter.word == parameter.name else f"**{{{parameter.name!r}: {value}}}"
 
 
 def kernel_arguments(plan: Plan, prefix: int, *, unwrap: bool, leave_out: int = -1) -> str:
@@ -424,13 +429,13 @@ def kernel_arguments(plan: Plan, prefix: int, *, unwrap: bool, leave_out: int = 
     for index, parameter in enumerate(plan.parameters):
         if index == leave_out:
             continue
-        value = _unwrapped(parameter) if unwrap else parameter.name
-        parts.append(f"{parameter.name}={value}" if parameter.keyword_only else value)
+        value = _unwrapped(parameter) if unwrap else parameter.word
+        parts.append(_by_keyword(parameter, value) if parameter.keyword_only else value)
     return ", ".join(parts)
 
 
 def _unwrapped(parameter: Parameter) -> str:
-    name = parameter.name
+    name = parameter.word
     match parameter.tensors:
         case "tensor" if parameter.default is not None:
             return f"{name}._dispatch_data"

@@ -112,7 +112,7 @@ def _several(plan: Plan) -> list[str]:
 
 def _layout_lines(index: int, parameter: Parameter, *, wrapped: bool, placed: bool) -> list[str]:
     """Return lines that find what an argument's tensor holds, its layout and, where it is ``placed``, its place."""
-    name, data, layout, place = parameter.name, f"__x{index}", f"__b{index}", f"__p{index}"
+    name, data, layout, place = parameter.word, f"__x{index}", f"__b{index}", f"__p{index}"
     source = f"{name}._dispatch_data" if wrapped else name
     if "list" in parameter.tensors:
         return [f"{data}, {layout} = __t.take_list({name})"]
@@ -156,7 +156,7 @@ def _answer_lines(plan: Plan, *, remembers: bool, by_type: bool) -> list[str]:
     described = []
     key = ["__settings[1]"]
     for index, parameter in enumerate(plan.parameters):
-        name = parameter.name
+        name = parameter.word
         if parameter.tensors:
             described.append(f"[*__b{index}]" if "list" in parameter.tensors else f"__b{index}")
             key.append(f"__b{index}")
@@ -179,7 +179,7 @@ def _answer_lines(plan: Plan, *, remembers: bool, by_type: bool) -> list[str]:
     if not all(_is_told_by_identity(each) for each in plan.parameters):
         return look_up
     # The same question as the last time is told by its parts' identities. The settings are those from before the rule ran.
-    parts = [f"__b{index}" if each.tensors else each.name for index, each in enumerate(plan.parameters)]
+    parts = [f"__b{index}" if each.tensors else each.word for index, each in enumerate(plan.parameters)]
     names = [f"__d{index}" for index in range(len(parts) + 1)]
     differs = " or ".join(f"{name} is not {part}" for name, part in zip(names, ["__settings[1]", *parts], strict=True))
     return [
@@ -208,14 +208,14 @@ def _step_lines(plan: Plan, made: str) -> list[str]:
 def _given(plan: Plan) -> str:
     """Return the arguments as a step keeps them."""
     return "".join(
-        f"{f'__x{index}' if parameter.tensors else parameter.name}, " for index, parameter in enumerate(plan.parameters)
+        f"{f'__x{index}' if parameter.tensors else parameter.word}, " for index, parameter in enumerate(plan.parameters)
     )
 
 
 def _returned(plan: Plan, boundary: Boundary) -> list[str]:
     """Return lines that give the caller what the schema says."""
     frontend, result = boundary.frontend, plan.results[0]
-    base = plan.parameters[result.source].name if result.source >= 0 else ""
+    base = plan.parameters[result.source].word if result.source >= 0 else ""
     if result.kind == "self":
         if frontend is None:
             return [f"return __x{result.source}"]
@@ -234,7 +234,7 @@ def _returned(plan: Plan, boundary: Boundary) -> list[str]:
         return ["return __d"]
     if result.kind == "view" and frontend.view is not None:
         return [
-            f"return __record_view({base}, __d, __record_op, ({''.join(f'{each.name}, ' for each in plan.parameters)}))"
+            f"return __record_view({base}, __d, __record_op, ({''.join(f'{each.word}, ' for each in plan.parameters)}))"
         ]
     return ["__r = __record_new()", f"__r._dispatch_mask = {boundary.mask}", "__r._dispatch_data = __d", "return __r"]
 
