@@ -88,6 +88,112 @@ def test_buffers_are_state_but_not_parameters():
     assert [name for name, _ in module.named_buffers()] == ["mean", "scratch"]
 
 
+def test_what_is_assigned_again_keeps_its_place(net):
+    net[0] = nn.Linear(4, 3)
+    assert list(net._modules) == ["0", "1", "2"]
+    layer = net[0]
+    layer.weight = nn.Parameter(torchlike.zeros(3, 4))
+    assert list(net.state_dict()) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+
+
+def test_a_buffer_registered_again_is_as_persistent_as_it_was_said_last():
+    module = nn.Module()
+    for persistent in (False, True, False):
+        module.register_buffer("mean", torchlike.zeros(1), persistent=persistent)
+        assert ("mean" in module.state_dict()) is persistent
+    module.mean = torchlike.ones(1)
+    assert "mean" not in module.state_dict()
+    del module.mean
+    module.register_buffer("mean", torchlike.zeros(1))
+    assert "mean" in module.state_dict()
+
+
+def test_names_that_a_part_cannot_have_are_refused():
+    module = nn.Module()
+    module.plain = 3
+    for register, part in (
+        (module.register_parameter, nn.Parameter(torchlike.ones(1))),
+        (module.register_buffer, torchlike.ones(1)),
+        (module.add_module, nn.ReLU()),
+    ):
+        for name, text in (
+            ("plain", "attribute 'plain' already exists"),
+            ("a.b", "contain"),
+            ("", "empty string"),
+        ):
+            with pytest.raises(KeyError, match=text):
+                register(name, part)
+        with pytest.raises(TypeError, match=r"name should be a string\. Got int"):
+            register(1, part)
+    assert module.state_dict() == {} and module.plain == 3
+
+
+class Counter(nn.Module):
+    """A module whose state is more than tensors, and is saved under another name."""
+
+    _version = 3
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torchlike.ones(2))
+        self.steps, self.found = 0, None
+
+    def get_extra_state(self):
+        return {"steps": self.steps}
+
+    def set_extra_state(self, state):
+        self.steps = state["steps"]
+
+    def _save_to_state_dict(self, destination, prefix, keep_vars):
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        destination[prefix + "w"] = destination.pop(prefix + "weight")
+
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
+        self.found = local_metadata.get("version")
+        state_dict[prefix + "weight"] = state_dict.pop(prefix + "w")
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
+
+def test_modules_save_and_load_in_a_way_of_their_own():
+    first, second = nn.Sequential(Counter()), nn.Sequential(Counter())
+    first[0].steps = 5
+    with torchlike.no_grad():
+        first[0].weight.fill_(2.0)
+    state = first.state_dict()
+    assert list(state) == ["0._extra_state", "0.w"]
+    second.load_state_dict(state)
+    assert (second[0].steps, second[0].found, second[0].weight.tolist()) == (5, 3, [2.0, 2.0])
+    assert list(state) == ["0._extra_state", "0.w"]
+
+
+def test_hooks_run_around_saving_and_loading(net):
+    calls = []
+    net.register_state_dict_pre_hook(lambda module, prefix, keep_vars: calls.append(("before", prefix)))
+    net.register_state_dict_post_hook(lambda module, state, prefix, metadata: state.update(more=tensor(1.0)))
+    net[0].register_load_state_dict_pre_hook(lambda module, state, prefix, *rest: calls.append((type(module), prefix)))
+    net.register_load_state_dict_post_hook(lambda module, keys: keys.unexpected_keys.clear())
+    state = net.state_dict()
+    assert "more" in state
+    net.load_state_dict(state)
+    assert calls == [("before", ""), (nn.Linear, "0.")]
+
+
+def test_loading_with_assign_takes_the_tensors_themselves(net):
+    state = {name: value * 2 for name, value in net.state_dict().items()}
+    weight = net[0].weight
+    net.load_state_dict(state, assign=True)
+    assert net[0].weight is not weight and net[0].weight.requires_grad
+    assert net[0].weight.data_ptr() == state["0.weight"].data_ptr()
+    assert list(net.state_dict()) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+
+
+def test_tied_parameters_are_listed_as_often_as_asked(net):
+    net[2].weight = net[0].weight
+    names = [name for name, _ in net.named_parameters(remove_duplicate=False)]
+    assert names == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    assert [name for name, _ in net.named_parameters()] == ["0.weight", "0.bias", "2.bias"]
+
+
 def test_train_and_eval_reach_all_submodules(net):
     assert all(not module.training for module in net.eval().modules())
     assert all(module.training for module in net.train().modules())
@@ -154,6 +260,39 @@ def test_containers():
     assert "a" in named and list(named) == ["a"]
     with pytest.raises(IndexError, match="index 3 is out of range"):
         items[3]
+
+
+def test_containers_are_changed_as_lists_are(net):
+    net.insert(1, nn.Tanh())
+    assert [type(each).__name__ for each in net] == ["Linear", "Tanh", "ReLU", "Linear"]
+    del net[1]
+    assert isinstance(net.pop(1), nn.ReLU) and list(net._modules) == ["0", "1"]
+    assert [len(each) for each in (net + net, net * 3, net[:1])] == [4, 6, 1]
+    items = nn.ModuleList([nn.ReLU(), nn.ReLU()])
+    items.insert(0, nn.Tanh())
+    items += [nn.ReLU()]
+    assert repr(items) == "ModuleList(\n  (0): Tanh()\n  (1-3): 3 x ReLU()\n)"
+    named = nn.ModuleDict([("a", nn.Tanh()), ("b", nn.ReLU())])
+    named["a"] = nn.Sigmoid()
+    assert next(iter(named.items()))[0] == "a" and isinstance(named.pop("b"), nn.ReLU) and list(named.keys()) == ["a"]
+
+
+def test_a_refused_insertion_changes_nothing(net):
+    before = dict(net._modules)
+    for index in (7, -9):
+        with pytest.raises(IndexError, match=f"Index out of range: {index}"):
+            net.insert(index, nn.ReLU())
+    items = nn.ModuleList([nn.ReLU()])
+    with pytest.raises(KeyError, match="-1"):
+        items.insert(-1, nn.ReLU())
+    assert net._modules == before and len(items) == 1
+
+
+def test_layers_write_in_place_where_asked():
+    for layer in (nn.ReLU(inplace=True), nn.LeakyReLU(0.5, inplace=True), nn.SiLU(inplace=True)):
+        x = tensor([-1.0, 2.0])
+        assert layer(x) is x and x[0].item() > -1.0
+        assert repr(layer).endswith("inplace=True)")
 
 
 def test_dropout_acts_while_training_only():

@@ -11,7 +11,7 @@ from .node import Edge
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-__all__ = ["backward", "grad"]
+__all__ = ["backward", "clear_gradient", "grad"]
 
 
 def _listed(value: Any) -> list[Any]:
@@ -142,3 +142,16 @@ def grad(
             for target, gradient in zip(targets, found, strict=True)
         ]
     return tuple(found)
+
+
+def clear_gradient(tensor: Tensor, set_to_none: bool) -> None:
+    """Forget a leaf's gradient, or set it to zero in place, cut off from what computed it."""
+    gradient = tensor.grad
+    if gradient is None:
+        return
+    if set_to_none:
+        tensor.grad = None
+    elif gradient.grad_fn is not None:
+        gradient.detach_().zero_()
+    else:
+        gradient.requires_grad_(False).zero_()

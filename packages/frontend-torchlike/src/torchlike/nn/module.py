@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterator
+from typing import Any, Self
 
+from dispatch_aten.dtypes import ScalarType
+
+from ..autograd.functional import clear_gradient
 from ..autograd.grad_mode import no_grad
 from ..autograd.node import RemovableHandle
+from ..dtypes import type_name
+from ..functions import FUNCTIONS
 from ..tensor import Tensor
 from .parameter import Parameter
+from .state import Stateful
 
 __all__ = ["Module"]
 
 
-class _IncompatibleKeys(NamedTuple):
-    """What ``load_state_dict(strict=False)`` did not find, and what it did not know."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-    def __repr__(self) -> str:
-        if not self.missing_keys and not self.unexpected_keys:
-            return "<All keys matched successfully>"
-        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+def _typename(value: object) -> str:
+    """Give an object's type as messages call it."""
+    if isinstance(value, Tensor):
+        return type_name(value)
+    cls = type(value)
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
-class Module:
+class Module(Stateful):
     """A layer or a whole network (source: ``torch.nn.Module``).
 
     Subclasses call ``super().__init__()``, assign parameters and modules as attributes, and define ``forward``.
@@ -45,10 +46,11 @@ class Module:
     training: bool
 
     def __init__(self) -> None:
-        for name in ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks"):
-            object.__setattr__(self, name, {})
-        object.__setattr__(self, "_non_persistent", set())
-        object.__setattr__(self, "training", True)
+        put = object.__setattr__  # the module's own would look each name up
+        put(self, "training", True)
+        put(self, "_non_persistent_buffers_set", set())
+        for name in _DICTS:
+            put(self, name, {})
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the module's result; every module defines its own."""
@@ -76,32 +78,49 @@ class Module:
 
     # Attributes.
 
-    def _kinds(self) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    def _take(self, kind: str, called: str) -> dict[str, Any]:
+        """Give one of the dicts of parts; raises ``AttributeError`` where ``Module.__init__`` has not run."""
         try:
-            return self._parameters, self._buffers, self._modules
-        except AttributeError:
-            raise AttributeError("cannot assign module before Module.__init__() call") from None
+            found: dict[str, Any] = self.__dict__[kind]
+        except KeyError:
+            raise AttributeError(f"cannot assign {called} before Module.__init__() call") from None
+        return found
+
+    def _forget(self, name: str, keep: str) -> None:
+        """Take ``name`` out of everything that an attribute may be in, but for the dict called ``keep``."""
+        self.__dict__.pop(name, None)
+        for kind in ("_parameters", "_buffers", "_modules"):
+            if kind != keep:
+                self.__dict__[kind].pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, (Parameter, Module)):
-            kinds = self._kinds()
-            for kind in kinds:
-                kind.pop(name, None)
-            self.__dict__.pop(name, None)
-            kinds[0 if isinstance(value, Parameter) else 2][name] = value
-            return
-        for attribute, wanted, called in _KINDS:
-            kind = self.__dict__.get(attribute, {})
-            if name in kind:
-                if value is not None and not isinstance(value, wanted):
-                    raise TypeError(
-                        f"cannot assign '{type(value).__module__}.{type(value).__name__}' as {called} '{name}' "
-                        f"({wanted.__module__.split('.')[0]}.{'nn.' if wanted is not Tensor else ''}{wanted.__name__} "
-                        "or None expected)"
-                    )
-                kind[name] = value
-                return
-        object.__setattr__(self, name, value)
+        # A part that is assigned again keeps its place: dicts do that, as long as nothing is taken out first.
+        own = self.__dict__
+        if isinstance(value, Parameter):
+            self._take("_parameters", "parameters")
+            self._forget(name, "_parameters")
+            self.register_parameter(name, value)
+        elif name in own.get("_parameters", ()):
+            self._allow(name, value, None, "parameter", "torchlike.nn.Parameter or None expected")
+            self.register_parameter(name, value)
+        elif isinstance(value, Module):
+            modules = self._take("_modules", "module")
+            self._forget(name, "_modules")
+            modules[name] = value
+        elif name in own.get("_modules", ()):
+            self._allow(name, value, None, "child module", "torchlike.nn.Module or None expected")
+            self._modules[name] = value
+        elif name in own.get("_buffers", ()):
+            self._allow(name, value, Tensor, "buffer", "torchlike.nn.Buffer, torchlike.Tensor or None expected")
+            self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
+        else:
+            object.__setattr__(self, name, value)
+
+    @staticmethod
+    def _allow(name: str, value: Any, wanted: type | None, called: str, expected: str) -> None:
+        if value is not None and (wanted is None or not isinstance(value, wanted)):
+            raise TypeError(f"cannot assign '{_typename(value)}' as {called} '{name}' ({expected})")
 
     def __getattr__(self, name: str) -> Any:
         for kind in ("_parameters", "_buffers", "_modules"):
@@ -111,103 +130,180 @@ class Module:
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
-        for kind in self._kinds():
+        for kind in (self._parameters, self._buffers, self._modules):
             if name in kind:
                 del kind[name]
+                if kind is self._buffers:
+                    self._non_persistent_buffers_set.discard(name)
                 return
         object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self._parameters, *self._buffers, *self._modules})
+        names = {*super().__dir__(), *self._parameters, *self._buffers, *self._modules}
+        return sorted(name for name in names if not name[:1].isdigit())
+
+    def _check_name(self, name: str, called: str, among: dict[str, Any], taken_first: bool = False) -> None:
+        """Refuse a name that a part cannot have, or that something else has; ``among`` holds the parts of its kind."""
+        if not isinstance(name, str):
+            raise TypeError(f"{called} name should be a string. Got {_typename(name)}")
+        taken = hasattr(self, name) and name not in among
+        if taken and taken_first:
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name:
+            raise KeyError(f'{called} name can\'t contain "."' + (f", got: {name}" if taken_first else ""))
+        if not name:
+            raise KeyError(f'{called} name can\'t be empty string ""')
+        if taken:
+            raise KeyError(f"attribute '{name}' already exists")
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or None for one that is left out."""
-        if param is None:
-            self._parameters[name] = None
-        elif not isinstance(param, Parameter):
+        """Add a parameter, or None for one that is left out.
+
+        Raises ``KeyError`` for a name with a dot, an empty one, or one that another attribute has; ``TypeError`` for what is
+        no parameter, ``ValueError`` for one that is no leaf.
+        """
+        parameters = self._take("_parameters", "parameter")
+        self._check_name(name, "parameter", parameters)
+        if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{type(param).__name__}' object to parameter '{name}' "
+                f"cannot assign '{_typename(param)}' object to parameter '{name}' "
                 "(torchlike.nn.Parameter or None required)"
             )
-        else:
-            setattr(self, name, param)
+        if param is not None and param.grad_fn is not None:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
+                f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
+            )
+        parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that belongs to the module's state but is not trained."""
+        """Add a tensor that is not trained; it belongs to the saved state if it is persistent.
+
+        Raises ``KeyError`` and ``TypeError`` as ``register_parameter`` does.
+        """
+        buffers = self._take("_buffers", "buffer")
+        self._check_name(name, "buffer", buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (torchlike Tensor or None required)"
+                f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (torchlike Tensor or None required)"
             )
-        if hasattr(self, name) and name not in self._buffers:
-            raise KeyError(f"attribute '{name}' already exists")
-        self._buffers[name] = tensor
-        if not persistent:
-            self._non_persistent.add(name)
+        buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a submodule under ``name``."""
+        """Add a submodule under ``name``; raises ``KeyError`` and ``TypeError`` as ``register_parameter`` does."""
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+            raise TypeError(f"{_typename(module)} is not a Module subclass")
+        self._check_name(name, "module", self.__dict__.get("_modules", {}), taken_first=True)
         self._modules[name] = module
 
-    register_module = add_module
+    def register_module(self, name: str, module: Module | None) -> None:
+        """Add a submodule: ``add_module`` by another name."""
+        self.add_module(name, module)
 
     # Walking.
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
+        seen: set[Module] = set()
         for name, module in self._modules.items():
-            if module is not None:
+            if module is not None and module not in seen:
+                seen.add(module)
                 yield name, module
 
     def children(self) -> Iterator[Module]:
         for _, module in self.named_children():
             yield module
 
-    def named_modules(self, memo: set[Module] | None = None, prefix: str = "") -> Iterator[tuple[str, Module]]:
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         memo = set() if memo is None else memo
         if self in memo:
             return
-        memo.add(self)
+        if remove_duplicate:
+            memo.add(self)
         yield prefix, self
-        for name, module in self.named_children():
-            yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name)
+        for name, module in self._modules.items():
+            if module is not None:
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
-    def modules(self) -> Iterator[Module]:
-        for _, module in self.named_modules():
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
-    def _named(self, kind: str, prefix: str, recurse: bool) -> Iterator[tuple[str, Any]]:
-        seen: set[int] = set()
-        modules = self.named_modules(prefix=prefix) if recurse else iter([(prefix, self)])
+    def _named(self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
+        seen: set[Tensor] = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
             for name, value in getattr(module, kind).items():
-                if value is not None and id(value) not in seen:
-                    seen.add(id(value))
+                if value is not None and value not in seen:
+                    if remove_duplicate:
+                        seen.add(value)
                     yield f"{path}.{name}" if path else name, value
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Parameter]]:
-        yield from self._named("_parameters", prefix, recurse)
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        yield from self._named("_parameters", prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
-        yield from self._named("_buffers", prefix, recurse)
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        yield from self._named("_buffers", prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
+    def _find(self, target: str, wanted: type, called: str) -> Any:
+        """Find an attribute by its dotted path; raises ``AttributeError`` where it is missing or something else."""
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        found = getattr(module, name)
+        if not isinstance(found, wanted):
+            raise AttributeError(f"`{name}` is not {called}")
+        return found
+
     def get_submodule(self, target: str) -> Module:
-        """Find a submodule by its dotted path."""
+        """Find a submodule by its dotted path, the module itself by an empty one."""
         module: Module = self
-        for name in filter(None, target.split(".")):
-            found = module._modules.get(name)
-            if found is None:
-                raise AttributeError(f"{type(module).__name__} has no attribute `{name}`")
-            module = found
+        for name in target.split(".") if target else ():
+            module = module._find(name, Module, "an nn.Module")
         return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a submodule at a dotted path; with ``strict`` there must be one."""
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict or hasattr(parent, name):
+            parent._find(name, Module, "an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """Find a parameter by its dotted path."""
+        found: Parameter = self._find(target, Parameter, "an nn.Parameter")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """Find a buffer by its dotted path."""
+        found: Tensor = self._find(target, object, "a buffer")
+        path, _, name = target.rpartition(".")
+        if name not in self.get_submodule(path)._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return found
 
     # The state.
 
@@ -222,8 +318,9 @@ class Module:
         """Choose between training and evaluation, for layers that differ."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
-        for module in self.modules():
-            module.training = mode
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
         return self
 
     def eval(self) -> Self:
@@ -237,101 +334,69 @@ class Module:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zero."""
         for parameter in self.parameters():
-            if set_to_none:
-                parameter.grad = None
-            elif parameter.grad is not None:
-                parameter.grad = parameter.grad.detach().zero_()
+            clear_gradient(parameter, set_to_none)
 
-    def _convert(self, convert: Callable[[Tensor], Tensor]) -> Self:
-        for module in self.modules():
-            for parameter in module._parameters.values():
-                if parameter is not None:
-                    with no_grad():
-                        parameter.data = convert(parameter.data)
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Put ``fn(tensor)`` in the place of every parameter's data, gradient, and buffer."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is not None:
+                with no_grad():
+                    parameter.data = fn(parameter)
                     if parameter.grad is not None:
-                        parameter._state.grad = convert(parameter.grad)
-            for name, buffer in module._buffers.items():
-                if buffer is not None:
-                    module._buffers[name] = convert(buffer)
+                        parameter._state.grad = fn(parameter.grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Move all parameters and buffers; a dtype concerns floating-point ones only (source: ``torch.nn.Module.to``)."""
+        """Move all parameters and buffers; a dtype concerns floating-point ones only (source: ``torch.nn.Module.to``).
+
+        Raises ``TypeError`` for a dtype that is neither floating-point nor complex.
+        """
+        for given in (*args, *kwargs.values()):
+            dtype = given.dtype if isinstance(given, Tensor) else given
+            if isinstance(dtype, ScalarType) and not dtype.is_differentiable:
+                raise TypeError(
+                    f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+                )
 
         def convert(tensor: Tensor) -> Tensor:
             moved: Tensor = tensor.to(*args, **kwargs)
-            if moved.dtype != tensor.dtype and not (tensor.is_floating_point() or tensor.is_complex()):
+            if moved.dtype != tensor.dtype and not tensor.dtype.is_differentiable:
                 moved = tensor.to(moved.device)
             return moved
 
-        return self._convert(convert)
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Move all parameters and buffers without their values."""
+        return self._apply(lambda tensor: FUNCTIONS["empty_like"](tensor, device=device), recurse)
 
     def cpu(self) -> Self:
-        return self._convert(lambda tensor: tensor.cpu())
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def type(self, dst_type: Any) -> Self:
+        """Give all parameters and buffers a dtype."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
 
     def float(self) -> Self:
-        return self._convert(lambda tensor: tensor.float() if tensor.is_floating_point() else tensor)
+        return self._cast(ScalarType.Float)
 
     def double(self) -> Self:
-        return self._convert(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor)
+        return self._cast(ScalarType.Double)
 
     def half(self) -> Self:
-        return self._convert(lambda tensor: tensor.half() if tensor.is_floating_point() else tensor)
+        return self._cast(ScalarType.Half)
 
-    def state_dict(self, *, prefix: str = "", keep_vars: bool = False) -> dict[str, Tensor]:
-        """Give all parameters and persistent buffers by their dotted names; they share memory with the module's."""
-        found: dict[str, Tensor] = OrderedDict()
-        self._collect_state(found, prefix, keep_vars)
-        return found
+    def bfloat16(self) -> Self:
+        return self._cast(ScalarType.BFloat16)
 
-    def _collect_state(self, found: dict[str, Tensor], prefix: str, keep_vars: bool) -> None:
-        for name, value in self._own_state().items():
-            found[prefix + name] = value if keep_vars else value.detach()
-        for name, module in self.named_children():
-            module._collect_state(found, f"{prefix}{name}.", keep_vars)
-
-    def _own_state(self) -> dict[str, Tensor]:
-        found = {name: value for name, value in self._parameters.items() if value is not None}
-        persistent = {name: value for name, value in self._buffers.items() if name not in self._non_persistent}
-        return found | {name: value for name, value in persistent.items() if value is not None}
-
-    def load_state_dict(self, state_dict: Mapping[str, Tensor], strict: bool = True, assign: bool = False) -> Any:
-        """Copy values into parameters and buffers by name (source: ``torch.nn.Module.load_state_dict``).
-
-        Raises ``RuntimeError`` naming every missing or unexpected key (unless not ``strict``) and every shape that differs;
-        then nothing has been copied.
-        """
-        own: dict[str, tuple[Module, str, Tensor]] = {}
-        for path, module in self.named_modules():
-            for name, value in module._own_state().items():
-                own[f"{path}.{name}" if path else name] = (module, name, value)
-        missing = [name for name in own if name not in state_dict]
-        unexpected = [name for name in state_dict if name not in own]
-        errors = []
-        if strict and missing:
-            errors.append("Missing key(s) in state_dict: " + ", ".join(f'"{name}"' for name in missing) + ". ")
-        if strict and unexpected:
-            errors.append("Unexpected key(s) in state_dict: " + ", ".join(f'"{name}"' for name in unexpected) + ". ")
-        for name, (_, _, value) in own.items():
-            if name in state_dict and state_dict[name].shape != value.shape:
-                errors.append(
-                    f"size mismatch for {name}: copying a param with shape {state_dict[name].shape} from checkpoint, "
-                    f"the shape in current model is {value.shape}."
-                )
-        if errors:
-            text = "\n\t".join(errors)
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{text}")
-        with no_grad():
-            for name, (module, local, value) in own.items():
-                if name not in state_dict:
-                    continue
-                if not assign:
-                    value.copy_(state_dict[name])
-                elif isinstance(value, Parameter):
-                    module._parameters[local] = Parameter(state_dict[name], value.requires_grad)
-                else:
-                    module._buffers[local] = state_dict[name]
-        return _IncompatibleKeys(missing, unexpected)
+    def _cast(self, dtype: ScalarType) -> Self:
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
     # Text.
 
@@ -339,18 +404,28 @@ class Module:
         """Give what is shown between the parentheses."""
         return ""
 
+    def _get_name(self) -> str:
+        return type(self).__name__
+
     def __repr__(self) -> str:
-        lines = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
         extra = self.extra_repr()
-        if not lines:
-            return f"{type(self).__name__}({extra})"
-        body = "\n  ".join([*([extra] if extra else []), *lines])
-        return f"{type(self).__name__}(\n  {body}\n)"
+        above = extra.split("\n") if extra else []
+        below = [f"({name}): " + repr(module).replace("\n", "\n  ") for name, module in self._modules.items()]
+        if not below and len(above) < 2:
+            return f"{self._get_name()}({extra})"
+        body = "\n  ".join([*above, *below])
+        return f"{self._get_name()}(\n  {body}\n)"
 
 
-#: Where a module keeps its parts, what they must be, and what messages call them.
-_KINDS: tuple[tuple[str, type, str], ...] = (
-    ("_parameters", Parameter, "parameter"),
-    ("_buffers", Tensor, "buffer"),
-    ("_modules", Module, "child module"),
+#: What a module holds by name or by a hook's number.
+_DICTS = (
+    "_parameters",
+    "_buffers",
+    "_modules",
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
 )

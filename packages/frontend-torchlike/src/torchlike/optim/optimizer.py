@@ -6,10 +6,23 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ..autograd.functional import clear_gradient
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..tensor import Tensor
 
-__all__ = ["Optimizer"]
+__all__ = ["Optimizer", "implementation"]
+
+
+def implementation(*, differentiable: bool, foreach: bool | None, fused: bool | None, **more: Any) -> dict[str, Any]:
+    """Return torch's settings that choose how a step is computed: they are kept, and all choose the one way there is.
+
+    Raises ``RuntimeError`` where torch refuses them together, ``NotImplementedError`` for steps that are recorded.
+    """
+    if differentiable:
+        raise NotImplementedError("differentiable=True is not implemented: a step is not recorded for backward")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    return {"foreach": foreach, "differentiable": differentiable, "fused": fused, **more}
 
 
 class Optimizer:
@@ -52,10 +65,7 @@ class Optimizer:
         """Forget the gradients of all parameters, or set them to zero."""
         for group in self.param_groups:
             for param in group["params"]:
-                if set_to_none:
-                    param.grad = None
-                elif param.grad is not None:
-                    param.grad = param.grad.detach().zero_()
+                clear_gradient(param, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; ``closure`` computes the loss anew first."""

@@ -1,0 +1,327 @@
+"""A module's state by name: what ``state_dict`` saves, what ``load_state_dict`` loads, and the hooks around both.
+
+Note [A load is checked before it is made]
+    As in torch, each module loads its own part, and subclasses may override how (``_load_from_state_dict``). Where no module
+    of the tree does, and none has a hook, all names and shapes are checked first, so that a load that fails has copied
+    nothing. What an override or a hook does cannot be foreseen; there a failing load may be half made, as torch's is.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from ..autograd.grad_mode import no_grad
+from ..autograd.node import RemovableHandle
+from ..tensor import Tensor
+from .parameter import Parameter
+
+if TYPE_CHECKING:
+    from .module import Module
+
+__all__ = ["Stateful"]
+
+#: The name under which a module's extra state is saved.
+_EXTRA: Final = "_extra_state"
+
+Hook = Callable[..., Any]
+
+
+class _IncompatibleKeys(NamedTuple):
+    """The names that ``load_state_dict(strict=False)`` did not find, and those that it did not expect."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+    def __repr__(self) -> str:
+        if not self.missing_keys and not self.unexpected_keys:
+            return "<All keys matched successfully>"
+        return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
+
+
+class _Faults(NamedTuple):
+    """What a load has found so far; overrides and hooks may add to the lists and take from them."""
+
+    missing: list[str]
+    unexpected: list[str]
+    errors: list[str]
+
+    def refuse(self, name: str, *, strict: bool) -> None:
+        """Raise ``RuntimeError`` where there is something to report."""
+        errors = list(self.errors)
+        if strict:
+            for title, keys in (("Unexpected", self.unexpected), ("Missing", self.missing)):
+                if keys:
+                    errors.insert(0, f"{title} key(s) in state_dict: " + ", ".join(f'"{key}"' for key in keys) + ". ")
+        if errors:
+            text = "\n\t".join(errors)
+            raise RuntimeError(f"Error(s) in loading state_dict for {name}:\n\t{text}")
+
+
+class _WithoutModule:
+    """A hook before loading that does not take the module."""
+
+    def __init__(self, hook: Hook) -> None:
+        self.hook = hook
+
+    def __call__(self, module: Module, *args: Any) -> Any:
+        return self.hook(*args)
+
+
+class Stateful:
+    """The half of `Module` that saves and loads."""
+
+    #: Saved beside the state, for a subclass that reads what its older versions have written.
+    _version: int = 1
+
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _non_persistent_buffers_set: set[str]
+    _modules: dict[str, Module | None]
+    _state_dict_hooks: dict[int, Hook]
+    _state_dict_pre_hooks: dict[int, Hook]
+    _load_state_dict_pre_hooks: dict[int, Hook]
+    _load_state_dict_post_hooks: dict[int, Hook]
+
+    def get_extra_state(self) -> Any:
+        """Return what is to be saved beside parameters and buffers; a subclass that has it defines both methods."""
+        raise RuntimeError("get_extra_state() is defined by modules that have extra state, and only called there")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take over what ``get_extra_state`` gave."""
+        raise RuntimeError("set_extra_state() is defined by modules that have extra state, and only called there")
+
+    def _own_state(self) -> Iterator[tuple[str, Tensor]]:
+        """Give the module's own parameters and persistent buffers."""
+        for name, value in self._parameters.items():
+            if value is not None:
+                yield name, value
+        for name, buffer in self._buffers.items():
+            if buffer is not None and name not in self._non_persistent_buffers_set:
+                yield name, buffer
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Put the module's own state, its submodules' left out, into ``destination``."""
+        for name, value in self._own_state():
+            destination[prefix + name] = value if keep_vars else value.detach()
+        if type(self).get_extra_state is not Stateful.get_extra_state:
+            destination[prefix + _EXTRA] = self.get_extra_state()
+
+    def state_dict(
+        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
+        """Return all parameters and persistent buffers by their dotted names; they share memory with the module's."""
+        if args:
+            warnings.warn(
+                "Positional args are being deprecated, use kwargs instead: destination, prefix, keep_vars.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])[:3]
+        if destination is None:
+            destination = OrderedDict()
+            destination._metadata = OrderedDict()
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):
+            destination._metadata[prefix[:-1]] = metadata
+        for hook in self._state_dict_pre_hooks.values():
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(destination, prefix, keep_vars)
+        for name, module in self._modules.items():
+            if module is not None:
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook in self._state_dict_hooks.values():
+            changed = hook(self, destination, prefix, metadata)
+            if changed is None:
+                continue
+            if getattr(hook, "_from_public_api", False):
+                raise RuntimeError("state_dict post-hook must return None")
+            destination = changed
+        return cast("dict[str, Any]", destination)
+
+    def _match(self, state_dict: Mapping[str, Any], prefix: str, strict: bool, faults: _Faults) -> dict[str, Tensor]:
+        """Give the values for the module's own tensors by their names; what does not fit goes to ``faults``."""
+        found: dict[str, Tensor] = {}
+        own = dict(self._own_state())
+        for name, value in own.items():
+            key = prefix + name
+            if key not in state_dict:
+                if strict:
+                    faults.missing.append(key)
+                continue
+            given = state_dict[key]
+            if not isinstance(given, Tensor):
+                faults.errors.append(
+                    f'While copying the parameter named "{key}", expected torchlike.Tensor or Tensor-like object from '
+                    f"checkpoint but received {type(given)}"
+                )
+                continue
+            if not value.shape and given.shape == (1,):
+                given = given[0]  # Very old files hold numbers so.
+            if given.shape != value.shape:
+                faults.errors.append(
+                    f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "
+                    f"the shape in current model is {value.shape}."
+                )
+                continue
+            found[name] = given
+        extra = prefix + _EXTRA
+        if strict:
+            has_extra = type(self).set_extra_state is not Stateful.set_extra_state
+            if has_extra is not (extra in state_dict):
+                (faults.missing if has_extra else faults.unexpected).append(extra)
+            for key in state_dict:
+                if key.startswith(prefix) and key != extra:
+                    first, dot, _ = key[len(prefix) :].partition(".")
+                    if first not in (self._modules if dot else own):
+                        faults.unexpected.append(key)
+        return found
+
+    def _load_from_state_dict(
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Load the module's own state, its submodules' left out; faults are appended to the lists."""
+        for hook in self._load_state_dict_pre_hooks.values():
+            hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        own = dict(self._own_state())
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        for name, given in self._match(
+            state_dict, prefix, strict, _Faults(missing_keys, unexpected_keys, error_msgs)
+        ).items():
+            value = own[name]
+            if value.is_meta and not given.is_meta and not assign:
+                warnings.warn(
+                    f"for {prefix}{name}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+                    "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state "
+                    "dictionary to their corresponding key in the module instead of copying them in place?)",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            try:
+                with no_grad():
+                    if assign:
+                        setattr(self, name, _assigned(value, given))
+                    else:
+                        value.copy_(given)
+            except Exception as error:  # noqa: BLE001  # reported with the others, as in torch
+                error_msgs.append(
+                    f'While copying the parameter named "{prefix}{name}", whose dimensions in the model are {value.shape} '
+                    f"and whose dimensions in the checkpoint are {given.shape}, an exception occurred : {error.args}."
+                )
+        if type(self).set_extra_state is not Stateful.set_extra_state and prefix + _EXTRA in state_dict:
+            self.set_extra_state(state_dict[prefix + _EXTRA])
+
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
+        """Copy values into parameters and buffers by name (source: ``torch.nn.Module.load_state_dict``).
+
+        Raises ``RuntimeError`` naming every missing or unexpected key (unless not ``strict``) and every shape that differs;
+        then nothing has been copied, unless a module loads in a way of its own. ``TypeError`` for what is no mapping.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        metadata = getattr(state_dict, "_metadata", None)
+        given: Any = OrderedDict(state_dict)  # a copy: overrides and hooks may change it
+        if metadata is not None:
+            given._metadata = metadata
+        if all(_loads_plainly(module) for module in cast("Module", self).modules()):
+            faults = _Faults([], [], [])
+            for module, prefix, part in _parts(self, given):
+                module._match(part, prefix, True, faults)
+            faults.refuse(type(self).__name__, strict=strict)
+        faults = _Faults([], [], [])
+        self._load(given, "", metadata, assign, faults)
+        faults.refuse(type(self).__name__, strict=strict)
+        return _IncompatibleKeys(faults.missing, faults.unexpected)
+
+    def _load(self, part: Any, prefix: str, metadata: Any, assign: bool, faults: _Faults) -> None:
+        """Load the module's own state and its submodules'."""
+        local = {} if metadata is None else dict(metadata.get(prefix[:-1], {}))
+        if assign:
+            local["assign_to_params_buffers"] = assign
+        self._load_from_state_dict(part, prefix, local, True, *faults)
+        for name, module in self._modules.items():
+            if module is not None:
+                path = f"{prefix}{name}."
+                module._load(_below(part, path), path, metadata, assign, faults)
+        keys = _IncompatibleKeys(faults.missing, faults.unexpected)
+        for hook in self._load_state_dict_post_hooks.values():
+            if hook(self, keys) is not None:
+                raise AssertionError(
+                    "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
+                    "if incompatible_keys need to be modified, it should be done inplace."
+                )
+
+    # Hooks.
+
+    def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(module, prefix, keep_vars)`` before the module's state is saved."""
+        return RemovableHandle(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata)`` after; it may change ``state_dict``."""
+        hook._from_public_api = True  # type: ignore[attr-defined]  # such a hook may return nothing, as in torch
+        return RemovableHandle(self._state_dict_hooks, hook)
+
+    def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook`` as above; what it returns takes the place of the root module's result."""
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "register_state_dict_post_hook"
+            )
+        return RemovableHandle(self._state_dict_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(module, *arguments of _load_from_state_dict)`` before; it may change ``state_dict`` and the lists."""
+        return RemovableHandle(self._load_state_dict_pre_hooks, hook)
+
+    def _register_load_state_dict_pre_hook(self, hook: Hook, with_module: bool = False) -> RemovableHandle:
+        """Call ``hook`` as above, without the module as a rule."""
+        return RemovableHandle(self._load_state_dict_pre_hooks, hook if with_module else _WithoutModule(hook))
+
+    def register_load_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
+        """Call ``hook(module, incompatible_keys)`` after loading; it may change the lists of keys."""
+        return RemovableHandle(self._load_state_dict_post_hooks, hook)
+
+
+def _loads_plainly(module: Stateful) -> bool:
+    """Tell whether neither the module's class nor a hook changes how its state is loaded."""
+    return (
+        type(module)._load_from_state_dict is Stateful._load_from_state_dict
+        and not module._load_state_dict_pre_hooks
+        and not module._load_state_dict_post_hooks
+    )
+
+
+def _below(state_dict: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {key: value for key, value in state_dict.items() if key.startswith(prefix)}
+
+
+def _parts(
+    module: Stateful, part: Mapping[str, Any], prefix: str = ""
+) -> Iterator[tuple[Stateful, str, Mapping[str, Any]]]:
+    """Give every module of the tree with its prefix and the part of ``state_dict`` that lies below it."""
+    yield module, prefix, part
+    for name, child in module._modules.items():
+        if child is not None:
+            path = f"{prefix}{name}."
+            yield from _parts(child, _below(part, path), path)
+
+
+def _assigned(value: Tensor, given: Tensor) -> Tensor:
+    """Give the tensor that takes the place of ``value``: a parameter for a parameter, which requires grad where it did."""
+    if not isinstance(value, Parameter):
+        return given
+    if isinstance(given, Parameter):
+        given.requires_grad_(value.requires_grad)
+        return given
+    return Parameter(given, value.requires_grad)
