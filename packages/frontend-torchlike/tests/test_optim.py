@@ -102,3 +102,14 @@ def test_bad_settings_are_refused(make):
         make([w * 2])
     with pytest.raises(TypeError, match="should be an iterable of Tensors or dicts"):
         make(w)
+
+
+@pytest.mark.parametrize("kind", [optim.SGD, optim.Adam, optim.AdamW])
+def test_the_choice_of_an_implementation_is_taken_and_kept(kind):
+    w = tensor([1.0], requires_grad=True)
+    optimizer = kind([w], lr=0.1, fused=True, foreach=False)
+    assert optimizer.param_groups[0]["fused"] is True
+    with pytest.raises(RuntimeError, match="`fused` and `foreach` cannot be `True` together"):
+        kind([w], fused=True, foreach=True)
+    with pytest.raises(NotImplementedError, match="differentiable=True is not implemented"):
+        kind([w], differentiable=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..functions import FUNCTIONS
 from ..tensor import Tensor
-from .optimizer import Optimizer
+from .optimizer import Optimizer, implementation
 
 __all__ = ["Adam", "AdamW"]
 
@@ -17,8 +17,6 @@ zeros_like = FUNCTIONS["zeros_like"]
 
 class Adam(Optimizer):
     """Steps scaled by running means of gradients and their squares (Kingma and Ba, 2015; source: ``torch.optim.Adam``)."""
-
-    _decoupled = False
 
     def __init__(
         self,
@@ -29,7 +27,12 @@ class Adam(Optimizer):
         weight_decay: float = 0,
         amsgrad: bool = False,
         *,
+        foreach: bool | None = None,
         maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
     ) -> None:
         if lr < 0.0:
             raise ValueError(f"Invalid learning rate: {lr}")
@@ -40,14 +43,16 @@ class Adam(Optimizer):
                 raise ValueError(f"Invalid beta parameter at index {number}: {beta}")
         if weight_decay < 0.0:
             raise ValueError(f"Invalid weight_decay value: {weight_decay}")
-        settings = {"lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay}
-        super().__init__(params, {**settings, "amsgrad": amsgrad, "maximize": maximize})
+        settings: dict[str, Any] = {"lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay}
+        settings |= {"amsgrad": amsgrad, "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay}
+        chosen = implementation(foreach=foreach, differentiable=differentiable, fused=fused, capturable=capturable)
+        super().__init__(params, {**settings, **chosen})
 
     def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         if group["maximize"]:
             grad = -grad
         lr, (beta1, beta2), decay = group["lr"], group["betas"], group["weight_decay"]
-        if decay and self._decoupled:
+        if decay and group["decoupled_weight_decay"]:
             param.mul_(1 - lr * decay)
         elif decay:
             grad = grad.add(param, alpha=decay)
@@ -68,8 +73,6 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam whose weight decay is no part of the gradient (Loshchilov and Hutter, 2019; source: ``torch.optim.AdamW``)."""
 
-    _decoupled = True
-
     def __init__(
         self,
         params: Iterable[Any],
@@ -80,5 +83,22 @@ class AdamW(Adam):
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            maximize=maximize,
+            foreach=foreach,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )
