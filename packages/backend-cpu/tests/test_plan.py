@@ -201,8 +201,18 @@ def test_a_sum_is_part_of_its_chain():
     assert pipe.stats().bytes_saved == a.nbytes
 
 
+@pytest.mark.parametrize("size", [8191, 8192, 8193, 100_003])
+def test_the_sum_of_a_long_chain_has_the_bits_of_numpys(size):
+    a = normal(size)
+    with dc.pipeline():
+        found = aten.sum(aten.mul.Tensor(a, a))
+    same(found, np.asarray((a * a).sum()))
+
+
 def test_halves_are_numpys():
-    for size in (129, 1000, 4097, 100_003):
+    for size in (129, 1000, 4097, 8192, 100_003):
+        if size > folds.LONGEST_ROW:
+            break
         a = normal(size)
         tree = folds.halves(0, size, 300)
         sums = [a[start:stop].sum() for start, stop in folds.leaves(tree)]

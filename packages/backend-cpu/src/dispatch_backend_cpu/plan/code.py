@@ -26,7 +26,7 @@ from ..ops._fast import INTO
 from ..quiet import quiet
 from .compiled import can_compile, is_available, runs_before
 from .compiled import loop as compiled_loop
-from .folds import Fold, halves, leaves, total
+from .folds import LONGEST_ROW, Fold, halves, leaves, total
 from .space import Space, Tile, make_space
 from .tape import Call, Symbol
 
@@ -335,7 +335,13 @@ class _Tiled(_Writer):
         work, lines = self.work, self.lines
         self.check_targets()
         fold = work.fold
-        by_halves = fold is not None and fold.over_all and self.space.is_flat and self.space.in_order
+        by_halves = (
+            fold is not None
+            and fold.over_all
+            and self.space.is_flat
+            and self.space.in_order
+            and self.space.size <= LONGEST_ROW
+        )
         tree = halves(0, self.space.size, TILE)
         tiles: list[Tile]
         if by_halves:

@@ -3,15 +3,18 @@
 Note [Sums by halves]
     NumPy sums a contiguous row by halves: below a few elements it adds them up, above it halves the row, at a multiple
     of eight, and adds the sums of both halves. So the sum of a whole array is a tree whose inner nodes are single
-    additions, and a tile that is a subtree can be summed while it is in the cache.
+    additions, and a tile that is a subtree can be summed while it is in the cache. Before version 2.3, NumPy sums a row that
+    is longer than its buffer buffer by buffer instead; such a row is summed as a whole.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any, Final
+
+import numpy as np
 
 from dispatch_aten.shapes import contiguous_strides
 from dispatch_core.pipelines.program import Node, Value
@@ -21,7 +24,10 @@ from ..arrays import numpy_dtype
 from ..ops._folds import MAX, MIN, SUM
 from .tape import Symbol
 
-__all__ = ["Fold", "Tree", "folded", "halves", "total"]
+__all__ = ["LONGEST_ROW", "Fold", "Tree", "folded", "halves", "total"]
+
+#: How many elements of a row NumPy sums by halves; see Note [Sums by halves].
+LONGEST_ROW: Final = math.inf if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else 8192
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +78,7 @@ def folded(node: Node, now: Mapping[Value, Symbol]) -> Fold | None:
         dims = (dims,) if isinstance(dims, int) else dims
         if not dims or len(dims) != 1 or dims[0] not in (-1, len(value.shape) - 1) or value.shape[-1] == 1:
             return None
-    count = prod(value.shape) if over_all else value.shape[-1]
+    count = math.prod(value.shape) if over_all else value.shape[-1]
     divisor = numpy_dtype(value.dtype).type(count) if is_mean else None
     return Fold(now[value], value, result, fold, over_all, divisor)
 
