@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["nox>=2025.11.12"]
+# dependencies = ["nox>=2025.11.12", "packaging>=24.2"]
 # ///
 """Every way to run the project: ``nox -s SESSION``; ``nox -l`` lists the sessions.
 
@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 import nox
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parent
 PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
@@ -70,7 +71,9 @@ def _pythons() -> list[str]:
     return versions
 
 
-PYTHONS = _pythons()
+RUNNING_PYTHON, *OTHER_PYTHONS = _pythons()
+#: The lowest versions of the dependencies have wheels for the lowest Python.
+LOWEST_PYTHON = min([RUNNING_PYTHON, *OTHER_PYTHONS])
 
 
 def _group(name: str) -> tuple[str, ...]:
@@ -108,9 +111,43 @@ def demo(session: nox.Session) -> None:
     session.run("python", "examples/train_digits.py", *session.posargs)
 
 
-@nox.session(python=PYTHONS, requires=["wheels"])
+@nox.session(requires=["wheels"])
 def tests(session: nox.Session) -> None:
     """Run the whole suite on the installed wheels; what follows ``--`` goes to pytest, paths in place of the suite."""
+    _run_suite(session)
+
+
+@nox.session(python=OTHER_PYTHONS or None, requires=["wheels"])
+def compatibility(session: nox.Session) -> None:
+    """Run the whole suite on the other Pythons that are found."""
+    if not OTHER_PYTHONS:
+        session.skip("no other Python of 3.11, 3.12 and 3.13 was found")
+    _run_suite(session)
+
+
+@nox.session(python=LOWEST_PYTHON, requires=["wheels"])
+def lowest(session: nox.Session) -> None:
+    """Run the whole suite with the lowest version of each dependency that the packages declare."""
+    constraints = Path(session.virtualenv.location) / "lowest.txt"
+    constraints.write_text("\n".join(_lowest_versions()) + "\n", encoding="utf-8")
+    session.env["PIP_CONSTRAINT"] = str(constraints)
+    _run_suite(session)
+
+
+def _lowest_versions() -> list[str]:
+    """Return a pin for each dependency of the packages, their extras included, to the version that they begin with."""
+    pins = set()
+    for package in PACKAGES:
+        project = nox.project.load_toml(package / "pyproject.toml")["project"]
+        extras = project.get("optional-dependencies", {}).values()
+        for requirement in map(Requirement, [*project["dependencies"], *(line for lines in extras for line in lines)]):
+            if not requirement.name.startswith("dispatch-"):
+                (least,) = (each.version for each in requirement.specifier if each.operator == ">=")
+                pins.add(f"{requirement.name}=={least}")
+    return sorted(pins)
+
+
+def _run_suite(session: nox.Session) -> None:
     if any(Path(arg.partition("::")[0]).exists() for arg in session.posargs):
         _install_wheels(session, "test", "demo", "jit")
         session.run("pytest", *session.posargs)
