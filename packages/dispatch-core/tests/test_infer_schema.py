@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import numbers
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
+from enum import Enum
 from typing import Annotated, Any, Dict, List, Optional, Tuple, Union  # noqa: UP035  # the old spellings are input
 
 import numpy as np
@@ -17,7 +17,7 @@ import dispatch_core as dc
 from dispatch_core import Tensor, infer_schema
 
 
-class Kind(IntEnum):
+class Kind(Enum):
     """A dtype, as an operator library has them."""
 
     __schema_type__ = "ScalarType"
@@ -128,7 +128,8 @@ def test_a_default_is_spelled_so_that_it_is_read_again(hint, default, expected):
     text = schema_of(hint, default)
     assert text == f"({expected}) -> Tensor"
     (argument,) = dc.FunctionSchema.parse(f"f{text}").arguments
-    assert argument.default == (tuple(default) if isinstance(default, list) else default)
+    expected = default.value if isinstance(default, Kind) else default
+    assert argument.default == (tuple(expected) if isinstance(expected, list) else expected)
 
 
 @pytest.mark.parametrize(

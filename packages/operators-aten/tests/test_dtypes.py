@@ -1,3 +1,7 @@
+import copy
+import operator
+import pickle
+
 import pytest
 
 from dispatch_aten import dtypes
@@ -5,17 +9,39 @@ from dispatch_aten.dtypes import ScalarType, get_default_dtype, set_default_dtyp
 
 
 def test_numbers_are_torchs():
-    assert [int(dtype) for dtype in (ScalarType.Byte, ScalarType.Long, ScalarType.Bool, ScalarType.BFloat16)] == [
-        0,
-        4,
-        11,
-        15,
+    members = ScalarType.Byte, ScalarType.Long, ScalarType.Bool, ScalarType.BFloat16
+    assert [dtype.value for dtype in members] == [0, 4, 11, 15]
+    assert [ScalarType(dtype.value) for dtype in members] == list(members)
+
+
+def test_text_is_the_name_that_numpy_knows_and_repr_the_users():
+    assert str(ScalarType.Half) == f"{dtypes.float16}" == "float16"
+    assert [str(dtypes.bool_), repr(dtypes.bool_), repr(dtypes.bfloat16)] == [
+        "bool",
+        "torchlike.bool",
+        "torchlike.bfloat16",
     ]
 
 
-def test_text_is_the_short_name():
-    assert str(ScalarType.Half) == repr(dtypes.float16) == "float16"
-    assert f"{dtypes.bool_}" == "bool"
+@pytest.mark.parametrize("dtype", list(ScalarType), ids=str)
+def test_a_dtype_is_no_number_and_equals_itself_alone(dtype):
+    assert not isinstance(dtype, int)
+    assert [other for other in ScalarType if other == dtype] == [dtype]
+    assert dtype != dtype.value
+    assert dtype.value not in {dtype: None}
+    assert bool(dtype)
+    for convert in (int, float, operator.index, lambda value: value + 1, lambda value: value < dtype):
+        with pytest.raises(TypeError):
+            convert(dtype)
+    # Every look-up in a table of dtypes would pay for a hash in Python.
+    assert hash(dtype) == object.__hash__(dtype)
+
+
+@pytest.mark.parametrize("dtype", list(ScalarType), ids=str)
+def test_a_dtype_is_one_object_after_copies_and_pickles(dtype):
+    assert copy.copy(dtype) is copy.deepcopy([dtype])[0] is dtype
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(dtype, protocol)) is dtype
 
 
 def test_every_dtype_is_found_by_its_name():

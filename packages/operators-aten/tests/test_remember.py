@@ -250,7 +250,7 @@ def test_arguments_may_be_left_out_and_given_by_name_as_the_schema_says():
 def test_descriptions_that_are_equal_are_one_object_of_plain_ints():
     meta = TensorMeta((True, 23), (23, True), float32)
     assert meta is TensorMeta((1, 23), (23, 1), float32)
-    assert repr(meta) == "TensorMeta(shape=(1, 23), strides=(23, 1), dtype=float32, storage_offset=0)"
+    assert repr(meta) == "TensorMeta(shape=(1, 23), strides=(23, 1), dtype=torchlike.float32, storage_offset=0)"
     assert (meta.ndim, meta.numel) == (2, 23)
     assert meta != TensorMeta((1, 23), (23, 1), float64)
 

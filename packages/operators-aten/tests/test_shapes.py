@@ -129,12 +129,6 @@ def test_in_place_and_out_overloads_have_rules_too():
     assert "sum.IntList_out" in RULES
 
 
-def test_a_default_that_a_schema_spells_as_a_number_becomes_a_dtype():
-    # The calls that a backend gets have the schema's own default, ``ScalarType? dtype=4``.
-    for meta in (RULES["randint"](9, (2,), dtype=4), RULES["randperm"](3, dtype=4)):
-        assert meta.dtype is int64
-
-
 def test_the_dtype_with_number_zero_is_not_taken_for_none():
     assert RULES["empty_strided"]((2,), (1,), dtype=uint8).dtype is uint8
 

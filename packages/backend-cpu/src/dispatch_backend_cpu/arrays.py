@@ -82,7 +82,7 @@ def dtype_of(array: Array) -> ScalarType:
     Raises ``DtypeError`` for NumPy dtypes that torch does not know.
 
     >>> dtype_of(np.zeros(3, np.int32))
-    int32
+    torchlike.int32
     """
     try:
         return _SCALAR_TYPES[array.dtype]
@@ -142,7 +142,7 @@ def describe(array: Array) -> TensorMeta:
     """Describe an array for the shape rules, its storage offset left out.
 
     >>> describe(np.zeros((2, 1), np.float32))
-    TensorMeta(shape=(2, 1), strides=(1, 1), dtype=float32, storage_offset=0)
+    TensorMeta(shape=(2, 1), strides=(1, 1), dtype=torchlike.float32, storage_offset=0)
     """
     return TensorMeta(array.shape, strides_of(array), dtype_of(array))
 

@@ -36,7 +36,7 @@ from .library import Library
 from .masks import apply_masks, exclude_keys, include_keys
 from .ops import OpOverload, OpOverloadPacket, respell
 from .registry import Registry, registry
-from .schema import FunctionSchema
+from .schema import FunctionSchema, declare_dtypes
 
 if TYPE_CHECKING:
     from .checks import opcheck
@@ -149,6 +149,7 @@ __all__ = [
     "below",
     "call_direct",
     "custom_op",
+    "declare_dtypes",
     "define",
     "device",
     "device_key",

@@ -138,7 +138,7 @@ def make_plan(schema: FunctionSchema, is_tensor: Callable[[object], bool]) -> Pl
                 tensor_kind(argument.type) or "",
                 argument.is_write,
                 argument.kwarg_only,
-                argument.default,
+                argument.value,
                 checker(argument.type, is_tensor),
                 str(argument.type),
             )

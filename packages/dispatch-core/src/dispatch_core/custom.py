@@ -31,7 +31,7 @@ from .records import replace
 from .registry import Registry, parse_name
 from .registry import registry as process_registry
 from .results import checked
-from .schema.model import FunctionSchema
+from .schema.model import Argument, FunctionSchema
 
 __all__ = ["CustomOpDef", "check_formula", "custom_op", "devices_of", "find_custom_op"]
 
@@ -86,13 +86,14 @@ def custom_op(
 def _inferred(name: str, fn: Callable[..., Any], written: str | tuple[str, ...]) -> FunctionSchema:
     parsed = FunctionSchema.parse(infer_schema(fn, mutates_args=written, op_name=name))
     parameters = inspect.signature(fn).parameters
-    # A dtype's default is read as its number; the function gets its own object back.
-    arguments = [
-        replace(argument, default=parameters[argument.name].default)
-        if argument.has_default and argument.default == parameters[argument.name].default
-        else argument
-        for argument in parsed.arguments
-    ]
+
+    def own_default(argument: Argument) -> Argument:
+        """Give the function its own object back where its default is a dtype, which is read as a number."""
+        default = parameters[argument.name].default
+        is_own = hasattr(type(default), "__schema_type__") or argument.default == default
+        return replace(argument, default=default) if argument.has_default and is_own else argument
+
+    arguments = [own_default(argument) for argument in parsed.arguments]
     return replace(parsed, arguments=tuple(arguments))
 
 

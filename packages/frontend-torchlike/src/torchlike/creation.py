@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, get_default_dtype
+from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 
 from .devices import as_device
 from .dtypes import numpy_dtype
@@ -51,6 +51,7 @@ def tensor(
     >>> tensor(2.5, requires_grad=True)
     tensor(2.5000, requires_grad=True)
     """
+    dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -170,6 +171,7 @@ def _flatten(data: Any, shape: tuple[int, ...], depth: int, items: list[Any]) ->
 
 def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) -> Tensor:
     """Make a tensor, sharing memory with an array or tensor where dtype and device allow (source: ``torch.as_tensor``)."""
+    dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(data, Tensor):
         converted: Tensor = data.to(
             device=data.device if device is None else device, dtype=data.dtype if dtype is None else dtype

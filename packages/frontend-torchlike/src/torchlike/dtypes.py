@@ -1,11 +1,12 @@
 """Dtypes under torch's names, what is known of them, and how they combine.
 
 >>> promote_types(float32, int64), can_cast(float64, int32), finfo(float16).max
-(float32, False, 65504.0)
+(torchlike.float32, False, 65504.0)
 """
 
 from __future__ import annotations
 
+import builtins
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,7 @@ from dispatch_aten import promotion
 from dispatch_aten.dtypes import (
     BY_NAME,
     ScalarType,
+    as_dtype,
     bfloat16,
     complex64,
     complex128,
@@ -33,7 +35,7 @@ from dispatch_aten.dtypes import (
     uint32,
     uint64,
 )
-from dispatch_aten.promotion import Operand, can_cast, promote_types
+from dispatch_aten.promotion import Operand
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -98,6 +100,16 @@ def numpy_dtype(scalar_type: ScalarType) -> np.dtype[Any]:
         raise TypeError(f"NumPy has no dtype for {scalar_type}") from None
 
 
+def can_cast(from_: ScalarType | type, to: ScalarType | type) -> bool:
+    """Return whether a result of type ``from_`` may be stored in a tensor of type ``to`` (source: ``torch.can_cast``)."""
+    return promotion.can_cast(as_dtype(from_), as_dtype(to))
+
+
+def promote_types(type1: ScalarType | type, type2: ScalarType | type) -> ScalarType:
+    """Return the smallest dtype that holds the values of both (source: ``torch.promote_types``)."""
+    return promotion.promote_types(as_dtype(type1), as_dtype(type2))
+
+
 def _operand(value: Any) -> Operand | bool | int | float | complex:
     if isinstance(value, (bool, int, float, complex)):
         return value
@@ -114,8 +126,8 @@ class _TypeInfo:
 
     _fields: tuple[str, ...]
 
-    def __init__(self, type: ScalarType | None = None) -> None:
-        self.type = get_default_dtype() if type is None else type
+    def __init__(self, type: ScalarType | builtins.type | None = None) -> None:
+        self.type = get_default_dtype() if type is None else as_dtype(type)
         self.bits = self.type.itemsize * 8
         self.dtype = self.type.short
 
@@ -147,7 +159,7 @@ class finfo(_TypeInfo):  # noqa: N801  # torch's name
 
     _fields = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
 
-    def __init__(self, type: ScalarType | None = None) -> None:
+    def __init__(self, type: ScalarType | builtins.type | None = None) -> None:
         super().__init__(type)
         if not self.type.is_differentiable:
             raise TypeError(
@@ -172,7 +184,7 @@ class iinfo(_TypeInfo):  # noqa: N801  # torch's name
 
     _fields = ("min", "max")
 
-    def __init__(self, type: ScalarType | None = None) -> None:
+    def __init__(self, type: ScalarType | builtins.type | None = None) -> None:
         if type is None:
             raise TypeError("iinfo() missing 1 required positional argument: 'type'")
         super().__init__(type)

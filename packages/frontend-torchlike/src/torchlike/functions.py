@@ -15,6 +15,8 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.errors import UnsupportedError
 from dispatch_aten.operators import ATEN
 
 from .creation import FACTORIES, finish, tensor
@@ -55,6 +57,10 @@ _SIZES: Final = frozenset(
 )
 #: NumPy's names for arguments, which torch takes too.
 _ALIASES: Final = {"axis": "dim", "keepdims": "keepdim"}
+
+_VIEW_HINT: Final = (
+    "write .to(dtype) to convert the values; x.numpy().view(...) reads the bytes of a cpu tensor otherwise"
+)
 
 _WRITTEN: Final = re.compile(r"Tensor\([a-z]!\) (\w+)(?=[,)])")
 _FIRST: Final = re.compile(r"[\w.]+\(Tensor(?:\([^)]*\))? (\w+)")
@@ -112,8 +118,10 @@ def _named_results(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
     return type(name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torchlike.return_types"})
 
 
-def _packed(args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _packed(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Gather sizes that are written one by one: ``(t, 2, 3)`` to ``(t, (2, 3))``."""
+    if name == "view" and len(args) == 2 and isinstance(args[1], (ScalarType, type)):
+        raise UnsupportedError("view(dtype) is not implemented: a view has the dtype of its base", hint=_VIEW_HINT)
     if len(args) > 1 and (len(args) > 2 or isinstance(args[1], (int, Tensor, np.integer))):
         return (args[0], tuple(int(size) for size in args[1:]))
     return args
@@ -172,7 +180,7 @@ def _general(operator: _Operator) -> Callable[..., Any]:
                 elif out is not None:
                     kwargs["out"] = out
         if sizes:
-            args = _packed(args)
+            args = _packed(name, args)
         found = packet(*args, **kwargs)
         if requires_grad:
             return finish(found, requires_grad)

@@ -5,13 +5,14 @@ Importing this module completes the ``Tensor`` class.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.dtypes import ScalarType, as_dtype
 
 from . import indexing
 from .devices import as_device, move
@@ -107,7 +108,7 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     else:
         if rest and isinstance(rest[0], (str, dc.Device)):
             given["device"] = as_device(rest.pop(0))
-        if rest and (rest[0] is None or isinstance(rest[0], ScalarType)):
+        if rest and (rest[0] is None or isinstance(rest[0], (ScalarType, type))):
             given["dtype"] = rest.pop(0)
     for name, value in zip(("non_blocking", "copy"), rest, strict=False):
         given[name] = value
@@ -118,16 +119,18 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if kwargs.get("device") is not None:
         kwargs["device"] = as_device(kwargs["device"])
     given.update(kwargs)
-    device = given.get("device")
+    device, dtype = given.get("device"), given.get("dtype")
+    if dtype is not None and not isinstance(dtype, ScalarType):
+        dtype = given["dtype"] = as_dtype(dtype)
     if (
-        given.get("dtype") in (None, self.dtype)
+        dtype in (None, self.dtype)
         and device in (None, self.device)
         and not given.get("copy")
         and given.get("memory_format") is None
     ):
         return self
     if device is not None and device != self.device:
-        return move(self, device, given.get("dtype"))
+        return move(self, device, dtype)
     result: Tensor = dc.ops.aten.to.dtype_layout(self, **given)
     return result
 
@@ -141,14 +144,22 @@ def _cast(name: str, dtype: ScalarType) -> Callable[..., Tensor]:
     return method
 
 
+#: A tensor's type as `type_name` writes it: the device but for the cpu, and the dtype.
+_TENSOR_TYPE: Final = re.compile(r"torch(?:like)?\.(?:(\w+)\.)?(\w+)Tensor")
+
+
 def _type(self: Tensor, dtype: ScalarType | str | None = None) -> Any:
-    """Give the type's name, or the tensor with another dtype."""
+    """Give the type's name, or the tensor with another dtype; raises ``ValueError`` for the name of no type."""
     if dtype is None:
         return type_name(self)
-    if isinstance(dtype, str):
-        name = dtype.rpartition(".")[2].removesuffix("Tensor")
-        dtype = ScalarType[name]
-    return _to(self, dtype)
+    if isinstance(dtype, ScalarType):
+        return _to(self, dtype)
+    if not isinstance(dtype, str):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    spelled = _TENSOR_TYPE.fullmatch(dtype)
+    if spelled is None or spelled[2] not in ScalarType.__members__:
+        raise ValueError(f"invalid type: {dtype!r}")
+    return _to(self, spelled[1] or "cpu", ScalarType[spelled[2]])
 
 
 def _cpu(self: Tensor) -> Tensor:

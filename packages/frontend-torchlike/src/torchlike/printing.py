@@ -99,7 +99,7 @@ def _tensor_text(tensor: Tensor) -> str:
     else:
         body = _body(readable(tensor), len(start))
     if not ordinary:
-        notes.append(f"dtype=torchlike.{dtype}")
+        notes.append(f"dtype={dtype!r}")
     if tensor.grad_fn is not None:
         notes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
     elif tensor.requires_grad:

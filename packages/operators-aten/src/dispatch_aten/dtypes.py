@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import Enum
 from typing import Any, Final, Self
+
+from dispatch_core import declare_dtypes
 
 from .errors import ArgumentTypeError, DtypeError
 
 __all__ = [
     "BY_NAME",
     "ScalarType",
+    "as_dtype",
     "bfloat16",
     "bool_",
-    "by_number",
     "complex64",
     "complex128",
     "float16",
@@ -31,22 +33,23 @@ __all__ = [
 ]
 
 
-class ScalarType(IntEnum):
-    """The element type of a tensor (source: ``c10::ScalarType``).
+class ScalarType(Enum):
+    """The element type of a tensor (source: ``c10::ScalarType``); ``torchlike.dtype`` to users.
 
-    The numbers are torch's own, so they may stand in schemas (``ScalarType? dtype=4``) and in saved files. Each member has
+    A member is no number, and equals itself alone. ``str`` gives its short name, which NumPy knows too. Each member has
 
+    * ``value``: torch's number, which stands in schemas (``ScalarType? dtype=4``) and in saved files;
     * ``short``: its Python name without a module, ``"float32"``;
     * ``itemsize``: bytes per element;
     * ``is_floating_point``, ``is_complex``, ``is_integral`` (``bool`` is none of them), ``is_signed`` (has negative values);
     * ``is_differentiable``: whether tensors of the type can require gradients.
 
-    >>> ScalarType.Float
-    float32
+    >>> ScalarType.Float, str(ScalarType.Float)
+    (torchlike.float32, 'float32')
     >>> ScalarType.Float.itemsize, ScalarType.Float.is_floating_point
     (4, True)
     >>> ScalarType(4)
-    int64
+    torchlike.int64
     """
 
     #: What a function's annotation with this class stands for in a schema (see ``dispatch_core.infer_schema``).
@@ -80,7 +83,7 @@ class ScalarType(IntEnum):
 
     def __new__(cls, number: int, short: str, itemsize: int, kind: str) -> Self:
         """Make a member with its facts as plain attributes, because they are read in every call."""
-        member = int.__new__(cls, number)
+        member = object.__new__(cls)
         member._value_ = number
         member.short = short
         member.itemsize = itemsize
@@ -91,14 +94,14 @@ class ScalarType(IntEnum):
         member.is_differentiable = kind in "fc"
         return member
 
-    # An enum hashes its name, in Python; the number's own hash is as good and costs nothing.
-    __hash__ = int.__hash__
+    # An enum hashes its name, in Python, which every look-up in a table of dtypes would pay for.
+    __hash__ = object.__hash__
 
     def to_real(self) -> ScalarType:
         """Give the type of a complex number's parts; real types are their own.
 
         >>> ScalarType.ComplexDouble.to_real()
-        float64
+        torchlike.float64
         """
         return _TO_REAL.get(self, self)
 
@@ -108,7 +111,7 @@ class ScalarType(IntEnum):
         Raises ``DtypeError`` where there is none.
 
         >>> ScalarType.Float.to_complex()
-        complex64
+        torchlike.complex64
         """
         found = _TO_COMPLEX.get(self)
         if found is None:
@@ -119,7 +122,7 @@ class ScalarType(IntEnum):
         return self.short
 
     def __repr__(self) -> str:
-        return self.short
+        return f"torchlike.{self.short}"
 
 
 _TO_COMPLEX: Final = {
@@ -139,7 +142,6 @@ _TO_REAL: Final = {
 }
 
 BY_NAME: Final = {dtype.short: dtype for dtype in ScalarType}
-_BY_NUMBER: Final = {int(dtype): dtype for dtype in ScalarType}
 """Every scalar type by its Python name."""
 
 uint8: Final = ScalarType.Byte
@@ -158,25 +160,36 @@ uint16: Final = ScalarType.UInt16
 uint32: Final = ScalarType.UInt32
 uint64: Final = ScalarType.UInt64
 
+_BY_TYPE: Final = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+# What errors say, Python's own included: users know the class by this name. Pickles go by its __qualname__.
+ScalarType.__name__ = "torchlike.dtype"
+declare_dtypes(ScalarType, numbers={dtype.value: dtype for dtype in ScalarType}, types=_BY_TYPE)
+
 #: The default dtype, and how often one has been chosen: who remembers what was found under it can tell that it was the
 #: same all the while. One list, which whoever goes by it can hold.
 _default: Final[list[Any]] = [float32, 0]
 
 
-def by_number(number: int) -> ScalarType:
-    """Give the scalar type of torch's number, which is how a schema's default spells it.
+def as_dtype(value: object) -> ScalarType:
+    """Return a dtype as it is, and the one that a Python type stands for.
 
-    >>> by_number(4)
-    int64
+    Raises ``ArgumentTypeError`` for anything else.
+
+    >>> as_dtype(int32), as_dtype(float)
+    (torchlike.int32, torchlike.float64)
     """
-    return _BY_NUMBER[number]
+    found = value if isinstance(value, ScalarType) else _BY_TYPE.get(value) if type(value) is type else None
+    if found is None:
+        raise ArgumentTypeError(f"expected a {ScalarType.__name__}, but got {type(value).__name__}")
+    return found
 
 
 def get_default_dtype() -> ScalarType:
     """Give the dtype of floating-point results that nothing else decides (source: ``torch.get_default_dtype``).
 
     >>> get_default_dtype()
-    float32
+    torchlike.float32
     """
     found: ScalarType = _default[0]
     return found

@@ -6,11 +6,11 @@ and Python numbers ("wrapped numbers"). A lower category decides only when its *
 
 >>> from dispatch_aten.dtypes import float16, float64, int64
 >>> promote_types(float16, int64)
-float16
+torchlike.float16
 >>> result_type(Operand.dimensioned(int64), 2.5)
-float32
+torchlike.float32
 >>> result_type(Operand.dimensioned(float16), Operand.zero_dim(float64))
-float16
+torchlike.float16
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def scalar_dtype(value: object) -> ScalarType:
     """Give the dtype that a tensor made from the Python number ``value`` has (source: ``torch.tensor``).
 
     >>> scalar_dtype(True), scalar_dtype(3), scalar_dtype(2.5), scalar_dtype(1j)
-    (bool, int64, float32, complex64)
+    (torchlike.bool, torchlike.int64, torchlike.float32, torchlike.complex64)
     """
     if isinstance(value, bool):
         return bool_
@@ -237,7 +237,7 @@ def computation_type(rule: Promotion, common: ScalarType) -> ScalarType:
 
     >>> from dispatch_aten.dtypes import bool_, int64
     >>> computation_type(Promotion.INT_TO_FLOAT, int64), computation_type(Promotion.INT_TO_LONG, bool_)
-    (float32, int64)
+    (torchlike.float32, torchlike.int64)
     """
     real_or_complex = common.is_floating_point or common.is_complex
     if rule is Promotion.INT_TO_FLOAT and not real_or_complex:
@@ -254,7 +254,7 @@ def result_of(rule: Promotion, common: ScalarType) -> ScalarType:
 
     >>> from dispatch_aten.dtypes import complex64, int64
     >>> result_of(Promotion.TO_BOOL, int64), result_of(Promotion.COMPLEX_TO_REAL, complex64)
-    (bool, float32)
+    (torchlike.bool, torchlike.float32)
     """
     if rule is Promotion.TO_BOOL:
         return bool_

@@ -159,7 +159,7 @@ class Code:
     @property
     def names(self) -> dict[str, Any]:
         """Return what the text uses."""
-        defaults = {f"__default_{each.name}": each.default for each in self.schema.arguments if each.has_default}
+        defaults = {f"__default_{each.name}": each.value for each in self.schema.arguments if each.has_default}
         return defaults | {
             "__settings": dtypes._default,
             "__recipes": self.recipes,

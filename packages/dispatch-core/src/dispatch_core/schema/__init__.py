@@ -11,6 +11,7 @@ from .check import (
     matches,
     mismatch,
 )
+from .dtypes import declare_dtypes
 from .model import MISSING, Argument, FunctionSchema, OperatorName, Return, TensorArgument
 from .parser import parse_schema
 from .tokens import SchemaSyntaxError
@@ -51,6 +52,7 @@ __all__ = [
     "argument_error",
     "bind",
     "checker",
+    "declare_dtypes",
     "describe_call",
     "invalid_combination",
     "matches",

@@ -189,7 +189,7 @@ def _bind(
         if not schema.is_vararg:
             _too_many(schema, len(args), positional)
         args, extra = args[:positional], args[positional:]
-    values: list[object] = [*args, *(argument.default for argument in schema.arguments[len(args) :])]
+    values: list[object] = [*args, *(argument.value for argument in schema.arguments[len(args) :])]
     for name, value in kwargs.items():
         index = positions.get(name)
         if index is None:
@@ -203,7 +203,7 @@ def _bind(
     for index, argument in enumerate(schema.arguments):
         value = values[index]
         # A default stands outside its type's rules: ``Tensor x=None`` passes None.
-        if value is argument.default:
+        if value is argument.value:
             continue
         try:
             values[index] = checks[index](value)

@@ -10,6 +10,7 @@ from dispatch_core.devices import Device
 from dispatch_core.errors import SchemaError
 from dispatch_core.records import Record
 
+from .dtypes import dtype_of_number
 from .types import AliasInfo, BaseType, ListType, OptionalType, Type, is_written, outermost_alias
 
 __all__ = [
@@ -80,8 +81,9 @@ class OperatorName(Record):
 class Argument(Record, aside=("default_text",)):
     """One argument: its name, type, default and whether it can be given by keyword only.
 
-    ``default`` is what a kernel receives: a tuple for a list, expanded for one element of a sized list, a number for a
-    dtype's name. ``default_text`` is how the schema spelled it, and does not count when arguments are compared.
+    ``default`` is the value that stands in the schema: a tuple for a list, expanded for one element of a sized list, a
+    number for a dtype's name; a kernel receives ``value``. ``default_text`` is how the schema spelled it, and does not
+    count when arguments are compared.
 
     >>> str(Argument("dim", ListType(BaseType("int"), 2), (1, 1), default_text="1"))
     'int[2] dim=1'
@@ -97,6 +99,11 @@ class Argument(Record, aside=("default_text",)):
     def has_default(self) -> bool:
         """Whether a call may leave the argument out."""
         return self.default is not MISSING
+
+    @property
+    def value(self) -> object:
+        """The default as a kernel receives it: the dtype itself where the schema has its number."""
+        return dtype_of_number(self.default) if str(self.type) in ("ScalarType", "ScalarType?") else self.default
 
     @property
     def alias(self) -> AliasInfo | None:

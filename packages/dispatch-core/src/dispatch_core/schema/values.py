@@ -10,6 +10,7 @@ from typing import Any, Final
 from dispatch_core.devices import Device
 from dispatch_core.errors import ArgumentError
 
+from .dtypes import dtype_of_type, spoken_name
 from .types import BaseType, DictType, ListType, OptionalType, TupleType, Type, TypeVariable, UnionType
 
 __all__ = ["Check", "IsTensor", "checker", "expectation"]
@@ -62,7 +63,7 @@ def expectation(type: Type) -> str:
     """
     match type:
         case BaseType(name):
-            return _SPOKEN.get(name, name)
+            return spoken_name() if name == "ScalarType" else _SPOKEN.get(name, name)
         case OptionalType(element):
             return expectation(element)
         case ListType(ListType() as element):
@@ -172,6 +173,15 @@ def _device(value: object) -> object:
         raise TypeError(f"must be Device such as 'cpu' or 'npu:1', not {value!r}") from None
 
 
+def _dtype(value: object) -> object:
+    if getattr(type(value), "__schema_type__", None) == "ScalarType":
+        return value
+    found = dtype_of_type(value)
+    if found is None:
+        raise TypeError(f"must be {spoken_name()}, not {type(value).__name__}")
+    return found
+
+
 def _enumerated(name: str) -> Check:
     """Check members of an enum of ints, or their bare numbers; members stay members."""
 
@@ -199,7 +209,8 @@ _CHECKS: Final[dict[str, Check]] = {
     "Any": _anything,
     "None": _none,
     "NoneType": _none,
-    **{name: _enumerated(name) for name in ("ScalarType", "Layout", "MemoryFormat")},
+    "ScalarType": _dtype,
+    **{name: _enumerated(name) for name in ("Layout", "MemoryFormat")},
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, bool_, by_number, get_default_dtype, int64
+from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import RULES
 
@@ -93,7 +93,7 @@ def _randint_low(
     **options: Any,
 ) -> Array:
     RULES["randint.low"](low, high, size, dtype=dtype)
-    fresh = aten.empty.memory_format(size, dtype=int64 if dtype is None else by_number(dtype), device=device)
+    fresh = aten.empty.memory_format(size, dtype=int64 if dtype is None else dtype, device=device)
     return _fresh_drawn("random_.from", fresh, low, high, generator=generator)
 
 
@@ -112,7 +112,7 @@ def _randperm(
     RULES["randperm"](n, dtype=dtype)
     keys = aten.empty.memory_format((n,), dtype=ScalarType.Double, device=device)
     order = aten.argsort.default(_uniform(keys, generator=generator), 0, False)
-    return order if dtype is None else converted(order, by_number(dtype))
+    return order if dtype is None else converted(order, dtype)
 
 
 def _random_to(self: Array, to: int, *, generator: Any = None) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import ScalarType, bool_, by_number, get_default_dtype, int64
+from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
 from dispatch_aten.errors import OperatorError, ShapeError, UnsupportedError
 from dispatch_aten.promotion import Number, scalar_dtype
 
@@ -242,11 +242,6 @@ def _random(label: str) -> Callable[..., TensorMeta]:
     return rule
 
 
-def _integers(dtype: int | None) -> ScalarType | None:
-    """Give the member for a dtype that a schema's default spells as torch's number."""
-    return None if dtype is None else by_number(dtype)
-
-
 def _check_range(low: int, high: int | None) -> None:
     if high is not None and low >= high:
         raise OperatorError(
@@ -261,13 +256,13 @@ def _randint(high: int, size: Sequence[int], *, dtype: ScalarType | None = int64
 def _randint_low(
     low: int, high: int, size: Sequence[int], *, dtype: ScalarType | None = int64, **options: Any
 ) -> TensorMeta:
-    meta = contiguous(_checked(size), _integers(dtype))
+    meta = contiguous(_checked(size), dtype)
     _check_range(low, high)
     return meta
 
 
 def _randperm(n: int, *, dtype: ScalarType | None = int64, **options: Any) -> TensorMeta:
-    return contiguous(_checked((n,)), int64 if dtype is None else _integers(dtype))
+    return contiguous(_checked((n,)), int64 if dtype is None else dtype)
 
 
 def _random_like(label: str) -> Callable[..., TensorMeta]:

@@ -16,7 +16,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, final
 from weakref import WeakValueDictionary
 
-from dispatch_aten.dtypes import ScalarType, by_number, get_default_dtype
+from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ def _make(
     shape = tuple(map(int, shape))
     _set(made, "shape", shape)
     _set(made, "strides", tuple(map(int, strides)))
-    _set(made, "dtype", by_number(dtype))
+    _set(made, "dtype", dtype)
     _set(made, "storage_offset", int(storage_offset))
     _set(made, "ndim", len(shape))
     _set(made, "numel", prod(shape))
@@ -101,7 +101,7 @@ def contiguous(shape: Sequence[int], dtype: ScalarType | None = None) -> TensorM
     """Describe a fresh row-major tensor; without a dtype it has the default one.
 
     >>> contiguous([2, 3])
-    TensorMeta(shape=(2, 3), strides=(3, 1), dtype=float32, storage_offset=0)
+    TensorMeta(shape=(2, 3), strides=(3, 1), dtype=torchlike.float32, storage_offset=0)
     """
     shape = tuple(shape)
     return TensorMeta(shape, contiguous_strides(shape), get_default_dtype() if dtype is None else dtype)

@@ -32,7 +32,7 @@ def elementwise(
 
     >>> from dispatch_aten.dtypes import float32, int64
     >>> elementwise(contiguous((2, 1), int64), contiguous((3,), float32))
-    TensorMeta(shape=(2, 3), strides=(3, 1), dtype=float32, storage_offset=0)
+    TensorMeta(shape=(2, 3), strides=(3, 1), dtype=torchlike.float32, storage_offset=0)
     """
     common = common_type(operands)
     first = operands[0]

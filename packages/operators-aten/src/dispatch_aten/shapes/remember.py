@@ -54,7 +54,7 @@ class Described:
     >>> array = Described()
     >>> array.spec, array.storage_offset = TensorMeta((2, 3), (3, 1), float32), 6
     >>> array.shape, array.dtype
-    ((2, 3), float32)
+    ((2, 3), torchlike.float32)
     """
 
     __slots__ = ("spec", "storage_offset")
@@ -110,7 +110,7 @@ def remembered(name: str, then: Callable[[Any, Any], Any] | None = None) -> Call
     >>> array = Described()
     >>> array.spec = TensorMeta((2, 3), (3, 1), float32)
     >>> remembered("t")(array)
-    TensorMeta(shape=(3, 2), strides=(1, 3), dtype=float32, storage_offset=0)
+    TensorMeta(shape=(3, 2), strides=(1, 3), dtype=torchlike.float32, storage_offset=0)
     """
     operator = _operators()[name]
     names: dict[str, Any] = {"__builtins__": builtins, "__then": then, "__settings": dtypes._default}
@@ -118,7 +118,7 @@ def remembered(name: str, then: Callable[[Any, Any], Any] | None = None) -> Call
     def become() -> Callable[..., Any]:
         schema = FunctionSchema.parse(operator.schema)
         answers, missed = _memory(name)
-        defaults = {f"__default_{argument.name}": argument.default for argument in schema.arguments}
+        defaults = {f"__default_{argument.name}": argument.value for argument in schema.arguments}
         names.update(defaults, __answers=answers, __missed=missed)
         code = compile(_source(schema, by_type=_by_type(name), then=then is not None), f"<rule of {name}>", "exec")
         exec(code, names)  # noqa: S102  # the source is made below, of a parsed schema's identifiers alone
