@@ -6,6 +6,7 @@ import pytest
 
 import torchlike
 from dispatch_aten import errors, promotion
+from dispatch_aten.operators import ATEN, PRIMS
 from dispatch_core import ops
 
 #: Error → what provokes it, and its whole text.
@@ -64,3 +65,51 @@ def test_the_text_of_an_operators_error(error):
         provoke()
     assert type(caught.value) is error
     assert str(caught.value) == text
+
+
+#: Words that schemas have for what users know by another name.
+SCHEMA_WORDS = ("SymInt", "SymBool", "ScalarType")
+
+
+def wrong_calls(op):
+    """Yield calls of an overload that do not fit: too few arguments, too many, each one of a wrong type, unknown names."""
+    schema = op.schema
+    fitting = [torchlike.ones(2) if str(argument.type).startswith("Tensor") else 1 for argument in schema.positional]
+    keywords = {argument.name: None for argument in schema.keyword_only}
+    yield (), {}
+    yield (*fitting, *[1] * 9), {}
+    yield fitting, {"no_such_name": 1}
+    yield fitting[:1], {argument.name: object() for argument in schema.arguments[:1]}
+    for wrong in object(), "text", [[object()]], torchlike.float32:
+        for index in range(len(fitting)):
+            yield [*fitting[:index], wrong, *fitting[index + 1 :]], keywords
+        for name in keywords:
+            yield fitting, {**keywords, name: wrong}
+        yield [wrong] * len(fitting), dict.fromkeys(keywords, wrong)
+
+
+def error_text(call, args, kwargs):
+    """Return the text of what a call raises, or "" for one that fits after all."""
+    try:
+        call(*args, **kwargs)
+    except Exception as error:  # noqa: BLE001  # the text is looked at, whatever the class is
+        return str(error)
+    return ""
+
+
+# Namespaces answer no names like ``__and__``, by which Python itself asks.
+PACKETS = sorted(
+    {("aten", row.name.partition(".")[0]) for row in ATEN if not row.name.startswith("__")}
+    | {("prims", row.name.partition(".")[0]) for row in PRIMS}
+)
+
+
+@pytest.mark.parametrize(("namespace", "name"), PACKETS)
+def test_no_error_speaks_in_words_of_schemas(namespace, name):
+    packet = getattr(getattr(ops, namespace), name)
+    overloads = [getattr(packet, overload) for overload in packet.overloads()]
+    texts = [
+        error_text(call, args, kwargs) for op in overloads for args, kwargs in wrong_calls(op) for call in (op, packet)
+    ]
+    assert any(texts)
+    assert [text for text in texts if any(word in text for word in SCHEMA_WORDS)] == []

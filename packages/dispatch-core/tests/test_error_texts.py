@@ -130,7 +130,7 @@ ROWS = {
         lambda s: s.ops.t.number("x"),
         r"t::number\(\): argument 'x' \(position 1\) must be int, not str\nDeclaration: t::number\(int x\) -> int",
     ),
-    dc.AmbiguousOverloadError: (
+    dc.NoMatchingOverloadError: (
         lambda s: s.ops.t.g(1.5),
         (
             r"t::g\(\) received an invalid combination of arguments - got \(float\), but expected one of:\n"

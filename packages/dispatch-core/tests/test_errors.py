@@ -12,7 +12,7 @@ from dispatch_core import errors
 
 #: Every error and the builtin that it mixes in.
 BUILTINS = {
-    "AmbiguousOverloadError": TypeError,
+    "NoMatchingOverloadError": TypeError,
     "ArgumentError": TypeError,
     "BackendError": RuntimeError,
     "BackendNotFoundError": RuntimeError,
@@ -32,8 +32,12 @@ BUILTINS = {
 
 
 def test_every_error_is_public():
-    assert {*BUILTINS, "DispatchError", "OverwriteWarning"} == set(errors.__all__)
+    assert {*BUILTINS, "DispatchError", "OverwriteWarning", "AmbiguousOverloadError"} == set(errors.__all__)
     assert all(getattr(dc, name) is getattr(errors, name) for name in errors.__all__)
+
+
+def test_the_first_releases_name_for_a_call_that_no_overload_fits_still_catches_it():
+    assert dc.AmbiguousOverloadError is dc.NoMatchingOverloadError
 
 
 @pytest.mark.parametrize("name", BUILTINS)
@@ -69,7 +73,7 @@ PROVOKED = [
         None,
     ),
     (
-        dc.AmbiguousOverloadError,
+        dc.NoMatchingOverloadError,
         lambda r: r.dispatch("t::g", 1.5),
         "t::g() received an invalid combination of arguments",
         None,

@@ -58,12 +58,12 @@ def test_an_overload_that_comes_too_late_is_told(registry, library):
 
 def test_a_call_that_fits_no_overload_is_explained_by_its_error(operator):
     found = dc.explain(operator, "text")
-    assert isinstance(found.error, dc.AmbiguousOverloadError)
-    with pytest.raises(dc.AmbiguousOverloadError, match=re.escape(str(found.error))):
+    assert isinstance(found.error, dc.NoMatchingOverloadError)
+    with pytest.raises(dc.NoMatchingOverloadError, match=re.escape(str(found.error))):
         operator("text")
     assert [each.name for each in found.overloads if each.reason] == ["Tensor", "int"]
     assert found.winner is None
-    assert "raises AmbiguousOverloadError: t::f() received an invalid combination" in str(found)
+    assert "raises NoMatchingOverloadError: t::f() received an invalid combination" in str(found)
 
 
 def test_wrong_arguments_are_explained_by_their_error(operator, toy):
@@ -308,7 +308,7 @@ def test_the_data_is_json(operator, registry, toy):
     assert set(data["steps"][1]["origin"]) == {"distribution", "version", "file", "line"}
     assert data["error"] is None
     assert "source" not in data
-    assert dc.explain(operator, "x").to_dict()["error"]["type"] == "AmbiguousOverloadError"
+    assert dc.explain(operator, "x").to_dict()["error"]["type"] == "NoMatchingOverloadError"
     assert found.to_dict(source=True)["source"] == found.source
 
 

@@ -62,7 +62,7 @@ def test_an_empty_list_takes_the_first_list(family):
 
 
 def test_none_fitting_lists_what_each_overload_misses(family, toy):
-    with pytest.raises(dc.AmbiguousOverloadError) as caught:
+    with pytest.raises(dc.NoMatchingOverloadError) as caught:
         family(toy.array([1]), "x")
     text = str(caught.value)
     assert text.startswith(
@@ -85,7 +85,7 @@ def test_an_overload_that_comes_later_is_not_shadowed_by_the_cache(registry, lib
         assert packet(1) == "a"
         assert packet(1, 2) == "c"
         assert packet(1, 2) == "c"
-    with pytest.raises(dc.AmbiguousOverloadError):
+    with pytest.raises(dc.NoMatchingOverloadError):
         packet(1, 2)
     assert packet(1) == "a"
 

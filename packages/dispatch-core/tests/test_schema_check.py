@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from dispatch_core.devices import Device
-from dispatch_core.errors import AmbiguousOverloadError, ArgumentError
+from dispatch_core.errors import ArgumentError, NoMatchingOverloadError
 from dispatch_core.schema import (
     argument_error,
     bind,
@@ -340,7 +340,7 @@ def test_an_invalid_combination_shows_every_overload_and_what_it_misses():
 
     fault = invalid_combination("add", schemas, (A, "b"), {}, is_tensor)
 
-    assert isinstance(fault, AmbiguousOverloadError)
+    assert isinstance(fault, NoMatchingOverloadError)
     assert str(fault) == (
         "add() received an invalid combination of arguments - got (Tensor, str), but expected one of:\n"
         f" * {schemas[0]}\n"

@@ -30,6 +30,7 @@ from .frontend import FRONTENDS
 from .keys import MARKERS
 from .keyset import DispatchKeySet, as_mask
 from .schema.check import argument_error, bind
+from .schema.words import declaration
 from .source import (
     Spelling,
     Usual,
@@ -364,7 +365,7 @@ def _compile(
     )
     _name_parameters(function, {p.word: p.name for p in plan.parameters if p.word != p.name})
     function.__name__ = plan.name if spelling is None else spelling.name
-    function.__qualname__ = f"{plan.schema}\n{plan.name}" if spelling is None else spelling.name
+    function.__qualname__ = f"{declaration(plan.schema)}\n{plan.name}" if spelling is None else spelling.name
     return function
 
 

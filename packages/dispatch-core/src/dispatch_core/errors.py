@@ -16,6 +16,7 @@ __all__ = [
     "FrontendMismatchError",
     "KernelResultError",
     "NoKernelError",
+    "NoMatchingOverloadError",
     "OpCheckError",
     "OperatorNotFoundError",
     "OverwriteWarning",
@@ -47,8 +48,12 @@ class ArgumentError(DispatchError, TypeError):
     """A call's arguments do not fit the operator's schema."""
 
 
-class AmbiguousOverloadError(ArgumentError):
-    """No overload of an operator, or more than one where none is preferred, fits the arguments."""
+class NoMatchingOverloadError(ArgumentError):
+    """No overload of an operator fits the arguments."""
+
+
+#: The name of `NoMatchingOverloadError` in the first release; no call is ambiguous, because overloads have an order.
+AmbiguousOverloadError = NoMatchingOverloadError
 
 
 class FrontendMismatchError(ArgumentError):

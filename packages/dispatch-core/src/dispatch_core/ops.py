@@ -149,7 +149,7 @@ class OpOverloadPacket:
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
         """Return the overload that a call with these arguments runs.
 
-        Raises ``AmbiguousOverloadError``, in torch's manner, when none fits, and ``ClosedOperatorError`` when there are no
+        Raises ``NoMatchingOverloadError``, in torch's manner, when none fits, and ``ClosedOperatorError`` when there are no
         overloads any more.
         """
         cache = self._cache

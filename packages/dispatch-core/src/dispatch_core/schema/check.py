@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NoReturn, TypeAlias
 
-from dispatch_core.errors import AmbiguousOverloadError, ArgumentError
+from dispatch_core.errors import ArgumentError, NoMatchingOverloadError
 
 from .model import MISSING, Argument, FunctionSchema
 from .types import walk
 from .values import IsTensor, checker, expectation
+from .words import declaration
 
 __all__ = [
     "argument_error",
@@ -108,7 +109,7 @@ def invalid_combination(
     args: Sequence[object],
     kwargs: Mapping[str, object],
     is_tensor: IsTensor,
-) -> AmbiguousOverloadError:
+) -> NoMatchingOverloadError:
     """Return the error for a call that fits none of an operator's overloads, with what each of them misses.
 
     >>> schemas = [FunctionSchema.parse("f.int(int x) -> ()"), FunctionSchema.parse("f.str(str x) -> ()")]
@@ -123,8 +124,8 @@ def invalid_combination(
     lines = [f"{name}() received an invalid combination of arguments - got {got}, but expected one of:"]
     for schema in schemas:
         reason = mismatch(schema, args, kwargs, is_tensor) or "fits"
-        lines += [f" * {schema}", f"     {reason.removeprefix('():').removeprefix('()').strip()}"]
-    return AmbiguousOverloadError("\n".join(lines))
+        lines += [f" * {declaration(schema)}", f"     {reason.removeprefix('():').removeprefix('()').strip()}"]
+    return NoMatchingOverloadError("\n".join(lines))
 
 
 def describe_call(args: Sequence[object], kwargs: Mapping[str, object]) -> str:
@@ -147,7 +148,7 @@ def _type_name(value: object) -> str:
 
 
 def _fault(schema: FunctionSchema, reason: str, hint: str | None = None) -> ArgumentError:
-    return ArgumentError(f"{schema.name}{reason}\nDeclaration: {schema}", hint=hint)
+    return ArgumentError(f"{schema.name}{reason}\nDeclaration: {declaration(schema)}", hint=hint)
 
 
 def _wrong_value(argument: Argument, index: int, reason: str) -> str:

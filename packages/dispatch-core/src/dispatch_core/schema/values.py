@@ -12,6 +12,7 @@ from dispatch_core.errors import ArgumentError
 
 from .dtypes import dtype_of_type, spoken_name
 from .types import BaseType, DictType, ListType, OptionalType, TupleType, Type, TypeVariable, UnionType
+from .words import in_words, spoken
 
 __all__ = ["Check", "IsTensor", "checker", "expectation"]
 
@@ -20,7 +21,6 @@ Check = Callable[[object], object]
 
 _SCALARS: Final = frozenset({int, float, bool, complex})
 _KINDS: Final[tuple[type[Any], ...]] = (int, float, complex)
-_SPOKEN: Final = {"Scalar": "Number", "number": "Number", "SymInt": "int", "SymBool": "bool", "NoneType": "None"}
 
 
 def checker(type: Type, is_tensor: IsTensor) -> Check:
@@ -63,14 +63,14 @@ def expectation(type: Type) -> str:
     """
     match type:
         case BaseType(name):
-            return spoken_name() if name == "ScalarType" else _SPOKEN.get(name, name)
+            return spoken(name)
         case OptionalType(element):
             return expectation(element)
         case ListType(ListType() as element):
             return f"tuple of {expectation(element).replace('tuple', 'tuples', 1)}"
         case ListType(element):
             return f"tuple of {expectation(element)}s"
-    return str(type)
+    return in_words(str(type))
 
 
 def _unfit(type: Type, value: object) -> TypeError:
