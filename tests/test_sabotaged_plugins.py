@@ -45,7 +45,7 @@ BY_MODULE = {
     "overrides": (
         PLUGIN + "    registry.register_kernel('aten::exp', 'CPU', lambda *a: 42)",
         "failed",
-        "aten::exp has a kernel for CPU from dispatch-backend-cpu",
+        "sabotage-overrides 6.6 registers a kernel of aten::exp under CPU",
     ),
     "slow": ("import time; time.sleep(5)\n" + PLUGIN + "    pass", "ok", "slow import: 5."),
     "hangs": ("import time; time.sleep(3600)", "timed out", "it did not finish within the time limit of 12 s"),
@@ -114,7 +114,7 @@ def site(tmp_path_factory):
 def run(tmp_path):
     """Run an interpreter, with a folder in front of what it imports from."""
 
-    def run(*arguments, site=None, timeout=300):
+    def run(*arguments, site=None, timeout=300, environment=()):
         path = [str(site)] if site else []
         path += filter(None, [os.environ.get("PYTHONPATH")])
         return subprocess.run(
@@ -122,7 +122,7 @@ def run(tmp_path):
             capture_output=True,
             check=False,
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path), **dict(environment)},
             stdin=subprocess.DEVNULL,
             text=True,
             timeout=timeout,
@@ -150,9 +150,14 @@ def test_a_program_that_asked_for_them_uses_cpu_as_before(site, run):
     assert lines[-1] == "[]"
 
 
-def test_a_plugin_that_took_a_kernel_of_cpu_first_loses_it_when_cpu_comes(site, run):
-    first = 'import dispatch_core as dc\nassert dc.load_backend("overrides")\n'
-    plain, after = run("-c", PROGRAM), run("-c", first + PROGRAM, site=site)
+def test_a_plugin_that_takes_a_kernel_of_cpu_is_refused_unless_it_may(site, run):
+    first = 'import dispatch_core as dc\ndc.load_backend("overrides")\n'
+    refused = run("-c", first + PROGRAM, site=site)
+    assert "sabotage-overrides 6.6 registers a kernel of aten::exp under CPU" in refused.stderr
+    assert "Hint: to allow it all the same, set DISPATCH_FOREIGN_KEYS=overrides\n" in refused.stderr
+    plain = run("-c", PROGRAM)
+    # Within a level the newest wins: cpu, which loads last.
+    after = run("-c", first + PROGRAM, site=site, environment={"DISPATCH_FOREIGN_KEYS": "overrides"})
     assert after.returncode == 0, after.stderr
     assert after.stdout.splitlines()[0] == plain.stdout.splitlines()[0]
     assert "OverwriteWarning: aten::exp has a kernel for CPU from sabotage-overrides 6.6" in after.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import threading
 
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dispatch_core as dc
+from dispatch_backend_cpu import plugin
 from dispatch_backend_cpu.plan import code, folds
 from dispatch_core.pipelines import plan as plans
 from dispatch_core.pipelines import run as runs
@@ -93,6 +95,41 @@ def test_another_kernel_of_the_user_is_not_passed_over():
         found = aten.neg(aten.exp(aten.neg(a)))
     same(found, -np.exp(-a))
     assert pipe.stats().fused == 3
+
+
+def test_a_kernel_of_the_user_that_wraps_ours_is_not_passed_over():
+    a, ran = normal(300), []
+
+    def wrapping(before):
+        @functools.wraps(before)
+        def kernel(*args, **kwargs):
+            ran.append(before)
+            return before(*args, **kwargs)
+
+        return kernel
+
+    with dc.Library("aten", "IMPL", "CPU") as library:
+        library.impl("exp", wrapping(plugin.KERNELS["exp"]), allow_override=True)
+        library.impl("sum", wrapping(plugin.KERNELS["sum"]), allow_override=True)
+        with dc.pipeline() as pipe:
+            found = aten.sum(aten.exp(aten.neg(aten.neg(a))))
+        same(found, aten.sum(np.exp(a)))
+    assert ran == [plugin.KERNELS[name] for name in ("exp", "sum", "sum")]
+    assert pipe.stats().fused == 2
+
+
+@pytest.mark.parametrize("alpha", [1, 2, 1.0, 2.0])
+@pytest.mark.parametrize("only", [1, 1.0])
+def test_a_covered_kernel_of_the_user_is_not_passed_over(alpha, only):
+    a = normal(300)
+    with dc.Library("aten", "IMPL", "CPU") as library:
+        library.impl("add.Tensor", lambda self, other: self * 0 + 7, when=("alpha", only), allow_override=True)
+        for _ in range(2):
+            with dc.pipeline():
+                found = aten.neg(aten.add.Tensor(a, a, alpha=alpha))
+            expected = aten.neg(aten.add.Tensor(a, a, alpha=alpha))
+            same(found, expected)
+        assert (expected[0] == -7) == (type(alpha) is type(only) and alpha == only)
 
 
 def test_floats_are_given_to_a_plan_and_no_part_of_its_structure():

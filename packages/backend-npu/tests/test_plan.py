@@ -1,5 +1,6 @@
 """Plans of what a pipeline records for the npu, on the simulator, whose log shows what was called and in which order."""
 
+import functools
 import gc
 
 import numpy as np
@@ -49,6 +50,29 @@ def test_everything_is_prepared_then_executed_then_waited_for_once(simulator):
         found = (a + b).relu().sum().to("cpu")
     assert found.item() == 10.0
     assert phases(simulator) == [*FIRST, *SECOND, "rtMemcpy"]
+
+
+def test_a_kernel_of_the_user_that_wraps_ours_is_called():
+    ran = []
+
+    def wrapping(name):
+        before = dc.registry.get(f"aten::{name}").kernels[dc.DispatchKey.NPU]
+
+        @functools.wraps(before)
+        def kernel(*args, **kwargs):
+            ran.append(name)
+            return before(*args, **kwargs)
+
+        return kernel
+
+    a = tensor(1.0, -2.0)
+    with dc.Library("aten", "IMPL", "NPU") as library:
+        for name in ("relu", "full_like"):
+            library.impl(name, wrapping(name), allow_override=True)
+        with dc.pipeline():
+            found = torchlike.full_like(a.neg(), 3.0) + a.relu()
+        assert found.tolist() == [4.0, 3.0]
+    assert ran == ["full_like", "relu"]
 
 
 def test_a_repeated_plan_repeats_its_executors(simulator):

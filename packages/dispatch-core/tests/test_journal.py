@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import warnings
 
 import pytest
 
@@ -94,31 +95,19 @@ def test_an_inner_block_becomes_part_of_the_outer_one(registry):
     assert not registry.entries
 
 
-def test_an_inner_block_is_bound_by_the_outer_ones_restrictions(registry):
-    with registry.transaction(distribution=("ours", "1.0")):
-        registry.register_kernel("t::f", "CPU", lambda: 1)
-    outer = registry.transaction(distribution=("theirs", "2.0"), allow_overwrite=False)
-    with pytest.raises(dc.RegistrationError, match=r"ours 1\.0"), outer, registry.transaction():
-        registry.register_kernel("t::f", "CPU", lambda: 2)
-    assert registry.call_direct("t::f", "CPU") == 1
-
-
-def test_a_plugin_cannot_replace_anothers_kernel(registry, library):
-    library.define("f(int x, *, int alpha=1) -> int")
-    with registry.transaction(distribution=("ours", "1.0")):
-        registry.register_kernel("t::f", "CPU", lambda x, alpha: x)
-    restricted = {"distribution": ("theirs", "2.0"), "allow_overwrite": False}
-    with pytest.raises(dc.RegistrationError) as caught, registry.transaction(**restricted):
-        registry.register_kernel("t::f", "CPU", lambda x, alpha: 0)
-    assert "t::f has a kernel for CPU from ours 1.0 (" in str(caught.value)
-    assert "now comes one from theirs 2.0 (" in str(caught.value)
-    with pytest.raises(dc.RegistrationError), registry.transaction(**restricted):
-        registry.register_kernel("t::f", "CPU", lambda x: 0, when=("alpha", 1))
-    with registry.transaction(**restricted):
-        registry.register_kernel("t::f", "CUDA", lambda x, alpha: 0)
-        with pytest.warns(dc.OverwriteWarning):
-            registry.register_kernel("t::f", "CUDA", lambda x, alpha: 1)
-    assert registry.call_direct("t::f", "CPU", 5) == 5
+def test_an_inner_block_is_of_no_higher_level_than_the_outer_one(registry):
+    registry.register_kernel("t::f", "CPU", lambda: "program")
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        with registry.transaction(level="backend"):
+            with registry.transaction(level="program"):
+                registry.register_kernel("t::f", "CPU", lambda: "backend", level="program")
+            assert registry.call_direct("t::f", "CPU") == "program"
+            assert not caught
+        assert [warning.category for warning in caught] == [dc.OverwriteWarning]
+    assert [found.level.name for found in registry.get("t::f").registrations(dc.DispatchKey.CPU)] == [
+        "PROGRAM",
+        "BACKEND",
+    ]
 
 
 def test_a_rollback_leaves_alone_what_took_the_place_meanwhile(registry):

@@ -62,7 +62,7 @@ def test_a_good_plugin_is_fine_and_has_a_load_time(diagnose):
         (GOOD + "        raise OSError('half way')", "OSError: half way"),
         (
             GOOD.replace('"PrivateUse1", lambda', '"CPU", lambda'),
-            "demo::one has a kernel for CPU from dispatch-backend-cpu 99",
+            "registers a kernel of demo::one under CPU",
         ),
         (GOOD + "    @dc.hookimpl\n    def dispatch_is_available(): 1 / 0", "division by zero"),
     ],

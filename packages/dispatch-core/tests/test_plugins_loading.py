@@ -3,6 +3,8 @@
 import sys
 import textwrap
 import threading
+import types
+import warnings
 
 import pytest
 
@@ -210,27 +212,101 @@ def test_a_plugin_must_describe_the_device_that_its_entry_point_names(bench, ret
         bench.loader.ensure_backend("acme")
 
 
-def test_a_plugin_may_not_replace_a_kernel_of_another(bench):
+#: What a plugin for device "evil" may not register: keys that are not its own, of an operator that is not its own.
+FOREIGN = ["CPU", "PrivateUse2", "AutogradPrivateUse2", "Autograd", "CompositeExplicitAutograd", "Meta", "Tracer"]
+EVIL = GOOD.replace('registry.register_kernel("demo::{name}", "PrivateUse1", lambda x: x)', "{act}")
+
+
+def evil(act):
+    return EVIL.replace("{act}", act)
+
+
+@pytest.mark.parametrize("key", FOREIGN)
+@pytest.mark.parametrize("act", ["register_kernel('demo::acme', {key!r}, print)", "register_fallback({key!r}, print)"])
+def test_a_plugin_registers_under_its_own_keys_only(bench, key, act):
+    if "fallback" in act and dc.DispatchKey[key].is_alias:
+        act = "register_fallthrough('demo::acme', {key!r})"
+    bench.add("acme")
+    bench.add("evil", evil(f"registry.{act.format(key=key)}"))
+    bench.loader.ensure_backend("acme")
+    before = bench.registry.get("demo::acme").computed_table()
+    what = "a fallback for every operator" if "fallback" in act else "a kernel of demo::acme"
+    with pytest.raises(
+        dc.BackendError, match=rf"evil-dist 1\.0 registers {what} under {key}, at .*plugin_of_evil\.py:8"
+    ):
+        bench.loader.ensure_backend("evil")
+    assert bench.registry.get("demo::acme").computed_table() == before
+    assert not bench.registry.fallbacks
+    assert "set DISPATCH_FOREIGN_KEYS=evil" in str(bench.loader._failures[BACKENDS, "evil"].exception)
+    bench.settings = Settings(foreign_keys=("evil",))
+    bench.loader.refresh()
+    bench.loader.ensure_backend("evil")
+    found = (
+        bench.registry.get("demo::acme").newest(dc.DispatchKey[key]) or bench.registry.fallbacks[dc.DispatchKey[key]]
+    )
+    assert (found.origin.distribution, found.level.name) == ("evil-dist", "BACKEND")
+
+
+@pytest.mark.parametrize("key", FOREIGN)
+def test_a_plugin_registers_what_it_likes_for_operators_of_its_own(bench, key):
+    bench.add(
+        "vendor",
+        evil(f"""l = dc.Library("vendor", "DEF", registry=registry)
+        l.define("op(Tensor x) -> Tensor")
+        l.impl("op", print, {key!r})
+        registry.register_kernel("vendor::loose", {key!r}, print)
+        registry.register_kernel("demo::acme", "AutogradPrivateUse1", print)"""),
+    )
+    bench.add("acme")
+    bench.loader.ensure_backend("acme")
+    bench.loader.ensure_backend("vendor")
+    assert bench.registry.has_kernel("vendor::op", key)
+    assert bench.registry.has_kernel("demo::acme", "AutogradPrivateUse1")
+
+
+def test_an_operator_library_registers_for_its_own_operators_only(bench):
+    bench.add("acme")
+    bench.loader.ensure_backend("acme")
+    source = "import dispatch_core.plugins.loader\nimport testing_registry\n"
+    source += "testing_registry.it.register_kernel('demo::acme', 'CPU', print)"
+    sys.modules["testing_registry"] = types.SimpleNamespace(it=bench.registry)
+    try:
+        bench.add("strange", source, group=OPERATORS)
+        bench.loader.refresh()
+        with pytest.raises(dc.BackendError, match="under its own keys only, an operator library has none, and for"):
+            bench.loader.operator_library("strange")
+    finally:
+        del sys.modules["testing_registry"]
+    assert not bench.registry.has_kernel("demo::acme", "CPU")
+
+
+def test_of_two_plugins_that_may_share_a_key_the_later_one_wins_and_a_warning_comes_after_loading(bench):
     bench.add("acme")
     bench.add("evil", GOOD.replace("demo::{name}", "demo::acme"))
     bench.loader.ensure_backend("acme")
-    with pytest.raises(
-        dc.BackendError, match=r"demo::acme has a kernel for PrivateUse1 from .*acme-dist 1\.0.*evil-dist"
-    ):
+    with pytest.warns(dc.OverwriteWarning, match=r"from acme-dist 1\.0 .*; now comes one from evil-dist 1\.0"):
         bench.loader.ensure_backend("evil")
-    assert bench.registry.get("demo::acme").newest(dc.DispatchKey.PrivateUse1).origin.distribution == "acme-dist"
+    with warnings.catch_warnings(action="error"):
+        bench.loader.ensure_backend("evil")
+    assert bench.registry.get("demo::acme").newest(dc.DispatchKey.PrivateUse1).origin.distribution == "evil-dist"
+
+
+def test_warnings_that_are_errors_do_not_make_a_plugin_fail(bench):
+    bench.registry.register_kernel("demo::acme", "PrivateUse1", print)
+    bench.add("acme")
+    with warnings.catch_warnings(action="error"), pytest.raises(dc.OverwriteWarning):
+        bench.loader.ensure_backend("acme")
     assert bench.state("acme") == "loaded, acme-dist 1.0"
+    assert bench.registry.get("demo::acme").kernels == {dc.DispatchKey.PrivateUse1: print}
 
 
-def test_an_own_backend_comes_to_its_kernels_even_after_a_stranger_took_their_place(bench):
-    bench.add("evil", GOOD.replace("demo::{name}", "demo::cpu"))
-    bench.add("cpu", distribution="dispatch-backend-cpu")
-    bench.loader.ensure_backend("evil")
-    with pytest.warns(dc.OverwriteWarning):
-        bench.loader.ensure_backend("cpu")
-    assert (
-        bench.registry.get("demo::cpu").newest(dc.DispatchKey.PrivateUse1).origin.distribution == "dispatch-backend-cpu"
-    )
+def test_a_plugin_that_fails_takes_back_only_what_it_registered(bench):
+    bench.registry.register_kernel("demo::acme", "PrivateUse1", print)
+    bench.add("acme", GOOD + "        1 / 0")
+    with pytest.raises(dc.BackendError, match="division by zero"):
+        bench.loader.ensure_backend("acme")
+    (only,) = bench.registry.get("demo::acme").registrations(dc.DispatchKey.PrivateUse1)
+    assert only.fn is print
 
 
 def test_a_plugin_that_asks_for_itself_while_loading_gets_a_clear_error(bench):

@@ -10,7 +10,9 @@ Note [One device is the rule]
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import dispatch_core as dc
 from dispatch_aten.operators import ATEN
@@ -20,6 +22,7 @@ from .runtime.device import guard
 
 __all__ = ["located", "original", "placed"]
 
+_ORIGINALS: Final[WeakKeyDictionary[Any, Any]] = WeakKeyDictionary()
 _FACTORIES: Final = {operator.name for operator in ATEN if "Device? device" in operator.schema}
 
 
@@ -35,13 +38,16 @@ def located(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
         with guard(device.index) as index:
             return kernel(*[_brought(value, index) for value in args], **kwargs)
 
-    on_named_device.__wrapped__ = kernel  # type: ignore[attr-defined]  # as functools.wraps does; plans read it
+    _ORIGINALS[on_named_device] = kernel
     return on_named_device
 
 
 def original(kernel: Any) -> Any:
-    """Give the kernel that a registered function calls in the end."""
-    return getattr(kernel, "__wrapped__", kernel)
+    """Give the kernel that a function made by ``located`` calls in the end.
+
+    By identity: a program's own kernel may wrap ours and mean something else.
+    """
+    return _ORIGINALS.get(kernel, kernel) if type(kernel) is FunctionType else kernel
 
 
 def placed(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:

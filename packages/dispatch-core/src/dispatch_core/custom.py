@@ -160,9 +160,8 @@ class CustomOpDef:
         self._fn = fn
         self._fake: Callable[..., Any] | None = None
         self._formula = AutogradFormula()
-        #: device → its kernel, and while that is disabled, the registrations that stood above it.
+        #: device → its kernel.
         self._kernels: dict[str, Registration] = {}
-        self._above: dict[str, tuple[Registration, ...]] = {}
         self._disabled: set[str] = set()
         self.origin = caller_origin()
         self._registry = registry
@@ -264,9 +263,8 @@ class CustomOpDef:
                 return
             held = entry.registrations(registration.key)
             if enabled and registration not in held:
-                self._registry.restore_kernel(entry, registration, self._above.pop(device, ()))
+                self._registry.restore_kernel(entry, registration)
             elif not enabled and registration in held:
-                self._above[device] = held[: held.index(registration)]
                 self._registry.remove_kernel(entry, registration)
 
     def _key(self, device: str | None) -> DispatchKey:
@@ -286,8 +284,7 @@ class CustomOpDef:
         self._library.impl(self.op, checked(fn, self._plan, composite=key is _EXPLICIT), key, allow_override=override)
         # The function itself is what a disabled kernel gives way to.
         if device is not None and fn is not self._fn:
-            registration = self.op._entry.newest(key)
-            assert registration is not None
+            registration = max(self.op._entry.registrations(key), key=lambda found: found.number)
             older = self._kernels.get(device)
             self._kernels[device] = registration
             record(lambda: self._forget_kernel(device, older))
@@ -296,7 +293,6 @@ class CustomOpDef:
 
     def _forget_kernel(self, device: str, older: Registration | None) -> None:
         """Undo what a registration that was rolled back has changed here."""
-        self._above.pop(device, None)
         if older is None:
             self._kernels.pop(device, None)
         else:

@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from .boundary import Plan
-from .kernel import Origin, Registration
+from .kernel import Origin, Registration, Registrations
 from .keys import DispatchKey
+from .levels import Level
 from .schema.model import FunctionSchema, OperatorName
 from .table import Slot, compute_slot
 from .tables import Table, Tables
@@ -25,7 +26,7 @@ __all__ = ["CHANGES", "OperatorEntry", "kernel_keys"]
 
 Runner = Callable[..., Any]
 NO_TAGS: Final[frozenset[str]] = frozenset()
-_NOTHING: Final[Mapping[DispatchKey, tuple[Registration, ...]]] = MappingProxyType({})
+_NOTHING: Final[Mapping[DispatchKey, Registrations]] = MappingProxyType({})
 
 
 #: How often an entry has forgotten what it knew.
@@ -42,6 +43,7 @@ class OperatorEntry:
         "_registrations",
         "_slots",
         "_usual_has_data",
+        "_way",
         "closed",
         "generation",
         "name",
@@ -71,9 +73,11 @@ class OperatorEntry:
         #: The mask, and the masks of the context, that callers may treat on their own besides.
         self.usual_masked: tuple[int, masks.State] | None = None
         self._slots: dict[DispatchKey | None, Slot] = {}
-        # Newest first; the mappings and tuples are replaced, never changed.
-        self._registrations: Mapping[DispatchKey, tuple[Registration, ...]] = _NOTHING
-        self._covered: Mapping[DispatchKey, tuple[Registration, ...]] = _NOTHING
+        # The winner first; the mappings and tuples are replaced, never changed.
+        self._registrations: Mapping[DispatchKey, Registrations] = _NOTHING
+        self._covered: Mapping[DispatchKey, Registrations] = _NOTHING
+        #: The operator whose kernels of a higher level this one gives way to, and what then runs.
+        self._way: tuple[str, Registration] | None = None
         self._op: OpOverload | None = None
 
     @property
@@ -132,12 +136,13 @@ class OperatorEntry:
         return op
 
     def registrations(self, key: DispatchKey) -> tuple[Registration, ...]:
-        """Return what is registered under exactly ``key``, newest first."""
+        """Return what is registered under exactly ``key``, the active one first."""
         return self._registrations.get(key, ())
 
-    def covered(self, key: DispatchKey) -> tuple[Registration, ...]:
-        """Return the covered kernels under ``key``, newest first."""
-        return self._covered.get(key, ())
+    def covered(self, key: DispatchKey, general: Registration | None = None) -> tuple[Registration, ...]:
+        """Return the covered kernels under ``key``, the first that serves a call first; those that ``general`` leaves."""
+        found = self._covered.get(key, ())
+        return found if general is None else tuple(each for each in found if each.is_above(general))
 
     # What `table.compute_slot` asks.
     def newest(self, key: DispatchKey) -> Registration | None:
@@ -149,6 +154,11 @@ class OperatorEntry:
         """Return the registry's fallback for ``key``."""
         return self.registry.fallbacks.get(key)
 
+    @property
+    def way(self) -> Registration | None:
+        """Return what runs where the operator gives way to another's kernels, or None; see ``Registry.give_way``."""
+        return None if self._way is None else self._way[1]
+
     def direct_keys(self) -> Mapping[DispatchKey, object]:
         """Return the keys with a registration of their own."""
         return self._registrations
@@ -158,11 +168,22 @@ class OperatorEntry:
         slot = self._slots.get(key)
         if slot is None:
             generation = self.generation
-            slot = compute_slot(self, key)
+            slot = self._giving_way(key, compute_slot(self, key))
             with self.registry.lock:
                 if generation == self.generation:
                     self._slots[key] = slot
         return slot
+
+    def _giving_way(self, key: DispatchKey | None, slot: Slot) -> Slot:
+        """Return ``slot``, or what runs where it gives way; see Note [What a general kernel hides] in `levels`."""
+        if self._way is None or key is None or not key.owns_arrays:
+            return slot
+        name, instead = self._way
+        other, own = self.registry.entries.get(name), slot.registration
+        theirs = None if other is None else other.newest(key)
+        if theirs is None or theirs.level <= (Level.BACKEND if own is None else own.level):
+            return slot
+        return Slot("default backend kernel", instead)
 
     def computed_table(self) -> dict[DispatchKey, Slot]:
         """Return, for every runtime key, the winning kernel, the rule that chose it and where it was registered."""
@@ -193,6 +214,10 @@ class OperatorEntry:
         if self.usual is not None or self.usual_masked is not None:
             self.usual = self.usual_masked = None
             self._forget_callers()
+        for name in self.registry.giving_way.get(self.name, ()):
+            other = self.registry.entries.get(name)
+            if other is not None:
+                other.forget()
 
     def _forget_callers(self) -> None:
         for late in self.op._callers:

@@ -14,6 +14,7 @@ from .kernel import Origin
 from .keys import MARKERS, DispatchKey, keys_of
 from .keyset import KeyLike, KeysetLike, as_key, as_mask
 from .ops import OpOverload, OpOverloadPacket
+from .records import replace
 from .registry import Registry
 from .registry import registry as process_registry
 from .resolve import Resolution
@@ -98,6 +99,9 @@ class KernelHandle:
         entry = self._entry
         if self._generation != entry.generation:
             self._check_alive()
+            held = entry.covered(self.key)
+            left = tuple(special for special in self._slot.covered if special in held)
+            self._slot = replace(self._slot, covered=left)
             self._runners, self._generation = {}, entry.generation
         runner = self._runners.get(mask)
         if runner is None:
@@ -108,7 +112,7 @@ class KernelHandle:
     def _check_alive(self) -> None:
         registration, entry = self._slot.registration, self._entry
         assert registration is not None
-        if registration in entry.registrations(registration.key) or entry.fallback(self.key) is registration:
+        if registration in (*entry.registrations(registration.key), entry.fallback(self.key), entry.way):
             return
         raise ClosedOperatorError(
             f"the kernel of {entry.name} for {self.key.name} was taken back; it was registered at {registration.origin}",

@@ -7,52 +7,93 @@ Note [The journal]
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = ["record", "transaction"]
+from .levels import Level
+
+if TYPE_CHECKING:
+    from .kernel import Origin
+
+__all__ = ["give", "level", "record", "transaction", "warn"]
+
+#: The text of a warning, its class, and the file and line that it is about.
+Warned = tuple[str, type[Warning], str, int]
 
 
 class Journal:
     """The registrations of one transaction, with whom they belong to."""
 
-    __slots__ = ("allow_overwrite", "distribution", "undo")
+    __slots__ = ("distribution", "level", "made", "undo", "warned")
 
-    def __init__(self, distribution: tuple[str, str] | None, *, allow_overwrite: bool) -> None:
+    def __init__(self, distribution: tuple[str, str] | None, level: Level) -> None:
         #: The distribution that registers and its version, or None when it is to be found from the file.
         self.distribution = distribution
-        #: Whether a kernel that another distribution registered may be replaced.
-        self.allow_overwrite = allow_overwrite
+        self.level = level
         self.undo: list[Callable[[], None]] = []
+        #: The operators (None for fallbacks) and what was registered for them.
+        self.made: list[tuple[Any, Any]] = []
+        self.warned: list[Warned] = []
 
 
 _journal: Final[ContextVar[Journal | None]] = ContextVar("dispatch_core.journal", default=None)
 current: Final = _journal.get
 
 
-def record(undo: Callable[[], None]) -> None:
-    """Keep ``undo`` for the transaction under way, if there is one."""
+def record(undo: Callable[[], None], made: tuple[Any, Any] | None = None) -> None:
+    """Keep ``undo``, and the operator and registration that were ``made``, for the transaction under way, if any."""
     journal = _journal.get()
     if journal is not None:
         journal.undo.append(undo)
+        if made is not None:
+            journal.made.append(made)
+
+
+def level() -> Level:
+    """Return the level of what is registered now."""
+    journal = _journal.get()
+    return Level.PROGRAM if journal is None else journal.level
+
+
+def warn(text: str, category: type[Warning], place: Origin) -> None:
+    """Warn about the line ``place``; while a backend loads, once it has loaded, so that no filter can make it fail."""
+    journal = _journal.get()
+    found = (text, category, place.file, place.line)
+    if journal is None or journal.level is Level.PROGRAM:
+        give([found])
+    else:
+        journal.warned.append(found)
+
+
+def give(warned: list[Warned]) -> None:
+    """Give warnings that were kept."""
+    for found in warned:
+        warnings.warn_explicit(*found)
 
 
 @contextmanager
-def transaction(*, distribution: tuple[str, str] | None = None, allow_overwrite: bool = True) -> Iterator[None]:
+def transaction(
+    *,
+    distribution: tuple[str, str] | None = None,
+    level: Level | None = None,
+    warned: list[Warned] | None = None,
+) -> Iterator[Journal]:
     """Undo every registration made in this block, by this thread or task, when the block raises.
 
-    Transactions nest: an inner one that succeeds becomes part of the outer one, and is bound by its restrictions.
+    Transactions nest: an inner one that succeeds becomes part of the outer one, and is of no higher level. Warnings are
+    given at the end, or handed over in ``warned``.
     """
     outer = _journal.get()
     if outer is not None:
         distribution = distribution or outer.distribution
-        allow_overwrite = allow_overwrite and outer.allow_overwrite
-    journal = Journal(distribution, allow_overwrite=allow_overwrite)
+    highest = Level.PROGRAM if outer is None else outer.level
+    journal = Journal(distribution, highest if level is None else min(level, highest))
     token = _journal.set(journal)
     try:
-        yield
+        yield journal
     except BaseException:
         for undo in reversed(journal.undo):
             undo()
@@ -60,5 +101,12 @@ def transaction(*, distribution: tuple[str, str] | None = None, allow_overwrite:
     else:
         if outer is not None:
             outer.undo.extend(journal.undo)
+            outer.made.extend(journal.made)
+        if warned is None and outer is not None:
+            warned = outer.warned
+        if warned is not None:
+            warned.extend(journal.warned)
     finally:
         _journal.reset(token)
+    if warned is None:
+        give(journal.warned)

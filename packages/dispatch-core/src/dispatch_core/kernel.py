@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from collections.abc import Callable
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .journal import current as current_journal
 from .keys import DispatchKey
+from .levels import Level
 from .records import Record
 
 if TYPE_CHECKING:
     from pathlib import PurePath
 
-__all__ = ["KernelFactory", "Origin", "Registration", "fallthrough_kernel", "kernel_factory"]
+__all__ = ["KernelFactory", "Origin", "Registration", "fallthrough_kernel", "kernel_factory", "next_number", "stacked"]
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
@@ -121,7 +123,9 @@ class Registration(Record):
     """One kernel of one operator under one key, or one fallback under a key.
 
     ``when`` names an argument and the only value of it that the kernel serves (a covered kernel); the kernel is then
-    called without that argument. ``boxed`` kernels are fallbacks and take the operator before its arguments.
+    called without that argument. ``boxed`` kernels are fallbacks and take the operator before its arguments. Of several
+    in one place the first by ``level`` and ``number``, which grows with time, wins; ``is_meant`` says that it was
+    registered to take another one's place.
     """
 
     key: DispatchKey
@@ -130,6 +134,9 @@ class Registration(Record):
     with_keyset: bool = False
     boxed: bool = False
     when: tuple[str, Any] | None = None
+    level: Level = Level.PROGRAM
+    number: int = 0
+    is_meant: bool = False
 
     # Two registrations of one function are two.
     __eq__ = object.__eq__
@@ -139,3 +146,18 @@ class Registration(Record):
     def is_fallthrough(self) -> bool:
         """Tell whether the registration passes its key over."""
         return self.fn is fallthrough_kernel
+
+    def is_above(self, other: Registration) -> bool:
+        """Tell whether this one wins over another in the same place; see Note [Levels] in `levels`."""
+        return (self.level, self.number) > (other.level, other.number)
+
+
+Registrations = tuple[Registration, ...]
+#: Numbers for registrations, in the order of time.
+next_number: Final = itertools.count(1).__next__
+
+
+def stacked(held: Registrations, new: Registration) -> Registrations:
+    """Return the registrations of one place with a further one, the winner first."""
+    below = next((place for place, found in enumerate(held) if new.is_above(found)), len(held))
+    return (*held[:below], new, *held[below:])

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar
 
 from .errors import RegistrationError, SchemaError
-from .journal import record
+from .journal import level, record
 from .kernel import KernelFactory, caller_origin
 from .keys import DispatchKey
 from .keyset import KeyLike, as_key
@@ -28,7 +28,8 @@ class Library:
     """A handle to one namespace, through which operators are defined and kernels registered (source: ``torch.library``).
 
     ``kind`` is "DEF" (one per namespace), "FRAGMENT" (any number; may define too) or "IMPL" (kernels only). ``dispatch_key``
-    is the key of kernels whose registration names none. Closing it takes back whatever was registered through it.
+    is the key of kernels whose registration names none. Closing it takes back whatever was registered through it. Kernels
+    that the program registers win over those that a backend registers while it loads, whichever come first.
     Raises ``RegistrationError`` for an unknown kind, a second DEF, or a namespace that is reserved.
 
     >>> from dispatch_core import Registry
@@ -55,6 +56,8 @@ class Library:
         self.kind = kind
         self.dispatch_key = None if dispatch_key == "" else as_key(dispatch_key)
         self.origin = caller_origin()
+        #: What is registered through it is of the level at which it was opened.
+        self.level = level()
         self._undo: list[Callable[[], None]] = []
         self._closed = False
         if ns == "_":
@@ -124,7 +127,7 @@ class Library:
             )
         chosen = self._key(key) or as_key("CompositeImplicitAutograd")
         registration = self.registry.register_kernel(
-            full, chosen, fn, with_keyset=with_keyset, when=when, allow_override=allow_override
+            full, chosen, fn, with_keyset=with_keyset, when=when, allow_override=allow_override, level=self.level
         )
         entry = self.registry.entries[str(parse_name(full))]
         self._keep(lambda: self.registry.remove_kernel(entry, registration))
@@ -144,8 +147,17 @@ class Library:
         chosen = self._key(key)
         if chosen is None:
             raise RegistrationError("a fallback needs a dispatch key")
-        registration = self.registry.register_fallback(chosen, fn, with_keyset=with_keyset)
+        registration = self.registry.register_fallback(chosen, fn, with_keyset=with_keyset, level=self.level)
         self._keep(lambda: self.registry.remove_fallback(registration))
+
+    def give_way(self, name: str, to: str, fn: Callable[..., Any]) -> None:
+        """Let an operator run ``fn``, which calls ``to``, where a kernel of ``to`` is of a higher level than its own.
+
+        See ``Registry.give_way``. Both names are of the library's namespace.
+        """
+        self._open()
+        entry, way = self.registry.give_way(f"{self.ns}::{name}", f"{self.ns}::{to}", fn)
+        self._keep(lambda: self.registry.remove_way(entry, way))
 
     def close(self) -> None:
         """Take back everything that was registered through this library, newest first. Closing twice is harmless."""

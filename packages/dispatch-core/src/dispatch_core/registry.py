@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-import warnings
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from . import arrays, codegen, interpret, journal, masks
@@ -20,9 +19,19 @@ from .errors import (
     RegistrationError,
     SchemaError,
 )
-from .kernel import KernelFactory, Origin, Registration, caller_origin, fallthrough_kernel
+from .kernel import (
+    KernelFactory,
+    Origin,
+    Registration,
+    Registrations,
+    caller_origin,
+    fallthrough_kernel,
+    next_number,
+    stacked,
+)
 from .keys import PROFILES, DispatchKey
 from .keyset import KeyLike, KeysetLike, as_key, as_mask
+from .levels import Level
 from .resolve import Resolution
 from .schema.model import FunctionSchema, OperatorName
 from .table import Slot
@@ -59,7 +68,11 @@ class Registry:
         self.entries: dict[str, OperatorEntry] = {}
         #: packet name → its overloads' entries, in the order of registration.
         self.packets: dict[str, dict[str, OperatorEntry]] = {}
+        #: The active fallback of each key, and all of them.
         self.fallbacks: dict[DispatchKey, Registration] = {}
+        self._fallbacks: dict[DispatchKey, Registrations] = {}
+        #: operator → those that give way to kernels of it; see `give_way`.
+        self.giving_way: dict[str, tuple[str, ...]] = {}
         #: namespace → where its one DEF library was opened.
         self.definitions: dict[str, Origin] = {}
         #: operator → what ``custom_op`` made of it.
@@ -252,19 +265,31 @@ class Registry:
         with_keyset: bool = False,
         when: tuple[str, Any] | None = None,
         allow_override: bool | None = None,
+        level: str | Level | None = None,
     ) -> Registration:
         """Register ``fn`` as the kernel of operator ``name`` under ``key``.
 
         An unknown name makes an operator without schema, whose arguments are not checked.
         ``with_keyset`` puts the effective keyset first. ``when=("alpha", 1)`` registers a covered kernel, which serves calls
-        with that value and does not receive the argument. Registering again replaces the kernel with an
-        ``OverwriteWarning``; ``allow_override=True`` says that this is meant, and False that it must not be.
-        Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` where a transaction or ``allow_override``
-        forbids to replace another kernel, or ``when`` names no argument.
+        with that value and does not receive the argument; a general kernel that is registered after it hides it. Registering
+        again replaces the kernel with an ``OverwriteWarning``; ``allow_override=True`` says that this is meant, and False
+        that it must not be. Of several kernels the one of the highest ``level`` is active, and within a level the newest:
+        "program" is above "backend", which is the level of what a backend registers while it loads and of nothing else.
+        Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` where ``allow_override`` forbids to
+        replace another kernel, or ``when`` names no argument.
         """
         if not callable(fn) and not isinstance(fn, KernelFactory):
             raise ArgumentError(f"the kernel for {name} is not callable: {type(fn).__qualname__}")
-        registration = Registration(as_key(key), fn, caller_origin(), with_keyset=with_keyset, when=when)
+        registration = Registration(
+            as_key(key),
+            fn,
+            caller_origin(),
+            with_keyset=with_keyset,
+            when=when,
+            level=_level(level),
+            number=next_number(),
+            is_meant=allow_override is True,
+        )
         self._load_siblings(parse_name(name))
         with self.lock:
             entry = self._entry(name)
@@ -274,7 +299,7 @@ class Registry:
                 self._drop_if_empty(entry)
                 raise
             self._put(entry, registration)
-        journal.record(lambda: self.remove_kernel(entry, registration))
+        journal.record(lambda: self.remove_kernel(entry, registration), (entry, registration))
         return registration
 
     def register_fallthrough(self, name: str, key: KeyLike) -> Registration:
@@ -282,34 +307,76 @@ class Registry:
         return self.register_kernel(name, key, fallthrough_kernel)
 
     def register_fallback(
-        self, key: KeyLike, fn: Callable[..., Any] | KernelFactory, *, with_keyset: bool = False
+        self,
+        key: KeyLike,
+        fn: Callable[..., Any] | KernelFactory,
+        *,
+        with_keyset: bool = False,
+        level: str | Level | None = None,
     ) -> Registration:
         """Register what runs under ``key`` for every operator without a kernel there: ``fn(op, *args, **kwargs)``.
 
         Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` for an alias key, or when the key has a
-        fallback.
+        fallback of the same level; that of the highest level is active.
         """
         found = as_key(key)
         if not callable(fn) and not isinstance(fn, KernelFactory):
             raise ArgumentError(f"the fallback for {found.label} is not callable: {type(fn).__qualname__}")
         registration = Registration(
-            found, fn, caller_origin(), with_keyset=with_keyset, boxed=fn is not fallthrough_kernel
+            found,
+            fn,
+            caller_origin(),
+            with_keyset=with_keyset,
+            boxed=fn is not fallthrough_kernel,
+            level=_level(level),
+            number=next_number(),
         )
         with self.lock:
             if found.is_alias:
                 raise RegistrationError(
                     f"a fallback cannot be registered for the alias key {found.name}", hint="name each runtime key"
                 )
-            if (older := self.fallbacks.get(found)) is not None:
+            held = self._fallbacks.get(found, ())
+            for older in (each for each in held if each.level is registration.level):
                 raise RegistrationError(
                     f"{found.label} has a fallback already, registered at {older.origin}; the second is at"
                     f" {registration.origin}",
                     hint="close the library that registered the first",
                 )
-            self.fallbacks[found] = registration
+            self._fallbacks[found] = stack = stacked(held, registration)
+            self.fallbacks[found] = stack[0]
             self.forget_all()
-        journal.record(lambda: self.remove_fallback(registration))
+        journal.record(lambda: self.remove_fallback(registration), (None, registration))
         return registration
+
+    def give_way(self, name: str, to: str, fn: Callable[..., Any]) -> tuple[OperatorEntry, tuple[str, Registration]]:
+        """Let the operator ``name`` run ``fn``, which calls ``to``, where a kernel of ``to`` is of a higher level.
+
+        For an overload with a number, whose kernels are no more than a quicker way than that of the overload with a tensor:
+        see Note [What a general kernel hides] in `levels`. ``fn`` is a composite, and sees what the caller passed.
+        """
+        registration = Registration(
+            DispatchKey.CompositeExplicitAutograd, fn, caller_origin(), level=_level(None), number=next_number()
+        )
+        way = str(parse_name(to)), registration
+        with self.lock:
+            entry = self._entry(name)
+            entry._way = way
+            self.giving_way[way[0]] = (*self.giving_way.get(way[0], ()), entry.name)
+            entry.forget()
+        journal.record(lambda: self.remove_way(entry, way))
+        return entry, way
+
+    def remove_way(self, entry: OperatorEntry, way: tuple[str, Registration]) -> None:
+        """Take back what ``give_way`` has registered, unless it was replaced since."""
+        with self.lock:
+            if entry._way is not way:
+                return
+            entry._way = None
+            left = tuple(name for name in self.giving_way.pop(way[0]) if name != entry.name)
+            if left:
+                self.giving_way[way[0]] = left
+            entry.forget()
 
     def _check_registration(self, entry: OperatorEntry, new: Registration, *, allow_override: bool | None) -> None:
         """Refuse or report a registration that takes another one's place."""
@@ -320,40 +387,30 @@ class Registry:
                     f"{entry.name}: a covered kernel is registered for argument {new.when[0]!r}, which the schema lacks",
                     hint=f"its arguments are {', '.join(known) or 'unknown, because it has no schema'}",
                 )
-        older = entry.newest(new.key)
+        rivals = entry.registrations(new.key)
         if new.when is not None:
-            # A covered kernel takes the place of the general one for the calls that it serves.
-            same = (found for found in entry.covered(new.key) if found.when == new.when)
-            replaced = next(same, None)
-            owners = [found for found in (replaced, older) if found is not None]
-        else:
-            replaced = older
-            owners = [] if older is None else [older]
-        transaction = journal.current()
-        if transaction is not None and not transaction.allow_overwrite:
-            for found in owners:
-                if found.origin.distribution != new.origin.distribution:
-                    raise RegistrationError(
-                        _overwriting(entry, found, new), hint="a plugin registers kernels under its own key only"
-                    )
-        if replaced is not None and allow_override is False:
-            raise RegistrationError(
-                _overwriting(entry, replaced, new), hint="close the library that registered the first"
-            )
-        if replaced is not None and allow_override is None:
+            rivals = tuple(found for found in entry.covered(new.key) if found.when == new.when)
+        elif not rivals:
+            # Without a general kernel beside them, covered ones would be hidden without a word.
+            rivals = tuple(found for found in entry.covered(new.key) if new.is_above(found))
+        if not rivals:
+            return
+        below, above = (rivals[0], new) if new.is_above(rivals[0]) else (new, rivals[0])
+        if above is new and allow_override is False:
+            raise RegistrationError(_overwriting(entry, below, new), hint="close the library that registered the first")
+        if not (new.is_meant or above.is_meant):
             # Reported for the line that registers, however many frames of the core lie above it.
-            place = new.origin
-            warnings.warn_explicit(_overwriting(entry, replaced, new), OverwriteWarning, place.file, place.line)
+            journal.warn(_overwriting(entry, below, above), OverwriteWarning, above.origin)
 
     def _put(self, entry: OperatorEntry, new: Registration) -> None:
         if new.when is not None:
-            entry._covered = {**entry._covered, new.key: (new, *entry.covered(new.key))}
+            entry._covered = {**entry._covered, new.key: stacked(entry.covered(new.key), new)}
         else:
-            entry._registrations = {**entry._registrations, new.key: (new, *entry.registrations(new.key))}
+            entry._registrations = {**entry._registrations, new.key: stacked(entry.registrations(new.key), new)}
         entry.forget()
 
     def remove_kernel(self, entry: OperatorEntry, registration: Registration) -> None:
-        """Take one registration back; an older one for the same key becomes active again."""
+        """Take one registration back; the next one for the same key becomes active."""
         with self.lock:
             for attribute in ("_registrations", "_covered"):
                 held = getattr(entry, attribute)
@@ -363,22 +420,19 @@ class Registry:
             entry.forget()
             self._drop_if_empty(entry)
 
-    def restore_kernel(
-        self, entry: OperatorEntry, registration: Registration, above: tuple[Registration, ...] = ()
-    ) -> None:
-        """Put a registration that was taken back in its place again, below those of ``above`` that are still there."""
+    def restore_kernel(self, entry: OperatorEntry, registration: Registration) -> None:
+        """Put a registration that was taken back in its place again."""
         with self.lock:
-            held = entry.registrations(registration.key)
-            place = 1 + max((held.index(found) for found in above if found in held), default=-1)
-            stack = (*held[:place], registration, *held[place:])
-            entry._registrations = {**entry._registrations, registration.key: stack}
-            entry.forget()
+            self._put(entry, registration)
 
     def remove_fallback(self, registration: Registration) -> None:
         """Take a fallback back."""
         with self.lock:
-            if self.fallbacks.get(registration.key) is registration:
-                del self.fallbacks[registration.key]
+            key = registration.key
+            left = tuple(found for found in self._fallbacks.pop(key, ()) if found is not registration)
+            self.fallbacks.pop(key, None)
+            if left:
+                self._fallbacks[key], self.fallbacks[key] = left, left[0]
             self.forget_all()
 
     def forget_all(self) -> None:
@@ -398,15 +452,17 @@ class Registry:
         forget_everywhere()
         return key
 
+    @contextmanager
     def transaction(
-        self, *, distribution: tuple[str, str] | None = None, allow_overwrite: bool = True
-    ) -> AbstractContextManager[None]:
+        self, *, distribution: tuple[str, str] | None = None, level: str | Level | None = None
+    ) -> Iterator[None]:
         """Undo every registration that this thread or task makes in the block when the block raises.
 
-        ``distribution`` (name and version) is whom the registrations belong to; without ``allow_overwrite``, replacing
-        another distribution's kernel raises ``RegistrationError``.
+        ``distribution`` (name and version) is whom the registrations belong to. With ``level="backend"`` they rank below
+        whatever the program registers; a library imported by the program registers its own so.
         """
-        return journal.transaction(distribution=distribution, allow_overwrite=allow_overwrite)
+        with journal.transaction(distribution=distribution, level=None if level is None else Level.of(level)):
+            yield
 
     # Questions.
 
@@ -471,7 +527,8 @@ class Registry:
                 hint=f"kernels are registered under {kernel_keys(entry)}",
             )
         # Not explicit: priority is bypassed, and nothing is masked off for the calls that a composite makes.
-        chosen = Resolution(entry, found.value, found, Slot("kernel", registration), found.value, explicit=False)
+        slot = Slot("kernel", registration, entry.covered(found, registration))
+        chosen = Resolution(entry, found.value, found, slot, found.value, explicit=False)
         return chosen.run_with_arguments(args, kwargs)
 
     def _overload(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
@@ -482,6 +539,12 @@ class Registry:
 def _overwriting(entry: OperatorEntry, older: Registration, new: Registration) -> str:
     served = "" if new.when is None else f" with {new.when[0]}={new.when[1]!r}"
     return f"{entry.name} has a kernel for {new.key.label}{served} from {older.origin}; now comes one from {new.origin}"
+
+
+def _level(wanted: str | Level | None) -> Level:
+    """Return the level of what is registered now: no higher than that of the transaction under way."""
+    highest = journal.level()
+    return highest if wanted is None else min(Level.of(wanted), highest)
 
 
 def parse_name(name: str) -> OperatorName:

@@ -155,7 +155,7 @@ class Resolution(Record):
         prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
         fn = _made(registration.fn, entry, keyset)
         if boundary is not None and registration.key is key:
-            covered = _covered(entry, keyset, entry.covered(registration.key))
+            covered = _covered(entry, keyset, self.slot.covered)
             run = engine.backend_runner(entry, boundary, fn, prefix, covered)
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order

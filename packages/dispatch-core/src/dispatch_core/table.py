@@ -27,6 +27,8 @@ class Slot(Record):
 
     rule: str
     registration: Registration | None = None
+    #: The covered kernels that serve some calls in the winner's place.
+    covered: tuple[Registration, ...] = ()
 
     @property
     def kernel(self) -> Any:
@@ -44,6 +46,9 @@ class Registered(Protocol):
 
     def newest(self, key: DispatchKey) -> Registration | None:
         """Return the active registration under exactly ``key``."""
+
+    def covered(self, key: DispatchKey, general: Registration) -> tuple[Registration, ...]:
+        """Return the covered kernels under ``key`` that a general one does not hide."""
 
     def fallback(self, key: DispatchKey) -> Registration | None:
         """Return the registry's fallback for ``key``."""
@@ -109,7 +114,7 @@ def compute_slot(op: Registered, key: DispatchKey | None) -> Slot:
         return found if found is not None and (key is None or key is name or MEMBERS[name.name](key)) else None
 
     if key is not None and (own := op.newest(key)) is not None:
-        return Slot("kernel", own)
+        return Slot("kernel", own, op.covered(key, own))
     for default in (_NONFUNCTIONAL, _EXPLICIT):
         if (found := alias(default)) is not None:
             return Slot("default backend kernel", found)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dispatch_core import Library
+from dispatch_core import Library, registry
 
 from .decompositions import register
 from .operators import ATEN, PRIMS
@@ -22,12 +22,14 @@ __all__ = ["ATEN_LIBRARY", "PRIMS_LIBRARY"]
 
 
 def _define() -> tuple[Library, Library]:
-    aten, prims = Library("aten", "DEF"), Library("prims", "DEF")
-    for library, operators in ((aten, ATEN), (prims, PRIMS)):
-        for operator in operators:
-            library.define(operator.schema, tags=operator.tags)
-    register(aten)
-    return aten, prims
+    # Below what the program registers, also where the program imports this package itself.
+    with registry.transaction(level="backend"):
+        aten, prims = Library("aten", "DEF"), Library("prims", "DEF")
+        for library, operators in ((aten, ATEN), (prims, PRIMS)):
+            for operator in operators:
+                library.define(operator.schema, tags=operator.tags)
+        register(aten)
+        return aten, prims
 
 
 _libraries = _define()

@@ -22,6 +22,7 @@ from .layouts import layout_of_array
 if TYPE_CHECKING:
     from .. import masks
     from ..boundary import Parameter
+    from ..table import Slot
     from .graph import Note, Step
 
 __all__ = ["Node", "PlannedStep", "Program", "Survey", "Value", "build", "device_of", "filled", "survey"]
@@ -54,7 +55,8 @@ class Node:
     #: The operator's name with namespace and overload.
     name: str
     tags: frozenset[str]
-    #: The function that is registered for the device and will run; what a plugin runs instead must mean the same.
+    #: The function that is registered for the device and will run, a covered kernel where one serves the arguments; what a
+    #: plugin runs instead must mean the same. None where the value of a number decides, which each run gives anew.
     kernel: Any
     parameters: tuple[Parameter, ...]
     #: In schema order, with values in the place of arrays and floats; lists are tuples.
@@ -340,9 +342,28 @@ def build(found: Survey, *, fuse: bool) -> Program:
         written: list[Value] = []
         _collect(tuple(arguments[index] for index in step.written), written)
         outputs = tuple([None if each is None else values[found.slots[id(each)]] for each in step.outputs])
-        kernel = step.entry.slot(device_of(step)).kernel
+        kernel = _kernel(step.entry.slot(device_of(step)), plan.parameters, arguments)
         nodes.append(Node(step.name, step.entry.tags, kernel, plan.parameters, arguments, outputs, tuple(written)))
     return Program(tuple(nodes), tuple(values), fuse)
+
+
+def _kernel(slot: Slot, parameters: Sequence[Parameter], arguments: tuple[Any, ...]) -> Any:
+    """Return the function that these arguments will run; None where that is decided by a number that a run gives."""
+    winner = slot.registration
+    for special in slot.covered:
+        name, only = special.when or ("", None)
+        given = next(
+            (value for each, value in zip(parameters, arguments, strict=True) if each.name == name), _NOT_THERE
+        )
+        if isinstance(given, Value):
+            if given.number is type(only) and winner is not None and winner.level is not special.level:
+                return None
+        elif type(given) is type(only) and given == only:
+            return special.fn
+    return slot.kernel
+
+
+_NOT_THERE: Final = object()
 
 
 def _seen(value: Any, slots: dict[int, int], values: Sequence[Value], numbers: Iterator[Value]) -> Any:

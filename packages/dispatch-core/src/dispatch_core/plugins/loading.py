@@ -21,12 +21,16 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from dispatch_core import journal
 from dispatch_core.errors import BackendError, BackendUnavailableError, RegistrationError
+from dispatch_core.keys import DispatchKey
+from dispatch_core.levels import Level
 
 from . import messages, policy
 from ._metadata import BACKENDS, OPERATORS, Claim
 from .array_types import ArrayTypeOwners
-from .catalog import Catalog, is_own
+from .catalog import Catalog
+from .foreign import refuse_foreign_keys
 from .rollback import forget_on_failure, import_object
 from .settings import Settings
 from .state import BackendState, Failure, explain_exception
@@ -75,6 +79,8 @@ class BackendLoader:
         self._failures: dict[_Key, Failure] = {}
         self._type_owners: ArrayTypeOwners | None = None
         self._opened: set[tuple[str, int | None]] = set()
+        #: Warnings about what plugins registered, to be given once no plugin is loading any more.
+        self._warned: list[journal.Warned] = []
         #: How long each plugin took to import and register, in seconds.
         self.seconds: dict[_Key, float] = {}
 
@@ -193,6 +199,9 @@ class BackendLoader:
             yield
         finally:
             self._lock.release()
+        if self._warned and not self._loading:
+            warned, self._warned[:] = [*self._warned], []
+            journal.give(warned)
 
     def _backend(self, name: str, *, automatic: bool) -> BackendInfo:
         with self._exclusive("device", name):
@@ -246,21 +255,26 @@ class BackendLoader:
         unloaded = [library for library in self.catalog.usable_libraries() if not self._libraries.get(library.name)]
         roots = {owner.module.partition(".")[0] for owner in (claim, *unloaded)}
         origin = distribution.name, distribution.version
-        # This project's own come to their kernels even where a stranger was loaded first and took their place.
-        transaction = self._registry.transaction(distribution=origin, allow_overwrite=is_own(claim.group, claim.name))
+        transaction = journal.transaction(distribution=origin, level=Level.BACKEND, warned=self._warned)
         if claim.group != BACKENDS:
-            with forget_on_failure(roots), transaction:
+            with forget_on_failure(roots), transaction as journaled:
                 import_object(claim.value)
+                self._check_keys(claim, None, journaled)
             return
         host = self._plugins()
         try:
-            with forget_on_failure(roots), transaction:
+            with forget_on_failure(roots), transaction as journaled:
                 info = self._register(host, claim.name, import_object(claim.value))
+                self._check_keys(claim, DispatchKey[self._keys[claim.name]], journaled)
         except BaseException:
             host.remove(claim.name)
             raise
         self._origins[BACKENDS, claim.name] = claim
         self._loaded[claim.name] = info
+
+    def _check_keys(self, claim: Claim, key: DispatchKey | None, journaled: journal.Journal) -> None:
+        if claim.name not in self.settings.foreign_keys:
+            refuse_foreign_keys(claim, key, journaled.made)
 
     def _plugins(self) -> PluginHost:
         if self._host is None:

@@ -14,6 +14,7 @@ __all__ = ["Settings", "parse_boolean", "parse_names"]
 AUTOLOAD: Final = "DISPATCH_AUTOLOAD"
 ALLOW: Final = "DISPATCH_BACKENDS"
 BLOCK: Final = "DISPATCH_BACKENDS_BLOCK"
+FOREIGN_KEYS: Final = "DISPATCH_FOREIGN_KEYS"
 
 _BOOLEANS: Final = {
     "1": True,
@@ -34,26 +35,30 @@ class Settings:
     ``autoload``: other distributions' plugins load on the first request for their device (``DISPATCH_AUTOLOAD``).
     ``allow``: the only devices that load, or None for any (``DISPATCH_BACKENDS``).
     ``block``: devices that never load (``DISPATCH_BACKENDS_BLOCK``).
+    ``foreign_keys``: devices and operator namespaces whose plugins may register under keys that are not their own
+    (``DISPATCH_FOREIGN_KEYS``).
     """
 
     autoload: bool = True
     allow: tuple[str, ...] | None = None
     block: tuple[str, ...] = ()
+    foreign_keys: tuple[str, ...] = ()
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
-        """Read the three variables; one that is empty counts as not set.
+        """Read the variables; one that is empty counts as not set.
 
         Raises ``BackendError`` for a boolean that is spelled otherwise.
 
         >>> Settings.from_environment({"DISPATCH_AUTOLOAD": "No", "DISPATCH_BACKENDS": "cpu, npu"})
-        Settings(autoload=False, allow=('cpu', 'npu'), block=())
+        Settings(autoload=False, allow=('cpu', 'npu'), block=(), foreign_keys=())
         """
         autoload = environ.get(AUTOLOAD, "").strip()
         return cls(
             autoload=parse_boolean(AUTOLOAD, autoload) if autoload else True,
             allow=parse_names(environ.get(ALLOW, "")) or None,
             block=parse_names(environ.get(BLOCK, "")),
+            foreign_keys=parse_names(environ.get(FOREIGN_KEYS, "")),
         )
 
 

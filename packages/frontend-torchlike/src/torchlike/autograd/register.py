@@ -70,8 +70,10 @@ def _register() -> dc.Library:
     return library
 
 
-_library: Final = _register()
-_fallbacks: Final = dc.Library("_", "IMPL")
+# Below what the program registers, whether before or after it imports this package.
+with dc.registry.transaction(level="backend"):
+    _library: Final = _register()
+    _fallbacks: Final = dc.Library("_", "IMPL")
 _covered: set[str] = set()
 
 

@@ -91,4 +91,6 @@ def register(library: Library) -> None:
         library.impl(name, kernel, "CompositeImplicitAutograd")
     for name, kernel in EXPLICIT.items():
         library.impl(name, kernel, "CompositeExplicitAutograd")
+    for name, (tensor_overload, kernel) in scalars.BY_TENSOR.items():
+        library.give_way(name, tensor_overload, kernel)
     derived.register(library, IMPLICIT, EXPLICIT)

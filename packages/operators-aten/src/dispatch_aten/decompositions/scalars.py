@@ -16,7 +16,7 @@ from ._shared import Array, as_scalar_tensor, aten, common_dtype, converted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
+__all__ = ["BY_TENSOR", "EXPLICIT", "IMPLICIT"]
 
 
 def _overload(name: str) -> Any:
@@ -130,6 +130,27 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "where.ScalarOther": _where_other,
     "where.Scalar": _where_both,
 }
+
+
+def _by_tensor() -> dict[str, tuple[str, Callable[..., Any]]]:
+    found: dict[str, tuple[str, Callable[..., Any]]] = {}
+    for name in (*_ARITHMETIC, *(f"{name}_" for name in _ARITHMETIC), "floor_divide_"):
+        found[f"{name}.Scalar"] = f"{name}.Tensor", _number_last(f"{name}.Tensor")
+    for name in ("remainder", "bitwise_and", "bitwise_or", "bitwise_xor"):
+        found[f"{name}.Scalar_Tensor"] = f"{name}.Tensor", _number_first(f"{name}.Tensor")
+    for name in ("div", "div_"):
+        found[f"{name}.Scalar_mode"] = f"{name}.Tensor_mode", _number_last(f"{name}.Tensor_mode")
+    found["floor_divide.Scalar"] = "floor_divide", _number_last("floor_divide")
+    found["rsub.Scalar"], found["rsub.Tensor"] = ("sub.Tensor", _rsub_scalar), ("sub.Tensor", _rsub_tensor)
+    return found
+
+
+BY_TENSOR: Final = _by_tensor()
+"""Overloads that torch computes by another one, with the number as a tensor: that one, and the function that calls it.
+
+A backend's own kernel for them is a short way, which gives way to a program's kernel for the overload with tensors.
+Comparisons and ``pow`` are not among them: in torch, too, they have kernels of their own.
+"""
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = (
     {f"{name}.Scalar": _number_last(f"{name}.Tensor") for name in _ARITHMETIC}

@@ -1,0 +1,56 @@
+"""What a plugin may register: kernels under its backend's own keys, and anything for operators that it defines itself.
+
+Note [Keys that are not a plugin's own]
+    A kernel under another backend's key, a composite or an Autograd kernel of an operator that somebody else has defined
+    changes what other devices' arrays run. A plugin that registers one fails to load, unless ``DISPATCH_FOREIGN_KEYS``
+    names its device: only who runs the program can say that it may, and not the plugin itself. What it then registers is
+    of the level of all plugins, below what the program registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from dispatch_core.errors import RegistrationError
+from dispatch_core.keys import DispatchKey
+
+from ._metadata import Claim, normalize
+from .settings import FOREIGN_KEYS
+
+if TYPE_CHECKING:
+    from dispatch_core.entry import OperatorEntry
+    from dispatch_core.kernel import Registration
+
+__all__ = ["refuse_foreign_keys"]
+
+
+def refuse_foreign_keys(
+    claim: Claim, key: DispatchKey | None, made: Iterable[tuple[OperatorEntry | None, Registration]]
+) -> None:
+    """Raise ``RegistrationError`` for the first registration of a plugin that is neither under its keys nor its operator's.
+
+    ``key`` is the backend's, None for an operator library; ``made`` is what the plugin registered, with the operator, or
+    None for a fallback. See Note [Keys that are not a plugin's own].
+    """
+    for entry, registration in made:
+        if key is not None and registration.key.backend == key.backend:
+            continue
+        if entry is not None and _is_own(claim, entry):
+            continue
+        what = "a fallback for every operator" if entry is None else f"a kernel of {entry.name}"
+        whose = "an operator library has none" if key is None else f"which are {key.label} and those made from it"
+        raise RegistrationError(
+            f"{claim.distribution} registers {what} under {registration.key.label}, at {registration.origin}; a plugin"
+            f" registers under its own keys only, {whose}, and for operators that it defines",
+            hint=f"to allow it all the same, set {FOREIGN_KEYS}={claim.name}",
+        )
+
+
+def _is_own(claim: Claim, entry: OperatorEntry) -> bool:
+    """Tell whether an operator is defined by the claim's distribution, or by none."""
+    theirs = normalize(claim.distribution.name)
+    if entry.origin is not None:
+        return normalize(entry.origin.distribution) == theirs
+    keys = [key for key in DispatchKey if entry.registrations(key)]
+    return all(normalize(found.origin.distribution) == theirs for key in keys for found in entry.registrations(key))

@@ -1,0 +1,159 @@
+"""A program's kernels run whatever the order in which it registers them and the cpu backend loads, fails and refreshes.
+
+Each order runs in a process of its own, forked from one that has imported everything and loaded no backend.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="orders run in forks of one process")
+
+PROGRAM = """
+import itertools, json, os, random, warnings
+import numpy as np
+import dispatch_core as dc
+import torchlike
+from dispatch_backend_cpu.ops import copy
+# What a first use would import, so that not every fork does.
+import dispatch_backend_cpu.plan, dispatch_backend_meta.plugin, dispatch_core.pipelines.show, torchlike.autograd.register
+
+warnings.simplefilter("ignore", dc.OverwriteWarning)
+RAN = []
+NUMPY = {
+    "add.Tensor": lambda self, other, *, alpha: self + alpha * other,
+    "mul.Tensor": lambda self, other: self * other,
+    "relu": lambda self: np.maximum(self, 0),
+    "view": lambda self, size: self.reshape(size),
+}
+
+class Program:
+    '''What the program has registered, in the order of time.'''
+
+    def __init__(self):
+        self.libraries, self.loaded = {}, set()
+
+    def noting(self, who, name):
+        def kernel(*args, **kwargs):
+            RAN.append(f"{who} {name}")
+            return NUMPY[name](*args, **kwargs)
+        return kernel
+
+    def register(self, who):
+        library = self.libraries[who] = dc.Library("aten", "IMPL", "CPU")
+        for name in NUMPY:
+            library.impl(name, self.noting(who, name))
+
+    def first(self):
+        self.register("first")
+
+    def second(self):
+        self.register("second")
+
+    def close(self):
+        if (library := self.libraries.pop("first", None)) is not None:
+            library.close()
+
+    def load(self):
+        self.loaded.add(dc.load_backend("cpu").name)
+
+    def refresh(self):
+        dc.refresh()
+
+    def fail(self):
+        '''Let the backend fail once everything else is registered, if it is not there yet.'''
+        right, copy.device_put = copy.device_put, 'no kernel'
+        try:
+            assert dc.load_backend("cpu") and "cpu" in self.loaded
+        except dc.BackendError:
+            dc.refresh()
+        finally:
+            copy.device_put = right
+
+    def expected(self, *names):
+        who = next(reversed(self.libraries), None)
+        return [] if who is None else [f"{who} {name}" for name in names]
+
+def ran(make):
+    RAN.clear()
+    with torchlike.pipeline() if make.__code__.co_argcount else torchlike.no_grad() as pipe:
+        found = make(pipe) if make.__code__.co_argcount else make()
+    return found.tolist(), list(RAN)
+
+def check(program):
+    say, x = program.expected, [-1.0, 0.0, 1.0, 2.0]
+    array = np.array(x)
+    assert ran(lambda: dc.ops.aten.add.Tensor(array, array)) == ([-2, 0, 2, 4], say("add.Tensor"))
+    assert ran(lambda: dc.ops.aten.mul(array, 2)) == ([-2, 0, 2, 4], say("mul.Tensor"))
+    assert ran(lambda: dc.ops.aten.view(array, [2, 2])) == ([[-1, 0], [1, 2]], say("view"))
+    a = torchlike.tensor(x)
+    b = torchlike.tensor(x, requires_grad=True)
+    for t in (a, b):
+        assert ran(lambda: t + t) == ([-2, 0, 2, 4], say("add.Tensor"))
+        assert ran(lambda: t + 2) == ([1, 2, 3, 4], say("add.Tensor"))
+        assert ran(lambda: t.add(t, alpha=3)) == ([-4, 0, 4, 8], say("add.Tensor"))
+        assert ran(lambda: t.add(2, alpha=3)) == ([5, 6, 7, 8], say("add.Tensor"))
+        assert ran(lambda: t * t) == ([1, 0, 1, 4], say("mul.Tensor"))
+        assert ran(lambda: t * 2) == ([-2, 0, 2, 4], say("mul.Tensor"))
+        assert ran(lambda: 2.5 * t) == ([-2.5, 0, 2.5, 5], say("mul.Tensor"))
+        assert ran(lambda: t.relu()) == ([0, 0, 1, 2], say("relu"))
+        assert ran(lambda: t.view(2, 2)) == ([[-1, 0], [1, 2]], say("view"))
+    for fuse in (True, True, False):
+        # Twice: the second block runs the plan that the first has made.
+        def chain(pipe):
+            c = (((a + a) * 2).relu() + 1).exp().log()
+            return c.view(2, 2)
+        values, notes = ran(chain)
+        assert np.allclose(values, [[1, 1], [5, 9]]), values
+        assert notes == say("add.Tensor", "mul.Tensor", "relu", "add.Tensor", "view"), notes
+
+def run(order):
+    program = Program()
+    for step in order:
+        getattr(program, step)()
+    check(program)
+
+draw = random.Random(1)
+orders = []
+for base in itertools.permutations(["load", "first", "close", "fail"]):
+    if base.index("first") < base.index("close"):
+        for further in ([], ["refresh"], ["refresh", "second"]):
+            orders.append(list(base[: draw.randrange(1, 5)] if not further else base))
+            for step in further:
+                orders[-1].insert(draw.randrange(len(orders[-1]) + 1), step)
+assert dc.backends()["cpu"].state == "installed"
+failed = []
+for order in orders:
+    child = os.fork()
+    if child == 0:
+        try:
+            run(order)
+        except BaseException:
+            import traceback
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        failed.append(order)
+print(json.dumps([len(orders), failed]))
+"""
+
+
+def test_a_programs_kernels_run_in_every_order(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        check=False,
+        cwd=tmp_path,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    count, failed = json.loads(done.stdout)
+    assert not failed, done.stderr
+    assert count == 36
