@@ -1,3 +1,4 @@
+import shutil
 import subprocess
 import sys
 
@@ -92,6 +93,34 @@ def test_the_toolkit_says_its_version(tmp_path, file, text):
     (tmp_path / file).write_text(text)
     assert toolkit.version(f"{tmp_path}/lib64") == "8.1.RC1"
     assert toolkit.version("/nowhere/lib64") == ""
+
+
+@pytest.mark.parametrize(
+    ("told", "is_refused"),
+    [
+        *((told, True) for told in ("8.0.RC3", "7.0.0", "6.3.2.1", "8.0.RC2.alpha003")),
+        *((told, False) for told in ("8.1.RC1", "8.1", "8.5.0", "10.0.0", "7.6.0.1.220", "", "new")),
+    ],
+)
+def test_a_toolkit_that_is_too_old_is_refused_by_name(tmp_path, simulator, told, is_refused):
+    shutil.copytree(simulator.folder / "lib64", tmp_path / "lib64")
+    (tmp_path / "version.cfg").write_text(f"Version={told}\n")
+    code = """
+import dispatch_backend_npu as npu, torchlike
+print(npu.is_available(), npu.versions()["toolkit"], npu.unavailable_reason(), sep="|")
+try:
+    torchlike.ones(3, device="npu")
+except Exception as error:
+    print(type(error).__name__, str(error).replace(chr(10), " "))
+"""
+    environment = {"ASCEND_HOME_PATH": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    if not is_refused:
+        assert done.stdout == f"True|{told}|\n"
+        return
+    words = f"the toolkit in {tmp_path}/lib64 is CANN {told}, and this backend needs CANN 8.1 or newer"
+    assert done.stdout.startswith(f"False|{told}|{words}")
+    assert done.stdout.count(words) == 2
 
 
 def test_the_model_directory_is_what_the_environment_says_or_beside_the_libraries(tmp_path):

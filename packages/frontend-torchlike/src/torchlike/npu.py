@@ -37,7 +37,9 @@ __all__ = [
     "reset_peak_memory_stats",
     "set_device",
     "set_stream",
+    "set_sync_timeout",
     "stream",
+    "sync_timeout",
     "synchronize",
 ]
 
@@ -133,6 +135,20 @@ class device:  # noqa: N801  # torch's own name
 def synchronize(device: Any = None) -> None:
     """Wait until everything that was queued on a device is done."""
     _runtime().synchronize(_index(device))
+
+
+def set_sync_timeout(seconds: float | None) -> None:
+    """Let every synchronisation with a device take this many seconds at most; None, the default, sets no limit.
+
+    A device that takes longer raises an error, and does no more work in this process.
+    """
+    _runtime().set_sync_timeout(seconds)
+
+
+def sync_timeout() -> float | None:
+    """Return the time limit of synchronisations in seconds, None where there is none."""
+    found: float | None = _runtime().sync_timeout()
+    return found
 
 
 def current_stream(device: Any = None) -> Any:

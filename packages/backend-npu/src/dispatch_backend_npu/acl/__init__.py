@@ -1,5 +1,21 @@
 """AscendCL through ctypes: prototypes, constants, errors, and the loading of the libraries."""
 
-from .errors import AclError, FunctionNotFoundError, OutOfMemoryError, ToolkitNotFoundError
+from .errors import (
+    AclError,
+    AclWarning,
+    DeviceTimeoutError,
+    FunctionNotFoundError,
+    OutOfMemoryError,
+    ToolkitNotFoundError,
+    ToolkitVersionError,
+)
 
-__all__ = ["AclError", "FunctionNotFoundError", "OutOfMemoryError", "ToolkitNotFoundError"]
+__all__ = [
+    "AclError",
+    "AclWarning",
+    "DeviceTimeoutError",
+    "FunctionNotFoundError",
+    "OutOfMemoryError",
+    "ToolkitNotFoundError",
+    "ToolkitVersionError",
+]

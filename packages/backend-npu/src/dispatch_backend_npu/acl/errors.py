@@ -8,11 +8,23 @@ from dispatch_core.errors import BackendError, BackendUnavailableError
 
 from .codes import error_name
 
-__all__ = ["AclError", "FunctionNotFoundError", "OutOfMemoryError", "ToolkitNotFoundError"]
+__all__ = [
+    "AclError",
+    "AclWarning",
+    "DeviceTimeoutError",
+    "FunctionNotFoundError",
+    "OutOfMemoryError",
+    "ToolkitNotFoundError",
+    "ToolkitVersionError",
+]
 
 
 class ToolkitNotFoundError(BackendUnavailableError):
     """The toolkit's libraries are not on this machine, or cannot be loaded."""
+
+
+class ToolkitVersionError(ToolkitNotFoundError):
+    """The toolkit that is here is older than the backend can work with."""
 
 
 class FunctionNotFoundError(BackendError):
@@ -46,8 +58,44 @@ class AclError(BackendError):
 
     def __init__(self, function: str, code: int, detail: str = "", *, hint: str | None = None) -> None:
         self.function, self.code, self.symbol, self.detail = function, code, error_name(code), detail.strip()
-        text = f"{function} failed with {code} ({self.symbol})"
-        super().__init__(f"{text}: {self.detail}" if self.detail else text, hint=hint or _HINTS.get(code))
+        super().__init__(_told(function, code, detail), hint=hint or _HINTS.get(code))
+
+
+def _told(function: str, code: int, detail: str) -> str:
+    text = f"{function} failed with {code} ({error_name(code)})"
+    return f"{text}: {detail.strip()}" if detail.strip() else text
+
+
+class AclWarning(RuntimeWarning):
+    """A function of ACL did not succeed, and the program goes on: it was to destroy something, or to make calls cheaper.
+
+    ``function`` and ``code`` are as for ``AclError``.
+
+    >>> print(AclWarning("aclDestroyTensor", 561103))
+    aclDestroyTensor failed with 561103 (ACLNN_ERR_INNER_NULLPTR); later failures of this kind are not told
+    """
+
+    def __init__(self, function: str, code: int, detail: str = "") -> None:
+        self.function, self.code, self.symbol, self.detail = function, code, error_name(code), detail.strip()
+        super().__init__(f"{_told(function, code, detail)}; later failures of this kind are not told")
+
+
+class DeviceTimeoutError(AclError, TimeoutError):
+    """A device was not done within the time limit of a synchronisation, and does no more work in this process.
+
+    Whatever is asked of that device later is refused with the same error. What it was working with is neither freed nor
+    used again. ``device`` is its number; the rest is as for ``AclError``.
+    """
+
+    def __init__(self, device: int, function: str, code: int, detail: str = "") -> None:
+        self.device = device
+        told = f"npu:{device} did not finish its work in time, and does no more in this process"
+        super().__init__(
+            function,
+            code,
+            f"{told} ({detail.strip()})" if detail.strip() else told,
+            hint="start a new process; what the device was working with is kept until this one ends",
+        )
 
 
 class OutOfMemoryError(AclError, MemoryError):

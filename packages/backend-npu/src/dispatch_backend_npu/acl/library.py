@@ -18,7 +18,7 @@ from functools import cache
 from typing import Any, Final, NoReturn
 
 from . import toolkit
-from .errors import AclError, FunctionNotFoundError, ToolkitNotFoundError
+from .errors import AclError, FunctionNotFoundError, ToolkitNotFoundError, ToolkitVersionError
 from .prototypes import EXECUTION, OPERATORS, RUNTIME, WORKSPACE, Prototype, prototypes
 
 __all__ = ["bind", "c_type", "call", "call_each", "fail", "folder", "is_loaded", "prototype"]
@@ -124,6 +124,8 @@ def _load(path: str) -> ctypes.CDLL:
     global _folder
     handle = _handles.get(path)
     if handle is None:
+        if _folder is None and (old := toolkit.too_old(os.path.dirname(path))):  # noqa: PTH120  # as in toolkit
+            raise ToolkitVersionError(old, hint="install a newer toolkit, and source its set_env.sh")
         try:
             # What an operator library needs is looked up when it is first called, as torch's own adapter does.
             handle = ctypes.CDLL(path, os.RTLD_LAZY)

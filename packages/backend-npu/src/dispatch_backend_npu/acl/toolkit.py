@@ -8,6 +8,7 @@ runtime is in, so that those of two installations never meet.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -15,7 +16,24 @@ from typing import Final
 
 from .prototypes import BASE, OPERATORS, RUNTIME
 
-__all__ = ["DEFAULT_HOMES", "FILES", "HOME_VARIABLES", "find_files", "find_folder", "is_folder", "not_found", "version"]
+__all__ = [
+    "DEFAULT_HOMES",
+    "FILES",
+    "HOME_VARIABLES",
+    "OLDEST",
+    "find_files",
+    "find_folder",
+    "is_folder",
+    "not_found",
+    "too_old",
+    "version",
+]
+
+OLDEST: Final = (8, 1)
+"""The release of CANN that the backend needs, or a newer one."""
+
+#: A release, such as ``8.1.RC1``. The toolkit's parts count otherwise, in five numbers (``7.6.0.1.220``).
+_RELEASE: Final = re.compile(r"(\d+)\.(\d+)(?!(?:\.\d+){3})(?!\d)")
 
 HOME_VARIABLES: Final = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "CANN_INSTALL_DIR")
 """Environment variables that name the toolkit's folder, the most trusted first."""
@@ -123,3 +141,16 @@ def version(folder: str) -> str:
             if equals and key.strip().lower() in ("version", "toolkit_running_version", "runtime_running_version"):
                 return value.strip(" []\"'").rpartition(":")[2]
     return ""
+
+
+def too_old(folder: str) -> str:
+    """Say which release the toolkit is, and which one is needed, where it is too old; ``""`` where it is not known to be.
+
+    >>> too_old("/nowhere/lib64")
+    ''
+    """
+    told = version(folder)
+    release = _RELEASE.match(told)
+    if release is None or (int(release[1]), int(release[2])) >= OLDEST:
+        return ""
+    return f"the toolkit in {folder} is CANN {told}, and this backend needs CANN {OLDEST[0]}.{OLDEST[1]} or newer"

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.shapes import TensorMeta
 
-from ..acl import library
+from ..acl import library, reports
 from ..acl.constants import DATA_TYPES
 from ..arrays import extent
 from ..runtime import allocator
-from ..runtime.device import Stage, at_finalize
+from ..runtime.device import Stage, at_finalize, at_timeout
 from ..runtime.stream import current
-from .descriptors import Descriptors, destroy_all, drain, int64
+from .descriptors import Descriptors, destroy_all, drain, int64, quarantine
 from .table import PROTOTYPES
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ def _close(device: int) -> None:
 
 _generation = 0
 at_finalize(Stage.PLANS, _close)
+at_timeout(lambda session, device: quarantine())
 
 
 def generation() -> int:
@@ -239,7 +240,7 @@ class Call:
         except BaseException:
             # An interrupt, which comes when the function has returned: nobody else knows what it has made.
             if executor.value:
-                library.bind("aclDestroyAclOpExecutor")(executor)
+                reports.destroy("aclDestroyAclOpExecutor", executor)
             raise
         if status:
             library.fail(f"{self._function}GetWorkspaceSize", status)
@@ -249,5 +250,5 @@ class Call:
         try:
             return allocator.allocate(needed)
         except BaseException:
-            library.bind("aclDestroyAclOpExecutor")(self._executor)
+            reports.destroy("aclDestroyAclOpExecutor", self._executor)
             raise

@@ -15,12 +15,12 @@ from typing import Any, Final
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import TensorMeta
 
-from ..acl import library
+from ..acl import library, reports
 from ..acl.constants import ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_FORMAT_ND, ACL_INT64, DATA_TYPES
 from ..acl.errors import AclError
 from ..arrays import extent
 
-__all__ = ["Descriptors", "destroy_all", "drain", "int64"]
+__all__ = ["Descriptors", "destroy_all", "drain", "int64", "quarantine"]
 
 #: What a creator that gives a null pointer is reported with: ACLNN_ERR_INNER_NULLPTR.
 _NULL: Final = 561103
@@ -122,13 +122,14 @@ class Descriptors:
 #: What descriptors in use own, by the list's id; what those that are gone owned.
 _live: Final[dict[int, list[tuple[str, ctypes.c_void_p]]]] = {}
 _left: Final[deque[list[tuple[str, ctypes.c_void_p]]]] = deque()
+#: What is never destroyed.
+_kept: Final[list[list[tuple[str, ctypes.c_void_p]]]] = []
 
 
 def _destroy(destroyer: str, pointer: ctypes.c_void_p) -> None:
-    """Destroy a descriptor, if it is there. There is nobody to tell if that fails."""
-    if pointer.value and library.bind(destroyer)(pointer):
-        # Nor is what the toolkit says of it any later failure's.
-        library.recent_message()
+    """Destroy a descriptor, if it is there."""
+    if pointer.value:
+        reports.destroy(destroyer, pointer)
 
 
 def drain() -> None:
@@ -137,18 +138,29 @@ def drain() -> None:
         try:
             owned = _left.popleft()
         except IndexError:  # Another thread was faster.
-            return
+            break
         while owned:
             _destroy(*owned.pop())
+    reports.tell()
 
 
 def destroy_all() -> None:
     """Destroy every descriptor, whether somebody still has it or not."""
+    _move(_left)
     drain()
+
+
+def quarantine() -> None:
+    """Let every descriptor that there is be: a device that does not answer may still work with it."""
+    _move(_left)
+    while _left:
+        _kept.append(_left.popleft())
+
+
+def _move(into: deque[list[tuple[str, ctypes.c_void_p]]]) -> None:
+    """Take what descriptors in use own from them, one at a time: others may go meanwhile."""
     while _live:
-        _, owned = _live.popitem()
-        while owned:
-            _destroy(*owned.pop())
+        into.append(_live.popitem()[1])
 
 
 def _made(creator: str, *args: Any) -> ctypes.c_void_p:

@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from ..acl import library
+from ..acl import library, reports
 from ..aclnn.calls import Number, Recipe, same
 from ..aclnn.descriptors import Descriptors
 
@@ -83,11 +83,12 @@ class Prepared:
             self._descriptors.disown(executor)
             library.fail(self._name, status)
         self.size, self._executor, self.handle = size.value, executor, executor.value or 0
-        self.repeats = not library.bind("aclSetAclOpExecutorRepeatable")(executor)
-        if not self.repeats:
-            # Not every executor can be repeated; what the toolkit says of that is no later failure's.
-            library.recent_message()
         self.addresses = list(pointers)
+        status = library.bind("aclSetAclOpExecutorRepeatable")(executor)
+        self.repeats = not status
+        if status:
+            # The first phase is done again for every run.
+            reports.report("aclSetAclOpExecutorRepeatable", status)
 
     def move(self, pointers: Sequence[int]) -> None:
         """Tell a repeatable executor where the arrays lie that have moved."""

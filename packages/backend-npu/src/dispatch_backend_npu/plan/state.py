@@ -95,7 +95,7 @@ class State:
                         self._attempt(self._follow, number, values)
         if self._is_complete:
             for number in schedule.numbered:
-                if not self._has_numbers(number, values):
+                if number not in self._errors and not self._has_numbers(number, values):
                     self._attempt(self._prepare, number, values)
         else:
             for number, prepared in enumerate(self._prepared):

@@ -16,6 +16,7 @@ from .event import Event
 from .probe import device_count, device_name, is_available, model_directory, unavailable_reason, versions
 from .stream import Stream, current, default
 from .stream import set_current as set_stream
+from .waiting import set_sync_timeout, sync_timeout
 
 __all__ = [
     "Block",
@@ -42,6 +43,8 @@ __all__ = [
     "reset_peak_memory_stats",
     "set_current",
     "set_stream",
+    "set_sync_timeout",
+    "sync_timeout",
     "synchronize",
     "unavailable_reason",
     "versions",

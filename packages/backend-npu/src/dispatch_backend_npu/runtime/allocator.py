@@ -31,7 +31,7 @@ from ..acl.constants import (
 )
 from ..acl.errors import OutOfMemoryError
 from ..acl.library import bind, call, fail, recent_message
-from .device import Stage, at_finalize, guard, opened, session
+from .device import Stage, at_finalize, guard, opened, session, wait
 from .device import current as current_device
 from .event import Event
 from .stream import Stream, peek
@@ -250,7 +250,7 @@ class Allocator:
             chunk.peers.append(chunk)
         else:
             # Freeing does not wait for what is queued.
-            call("aclrtSynchronizeStream", chunk.stream)
+            wait("aclrtSynchronizeStream", chunk.stream)
             self._give_back(chunk.segment)
 
     def _give_back(self, *segments: Segment) -> None:
@@ -276,7 +276,7 @@ class Allocator:
             unused = {segment for segment, count in free.items() if count == segment.chunks}
             if not unused:
                 return
-            call("aclrtSynchronizeDevice")
+            wait("aclrtSynchronizeDevice")
             for stream, segment in list(self._small.items()):
                 if segment in unused:
                     del self._small[stream]

@@ -8,6 +8,12 @@ Note [Threads and contexts]
 Note [Finalizers call nothing]
     An object may be collected in any thread, in the middle of any call, and after the runtime was closed. So no finalizer
     calls ACL: it leaves the handle where the next call that needs one finds it. What is left is destroyed by ``finalize``.
+
+Note [A device that does not answer]
+    A device that has not finished within the time limit of a synchronisation may go on at any time. So nothing that it
+    may be working with, streams, memory, descriptors, executors, is freed or given to anybody else: it is left where it
+    is for as long as the process lives (``at_timeout``, and ``finalize`` passes the device over). Threads notice because
+    their era ends: the next call makes them enter their device again, and that is refused.
 """
 
 from __future__ import annotations
@@ -24,17 +30,23 @@ from typing import Any, Final
 from dispatch_core.devices import Device
 from dispatch_core.errors import BackendError, BackendUnavailableError
 
+from ..acl import reports
 from ..acl.constants import ACL_ERROR_REPEAT_FINALIZE, ACL_ERROR_REPEAT_INITIALIZE
-from ..acl.library import bind, call, fail
+from ..acl.errors import DeviceTimeoutError
+from ..acl.library import bind, call, fail, recent_message
+from . import waiting
 
 __all__ = [
     "Session",
     "Stage",
     "at_finalize",
+    "at_timeout",
+    "check_answers",
     "current",
     "ensure",
     "finalize",
     "guard",
+    "has_answered",
     "index_of",
     "init",
     "is_initialized",
@@ -44,6 +56,7 @@ __all__ = [
     "session",
     "set_current",
     "synchronize",
+    "wait",
 ]
 
 
@@ -59,12 +72,11 @@ class Stage(IntEnum):
 class Session:
     """The runtime from its opening to its closing, and what other modules keep for its devices."""
 
-    __slots__ = ("allocators", "contexts", "events", "host", "is_open", "is_ours", "references", "streams")
+    __slots__ = ("allocators", "contexts", "events", "host", "is_ours", "references", "streams")
 
     def __init__(self, *, is_ours: bool) -> None:
         #: Whether this package called ``aclInit`` first, and so has to call ``aclFinalize``.
         self.is_ours = is_ours
-        self.is_open = True
         self.references = 0
         #: device → the context that all threads share on it.
         self.contexts: dict[int, int] = {}
@@ -73,11 +85,17 @@ class Session:
         self.events: dict[int, Any] = {}
         self.host: Any = None
 
+    def end(self) -> None:
+        """Let streams that are still there know that they are of no use any more."""
+        for streams in self.streams.values():
+            streams.is_open = False
+
 
 class _Thread(threading.local):
-    """What a thread works with: the session and device whose context is its current one, and its current stream."""
+    """What a thread works with: the device whose context is its current one, since which era, and its current stream."""
 
-    session: Session | None = None
+    #: None where the thread has to take its device's context again.
+    era: object = None
     device: int = 0
     stream: Any = None
 
@@ -89,8 +107,13 @@ class _Thread(threading.local):
 thread: Final = _Thread()
 _lock = threading.RLock()
 _session: Session | None = None
+#: Another object whenever the threads have to ask again whether they can work with their devices.
+_era: object = object()
 _forked = False
 _closers: Final[list[tuple[Stage, Callable[[int], None]]]] = []
+_quarantines: Final[list[Callable[[Session, int], None]]] = []
+#: Devices that did not answer, and the function, the code and the words that told it.
+_silent: Final[dict[int, tuple[str, int, str]]] = {}
 
 
 def at_finalize(stage: Stage, close: Callable[[int], None]) -> None:
@@ -99,33 +122,77 @@ def at_finalize(stage: Stage, close: Callable[[int], None]) -> None:
     _closers.sort(key=lambda entry: entry[0])
 
 
+def at_timeout(quarantine: Callable[[Session, int], None]) -> None:
+    """Have ``quarantine(session, device)`` called where a device has not answered in time."""
+    _quarantines.append(quarantine)
+
+
 def ensure(device: int | None = None) -> int:
     """Make a device the calling thread's own, opening runtime and device at their first use; give its number.
 
     Without an argument it is the device that the thread has used last, at first 0. Raises ``ToolkitNotFoundError`` where
-    there is no toolkit, ``BackendUnavailableError`` where there is no such device.
+    there is no toolkit, ``BackendUnavailableError`` where there is no such device, ``DeviceTimeoutError`` for one that did
+    not answer.
     """
     mine = thread
-    found = mine.session
-    if found is not None and found is _session and (device is None or device == mine.device):
+    if mine.era is _era and (device is None or device == mine.device):
         return mine.device
     return _enter(mine.device if device is None else device)
 
 
 def _enter(device: int) -> int:
     with _lock:
+        check_answers(device)
         found = _session or _open()
         context = found.contexts.get(device)
         # Whatever happens now, the thread does not know its context until it has succeeded.
-        thread.session = thread.stream = None
+        thread.era = thread.stream = None
         if context is None:
             if found.contexts or device:  # Every thread's own device is 0 until it chooses another.
                 _note_second(is_there=True)
             found.contexts[device] = _open_device(device)
         else:
             call("aclrtSetCurrentContext", context)
-        thread.session, thread.device = found, device
+        thread.era, thread.device = _era, device
     return device
+
+
+def check_answers(device: int) -> None:
+    """Raise ``DeviceTimeoutError`` for a device that did not answer."""
+    if device in _silent:
+        raise DeviceTimeoutError(device, *_silent[device])
+
+
+def has_answered(device: int | None = None) -> bool:
+    """Say whether a device, or every one, has answered within the time limit so far."""
+    return device not in _silent if device is not None else not _silent
+
+
+def wait(function: str, *handle: int) -> None:
+    """Call a function that waits for the thread's device, within the time limit if there is one.
+
+    Raises ``DeviceTimeoutError`` where the device does not finish in time, see Note [A device that does not answer], and
+    ``AclError`` where its work has failed.
+    """
+    called, status = waiting.ask(function, *handle)
+    if status in waiting.TIMED_OUT:
+        device = thread.device
+        _give_up(device, called, status)
+        check_answers(device)
+    if status:
+        fail(called, status)
+
+
+def _give_up(device: int, function: str, status: int) -> None:
+    """Let nobody work with a device any more, and nobody else with what it may be working with."""
+    global _era
+    with _lock:
+        _silent.setdefault(device, (function, status, recent_message()))
+        if _session is not None:
+            for quarantine in _quarantines:
+                quarantine(_session, device)
+        _era = object()
+        thread.stream = None
 
 
 _changes: Final[list[Callable[[bool], None]]] = []
@@ -155,6 +222,7 @@ def _open() -> Session:
             "the NPU was opened before this process was forked, and cannot be used in the child",
             hint="start processes by multiprocessing's method 'spawn'",
         )
+    waiting.read_environment()
     status = bind("aclInit")(None)
     if status not in (0, ACL_ERROR_REPEAT_INITIALIZE):
         fail("aclInit", status)
@@ -188,7 +256,7 @@ def _open_device(device: int) -> int:
     try:
         call("aclrtGetCurrentContext", ctypes.byref(context))
     except BackendError:
-        bind("aclrtResetDevice")(device)
+        reports.destroy("aclrtResetDevice", device)
         raise
     return context.value or 0
 
@@ -263,7 +331,7 @@ class guard:  # noqa: N801  # it reads as a statement: with guard(1): ...
 def leave_for(device: int) -> None:
     """Let another device be the thread's own from its next call on."""
     if thread.device != device:
-        thread.session, thread.stream, thread.device = None, None, device
+        thread.era, thread.stream, thread.device = None, None, device
 
 
 def synchronize(device: int | None = None) -> None:
@@ -271,7 +339,7 @@ def synchronize(device: int | None = None) -> None:
     with guard(device) as number:
         streams = session().streams.get(number)
         if streams is None:
-            call("aclrtSynchronizeDevice")
+            wait("aclrtSynchronizeDevice")
         else:
             streams.synchronize()
 
@@ -289,9 +357,9 @@ def finalize(*, force: bool = False) -> bool:
     """Give up a reference to the runtime; the last one, or ``force``, closes it. Say whether it is closed now.
 
     Arrays, streams and events that are still there must not be used after it. Everything is tried to be destroyed whatever
-    fails; the first failure is then raised.
+    fails; the first failure is then raised. What belongs to a device that did not answer stays, and the toolkit with it.
     """
-    global _session
+    global _session, _era
     with _lock:
         closing = _session
         if closing is None:
@@ -308,22 +376,27 @@ def finalize(*, force: bool = False) -> bool:
                 failures.append(error)
 
         before, entered = thread.device, []
-        for device in closing.contexts:
+        for device in filter(has_answered, closing.contexts):
             attempt(ensure, device)
-            if thread.session is not closing:  # Once more, for all that lies there would be lost.
+            if thread.era is not _era:  # Once more, for all that lies there would be lost.
                 attempt(ensure, device)
-            if thread.session is not closing:
+            if thread.era is not _era:
+                continue
+            attempt(wait, "aclrtSynchronizeDevice")
+            if not has_answered(device):
                 continue
             entered.append(device)
-            attempt(call, "aclrtSynchronizeDevice")
             for _, close in _closers:
                 attempt(close, device)
-        closing.is_open = False
-        _session = thread.session = thread.stream = None
+        closing.end()
+        _session = thread.era = thread.stream = None
+        _era = object()
         thread.device = before
         for device in entered:
             attempt(call, "aclrtResetDevice", device)
-        if closing.is_ours:
+        attempt(reports.tell)
+        reports.forget()
+        if closing.is_ours and all(map(has_answered, closing.contexts)):
             status = bind("aclFinalize")()
             if status not in (0, ACL_ERROR_REPEAT_FINALIZE):
                 attempt(fail, "aclFinalize", status)
@@ -342,8 +415,10 @@ def _at_exit() -> None:
 
 def _after_fork() -> None:
     """Forget the runtime in a child process, and whoever held the lock in its parent."""
-    global _session, _forked, _lock
+    global _session, _era, _forked, _lock
     _lock = threading.RLock()
     if _session is not None:
-        _forked, _session.is_open = True, False
-    _session = thread.session = thread.stream = None
+        _forked = True
+        _session.end()
+    _session = thread.era = thread.stream = None
+    _era = object()

@@ -14,7 +14,7 @@ from ..acl.constants import (
     ACL_EVENT_TIME_LINE,
 )
 from ..acl.library import call, call_each
-from .device import Session, Stage, at_finalize, guard, session
+from .device import Session, Stage, at_finalize, guard, session, wait
 from .stream import Stream, checked, current
 
 __all__ = ["Event"]
@@ -96,7 +96,7 @@ class Event:
         """Wait until everything before the mark is done."""
         if self._is_live():
             with guard(self.device):
-                call("aclrtSynchronizeEvent", self.pointer)
+                wait("aclrtSynchronizeEvent", self.pointer)
 
     def elapsed_time(self, end_event: Event) -> float:
         """Give the milliseconds from this mark to another; both were recorded, and are done."""

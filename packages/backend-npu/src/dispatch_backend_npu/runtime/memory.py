@@ -16,7 +16,7 @@ from dispatch_core.errors import BackendError
 from ..acl.constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
 from ..acl.library import call, call_each
 from .allocator import size_class
-from .device import Stage, at_finalize, session
+from .device import Stage, at_finalize, has_answered, session
 from .event import Event
 from .stream import Stream, current, peek
 
@@ -84,6 +84,7 @@ def copy_on_device(destination: int, source: int, nbytes: int, stream: Stream | 
 def fill(pointer: int, nbytes: int, value: int = 0, stream: Stream | None = None) -> None:
     """Set every byte to a value, when the stream comes to it."""
     stream = current() if stream is None else stream
+    stream.check()
     if nbytes:
         call("aclrtMemsetAsync", pointer, nbytes, value, nbytes, stream.pointer)
         stream.busy = True
@@ -109,6 +110,8 @@ class _Host:
         with self.lock:
             for _ in range(len(self.returned)):
                 pointer, length, events = self.returned.popleft()
+                if not all(has_answered(event.device) for event in events):
+                    continue  # Never used again: a device that did not answer may still write there.
                 if all(event.query() for event in events):
                     self.free.setdefault(length, []).append(pointer)
                 else:
@@ -163,7 +166,8 @@ def pinned(nbytes: int) -> HostBlock:
 def _close(device: int) -> None:
     now = session()
     host: Any = now.host
-    if host is not None:
+    # One that did not answer may work with host memory, too.
+    if host is not None and has_answered():
         now.host = None
         call_each("aclrtFreeHost", host.pointers)
 

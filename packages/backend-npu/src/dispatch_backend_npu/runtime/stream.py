@@ -20,7 +20,20 @@ from dispatch_core.errors import BackendError
 
 from ..acl.constants import ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE
 from ..acl.library import call, call_each
-from .device import Session, Stage, at_finalize, ensure, guard, index_of, leave_for, session, thread
+from .device import (
+    Session,
+    Stage,
+    at_finalize,
+    at_timeout,
+    check_answers,
+    ensure,
+    guard,
+    index_of,
+    leave_for,
+    session,
+    thread,
+    wait,
+)
 
 if TYPE_CHECKING:
     from dispatch_core.devices import Device
@@ -44,6 +57,8 @@ class _Streams:
     """A device's streams: its default one, what all of them are, and what waits to be used again."""
 
     def __init__(self) -> None:
+        #: False once the runtime was closed, or the device did not answer.
+        self.is_open = True
         self.default: Stream | None = None
         self.queues: list[_Queue] = []
         self.idle: list[_Queue] = []
@@ -51,7 +66,7 @@ class _Streams:
     def synchronize(self) -> None:
         """Wait for everything on the device."""
         marks = [(queue, queue.mark) for queue in self.queues]
-        call("aclrtSynchronizeDevice")
+        wait("aclrtSynchronizeDevice")
         for queue, mark in marks:
             queue.done = mark
 
@@ -106,8 +121,9 @@ class Stream:
             self._queue.done = self._queue.mark
 
     def check(self) -> None:
-        """Raise ``BackendError`` where the runtime that the stream belongs to was closed."""
-        if not self._session.is_open:
+        """Raise ``BackendError`` where the runtime that the stream belongs to was closed, or the device did not answer."""
+        if not self._streams.is_open:
+            check_answers(self.device)
             raise BackendError(f"{self!r} belongs to a runtime that was closed", hint="make a new stream")
 
     def synchronize(self) -> None:
@@ -115,7 +131,7 @@ class Stream:
         self.check()
         mark = self._queue.mark
         with guard(self.device):
-            call("aclrtSynchronizeStream", self.pointer)
+            wait("aclrtSynchronizeStream", self.pointer)
         self._queue.done = mark
 
     def query(self) -> bool:
@@ -195,13 +211,13 @@ def default(device: int | None = None) -> Stream:
 def peek() -> Stream:
     """Give the thread's current stream, for who queues nothing on it."""
     found: Stream | None = thread.stream
-    return found if found is not None and found._session.is_open else _find()
+    return found if found is not None and found._streams.is_open else _find()
 
 
 def _find() -> Stream:
     device = ensure()
     found: Stream | None = thread.chosen.get(device)
-    if found is None or found._session is not thread.session:
+    if found is None or not found._streams.is_open:
         found = default()
     thread.stream = found
     return found
@@ -235,7 +251,14 @@ def set_current(stream: Stream) -> None:
 def _close(device: int) -> None:
     streams: Any = session().streams.pop(device, None)
     if streams is not None:
+        streams.is_open = False
         call_each("aclrtDestroyStream", [queue.pointer for queue in streams.queues])
 
 
+def _quarantine(session: Session, device: int) -> None:
+    if device in session.streams:
+        session.streams[device].is_open = False
+
+
 at_finalize(Stage.STREAMS, _close)
+at_timeout(_quarantine)

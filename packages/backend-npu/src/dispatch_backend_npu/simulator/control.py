@@ -64,6 +64,8 @@ class Simulator:
             )
         library.aclsimFailNth.argtypes = (ctypes.c_char_p, ctypes.c_int64, ctypes.c_int)
         library.aclsimFailTask.argtypes = (ctypes.c_int64, ctypes.c_int)
+        library.aclsimHangTask.argtypes = (ctypes.c_int64,)
+        library.aclsimHangTask.restype = None
         library.aclsimSetCapacity.argtypes = (ctypes.c_uint64,)
         library.aclsimLog.argtypes = (ctypes.c_char_p, ctypes.c_int64)
         library.aclsimFailNth.restype = library.aclsimFailTask.restype = library.aclsimSetCapacity.restype = None
@@ -71,7 +73,10 @@ class Simulator:
         self._library = library
 
     def reset(self) -> None:
-        """Forget the log, the count of calls, faults that are still to come and the capacity; what is alive stays."""
+        """Forget the log, the count of calls, faults that are still to come and the capacity; what is alive stays.
+
+        Work that hangs goes on.
+        """
         self._library.aclsimReset()
 
     def counts(self) -> dict[str, int]:
@@ -104,6 +109,10 @@ class Simulator:
     def fail_task(self, n: int, code: int = 507015) -> None:
         """Let the ``n``-th piece of work that a stream executes from now fault: the next synchronisation gives ``code``."""
         self._library.aclsimFailTask(n, code)
+
+    def hang_task(self, n: int = 1) -> None:
+        """Let the ``n``-th piece of work that a stream executes from now not end before ``reset``."""
+        self._library.aclsimHangTask(n)
 
     @contextmanager
     def failing(self, name: str, n: int, code: int = 507899) -> Iterator[None]:

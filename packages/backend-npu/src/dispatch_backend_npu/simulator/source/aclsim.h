@@ -35,6 +35,8 @@ enum {
     RT_MEMORY_ALLOCATION = 207001,
     RT_STREAM_NOT_COMPLETE = 507004,
     RT_AICORE_EXCEPTION = 507015,
+    RT_STREAM_SYNC_TIMEOUT = 507046,
+    RT_EVENT_SYNC_TIMEOUT = 507047,
     ACLNN_PARAM_NULLPTR = 161001,
     ACLNN_PARAM_INVALID = 161002,
     ACLNN_RUNTIME_ERROR = 361001,
@@ -66,6 +68,11 @@ void aclsim_note(const char *prefix, const char *name);
 int aclsim_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *aclsim_take_message(void);
 int aclsim_task_fault(void);
+/* Whether the piece of work that begins now hangs: a mark of this hang, 0 for none; and whether that hang goes on. */
+uint64_t aclsim_task_hang(void);
+bool aclsim_hangs(uint64_t mark);
+/* Let other threads call for a moment. */
+void aclsim_pause(void);
 
 /* CALL opens a function that the n-th call of can be made to fail; QUIET one that has no way to report a failure. */
 #define CALL(function) \
@@ -110,9 +117,11 @@ aclError aclsim_current(aclsim_context **context);
 aclError aclsim_stream_of(aclrtStream stream, aclrtStream *found);
 aclrtStream aclsim_stream_new(aclsim_context *context, uint32_t flags);
 void aclsim_stream_free(aclrtStream stream);
-aclError aclsim_stream_drain(aclrtStream stream);
-aclError aclsim_context_drain(aclsim_context *context, int32_t device);
-/* Put work on a stream; `run` gives 0 or the code that the next synchronisation reports. */
+/* Wait for a stream, or for those of a device, no longer than a number of milliseconds, for ever where it is -1. */
+aclError aclsim_stream_drain(aclrtStream stream, int32_t timeout);
+aclError aclsim_device_drain(int32_t device, int32_t timeout);
+/* Put work on a stream; `run` gives 0, the code that the next synchronisation reports, or NOT_YET to be run again. */
+enum { NOT_YET = -1 };
 void aclsim_enqueue(aclrtStream stream, const char *name, int (*run)(void *data), void (*release)(void *data), void *data);
 int32_t aclsim_stream_device(aclrtStream stream);
 

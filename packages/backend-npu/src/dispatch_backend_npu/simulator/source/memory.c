@@ -231,7 +231,7 @@ aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t cou
     copy_task *queued = malloc(sizeof *queued);
     *queued = task;
     aclsim_enqueue(stream, "aclrtMemcpyAsync", run_copy, free, queued);
-    return task.from == PAGEABLE || task.to == PAGEABLE ? aclsim_stream_drain(stream) : 0;
+    return task.from == PAGEABLE || task.to == PAGEABLE ? aclsim_stream_drain(stream, -1) : 0;
 }
 
 /* aclrtMemset and aclrtMemsetAsync: what is filled is checked as the destination of a copy is. */

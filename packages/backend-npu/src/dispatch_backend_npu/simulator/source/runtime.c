@@ -134,15 +134,21 @@ aclError aclrtGetDeviceCount(uint32_t *count) {
     return 0;
 }
 
-static aclError synchronize_device(void) {
+static aclError synchronize_device(int32_t timeout) {
     aclsim_context *context;
     PASS_ON(aclsim_current(&context));
-    return aclsim_context_drain(NULL, context->device);
+    return aclsim_device_drain(context->device, timeout);
 }
 
 aclError aclrtSynchronizeDevice(void) {
     CALL(aclrtSynchronizeDevice);
-    PASS_ON(synchronize_device());
+    PASS_ON(synchronize_device(-1));
+    FAIL_LAST();
+}
+
+aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
+    CALL(aclrtSynchronizeDeviceWithTimeout);
+    PASS_ON(synchronize_device(timeout));
     FAIL_LAST();
 }
 

@@ -5,6 +5,7 @@
 #include "aclsim.h"
 
 #include <pthread.h>
+#include <time.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,8 @@ static fault faults[MAX_FAULTS];
 static int fault_count;
 static int64_t task_fault_left;
 static int task_fault_code;
+static int64_t hang_left;
+static uint64_t hangs = 1;
 static int64_t calls;
 
 static int injected(const char *name) {
@@ -69,6 +72,18 @@ void aclsim_leave(aclsim_scope *scope) {
 int aclsim_task_fault(void) {
     if (task_fault_left > 0 && --task_fault_left == 0) return task_fault_code;
     return 0;
+}
+
+uint64_t aclsim_task_hang(void) {
+    return hang_left > 0 && --hang_left == 0 ? hangs : 0;
+}
+
+bool aclsim_hangs(uint64_t mark) { return mark == hangs; }
+
+void aclsim_pause(void) {
+    pthread_mutex_unlock(&lock);
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+    pthread_mutex_lock(&lock);
 }
 
 /* ---- Messages: kept per thread, read once (aclGetRecentErrMsg is read-and-clear). ---- */
@@ -146,11 +161,13 @@ static aclsim_scope enter_quietly(const char *name) {
     return (aclsim_scope){name, 0};
 }
 
-/* Forget the log, the count of calls and every fault; what is alive stays alive. */
+/* Forget the log, the count of calls and every fault, and let what hangs go on; what is alive stays alive. */
 void aclsimReset(void) {
     TEST_FUNCTION("aclsimReset");
     fault_count = 0;
     task_fault_left = 0;
+    hang_left = 0;
+    hangs++;
     calls = 0;
     logged = 0;
     aclsim_memory_limit(0);
@@ -170,6 +187,12 @@ void aclsimFailTask(int64_t n, int code) {
     TEST_FUNCTION("aclsimFailTask");
     task_fault_left = n;
     task_fault_code = code;
+}
+
+/* The n-th piece of work that a stream executes is never done, until aclsimReset. */
+void aclsimHangTask(int64_t n) {
+    TEST_FUNCTION("aclsimHangTask");
+    hang_left = n;
 }
 
 int64_t aclsimCalls(void) { TEST_FUNCTION("aclsimCalls"); return calls; }

@@ -1,10 +1,12 @@
 /* libascendcl: streams and events.
  *
  * Work is put on a stream and executed when something waits for it, not before: who reads a result without having
- * synchronised reads what was there earlier, as on hardware. A stream that has much waiting does some of it.
+ * synchronised reads what was there earlier, as on hardware. A stream that has much waiting does some of it. A piece of
+ * work that hangs, because a test wants it to, stays the first of its stream; who waits for it lets other threads call.
  */
 #include "aclsim.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -14,6 +16,8 @@ typedef struct aclsim_task {
     int (*run)(void *data);
     void (*release)(void *data);
     void *data;
+    uint64_t hang;
+    bool begun;
 } aclsim_task;
 
 typedef struct sim_stream {
@@ -71,37 +75,89 @@ aclrtStream aclsim_stream_new(aclsim_context *context, uint32_t flags) {
     return stream;
 }
 
-/* What fails on the device is told by the next synchronisation. */
-static void run_one(sim_stream *stream) {
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
+}
+
+/* What fails on the device is told by the next synchronisation. Gives whether the first piece of work is done. */
+static bool run_one(sim_stream *stream) {
     aclsim_task *task = stream->first;
-    stream->first = task->next;
-    if (!stream->first) stream->last = NULL;
-    stream->waiting--;
+    if (!task->begun) {
+        task->begun = true;
+        task->hang = aclsim_task_hang();
+        aclsim_note("run ", task->name);
+    }
+    if (aclsim_hangs(task->hang)) return false;
     stream->running = true;
-    aclsim_note("run ", task->name);
     int code = aclsim_task_fault();
     if (code) aclsim_error(code, "%s faulted on demand on the device", task->name);
     else code = task->run(task->data);
     stream->running = false;
+    if (code == NOT_YET) return false;
+    stream->first = task->next;
+    if (!stream->first) stream->last = NULL;
+    stream->waiting--;
     if (code && !stream->failed) stream->failed = code;
     task->release(task->data);
     free(task);
+    return true;
 }
 
-/* Errors of execution surface at the next synchronisation. */
-aclError aclsim_stream_drain(aclrtStream handle) {
-    sim_stream *stream = handle;
-    while (stream->first && !stream->running) run_one(stream);
+/* Do what can be done; gives whether that is everything. */
+static bool advance(sim_stream *stream) {
+    while (stream->first && !stream->running)
+        if (!run_one(stream)) return false;
+    return true;
+}
+
+static int take_failure(sim_stream *stream) {
     int failed = stream->failed;
     stream->failed = 0;
     return failed;
 }
 
-aclError aclsim_context_drain(aclsim_context *context, int32_t device) {
+/* When a wait that begins now ends; a limit that no wait can have is 107000. */
+static aclError deadline_of(const char *name, int32_t timeout, double *deadline) {
+    if (timeout < -1 || !timeout) REFUSE(RT_PARAM_INVALID, "%s: timeout is %d", name, (int)timeout);
+    *deadline = timeout < 0 ? HUGE_VAL : now() + timeout;
+    return 0;
+}
+
+/* What hangs until the limit is over: 507046 for a stream or a device, 507047 for an event. */
+static aclError too_late(int code) { return aclsim_error(code, "the work hangs, and the time limit is over"); }
+
+/* Errors of execution surface at the next synchronisation. */
+aclError aclsim_stream_drain(aclrtStream handle, int32_t timeout) {
+    sim_stream *stream = handle;
+    double deadline;
+    PASS_ON(deadline_of("stream", timeout, &deadline));
+    while (aclsim_is(stream, KIND_STREAM) && !advance(stream)) {
+        if (now() >= deadline) return too_late(RT_STREAM_SYNC_TIMEOUT);
+        aclsim_pause();
+    }
+    return take_failure(stream);
+}
+
+static bool advance_device(int32_t device) {
+    bool done = true;
+    for (sim_stream *stream = streams; stream; stream = stream->next_stream)
+        if (stream->device == device && !advance(stream)) done = false;
+    return done;
+}
+
+aclError aclsim_device_drain(int32_t device, int32_t timeout) {
+    double deadline;
+    PASS_ON(deadline_of("device", timeout, &deadline));
+    while (!advance_device(device)) {
+        if (now() >= deadline) return too_late(RT_STREAM_SYNC_TIMEOUT);
+        aclsim_pause();
+    }
     int failed = 0;
     for (sim_stream *stream = streams; stream; stream = stream->next_stream)
-        if (context ? stream->context == context : stream->device == device) {
-            int code = aclsim_stream_drain(stream);
+        if (stream->device == device) {
+            int code = take_failure(stream);
             if (code && !failed) failed = code;
         }
     return failed;
@@ -134,7 +190,7 @@ int32_t aclsim_stream_device(aclrtStream stream) { return ((sim_stream *)stream)
 void aclsim_enqueue(aclrtStream handle, const char *name, int (*run)(void *), void (*release)(void *), void *data) {
     sim_stream *stream = handle;
     aclsim_task *task = malloc(sizeof *task);
-    *task = (aclsim_task){NULL, name, run, release, data};
+    *task = (aclsim_task){NULL, name, run, release, data, 0, false};
     if (stream->last) stream->last->next = task; else stream->first = task;
     stream->last = task;
     if (++stream->waiting > MAX_WAITING && !stream->running) run_one(stream);
@@ -173,7 +229,7 @@ aclError aclrtDestroyStream(aclrtStream stream) {
     PASS_ON(aclsim_stream_of(stream, &found));
     if (((sim_stream *)found)->context->default_stream == found)
         REFUSE(RT_PARAM_INVALID, "aclrtDestroyStream: a default stream goes with its context");
-    int failed = aclsim_stream_drain(found);
+    int failed = aclsim_stream_drain(found, -1);
     aclsim_stream_free(found);
     PASS_ON(failed);
     FAIL_LAST();
@@ -182,7 +238,14 @@ aclError aclrtDestroyStream(aclrtStream stream) {
 aclError aclrtSynchronizeStream(aclrtStream stream) {
     CALL(aclrtSynchronizeStream);
     PASS_ON(aclsim_stream_of(stream, &stream));
-    PASS_ON(aclsim_stream_drain(stream));
+    PASS_ON(aclsim_stream_drain(stream, -1));
+    FAIL_LAST();
+}
+
+aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) {
+    CALL(aclrtSynchronizeStreamWithTimeout);
+    PASS_ON(aclsim_stream_of(stream, &stream));
+    PASS_ON(aclsim_stream_drain(stream, timeout));
     FAIL_LAST();
 }
 
@@ -245,12 +308,6 @@ aclError aclrtDestroyEvent(aclrtEvent event) {
     FAIL_LAST();
 }
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
-}
-
 static int run_record(void *data) {
     sim_event *event = data;
     event->done++;
@@ -276,18 +333,19 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     return 0;
 }
 
-/* Get the stream on that records the event, as far as the n-th record. */
-static void reach(sim_event *event, int64_t n) {
+/* Get the stream on that records the event, as far as the n-th record. Gives whether there is nothing to wait for. */
+static bool reach(sim_event *event, int64_t n) {
     sim_stream *stream = event->stream;
-    while (event->done < n && aclsim_is(stream, KIND_STREAM) && stream->first && !stream->running) run_one(stream);
+    while (event->done < n && aclsim_is(stream, KIND_STREAM) && stream->first && !stream->running)
+        if (!run_one(stream)) return false;
+    return true;
 }
 
 typedef struct { sim_event *event; int64_t n; } wait_task;
 
 static int run_wait(void *data) {
     wait_task *task = data;
-    reach(task->event, task->n);
-    return 0;
+    return reach(task->event, task->n) ? 0 : NOT_YET;
 }
 
 static void release_wait(void *data) {
@@ -335,20 +393,27 @@ aclError aclrtQueryEventStatus(aclrtEvent event, int *status) {
     return query(scope.name, event, status, 1);
 }
 
-static aclError synchronize_event(const char *name, aclrtEvent event) {
+static aclError synchronize_event(const char *name, aclrtEvent event, int32_t timeout) {
+    double deadline;
     PASS_ON(event_of(name, event));
+    PASS_ON(deadline_of(name, timeout, &deadline));
     sim_event *awaited = event;
-    reach(awaited, awaited->recorded);
-    sim_stream *stream = awaited->stream;
-    if (!aclsim_is(stream, KIND_STREAM)) return 0;
-    int failed = stream->failed;
-    stream->failed = 0;
-    return failed;
+    while (!reach(awaited, awaited->recorded)) {
+        if (now() >= deadline) return too_late(RT_EVENT_SYNC_TIMEOUT);
+        aclsim_pause();
+    }
+    return aclsim_is(awaited->stream, KIND_STREAM) ? take_failure(awaited->stream) : 0;
 }
 
 aclError aclrtSynchronizeEvent(aclrtEvent event) {
     CALL(aclrtSynchronizeEvent);
-    PASS_ON(synchronize_event(scope.name, event));
+    PASS_ON(synchronize_event(scope.name, event, -1));
+    FAIL_LAST();
+}
+
+aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
+    CALL(aclrtSynchronizeEventWithTimeout);
+    PASS_ON(synchronize_event(scope.name, event, timeout));
     FAIL_LAST();
 }
 

@@ -1,0 +1,184 @@
+"""Every function that fails is told: by the error of the call, or by a warning where no call can answer for it."""
+
+import gc
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from dispatch_backend_npu import runtime
+from dispatch_backend_npu.acl import AclError, AclWarning, OutOfMemoryError, codes, reports
+from dispatch_backend_npu.acl.prototypes import prototypes
+from dispatch_backend_npu.aclnn import calls
+from dispatch_backend_npu.aclnn.descriptors import Descriptors
+from dispatch_backend_npu.arrays import from_numpy
+from dispatch_backend_npu.kernels import KERNELS
+from dispatch_backend_npu.runtime import memory
+
+CODE = 561103
+#: Functions that answer a question only: where they fail, there is no answer.
+QUIET = {"aclrtGetDeviceCount", "aclrtGetVersion"}
+
+
+def program():
+    """Use every function of the runtime and of the descriptors, eagerly and in pipelines, from opening to closing."""
+    runtime.device_count()
+    runtime.versions()
+    runtime.device_name()
+    x = torchlike.tensor([[1.0, -2.0], [3.0, 4.0]], device="npu")
+    Descriptors().add("const aclBoolArray*", (True, False))  # No operator takes any so far.
+    for number in (2, 3):  # A prepared call gets another number.
+        (x + x * number).relu_()
+    torchlike.cat([x, x]).sum(dim=0).any()
+    torchlike.var_mean(x, dim=[0, 1])
+    x.clone().index_put_([torchlike.tensor([0], device="npu")], x[0])
+    for number in (2.0, 3.0, 3.0):  # A plan, made, with another number, and as it was.
+        with dc.pipeline():
+            y = x * number + 1
+            y[0] = 2
+            found = (y.exp() + x).sum()
+        found.item()
+    other = runtime.Stream()
+    host = memory.pinned(100)
+    block = runtime.allocate(100)
+    with other:
+        memory.copy_to_device(host, block.pointer, other)
+        memory.fill(block.pointer, 10)
+        block.record_stream(other)
+    first, second = runtime.Event(enable_timing=True), runtime.Event(enable_timing=True)
+    first.record(other)
+    runtime.current().wait_event(first)
+    second.record(other)
+    second.synchronize()
+    assert first.query() and other.query() and first.elapsed_time(second) >= 0
+    runtime.current().synchronize()
+    runtime.mem_get_info()
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(runtime.ensure).result()  # The other thread takes the device's context.
+    del block, host
+    runtime.empty_cache()
+    runtime.synchronize()
+    del x, y, found
+    gc.collect()
+    calls.clear()
+    runtime.finalize(force=True)
+
+
+@pytest.fixture
+def closed(simulator):
+    gc.collect()
+    runtime.finalize(force=True)
+    simulator.reset()
+    reports.forget()
+    gc.freeze()
+    yield simulator
+    gc.unfreeze()
+    simulator.reset()
+    runtime.finalize(force=True)
+
+
+@pytest.mark.no_pipeline(reason="it opens pipelines of its own")
+@pytest.mark.parametrize("limit", [None, 60.0])
+def test_whatever_fails_is_told(closed, monkeypatch, limit):
+    monkeypatch.setattr(runtime.waiting, "_limit", limit and int(limit * 1000))
+    program()
+    closed.reset()
+    program()
+    names = closed.log()
+    waits = {name for name in prototypes() if name.startswith("aclrtSynchronize")}
+    limited = {name for name in waits if name.endswith("WithTimeout")}
+    assert {*prototypes()} - {*names, "aclGetRecentErrMsg"} == (limited if limit is None else waits - limited)
+    silent = []
+    for name in sorted({*names} - {"aclrtGetSocName", "aclGetRecentErrMsg"}):
+        for n in {1, 2, names.count(name)}:
+            if n > names.count(name):
+                continue
+            closed.reset()
+            closed.fail_nth(name, n, CODE)
+            told = []
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    program()
+                    runtime.finalize(force=True)
+                except AclError as error:
+                    told.append(error)
+            told += [each.message for each in caught]
+            closed.reset()
+            gc.collect()
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                program()
+            assert closed.counts() == {}, (name, n)
+            if [(each.function, each.code) for each in told] != [(name, CODE)] and name not in QUIET:
+                silent.append((name, n, [str(each) for each in told]))
+    assert silent == []
+
+
+def test_a_failure_without_a_call_to_answer_for_it_is_told_once_for_each_code(closed):
+    def destroyed(code, count=3):
+        for _ in range(count):
+            closed.fail_nth("aclDestroyIntArray", 1, code)
+            Descriptors().add("const aclIntArray*", (1, 2))
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                calls.clear()
+            yield from caught
+
+    [first] = destroyed(561103)
+    assert first.category is AclWarning
+    assert (first.message.function, first.message.code) == ("aclDestroyIntArray", 561103)
+    assert "aclDestroyIntArray failed with 561103 (ACLNN_ERR_INNER_NULLPTR): [simulator]" in str(first.message)
+    [second] = destroyed(161002)
+    assert second.message.symbol == codes.error_name(161002) == "ACLNN_ERR_PARAM_INVALID"
+    runtime.ensure()
+    runtime.finalize(force=True)
+    assert len([*destroyed(561103)]) == 1
+
+
+def test_a_warning_that_is_an_error_leaves_nothing_behind(closed):
+    made = Descriptors()
+    for _ in range(5):
+        made.add("const aclIntArray*", (1, 2))
+    closed.fail_nth("aclDestroyIntArray", 2, CODE)
+    del made
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(AclWarning, match="aclDestroyIntArray failed with 561103"):
+            calls.clear()
+    assert closed.counts() == {}
+
+
+@pytest.mark.no_pipeline(reason="it opens pipelines of its own")
+def test_executors_that_cannot_be_repeated_are_told_once_and_work_all_the_same(closed):
+    def run():
+        with dc.pipeline():
+            y = (torchlike.ones(3, device="npu") + 1) * 2
+        return y.tolist()
+
+    for n in range(1, 13):
+        closed.fail_nth("aclSetAclOpExecutorRepeatable", n, 561102)
+    with pytest.warns(AclWarning, match=r"aclSetAclOpExecutorRepeatable failed with 561102 \(ACLNN_\w+\)") as caught:
+        assert [run() for _ in range(4)] == [[4.0] * 3] * 4
+    assert len(caught) == 1
+
+
+def test_an_error_is_not_hidden_by_a_failure_that_it_leads_to(closed, monkeypatch):
+    a = from_numpy(np.arange(64, dtype=np.float32).reshape(8, 8))
+    result = KERNELS["sort"](a)
+
+    def no_room(nbytes):
+        if closed.log()[-1].endswith("GetWorkspaceSize"):
+            raise OutOfMemoryError("aclrtMalloc", 207001)
+        return result[0].block
+
+    monkeypatch.setattr(calls.allocator, "allocate", no_room)
+    closed.fail_nth("aclDestroyAclOpExecutor", 1, CODE)
+    with pytest.raises(OutOfMemoryError):
+        KERNELS["sort"](a)
+    monkeypatch.undo()
+    with pytest.warns(AclWarning, match="aclDestroyAclOpExecutor failed with 561103"):
+        calls.clear()
