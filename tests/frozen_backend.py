@@ -47,7 +47,7 @@ def dispatch_register(registry):
     for name, schema, _ in ATEN:
         # Writing operators are registered too, but what runs for them is their functional overload.
         served = any(registry.has_kernel(f"aten::{each}", "CPU") for each in (name, inplace_of(name) or name))
-        if served and not schema.endswith("Tensor(a)[]") and name != "zero_":
+        if served and not schema.endswith("Tensor(a)[]") and name not in ("zero_", "resize_"):
             aten.impl(name, dc.kernel_factory(make_kernel))
     prims.impl("device_get", lambda self: self.array.copy())
     prims.impl("device_put", lambda data, *, device: Frozen(data))  # noqa: PLW0108  # the device is this one

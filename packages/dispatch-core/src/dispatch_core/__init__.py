@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .arrays import device, device_key, dtype, is_mutable, shape, storage_offset, strides
+from .arrays import device, device_key, dtype, is_mutable, shape, storage_of, storage_offset, strides
 from .backend import ArrayType, Availability, BackendInfo
 from .devices import Device
 from .entry import OperatorEntry
@@ -182,6 +182,7 @@ __all__ = [
     "registry",
     "respell",
     "shape",
+    "storage_of",
     "storage_offset",
     "strides",
     "trace",

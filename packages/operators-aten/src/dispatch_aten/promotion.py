@@ -23,6 +23,7 @@ from .dtypes import ScalarType, bfloat16, bool_, float32, get_default_dtype, int
 from .errors import ArgumentTypeError, DtypeError
 
 __all__ = [
+    "ACCUMULATED_IN_OUTPUT",
     "EXACT_OUTPUT",
     "RULES",
     "Category",
@@ -310,12 +311,23 @@ def rule_for(operator: str) -> Promotion:
 
 EXACT_OUTPUT: Final = frozenset(
     (
-        "neg negative abs absolute sign floor ceil round trunc frac clamp clamp_min clamp_max clip lerp bitwise_not silu"
-        " gelu leaky_relu softplus elu tril triu nan_to_num amax amin argmax argmin norm linalg_vector_norm mm bmm mv"
-        " dot matmul addmm baddbmm linear softmax log_softmax _softmax _log_softmax"
+        "_log_softmax _log_softmax_backward_data _softmax _softmax_backward_data abs absolute addmm amax amin aminmax argmax"
+        " argmin argsort baddbmm bitwise_not bmm ceil clamp clamp_max clamp_min clip dot elu floor frac gather gelu index"
+        " index_add index_select leaky_relu lerp linalg_vector_norm linear log_softmax masked_select matmul max min mm mv"
+        " nan_to_num neg negative nll_loss nll_loss_backward nll_loss_forward nonzero norm round scatter scatter_add sign"
+        " silu softmax softplus sort take topk tril triu trunc where"
     ).split()
 )
-"""Operators whose ``out=`` tensor must have the result's own dtype; others convert into it."""
+"""Operators whose ``out=`` tensors must have the results' own dtypes; others convert into them."""
+
+_CONVERTED_OUTPUT: Final = frozenset(
+    "clamp.Tensor_out clip.Tensor_out clamp_max.Tensor_out clamp_min.Tensor_out lerp.Scalar_out max.out max.unary_out"
+    " min.out min.unary_out".split()
+)
+"""Overloads of operators in ``EXACT_OUTPUT`` that convert."""
+
+ACCUMULATED_IN_OUTPUT: Final = frozenset("cumprod cumsum prod sum".split())
+"""Operators that compute in the dtype of their ``out=`` tensor where no ``dtype`` is given."""
 
 
 def check_output_dtype(result: ScalarType, output: ScalarType, out_of: str = "") -> None:
@@ -323,10 +335,23 @@ def check_output_dtype(result: ScalarType, output: ScalarType, out_of: str = "")
 
     ``out_of`` is the operator of an ``out=`` call. Raises ``DtypeError`` in torch's words.
     """
-    if result != output and out_of.rpartition("::")[2].partition(".")[0] in EXACT_OUTPUT:
+    if result is output:
+        return
+    name = out_of.rpartition("::")[2]
+    base = name.partition(".")[0]
+    if base in _TRUTHS:
+        if output is not uint8:
+            raise DtypeError(f"{base} only supports bool tensor for result, got: {output.name}", argument="out")
+        return
+    exact = base in EXACT_OUTPUT and name not in _CONVERTED_OUTPUT
+    if exact or base in ACCUMULATED_IN_OUTPUT or (base in _DEVIATIONS and output.is_complex):
         raise DtypeError(
             f"Expected out tensor to have dtype {result.name.lower()}, but got {output.name.lower()} instead",
             argument="out",
         )
     if not can_cast(result, output):
         raise DtypeError(f"result type {result.name} can't be cast to the desired output type {output.name}")
+
+
+_TRUTHS: Final = frozenset({"all", "any"})
+_DEVIATIONS: Final = frozenset({"std", "var"})

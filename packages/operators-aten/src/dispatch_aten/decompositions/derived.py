@@ -1,8 +1,13 @@
 """In-place and ``out=`` overloads, derived from the functional ones.
 
 ``op_`` is the functional operator followed by a copy into ``self``, ``op.out`` by a resize where needed and a copy into
-``out``. Such a kernel is implicit where the functional operator is an implicit composite: the copy is differentiable too.
-A backend that can write into its arrays directly registers its own.
+``out``. An in-place kernel is implicit where the functional operator is an implicit composite: the copy is differentiable
+too. No ``out=`` kernel is: autograd refuses what requires grad before anything is written. A backend that can write into
+its arrays directly registers its own.
+
+Note [Refused calls change nothing]
+    Every output is checked, against the result and against the other arguments, before the first one is resized or
+    written. What comes after the checks is a resize and a copy that cannot fail.
 """
 
 from __future__ import annotations
@@ -13,18 +18,17 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.errors import AtenError
 from dispatch_aten.operators import ATEN, OperatorDef
-from dispatch_aten.promotion import check_output_dtype
+from dispatch_aten.promotion import ACCUMULATED_IN_OUTPUT, check_output_dtype
 from dispatch_aten.shapes.layout import check_output_shape, check_written
 from dispatch_aten.variants import base_name, functional_of, is_inplace
 
 from ._shared import Array, aten, meta_of
+from ._written import overlap_check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dispatch_aten.dtypes import ScalarType
-
-__all__ = ["NOT_DERIVED", "register", "write_out"]
+__all__ = ["NOT_DERIVED", "register"]
 
 NOT_DERIVED: Final = frozenset({"copy_", "fill_.Scalar", "index_put_"})
 """In-place overloads that every backend has: their functional overloads are a copy and these."""
@@ -43,8 +47,12 @@ def register(
         functional = functional_of(operator.name)
         if operator.name in NOT_DERIVED or functional is None or operator.name in implicit or operator.name in explicit:
             continue
-        key = "CompositeImplicitAutograd" if functional in implicit else "CompositeExplicitAutograd"
-        make = _out if not is_inplace(operator.name) else _inplace_of_copy if functional in implicit else _inplace
+        if not is_inplace(operator.name):
+            key, make = "CompositeExplicitAutograd", _out
+        elif functional in implicit:
+            key, make = "CompositeImplicitAutograd", _inplace_of_copy
+        else:
+            key, make = "CompositeExplicitAutograd", _inplace
         library.impl(operator.name, dc.kernel_factory(_Maker(make, operator, functional)), key)
 
 
@@ -52,22 +60,31 @@ class _Maker:
     """Makes a derived kernel when its table slot is first used."""
 
     def __init__(
-        self, make: Callable[[OperatorDef, Any], Callable[..., Any]], operator: OperatorDef, functional: str
+        self, make: Callable[[OperatorDef, Any, Any], Callable[..., Any]], operator: OperatorDef, functional: str
     ) -> None:
         self.make, self.operator, self.functional = make, operator, functional
 
     def __call__(self, op: Any, keyset: Any) -> Callable[..., Any]:
         packet, _, overload = self.functional.partition(".")
-        return self.make(self.operator, getattr(getattr(aten, packet), overload or "default"))
+        return self.make(self.operator, getattr(getattr(aten, packet), overload or "default"), op.schema)
 
 
-def _inplace(operator: OperatorDef, functional: Any) -> Callable[..., Any]:
+def _read(schema: Any, *, after: int = 0) -> tuple[tuple[int, str], ...]:
+    """Give the places, counted from ``after``, and the names of the tensors that an operator only reads."""
+    found = [each for each in schema.tensor_arguments if not each.argument.is_write]
+    return tuple((each.index - after, each.argument.name) for each in found)
+
+
+def _inplace(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., Any]:
     qualified = f"aten::{operator.name}"
+    check_overlap = overlap_check(operator.name, _read(schema, after=1))
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
         shape = dc.shape(self)
         try:
             check_written(meta_of(self))
+            if check_overlap is not None:
+                check_overlap(self, shape, args, kwargs)
             result = functional(self, *args, **kwargs)
             check_output_dtype(dc.dtype(result), dc.dtype(self))
             check_output_shape(dc.shape(result), shape)
@@ -79,36 +96,51 @@ def _inplace(operator: OperatorDef, functional: Any) -> Callable[..., Any]:
     return kernel
 
 
-def _inplace_of_copy(operator: OperatorDef, functional: Any) -> Callable[..., Any]:
+def _inplace_of_copy(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., Any]:
     """Compute from a copy: an implicit composite's parts may save their input for backward, which is then written to."""
-    return _inplace(operator, lambda self, *args, **kwargs: functional(aten.clone.default(self), *args, **kwargs))
+    return _inplace(
+        operator, lambda self, *args, **kwargs: functional(aten.clone.default(self), *args, **kwargs), schema
+    )
 
 
-def _out(operator: OperatorDef, functional: Any) -> Callable[..., Any]:
+def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., Any]:
     qualified = f"aten::{operator.name}"
+    check_overlap = overlap_check(operator.name, _read(schema))
     arguments = operator.schema[: operator.schema.rindex(" -> ")].rstrip(")").split("(", 1)[1].split(", ")
     names = tuple(part.split()[-1] for part in arguments if "!" in part)
     is_factory = "factory" in operator.tags
+
+    computes_in_output = base_name(operator.name) in ACCUMULATED_IN_OUTPUT
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         outputs = [kwargs.pop(name) for name in names]
         if is_factory:
             kwargs.update(dtype=dc.dtype(outputs[0]), device=dc.device(outputs[0]))
-        results = functional(*args, **kwargs)
+        elif computes_in_output and kwargs.get("dtype") is None:
+            kwargs["dtype"] = dc.dtype(outputs[0])
+        found = functional(*args, **kwargs)
+        results = (found,) if len(names) == 1 else found
         if is_factory:
             # A factory's result is a raw array here, and copies do not mix raw arrays with a frontend's tensors.
-            results = dc.wrap_like(outputs[0], results)
-        if len(names) == 1:
-            return write_out(outputs[0], results, qualified)
-        return tuple(write_out(out, result, qualified) for out, result in zip(outputs, results, strict=True))
+            results = (dc.wrap_like(outputs[0], found),)
+        try:
+            for out, result in zip(outputs, results, strict=True):
+                check_output_dtype(dc.dtype(result), dc.dtype(out), qualified)
+                if dc.shape(out) == dc.shape(result):
+                    check_written(meta_of(out), "out")
+                if check_overlap is not None:
+                    check_overlap(out, dc.shape(result), args, kwargs)
+        except AtenError as error:
+            raise error.at(qualified) from None
+        written = [_write(out, result) for out, result in zip(outputs, results, strict=True)]
+        return written[0] if len(names) == 1 else tuple(written)
 
     kernel.__name__ = kernel.__qualname__ = base_name(operator.name)
     return kernel
 
 
-def write_out(out: Array, result: Array, qualified: str) -> Array:
-    """Copy ``result`` into ``out``, which takes its shape if it has another one; give back what was written."""
-    _check(dc.dtype(result), out, qualified)
+def _write(out: Array, result: Array) -> Array:
+    """Copy a result into its output, which takes the result's shape if it has another one; give back what was written."""
     shape = dc.shape(result)
     have = dc.shape(out)
     if have != shape:
@@ -116,10 +148,3 @@ def write_out(out: Array, result: Array, qualified: str) -> Array:
             warnings.warn(_RESIZED.format(list(have), list(shape)), UserWarning, stacklevel=3)
         out = aten.resize_.default(out, shape)
     return aten.copy_.default(out, result)
-
-
-def _check(dtype: ScalarType, out: Array, qualified: str) -> None:
-    try:
-        check_output_dtype(dtype, dc.dtype(out), qualified)
-    except AtenError as error:
-        raise error.at(qualified) from None

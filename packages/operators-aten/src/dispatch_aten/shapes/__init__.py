@@ -16,6 +16,7 @@ from __future__ import annotations
 from .dims import wrap_dim, wrap_dims
 from .layout import (
     broadcast_shapes,
+    check_apart,
     check_output_shape,
     check_written,
     is_expanded,
@@ -32,6 +33,7 @@ __all__ = [
     "Described",
     "TensorMeta",
     "broadcast_shapes",
+    "check_apart",
     "check_output_shape",
     "check_written",
     "contiguous",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "broadcast_shapes",
     "broadcast_strides",
+    "check_apart",
     "check_output_shape",
     "check_written",
     "is_expanded",
@@ -133,6 +134,31 @@ def check_written(meta: TensorMeta, argument: str = "self") -> None:
         raise OperatorError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation.",
+            argument=argument,
+        )
+
+
+def check_apart(written: TensorMeta, read: TensorMeta, argument: str = "self", *, entirely: bool = False) -> None:
+    """Refuse to write to a tensor while one in the same memory is read, unless each element is read where it is written.
+
+    With ``entirely`` that is refused as well. Tensors with gaps are let through (source: ``at::assert_no_partial_overlap``
+    and ``at::assert_no_overlap``).
+
+    >>> from dispatch_aten.dtypes import float32
+    >>> check_apart(TensorMeta((2,), (1,), float32, 0), TensorMeta((2,), (1,), float32, 2))
+    """
+    for meta in (written, read):
+        if not meta.numel or not is_non_overlapping_and_dense(meta.shape, meta.strides):
+            return
+    starts = [meta.storage_offset * meta.dtype.itemsize for meta in (written, read)]
+    ends = [start + meta.numel * meta.dtype.itemsize for start, meta in zip(starts, (written, read), strict=True)]
+    if max(starts) >= min(ends):
+        return
+    same = starts[0] == starts[1] and ends[0] == ends[1] and written.strides == read.strides
+    if entirely or not same:
+        raise OperatorError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+            "location. Please clone() the tensor before performing the operation.",
             argument=argument,
         )
 

@@ -1,0 +1,69 @@
+"""What an operator may read in the memory that it writes to.
+
+Note [Reading what is written]
+    Torch refuses most calls whose output overlaps an input, and lets some through (``_MAY_OVERLAP``). Here each result is
+    computed before it is written, so no such call could give a wrong value; it is refused because a program that relies on
+    it is none for torch. A kernel that writes at once makes the same check.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.shapes.layout import check_apart, check_output_shape
+from dispatch_aten.variants import base_name
+
+from ._shared import Array, meta_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["overlap_check"]
+
+_MAY_OVERLAP: Final = frozenset(
+    (
+        "_log_softmax _log_softmax_backward_data _softmax _softmax_backward_data softmax log_softmax addmm baddbmm bmm mm mv"
+        " dot matmul linear all any amax amin mean sum prod std var norm linalg_vector_norm logsumexp nll_loss"
+        " nll_loss_backward nll_loss_forward threshold threshold_backward threshold_ tril triu tril_ triu_ max.unary_out"
+        " min.unary_out"
+    ).split()
+)
+"""Operators, or overloads, that may write to what they read."""
+
+_ENTIRELY_APART: Final = frozenset(
+    (
+        "cat concat gather hstack index index_add index_add_ index_select masked_scatter_ masked_select nonzero scatter"
+        " scatter_ scatter_add scatter_add_ stack take vstack"
+    ).split()
+)
+"""Operators that may not even read an element from where they write it."""
+
+_BEGIN_AS_SELF: Final = frozenset({"index_add", "scatter", "scatter_add"})
+"""Those of them whose output begins as a copy of ``self``, which it may be."""
+
+
+def overlap_check(name: str, tensors: tuple[tuple[int, str], ...]) -> Callable[..., None] | None:
+    """Make the check of an operator's output against its other tensors, or None where it may share memory with them.
+
+    ``tensors`` are the places and names of the arguments that are tensors, or lists of them. The check takes the output, the
+    result's shape, which an output that is an input must have, and the other arguments.
+    See Note [Reading what is written].
+    """
+    base = base_name(name)
+    if base in _MAY_OVERLAP or name in _MAY_OVERLAP:
+        return None
+    entirely = base in _ENTIRELY_APART
+
+    def check(out: Array, shape: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        memory = dc.storage_of(out)
+        for place, argument in tensors:
+            value = args[place] if place < len(args) else kwargs.get(argument)
+            for each in value if isinstance(value, (list, tuple)) else (value,):
+                if each is not None and dc.storage_of(each) == memory:
+                    apart = entirely and not (argument == "self" and base in _BEGIN_AS_SELF)
+                    check_apart(meta_of(out), meta_of(each), argument, entirely=apart)
+                    if each is out:
+                        check_output_shape(shape, dc.shape(out), argument)
+
+    return check
