@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import nox
@@ -152,31 +153,36 @@ def _run_suite(session: nox.Session) -> None:
         _install_wheels(session, "test", "demo", "jit")
         session.run("pytest", *session.posargs)
         return
-    common = ["pytest", "--numprocesses=2", *session.posargs, "--pyargs"]
-    # A choice by -k or -m may leave one of the two runs without tests.
+    # A choice by -k or -m may leave one of the runs without tests.
     codes = [0, 5] if session.posargs else [0]
     # The core's suite runs where nothing else of this project is installed: the core needs none of it.
     _install_wheels(session, "test", only="dispatch_core")
-    session.run(*common, "packages/dispatch-core/tests", "dispatch_core", success_codes=codes)
+    _pytest(session, "--pyargs", "packages/dispatch-core/tests", "dispatch_core", codes=codes)
     _install_wheels(session, "test", "demo", "jit")
     others = [path.parent.parent for path in SOURCES if path.name != "dispatch_core"]
     suite = [str((path / "tests").relative_to(ROOT)) for path in others]
     modules = [path.name for path in SOURCES if path.name != "dispatch_core"]
-    session.run(*common, "--ignore=tests/parity", *suite, "tests", *DOCUMENTS, *modules, success_codes=codes)
+    _pytest(session, "--pyargs", "--ignore=tests/parity", *suite, "tests", *DOCUMENTS, *modules, codes=codes)
     # Operators mean the same inside a pipeline.
-    session.run(*common, "--pipeline", *suite, "tests/test_immutable_arrays.py", success_codes=codes)
+    _pytest(session, "--pyargs", "--pipeline", *suite, "tests/test_immutable_arrays.py", codes=codes)
+
+
+def _pytest(session: nox.Session, *arguments: str, codes: Sequence[int] = (0,)) -> None:
+    """Run tests in two processes; the one that has finished takes tests from the other."""
+    # They share the cores, so that threads of NumPy's and torch's beside them would only wait for each other.
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    command = ["pytest", "--numprocesses=2", "--dist=worksteal", *session.posargs, *arguments]
+    session.run(*command, env=one_thread, success_codes=codes)
 
 
 @nox.session(requires=["wheels"])
 def parity(session: nox.Session) -> None:
     """Compare with torch, operator by operator."""
     _install_wheels(session, "parity")
-    common = ["pytest", "--numprocesses=2", *session.posargs]
-    session.run(*common, "tests/parity", "tests/test_recorded_tables.py")
+    _pytest(session, "tests/parity", "tests/test_recorded_tables.py")
     # The same functions, and what they say of torch, inside a pipeline.
-    session.run(
-        *common, "--pipeline", *(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/parity/test_torchlike_*.py"))
-    )
+    inside = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/parity/test_torchlike_*.py"))
+    _pytest(session, "--pipeline", *inside)
 
 
 @nox.session(requires=["wheels"])
