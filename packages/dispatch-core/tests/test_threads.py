@@ -168,15 +168,23 @@ def test_code_that_runs_while_its_function_takes_over_other_code_keeps_its_const
         exec(f"def f(go_on):\n    go_on()\n    return {number}, constant", made)
         return made["f"]
 
-    versions = iter([make(1, "first"), make(2, "second"), make(3, "third")])
-    late = LateFunction(lambda: next(versions), threading.RLock())
+    numbers = iter(range(1, 1000))
+    late = LateFunction(lambda: make(number := next(numbers), f"version {number}"), threading.RLock())
+    outcomes = []
 
     def restart():
         late.forget_meaning()
-        assert late.function(lambda: None) == (2, "second")
+        outcomes.append(late.function(lambda: None))
 
-    assert late.function(restart) == (1, "first")
-    assert late.function(lambda: None) == (2, "second")
+    def restart_often():
+        # A thread may stand still here for as long as the others like.
+        for _ in range(100):
+            restart()
+
+    outcomes += [late.function(restart), late.function(restart_often), late.function(lambda: None)]
+    assert all(value == f"version {number}" for number, value in outcomes)
+    assert max(number for number, _ in outcomes) == 102
+    assert len([name for name in late.function.__globals__ if "constant" in name]) == 2  # the first ones, and the last
 
 
 def test_a_schema_that_changes_often_does_not_pile_up(registry):

@@ -1,17 +1,20 @@
-"""Functions that get their code at the first call, and may be given other code later, without changing identity."""
+"""Functions that get their code at the first call, and may be given other code later, without changing identity.
+
+Note [Globals live as long as their code]
+    A call that is under way reads its globals as it goes on. So where their meaning has changed, new code's globals get
+    other names, and the older ones are deleted with the last code that reads them: a frame holds its code.
+"""
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from types import FunctionType
-from typing import Any, Final
+from types import CodeType, FunctionType
+from typing import Any
+from weakref import ref
 
 __all__ = ["LateFunction"]
-
-#: How many changes of meaning code may outlive that is under way; between its globals it only looks at arguments.
-_KEPT: Final = 64
 
 
 def _first(*args: Any, **kwargs: Any) -> Any:
@@ -34,7 +37,7 @@ class LateFunction:
     (3, (2,))
     """
 
-    __slots__ = ("_era", "_foresee", "_lock", "_make", "function")
+    __slots__ = ("_codes", "_era", "_foresee", "_lock", "_make", "function")
 
     def __init__(
         self,
@@ -44,6 +47,8 @@ class LateFunction:
     ) -> None:
         #: How often the meaning of its globals has changed since it first had code; -1 before that.
         self._make, self._lock, self._foresee, self._era = make, lock, foresee, -1
+        #: Era → references to its code, which go with the code.
+        self._codes: dict[int, dict[int, ref[CodeType]]] = {}
         self.function = FunctionType(_first.__code__, {"__builtins__": builtins, "__become": self._become})
 
     def _become(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> FunctionType:
@@ -64,26 +69,40 @@ class LateFunction:
             defaults, keyword_defaults = made.__defaults__, made.__kwdefaults__
         self._era = max(self._era, 0)
         if self._era:
-            for name in [name for name in function.__globals__ if "@" in name]:
-                if int(name.rpartition("@")[2]) < self._era - _KEPT:
-                    del function.__globals__[name]
             own = {name: f"{name}@{self._era}" for name in names if name != "__builtins__"}
             names = {own.get(name, name): value for name, value in names.items()}
             code = code.replace(co_names=tuple(own.get(name, name) for name in code.co_names))
+            self._watch(code)
         function.__globals__.update(names)
         function.__defaults__, function.__kwdefaults__ = defaults, keyword_defaults
         function.__name__, function.__qualname__ = made.__name__, made.__qualname__
         function.__code__ = code
+
+    def _watch(self, code: CodeType) -> None:
+        """Delete an era's globals when the last of its code is gone; see Note [Globals live as long as their code]."""
+        era = self._era
+        codes = self._codes.setdefault(era, {})
+
+        def gone(reference: ref[CodeType]) -> None:
+            del codes[id(reference)]
+            self._end(era)
+
+        reference = ref(code, gone)
+        codes[id(reference)] = reference
+
+    def _end(self, era: int) -> None:
+        if era != self._era and not self._codes.get(era, True) and self._codes.pop(era, None) is not None:
+            names = self.function.__globals__
+            for name in [name for name in list(names) if name.endswith(f"@{era}")]:
+                del names[name]
 
     def forget(self) -> None:
         """Make the code anew at the next call."""
         self.function.__code__ = _first.__code__
 
     def forget_meaning(self) -> None:
-        """Make the code anew, with globals that may mean something else.
-
-        A call that is under way reads its globals as it goes on, so the new code's are given other names.
-        """
+        """Make the code anew, with globals that may mean something else: see Note [Globals live as long as their code]."""
         if self._era >= 0:
             self._era += 1
         self.forget()
+        self._end(self._era - 1)
