@@ -1,11 +1,12 @@
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from dispatch_backend_cpu.plugin import COVERED, KERNELS
-from dispatch_backend_cpu.quiet import quiet, run
+from dispatch_backend_cpu.quiet import quiet, run, run_elsewhere
 
 BIG = np.array([3e38, -1.0, np.nan, np.inf], np.float32)
 NOISY = {
@@ -52,6 +53,55 @@ def test_an_occupied_context_is_got_around():
     a = np.zeros(1)
     assert run(COVERED["add.Tensor"], a, a).tolist() == [0.0]
     assert run(quiet(np.log), a).tolist() == [-np.inf]
+
+
+def test_a_thread_that_finds_the_context_occupied_takes_its_own(monkeypatch):
+    inside, done = threading.Event(), threading.Event()
+    holder = threading.Thread(target=lambda: run(lambda: (inside.set(), done.wait(30))))
+    holder.start()
+    assert inside.wait(30)
+    monkeypatch.setattr(np, "errstate", None)  # It would be an error to ask for it.
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for _ in range(2):
+                for name, arguments in NOISY.items():
+                    KERNELS[name](*arguments)
+                    assert run_elsewhere(RuntimeError("cannot enter context"), np.log, np.zeros(1)).tolist() == [
+                        -np.inf
+                    ]
+                with ThreadPoolExecutor(1) as pool:
+                    assert pool.submit(KERNELS["log"], np.zeros(1)).result().tolist() == [-np.inf]
+    finally:
+        done.set()
+        holder.join()
+
+
+def test_calls_within_calls_are_quiet_however_deep():
+    @quiet
+    def nested(depth):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = np.log(np.zeros(1)).tolist()
+        return [found, *(nested(depth - 1) if depth else [])]
+
+    before = np.geterr()
+    with np.errstate(all="raise"):
+        assert nested(5) == [[-np.inf]] * 6
+    assert np.geterr() == before
+
+
+def test_errors_in_an_occupied_context_are_the_kernels_own():
+    @quiet
+    def fails():
+        raise RuntimeError("mine")
+
+    for depth in range(3):
+        calls = [fails]
+        for _ in range(depth):
+            calls.append(quiet(calls[-1]))
+        with pytest.raises(RuntimeError, match="mine"):
+            calls[-1]()
 
 
 def test_errors_of_kernels_are_their_own():
