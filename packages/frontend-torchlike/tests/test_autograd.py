@@ -370,3 +370,56 @@ def test_a_gradient_lies_in_memory_as_its_leaf_does(make, strides):
     leaf.sum().backward()
     assert leaf.grad.stride() == strides
     assert leaf.grad.tolist() == torchlike.ones(leaf.shape).tolist()
+
+
+def test_detach_in_place_keeps_the_gradient():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    (x * 3).sum().backward()
+    assert x.detach_() is x and not x.requires_grad and x.grad.tolist() == [3.0, 3.0]
+    y = tensor([1.0], requires_grad=True) * 2
+    y.retain_grad()
+    y.sum().backward()
+    assert y.detach_().is_leaf and y.grad.tolist() == [1.0]
+
+
+def test_a_graph_that_needs_what_was_detached_in_place_is_refused():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    z = y.sin()
+    y.detach_()
+    with pytest.raises(RuntimeError, match="Trying to use a saved tensor that has been detached in-place"):
+        z.sum().backward()
+
+
+def test_a_leaf_that_has_become_a_result_takes_no_gradient():
+    x = tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    x.requires_grad_(False).copy_(tensor([3.0, 4.0], requires_grad=True))
+    with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
+        y.sum().backward()
+
+
+def test_integers_take_values_that_require_grad_and_do_not_require_grad():
+    x = tensor([1.5, 2.5], requires_grad=True)
+    for write in (
+        lambda t: t.copy_(x),
+        lambda t: t.fill_(x[0]),
+        lambda t: t[:].copy_(x),
+        lambda t: t.__setitem__(0, x[1]),
+        lambda t: t.masked_fill_(tensor([True, False]), x[0].long()),
+    ):
+        ints = torchlike.zeros(2, dtype=torchlike.int64)
+        write(ints)
+        assert not ints.requires_grad and ints.grad_fn is None and ints._version == 1
+
+
+def test_the_data_of_what_requires_grad_has_a_type_that_gradients_have():
+    w = tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="must be floating point or complex dtype"):
+        w.data = tensor([1, 2])
+    assert w.tolist() == [1.0, 2.0] and w.dtype == torchlike.float32
+    w.data = tensor([3.0], dtype=torchlike.float64)
+    assert w.tolist() == [3.0]
+    plain = tensor([1.0])
+    plain.data = tensor([1])
+    assert plain.dtype == torchlike.int64

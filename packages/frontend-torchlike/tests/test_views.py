@@ -35,9 +35,6 @@ VIEWS = {
     "diagonal": lambda t: t.diagonal(),
     "flatten": lambda t: t.flatten(),
     "as_strided": lambda t: t.as_strided((2, 2), (3, 1), 1),
-    "unbind": lambda t: t.unbind(1)[2],
-    "split": lambda t: t.split(2, 1)[1],
-    "chunk": lambda t: t.chunk(2)[0],
     "movedim": lambda t: t.movedim(0, 1),
     "unflatten": lambda t: t.view(6).unflatten(0, (3, 2)),
     "view of view": lambda t: t[1:].T[1:].squeeze(1),
@@ -60,6 +57,67 @@ def test_a_write_through_a_view_reaches_the_base_and_its_history(name, leaf):
     (sibling * scale).sum().backward()
     assert torchlike.equal(leaf.grad, scale.view(2, 3) * (1 - mask))
     assert torchlike.equal(weight.grad, view_of(scale.view(2, 3)) * 2)
+
+
+PARTS = {
+    "unbind": lambda t: t.unbind(1)[2],
+    "split": lambda t: t.split(2, 1)[1],
+    "split_with_sizes": lambda t: t.split([1, 1])[0],
+    "chunk": lambda t: t.chunk(2)[0],
+    "a view of a part": lambda t: t.unbind(0)[1][1:],
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_one_of_several_views_is_not_changed_in_place_where_that_is_recorded(name, leaf):
+    base = leaf * 1
+    part = PARTS[name](base)
+    with pytest.raises(
+        RuntimeError, match=r"is a view and is being modified inplace\. This view is the output of a funct"
+    ):
+        part.mul_(2)
+    assert part._version == 0 and torchlike.equal(base, leaf)
+    with no_grad():
+        part.mul_(2)
+    with pytest.raises(RuntimeError, match="its base or another view of its base has been modified inplace"):
+        part.grad_fn  # noqa: B018  # reading is the test
+    plain = torchlike.ones(2, 3)
+    PARTS[name](plain).mul_(2)
+    with pytest.raises(RuntimeError, match="a function that returns multiple views"):
+        PARTS[name](plain).mul_(leaf.sum())
+
+
+def test_a_leaf_that_is_a_view_is_not_changed_in_place():
+    part = torchlike.ones(4)[:2].requires_grad_()
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place"):
+        part.mul_(2)
+    assert part.tolist() == [1.0, 1.0]
+
+
+def test_a_view_of_a_custom_functions_result_is_not_changed_in_place(leaf):
+    class Row(torchlike.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x[0]
+
+        @staticmethod
+        def backward(ctx, grad):
+            return torchlike.stack([grad, grad * 0])
+
+    row = Row.apply(leaf * 1)
+    with pytest.raises(RuntimeError, match="This view was created inside a custom Function"):
+        row.add_(1)
+
+
+def test_the_gradient_that_a_view_keeps_is_that_of_its_new_values(leaf):
+    base = leaf * 1
+    row = base[0]
+    row.retain_grad()
+    base.retain_grad()
+    row.mul_(3)
+    (row * 5).sum().backward()
+    assert row.retains_grad and row.grad.tolist() == [5.0] * 3
+    assert base.grad.tolist() == [[5.0] * 3, [0.0] * 3] and leaf.grad.tolist() == [[15.0] * 3, [0.0] * 3]
 
 
 def test_a_view_follows_a_base_that_is_changed_in_place(leaf):

@@ -143,7 +143,7 @@ class Tensor:
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Say whether operators on the tensor are recorded; only for leaves, and floating-point or complex types."""
         state = self._state
-        if state.grad_fn is not None:
+        if state.made is not None:
             if not requires_grad:
                 raise RuntimeError(
                     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
@@ -163,7 +163,7 @@ class Tensor:
     def grad(self) -> Tensor | None:
         """The accumulated gradient, or None."""
         state = self._state
-        if state.grad is None and state.grad_fn is not None and state.edge.node.retained is None:
+        if state.grad is None and (made := state.made) is not None and made.retained is None:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                 "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
@@ -202,7 +202,7 @@ class Tensor:
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operator made the tensor."""
-        return self._state.grad_fn is None
+        return self._state.made is None
 
     @property
     def output_nr(self) -> int:
@@ -281,10 +281,14 @@ class Tensor:
         state = self._state
         if state.is_view and state.base is not None:
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
-        leaf = Leaf.of(self)
-        leaf.storage = state.storage
-        leaf.chain = state.chain
-        self._autograd = leaf
+        if isinstance(state, Leaf):
+            state.requires_grad = False  # the graphs that lead to it stay as they are
+        if isinstance(state, views.View):
+            state.history = None
+        elif not isinstance(state, Leaf):
+            leaf = self._autograd = Leaf.of(self)
+            leaf.storage, leaf.chain, leaf.grad = state.storage, state.chain, state.grad
+            leaf.cut, Leaf.was_cut = ref(state.edge.node), True
         return self
 
     @property
@@ -296,6 +300,8 @@ class Tensor:
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        if self.requires_grad and not value.dtype.is_differentiable:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         mask = value._dispatch_mask & ~AUTOGRAD
         if self._dispatch_mask & AUTOGRAD:
             mask |= autograd_bit(mask)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 import dispatch_core as dc
@@ -19,7 +19,7 @@ from dispatch_core.arrays import ARRAY_TYPES
 from dispatch_core.keys import AUTOGRAD
 
 from .autograd.grad_mode import enable_grad, is_grad_enabled
-from .autograd.node import Edge, Leaf, Node, Storage
+from .autograd.node import Edge, Leaf, Node, State, Storage
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -27,10 +27,21 @@ if TYPE_CHECKING:
 __all__ = ["Chain", "View", "new_view", "rebind", "replay", "set_history"]
 
 Chain = Any
-_MIXED_MODES = (
+
+#: Why a change in place of a view, or of its base, cannot be recorded.
+UNRECORDED: Final = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
     "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
     "outside (if you want the inplace to be tracked)."
+)
+ONE_OF_SEVERAL: Final = (
+    "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+    "modified inplace. You should replace the inplace operation by an out-of-place one."
+)
+CUSTOM: Final = (
+    "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+    "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
 )
 
 
@@ -48,7 +59,8 @@ class View(Leaf):
     seen: int
     #: Whether the view itself was asked to require grad.
     own = False
-    made_with_grad = True
+    #: Why a recorded change in place is refused: one of the reasons above, or None.
+    refusal: str | None = None
 
     @staticmethod
     def tensor() -> Any:
@@ -62,24 +74,26 @@ class View(Leaf):
             return self.history
         if self.history is None and not base.requires_grad:
             return None
-        if not self.made_with_grad:
-            raise RuntimeError(
-                "A view was created in no_grad mode and its base or another view of its base has been modified inplace "
-                f"with grad mode enabled. {_MIXED_MODES}"
-            )
+        if self.refusal is not None:
+            raise self.refused("its base or another view of its base has been")
         with enable_grad():
             made = replay(base, self.chain, self.skip)
-        self.history = made._state.edge
+        before, self.history = self.history, made._state.edge
         self.seen = storage.version
+        if before is not None and before.node.retained is not None:
+            move_retained(before, self.history)
         return self.history
 
-    def check_inplace(self) -> None:
-        """Refuse an in-place change that is to be recorded but cannot be."""
-        if not self.made_with_grad and self.base is not None:
-            raise RuntimeError(
-                "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-                + _MIXED_MODES
-            )
+    def refused(self, changed: str) -> RuntimeError:
+        """Give the error for a change in place that cannot be recorded; ``changed`` says of what."""
+        edge = self.history
+        which = "" if edge is None else f"Output {edge.output_nr} of {edge.node.name()} is a view"
+        if edge is None or self.refusal is UNRECORDED:
+            made = f"{which} of a view which was created in" if which else "A view was created in"
+            text = f"{made} no_grad mode and {changed} modified inplace with grad mode enabled."
+        else:
+            text = f"{which} and {changed} modified inplace."
+        return RuntimeError(f"{text} {self.refusal}")
 
     @property
     def requires_grad(self) -> bool:
@@ -94,6 +108,14 @@ class View(Leaf):
     def grad_fn(self) -> Node | None:
         edge = self.history_now()
         return None if edge is None else edge.node
+
+    @property
+    def made(self) -> Node | None:
+        return None if self.history is None else self.history.node
+
+    @property
+    def accumulates(self) -> bool:
+        return self.own  # what only its base requires is lost where the view's history is not known
 
     @property
     def edge(self) -> Edge:
@@ -172,12 +194,17 @@ def new_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
         state.skip = state.chain
     elif above.is_view and above.base is not None:
         state.base, state.skip = above.base, above.skip
+        if above.refusal is not None:
+            state.refusal = above.refusal
     else:
         state.base = base
         if above.chain is not None:
             state.skip = above.chain
-    if not is_grad_enabled():
-        state.made_with_grad = False
+    if state.refusal is None:
+        if not is_grad_enabled():
+            state.refusal = UNRECORDED
+        elif special > 0:
+            state.refusal = ONE_OF_SEVERAL
     known = ARRAY_TYPES.get(type(tensor._dispatch_data))
     if known is not None and not known.mutable:
         if storage.aliases is None:
@@ -228,13 +255,24 @@ def _scatter(root: Any, chain: Chain, data: Any) -> Any:
 def set_history(tensor: Tensor, node: Node) -> None:
     """Make ``node`` the history of a tensor that was changed in place and is no view that follows a base."""
     state = tensor._state
+    before = state.edge
     if state.is_view:
         state.history = node
-        return
-    node.storage = state.storage
-    node.grad = state.grad
-    before = state.edge
-    retained = None if before.node.retained is None else before.node.retained.pop(before.output_nr, None)
-    if retained is not None:
-        node.retained = {0: node}
-    tensor._autograd = node
+    else:
+        node.storage = state.storage
+        node.grad = state.grad
+        tensor._autograd = node
+    if before.node.retained is not None:
+        move_retained(before, node, tensor._autograd)
+
+
+def move_retained(before: Edge, after: Edge, state: State | None = None) -> None:
+    """Keep the gradient that enters at ``after``, where the one at ``before`` was to be kept, in the same tensor.
+
+    ``state`` is the tensor's state, if it has another one now.
+    """
+    kept = None if before.node.retained is None else before.node.retained.pop(before.output_nr, None)
+    if kept is not None:
+        if after.node.retained is None:
+            after.node.retained = {}
+        after.node.retained[after.output_nr] = kept if state is None else state

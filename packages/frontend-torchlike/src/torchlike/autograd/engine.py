@@ -15,6 +15,7 @@ from dispatch_aten.shapes import is_non_overlapping_and_dense
 
 from .grad_mode import set_grad_enabled
 from .node import Edge, Leaf, Meta, Node, accumulating, scalar_type
+from .saved import check_cut
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -48,6 +49,8 @@ def execute(
         if captures is not None:
             wanted = {(edge.node, edge.output_nr): None for edge in captures}
             needed = _leading_to(order, {edge.node for edge in captures})
+        if Leaf.was_cut:
+            check_cut(order if needed is None else needed)
         for leaf in [leaf for leaf, count in waiting.items() if not count]:
             _finish_leaf(leaf, buffers, wanted, create_graph)
         for node in order:
@@ -241,17 +244,19 @@ def _clone(grad: Tensor, leaf: Tensor | None) -> Tensor:
 def accumulate(leaf: Node, grad: Tensor, create_graph: bool) -> None:
     """Add ``grad`` to what the leaf has in ``.grad``."""
     assert isinstance(leaf, Leaf)
-    if not leaf.requires_grad:
+    tensor = leaf.tensor()
+    if tensor is not None and (tensor._autograd is not leaf or leaf.made is not None):
+        raise RuntimeError("leaf variable has been moved into the graph interior")
+    if not leaf.accumulates:
         return
     with accumulating:
         before = leaf.grad
         if before is None:
-            leaf.grad = grad if create_graph else _clone(grad, leaf.tensor())
+            leaf.grad = grad if create_graph else _clone(grad, tensor)
         elif create_graph:
             leaf.grad = before + grad
         else:
             before.add_(grad)
-    tensor = leaf.tensor()
     if leaf.post_accumulate is not None and tensor is not None:
         for hook in list(leaf.post_accumulate.values()):
             hook(tensor)

@@ -160,6 +160,7 @@ class Function:
 
 def _record(context: _Context, results: list[Any], edges: list[Edge | None], single: bool) -> None:
     from ..tensor import Tensor, autograd_bit
+    from ..views import CUSTOM
 
     dirty = {id(tensor) for tensor in context.dirty}
     plain = {id(tensor) for tensor in context.without_grad}
@@ -184,7 +185,7 @@ def _record(context: _Context, results: list[Any], edges: list[Edge | None], sin
         if before.is_view:
             if id(result) in dirty and before.base is not None:
                 raise NotImplementedError("a view changed in place by a custom autograd.Function is not recorded")
-            before.history = state
+            before.history, before.refusal = state, CUSTOM
         elif isinstance(before, Leaf) or id(result) in dirty:
             state.storage = before.storage
             result._autograd = state

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import dispatch_core as dc
+
 from .node import Node, next_sequence
 
 if TYPE_CHECKING:
@@ -22,11 +24,11 @@ def check_inplace(tensor: Tensor) -> None:
     """Refuse to record an in-place change of a leaf, or of a view that cannot follow it."""
     state = tensor._state
     if state.is_view and state.base is not None:
-        state.check_inplace()
-        base = state.base
-        if base.is_leaf and base.requires_grad:
+        if state.refusal is not None and dc.dtype(tensor).is_differentiable:
+            raise state.refused("is being")
+        if state.requires_grad and state.base.is_leaf:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    elif state.requires_grad and state.grad_fn is None:
+    if state.requires_grad and state.grad_fn is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
@@ -78,3 +80,5 @@ def rebase(tensor: Tensor, node: Node) -> None:
     copy.meta = base._meta()
     base._dispatch_mask |= bit
     set_history(base, copy)
+    if state.history is not None and state.history.node.retained is not None:
+        state.history_now()  # the gradient that is kept is that of the new values

@@ -208,10 +208,17 @@ def _attach(recipe: Recipe) -> list[str]:
     lines = ["for _i, _t in enumerate(_r):"]
     if recipe.differentiable_results is not None:
         lines += [f"    if not {recipe.differentiable_results!r}[_i]:", "        continue"]
-    lines += ["    if _dtype(_t).is_differentiable:", "        _o = Output(_n, _i)"]
-    lines += ["        if _t._state.is_view:", "            _t._state.history = _o", "        else:"]
     lines += [
-        "            _o.storage = _t._state.storage",
+        "    if _dtype(_t).is_differentiable:",
+        "        _o, _s = Output(_n, _i), _t._state",
+        "        if _s.is_view:",
+        "            _s.history = _o",
+        "            if _s.refusal is None:",
+        "                _s.refusal = ONE_OF_SEVERAL",
+        "        else:",
+    ]
+    lines += [
+        "            _o.storage = _s.storage",
         "            _t._autograd = _o",
         *(f"        {line}" for line in _mark("_t")),
     ]
@@ -236,6 +243,9 @@ def kernel_source(recipe: Recipe) -> str:
     body += [f"_r = {call}"]
     if recipe.result_may_be_integral:
         body += ["if not _dtype(_r).is_differentiable:", "    return _r"]
+    if recipe.inplace:
+        # What requires grad itself has a type that gradients have; integers take values that require grad, but no history.
+        body += ["if e_self is None and not _dtype(self).is_differentiable:", "    return _r"]
     body += _node(recipe)
     if recipe.inplace or recipe.outputs == 1:
         body += [*_keep(recipe), *_attach(recipe)]
@@ -253,7 +263,7 @@ def _clone(tensor: Any) -> Any:
 def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
     """Make the kernel of one overload for one effective keyset."""
     from ..tensor import AUTOGRAD_BITS
-    from ..views import View
+    from ..views import ONE_OF_SEVERAL, View
 
     mask = keyset.mask | keyset.marker
     below = mask & ~AUTOGRAD
@@ -281,6 +291,7 @@ def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
         "Output": Output,
         "RECORDED": below | AUTOGRAD_BITS[below],
         "Saved": Saved,
+        "ONE_OF_SEVERAL": ONE_OF_SEVERAL,
         "View": View,
         "_below": op._entry.explicit_table[below],
         "_bits": AUTOGRAD_BITS,

@@ -92,6 +92,11 @@ class State:
         return None
 
     @property
+    def made(self) -> Node | None:
+        """The same, but for a view, whose history is not made again: that may be refused."""
+        return self.grad_fn
+
+    @property
     def edge(self) -> Edge:
         """Where a gradient for the tensor goes."""
         raise NotImplementedError
@@ -206,6 +211,9 @@ class Leaf(Node):
 
     #: A weak reference to the tensor.
     tensor: Callable[[], Tensor | None]
+    #: A weak reference to the node that ``detach_`` has cut the tensor off, and whether that has happened to any.
+    cut: Callable[[], Node | None] | None = None
+    was_cut: ClassVar[bool] = False
 
     @classmethod
     def of(cls, tensor: Tensor) -> Self:
@@ -217,6 +225,11 @@ class Leaf(Node):
     @property
     def grad_fn(self) -> Node | None:
         return None
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether gradients that arrive are kept."""
+        return self.requires_grad
 
     @property
     def variable(self) -> Tensor | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 
-from .node import Node, Saved, State
+from .node import Leaf, Node, Saved, State
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-__all__ = ["changed", "give_back", "released", "version_error", "version_of"]
+__all__ = ["changed", "check_cut", "give_back", "released", "version_error", "version_of"]
 
 
 def give_back(saved: Saved, node: Node) -> Tensor:
@@ -32,6 +33,20 @@ def give_back(saved: Saved, node: Node) -> Tensor:
         tensor._dispatch_mask |= autograd_bit(saved.mask)
         tensor._autograd = node if node.metas is None else Output(node, saved.number)
     return tensor
+
+
+def check_cut(nodes: Iterable[Node]) -> None:
+    """Refuse a graph that needs a tensor which ``detach_`` has cut off it: what its gradients depend on is lost."""
+    for node in nodes:
+        cut = {id(edge.node) for edge in node.next if edge is not None}
+        for each in getattr(node, "saved", None) or ():
+            for tensor in each if isinstance(each, tuple) else (each,):
+                state = getattr(tensor, "_autograd", None)
+                if isinstance(state, Leaf) and state.cut is not None and id(state.cut()) in cut:
+                    raise RuntimeError(
+                        "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not "
+                        "supported, please use out-of-place `.detach()` instead"
+                    )
 
 
 def version_of(tensor: Tensor) -> int:
