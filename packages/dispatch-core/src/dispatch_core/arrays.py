@@ -3,6 +3,11 @@
 Note [Types are looked up once]
     `TYPE_MASKS` maps a type to its backend's key. A type that is not in it is looked up among what installed plugins
     declare, which loads the one backend that claims it; a type that nobody claims is remembered by the plugin loader.
+
+Note [What installed plugins declare is theirs]
+    A type that an installed distribution declares for its device belongs to that device from the beginning, and so does a
+    key of this project's own devices: no backend that is there earlier can take ``numpy.ndarray`` from cpu. In a private
+    registry any backend may own such a type: there `Registry.translated` puts its key in the place of the owner's.
 """
 
 from __future__ import annotations
@@ -31,33 +36,50 @@ KEY_DEVICES: Final[dict[str, str]] = {}
 _lock: Final = threading.RLock()
 
 
-def add_backend(info: BackendInfo) -> DispatchKey:
+def add_backend(info: BackendInfo, claims: dict[type, int] | None = None) -> DispatchKey:
     """Make a backend's device name, key and array types known.
 
-    Raises ``RegistrationError`` when the name, the key or a type is another backend's.
+    Types that belong to another backend go into ``claims``, a private registry's own. Raises ``RegistrationError`` when the
+    name or the key is another backend's, or a type and there are no ``claims``.
     """
+    from .plugins.loader import declared_owner, owner_of_key  # plugins stand above arrays; needed once a backend
+
     key = _claim(info)
+    owner = owner_of_key(key)
+    if owner is not None and owner.name != info.name:
+        raise RegistrationError(
+            f"device {info.name!r} asks for key {key.name}, which belongs to {owner.distribution}",
+            hint="leave dispatch_key empty to get a key of its own",
+        )
+    declared = {each.type: declared_owner(each.type, info.name) for each in info.array_types}
     with _lock:
         if info.name in DEVICE_KEYS:
             raise RegistrationError(
                 f"device {info.name!r} is registered already, with key {DEVICE_KEYS[info.name].label}",
                 hint="a device name belongs to one backend",
             )
-        owner = KEY_DEVICES.get(key.backend)
-        if owner is not None:
+        taker = KEY_DEVICES.get(key.backend)
+        if taker is not None:
             raise RegistrationError(
-                f"device {info.name!r} asks for key {key.name}, which device {owner!r} has",
+                f"device {info.name!r} asks for key {key.name}, which device {taker!r} has",
                 hint=(
                     "leave dispatch_key empty to get a key of its own"
                     if info.dispatch_key
                     else "name another in dispatch_key"
                 ),
             )
-        for array_type in info.array_types:
-            taken = TYPE_MASKS.get(array_type.type)
+        theirs = [each.type for each in info.array_types if declared[each.type] is not None or each.type in TYPE_MASKS]
+        for cls in theirs if claims is None else ():
+            if (claim := declared[cls]) is not None:
+                raise RegistrationError(
+                    f"device {info.name!r} claims the array type {cls.__module__}.{cls.__qualname__}, which"
+                    f" {claim.distribution} declares for device {claim.value!r}",
+                    hint="claim a class of your own; a private Registry() may have any owner for it",
+                )
+            taken = TYPE_MASKS.get(cls)
             if taken is not None:
                 raise RegistrationError(
-                    f"device {info.name!r} claims the array type {array_type.type.__qualname__}, which belongs to"
+                    f"device {info.name!r} claims the array type {cls.__qualname__}, which belongs to"
                     f" {keys_of(taken)[0].label}",
                     hint="one type has one owner",
                 )
@@ -66,9 +88,12 @@ def add_backend(info: BackendInfo) -> DispatchKey:
         show_claim(key, info.name)
         KEY_TYPES[key] = info.array_types
         for array_type in info.array_types:
-            ARRAY_TYPES[array_type.type] = array_type
-            TYPE_MASKS[array_type.type] = key.value
-    record(lambda: _remove_backend(info, key))
+            if array_type.type not in theirs:
+                ARRAY_TYPES[array_type.type] = array_type
+                TYPE_MASKS[array_type.type] = key.value
+            elif claims is not None:
+                claims[array_type.type] = key.value
+    record(lambda: _remove_backend(info, key, claims))
     return key
 
 
@@ -100,15 +125,16 @@ def _is_free(key: DispatchKey) -> bool:
     return key.kind == "device" and key.backend == key.name and key.backend not in KEY_DEVICES
 
 
-def _remove_backend(info: BackendInfo, key: DispatchKey) -> None:
+def _remove_backend(info: BackendInfo, key: DispatchKey, claims: dict[type, int] | None = None) -> None:
     with _lock:
         DEVICE_KEYS.pop(info.name, None)
         KEY_DEVICES.pop(key.backend, None)
         show_claim(key, None)
         KEY_TYPES.pop(key, None)
-        for array_type in info.array_types:
-            ARRAY_TYPES.pop(array_type.type, None)
-            TYPE_MASKS.pop(array_type.type, None)
+        if claims is not None:
+            for array_type in info.array_types:
+                if claims.get(array_type.type) == key.value:
+                    del claims[array_type.type]
         # Subclasses that were looked up meanwhile, and stand-ins, point at the removed key.
         for cls in [cls for cls, mask in TYPE_MASKS.items() if mask & ARRAYS == key.value]:
             TYPE_MASKS.pop(cls, None)

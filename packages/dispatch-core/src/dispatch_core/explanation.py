@@ -228,6 +228,7 @@ def explain(
         about["arguments"] = tuple(_argument_keys(entry, values, kwargs))
     if keyset is not None:
         return _explain(entry, masks.masked(as_mask(keyset)) | own & MARKERS, 0, values, kwargs, about)
+    own = entry.registry.translated(own)
     mask = (own | state[0] | DispatchKey.BackendSelect) & ~state[1]
     # As the masked table does.
     as_given = masks.current() is None or (own & ARRAYS).bit_count() > 1
@@ -438,7 +439,9 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
             if served:
                 break
     if found.is_composite():
-        off = DispatchKeySet(masked_off(entry.plan, found.mask, values or (), kwargs) if found.explicit else 0)
+        off = DispatchKeySet(
+            masked_off(entry.registry, entry.plan, found.mask, values or (), kwargs) if found.explicit else 0
+        )
         without = f", without the keys that are masked off: {_names(off)}" if off else ""
         notes.append(f"a composite: the operators that it calls are dispatched anew{without}")
     return notes

@@ -71,6 +71,8 @@ class Registry:
         #: The active fallback of each key, and all of them.
         self.fallbacks: dict[DispatchKey, Registration] = {}
         self._fallbacks: dict[DispatchKey, Registrations] = {}
+        #: Array types of other backends that backends of this registry own here; see `translated`.
+        self._claims: dict[type, int] = {}
         #: operator → those that give way to kernels of it; see `give_way`.
         self.giving_way: dict[str, tuple[str, ...]] = {}
         #: namespace → where its one DEF library was opened.
@@ -444,11 +446,12 @@ class Registry:
     def add_backend(self, info: BackendInfo) -> DispatchKey:
         """Make a backend's device, key and array types known, to every registry of the process.
 
+        Array types that belong to another backend become its own in this registry alone, unless this is the process's.
         Raises ``RegistrationError`` when one of them is another backend's.
         """
         # Recorded first, so that a rollback, which runs backwards, empties the tables last.
         journal.record(forget_everywhere)
-        key = arrays.add_backend(info)
+        key = arrays.add_backend(info, None if self is registry else self._claims)
         forget_everywhere()
         return key
 
@@ -463,6 +466,14 @@ class Registry:
         """
         with journal.transaction(distribution=distribution, level=None if level is None else Level.of(level)):
             yield
+
+    def translated(self, mask: int) -> int:
+        """Return a call's mask with the key of a type's owner in this registry for that of its owner in the process."""
+        for cls, own in self._claims.items():
+            theirs = arrays.TYPE_MASKS.get(cls, 0)
+            if mask & theirs:
+                mask = mask & ~theirs | own
+        return mask
 
     # Questions.
 

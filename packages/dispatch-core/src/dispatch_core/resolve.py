@@ -44,6 +44,7 @@ from .table import COMPOSITES, MISSING, Slot
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
+    from .registry import Registry
 
 __all__ = ["Resolution", "resolve"]
 
@@ -326,7 +327,7 @@ def _guarded(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
     plan = entry.plan
 
     def guarded(*values: Any, **keywords: Any) -> Any:
-        dropped = masked_off(plan, mask, values, keywords)
+        dropped = masked_off(entry.registry, plan, mask, values, keywords)
         if not dropped:
             return run(*values, **keywords)
         with masks.exclude_keys(dropped):
@@ -335,11 +336,14 @@ def _guarded(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
     return guarded
 
 
-def masked_off(plan: Plan | None, mask: int, values: tuple[Any, ...], keywords: dict[str, Any]) -> int:
+def masked_off(
+    registry: Registry, plan: Plan | None, mask: int, values: tuple[Any, ...], keywords: dict[str, Any]
+) -> int:
     """Return the keys that an ordinary call with these arguments would have and ``mask`` lacks."""
     held = unchecked_mask(values, keywords) if plan is None else 0
     for tensor in tensors_in(plan, values) if plan is not None else ():
         held |= getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
+    held = registry.translated(held)
     state = masks.current()
     if state is not None:
         held |= state[0]

@@ -55,7 +55,8 @@ class _Call(Table):
     __slots__ = ()
 
     def lookup(self, mask: int) -> Runner:
-        runner = self.tables.fill(self, mask, mask, mask | DispatchKey.BackendSelect)
+        arguments = self.tables.entry.registry.translated(mask)
+        runner = self.tables.fill(self, mask, arguments, arguments | DispatchKey.BackendSelect)
         self.tables.entry.get_used_to(mask, runner)
         return runner
 
@@ -67,6 +68,7 @@ class _Masked(Table):
 
     def lookup(self, index: tuple[int, masks.State]) -> Runner:
         mask, state = index
+        mask = self.tables.entry.registry.translated(mask)
         effective = mask | state[0] | DispatchKey.BackendSelect
         effective ^= effective & state[1]
         # What is masked off is so in the context, too, where a composite calls other operators: it needs no guard.

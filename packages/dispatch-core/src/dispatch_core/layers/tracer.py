@@ -314,7 +314,7 @@ def _composite(
         return None
     values = (*args, *kwargs.values())
     # As in Note [A composite below masked keys] of `resolve`, but for this layer's own key.
-    dropped = masked_off(plan, found.mask, values, {}) & ~DispatchKey.Tracer
+    dropped = masked_off(entry.registry, plan, found.mask, values, {}) & ~DispatchKey.Tracer
     run = replace(found, explicit=False).runner()
 
     def call() -> Any:

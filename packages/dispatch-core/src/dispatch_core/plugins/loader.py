@@ -11,16 +11,21 @@ from .state import BackendState
 
 if TYPE_CHECKING:
     from dispatch_core.backend import Availability, BackendInfo
+    from dispatch_core.keys import DispatchKey
+
+    from ._metadata import Claim
 
 __all__ = [
     "array_type_owner",
     "availability",
     "backends",
+    "declared_owner",
     "ensure_backend",
     "load_backend",
     "loader",
     "open_device",
     "operator_library",
+    "owner_of_key",
     "refresh",
     "runtime",
 ]
@@ -85,6 +90,16 @@ def array_type_owner(cls: type) -> str | None:
     Raises ``BackendError`` where several devices claim the type.
     """
     return loader().array_type_owner(cls)
+
+
+def declared_owner(cls: type, device: str) -> Claim | None:
+    """Return the claim by which an installed distribution declares exactly this type for another device than ``device``."""
+    return loader().declared_owner(cls, device)
+
+
+def owner_of_key(key: DispatchKey) -> Claim | None:
+    """Return the claim of the installed device of this project's own that a key is kept for, if it is one's."""
+    return loader().owner_of_key(key)
 
 
 def operator_library(namespace: str) -> bool:

@@ -28,8 +28,8 @@ from dispatch_core.levels import Level
 
 from . import messages, policy
 from ._metadata import BACKENDS, OPERATORS, Claim
-from .array_types import ArrayTypeOwners
-from .catalog import Catalog
+from .array_types import ArrayTypeOwners, owners_of
+from .catalog import Catalog, is_own
 from .foreign import refuse_foreign_keys
 from .rollback import forget_on_failure, import_object
 from .settings import Settings
@@ -139,6 +139,19 @@ class BackendLoader:
         if owners is None:
             owners = self._type_owners = ArrayTypeOwners(self.catalog)
         return owners.find(cls)
+
+    def declared_owner(self, cls: type, device: str) -> Claim | None:
+        """Return the claim by which an installed distribution declares exactly this type for another device.
+
+        None where it is declared for none, or for ``device`` too.
+        """
+        owners = owners_of(self.catalog, f"{cls.__module__}.{cls.__qualname__}")
+        return None if device in owners else next(iter(owners.values()), None)
+
+    def owner_of_key(self, key: DispatchKey) -> Claim | None:
+        """Return the claim of the installed device of this project's own that a key is kept for, if it is one's."""
+        device = key.backend.lower()
+        return self.catalog.usable(BACKENDS, device) if is_own(BACKENDS, device) else None
 
     def operator_library(self, namespace: str) -> bool:
         """Load the operator library of a namespace, once. Return False if nothing installed provides one.
