@@ -15,8 +15,11 @@ from ..arrays import Array
 from .special import erf
 
 __all__ = [
+    "CLIP",
+    "ENDS",
     "add",
     "clamp",
+    "clamp_by_tensors",
     "div_mode",
     "elu",
     "elu_backward",
@@ -30,6 +33,7 @@ __all__ = [
     "lerp",
     "nan_to_num",
     "power",
+    "relu",
     "remainder",
     "round_decimals",
     "rsub",
@@ -161,9 +165,43 @@ def nan_to_num(a: Array, nan: float | None = None, posinf: float | None = None, 
 
 
 def clamp(a: Array, low: Any = None, high: Any = None) -> Any:
-    """Bound from below, then from above; nan anywhere stays nan."""
+    """Bound by numbers; an element that equals a bound stays what it is, -0.0 at 0.0 too, and nan anywhere stays nan."""
+    ends = ENDS.get(a.dtype)
+    if CLIP is not None and ends is not None:
+        return CLIP(a, ends[0] if low is None else low, ends[1] if high is None else high)
+    # Of two zeros ``maximum`` gives the second, but for ``float16`` the first.
+    if low is not None:
+        a = np.maximum(a, low) if ends is None else np.maximum(low, a)
+    if high is not None:
+        a = np.minimum(a, high) if ends is None else np.minimum(high, a)
+    return a
+
+
+def relu(a: Array) -> Any:
+    return clamp(a, number(0, a))
+
+
+def clamp_by_tensors(a: Array, low: Any = None, high: Any = None) -> Any:
+    """Bound element by element from below, then from above; nan anywhere stays nan."""
     result = a if low is None else np.maximum(a, low)
     return result if high is None else np.minimum(result, high)
+
+
+#: The ufunc beneath ``np.clip``, which is three times as fast and keeps the zeros' signs; None where NumPy hides it.
+CLIP: Final[Any] = getattr(getattr(getattr(np, "_core", None), "umath", None), "clip", None)
+
+
+def _ends(char: str) -> tuple[Array, Array]:
+    """Give the bounds that bound nothing."""
+    dtype = np.dtype(char)
+    limits = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    low, high = (np.array(limit, dtype) for limit in limits)
+    low.flags.writeable = high.flags.writeable = False
+    return low, high
+
+
+#: The least and the greatest value of the dtypes that ``CLIP`` serves faster than ``maximum``: all but ``float16``.
+ENDS: Final[dict[np.dtype[Any], tuple[Array, Array]]] = {np.dtype(char): _ends(char) for char in "fdbhilqBHILQ"}
 
 
 def where(condition: Array, a: Array, b: Array) -> Any:

@@ -146,10 +146,10 @@ FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
     "pow.Tensor_Scalar": (2, f.power, True),
     "pow.Scalar": (2, f.power, True),
     "clamp": (3, f.clamp, False),
-    "clamp.Tensor": (3, f.clamp, False),
-    "clamp_min": (2, np.maximum, False),
+    "clamp.Tensor": (3, f.clamp_by_tensors, False),
+    "clamp_min": (2, f.clamp, False),
     "clamp_min.Tensor": (2, np.maximum, False),
-    "clamp_max": (2, np.minimum, False),
+    "clamp_max": (2, lambda a, high: f.clamp(a, None, high), False),
     "clamp_max.Tensor": (2, np.minimum, False),
     "lerp.Scalar": (2, f.lerp, True),
     "lerp.Tensor": (3, f.lerp, True),
@@ -203,15 +203,60 @@ _install()
 
 _ZEROS: Final = {dtype: np.zeros((), dtype) for dtype in dtypes_of_kinds("if")}
 KERNELS["threshold_backward"] = _threshold_backward(KERNELS["threshold_backward"])
-_relu_general: Final = elementwise("relu", lambda a: np.maximum(a, f.number(0, a)), 1)
+_relu_general: Final = elementwise("relu", f.relu, 1)
+#: Per dtype zero, and the greatest value where the ufunc beneath ``np.clip`` is to bound.
+_FROM_ZERO: Final = {
+    dtype: (zero, f.ENDS[dtype][1] if f.CLIP is not None and dtype in NUMBERS else None)
+    for dtype, zero in _ZEROS.items()
+    if dtype in f.ENDS or dtype.char == "e"
+}
+_clip, _maximum = f.CLIP, np.maximum
 
 
 @KERNELS("relu")
 def _relu(self: Array) -> Any:
-    zero = _ZEROS.get(self.dtype)
-    if zero is None or not self.flags.c_contiguous:
+    bounds = _FROM_ZERO.get(self.dtype)
+    if bounds is None or not self.flags.c_contiguous:
         return _relu_general(self)
-    return np.maximum(self, zero)
+    zero, top = bounds
+    return _maximum(self, zero) if top is None else _clip(self, zero, top)
+
+
+def _clamped(self: Array, low: Any, high: Any) -> Any:
+    """Bound by Python numbers at once where they take the array's dtype, else give None; the ufunc never warns."""
+    numbers = NUMBERS.get(dtype := self.dtype)
+    if numbers is None or _clip is None or type(low) not in _BOUNDS or type(high) not in _BOUNDS:
+        return None
+    least, greatest = f.ENDS[dtype]
+    try:
+        r = _clip(self, least if low is None else numbers[low], greatest if high is None else numbers[high])
+    except (RuntimeError, OverflowError):
+        return None  # As in ``with_number``.
+    return laid_out(r, self) if r.ndim > 1 and (1 in r.shape or not self.flags.c_contiguous) else r
+
+
+_BOUNDS: Final = frozenset({int, float, type(None)})
+_clamp_general: Final = KERNELS.pop("clamp")
+_clamp_min_general: Final = KERNELS.pop("clamp_min")
+_clamp_max_general: Final = KERNELS.pop("clamp_max")
+
+
+@KERNELS("clamp")
+def _clamp(self: Array, min: Any = None, max: Any = None) -> Any:
+    r = None if min is None and max is None else _clamped(self, min, max)
+    return _clamp_general(self, min, max) if r is None else r
+
+
+@KERNELS("clamp_min")
+def _clamp_min(self: Array, min: Any) -> Any:
+    r = _clamped(self, min, None)
+    return _clamp_min_general(self, min) if r is None else r
+
+
+@KERNELS("clamp_max")
+def _clamp_max(self: Array, max: Any) -> Any:
+    r = _clamped(self, None, max)
+    return _clamp_max_general(self, max) if r is None else r
 
 
 _div_unrounded: Final = elementwise("div.Tensor_mode", f.div_mode, 2)

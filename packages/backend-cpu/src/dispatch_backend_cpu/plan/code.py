@@ -24,7 +24,7 @@ from dispatch_core.pipelines.program import Value
 from ..arrays import Array, Expected, check_writable, conform, empty_strided, numpy_dtype
 from ..ops._fast import INTO
 from ..quiet import quiet
-from .compiled import can_compile, is_available, runs_before
+from .compiled import can_compile, is_available, is_literal, runs_before
 from .compiled import loop as compiled_loop
 from .folds import LONGEST_ROW, Fold, halves, leaves, total
 from .space import Space, Tile, make_space
@@ -294,7 +294,7 @@ class _Compiled(_Writer):
             if value is not None and value.shape == work.shape:
                 read[symbol] = f"a{len(read)}"
                 given.append(self.row(f"v[{value.index}]", value))
-            elif symbol.is_scalar or value is not None:
+            elif (symbol.is_scalar or value is not None) and not is_literal(symbol):
                 scalars[symbol] = f"c{len(scalars)}"
                 numbers.append(f"{self.name(symbol)}{'' if symbol.is_scalar else '.reshape(())'}[()]")
         stored: dict[Symbol, str] = {}

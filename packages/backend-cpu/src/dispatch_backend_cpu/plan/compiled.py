@@ -25,11 +25,14 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
+import numpy as np
+
 from .tape import Call, Symbol
 
-__all__ = ["can_compile", "is_available", "loop", "runs_before"]
+__all__ = ["can_compile", "is_available", "is_literal", "loop", "runs_before"]
 
-#: ufunc → its expression on elements. NaN goes through ``maximum`` and ``minimum`` whichever side it is on.
+#: ufunc → its expression on elements. NaN goes through ``maximum`` and ``minimum`` whichever side it is on, and of two
+#: zeros the second is taken, as NumPy does.
 _UFUNCS: Final = {
     "add": "{0} + {1}",
     "subtract": "{0} - {1}",
@@ -42,8 +45,12 @@ _UFUNCS: Final = {
     "floor": "floor({0})",
     "ceil": "ceil({0})",
     "trunc": "trunc({0})",
-    "maximum": "({0} if {0} >= {1} or {0} != {0} else {1})",
-    "minimum": "({0} if {0} <= {1} or {0} != {0} else {1})",
+    "maximum": "({1} if {1} >= {0} or {1} != {1} else {0})",
+    "minimum": "({1} if {1} <= {0} or {1} != {1} else {0})",
+    "clip": (
+        "({0} if {0} != {0} else {1} if {1} != {1} else {2} if {0} > {2} or {1} > {2} or {2} != {2}"
+        " else {1} if {0} < {1} else {0})"
+    ),
     "equal": "{0} == {1}",
     "not_equal": "{0} != {1}",
     "less": "{0} < {1}",
@@ -81,6 +88,11 @@ def _is_exact(call: Call) -> bool:
     return call.kind != "cast" or "?" not in chars
 
 
+def is_literal(symbol: Symbol) -> bool:
+    """Tell whether a number stands in the loop's source: an infinite bound, which the compiler then leaves out."""
+    return symbol.constant is not None and symbol.dtype.kind == "f" and bool(np.isinf(symbol.constant))
+
+
 def loop(
     calls: list[Call], read: dict[Symbol, str], scalars: dict[Symbol, str], stored: dict[Symbol, str]
 ) -> Callable[..., Any]:
@@ -94,7 +106,9 @@ def loop(
     for call in calls:
         if call.out.is_scalar:
             continue
-        inputs = [names[each] for each in call.inputs]
+        inputs = [
+            f"{_TYPES[each.dtype.char]}({each.constant})" if is_literal(each) else names[each] for each in call.inputs
+        ]
         names[call.out] = f"t{len(body)}"
         body.append(f"t{len(body)} = {_expression(call, inputs)}")
     body += [f"{name}[i] = {names[symbol]}" for symbol, name in stored.items()]
@@ -105,7 +119,7 @@ def loop(
     size = next(iter(stored.values()))
     source = "\n".join(
         [
-            "from math import ceil, floor, sqrt, trunc",
+            "from math import ceil, floor, inf, sqrt, trunc",
             "from numba import boolean, float32, float64, njit, void",
             "",
             f"@njit(void({', '.join(types)}), cache=CACHE, error_model='numpy', nogil=True)",

@@ -57,7 +57,7 @@ def _rules() -> dict[str, Rule]:
         rules[name] = Rule(2, ufunc, opmath=name.startswith(("mul", "div")))
     for name, (arity, formula, opmath) in pointwise.FORMULAS.items():
         rules[name] = Rule(arity, formula, opmath)
-    rules["relu"] = Rule(1, lambda a: np.maximum(a, f.number(0, a)))
+    rules["relu"] = Rule(1, f.relu)
     rules["add.Tensor"] = Rule(2, _scaled(np.add), opmath=True, direct=np.add)
     rules["sub.Tensor"] = Rule(2, _scaled(np.subtract), opmath=True, direct=np.subtract)
     rules["div.Tensor_mode"] = rules["div.Scalar_mode"] = Rule(2, f.div_mode, promotion=Promotion.SAME)
