@@ -19,6 +19,7 @@ from .devices import as_device, move
 from .dtypes import DTYPES, type_name
 from .functions import FUNCTIONS, METHODS, NUMBER_FIRST, NUMBER_OVERLOADS, PLAIN_NUMBERS, TENSOR_OVERLOADS
 from .tensor import Tensor
+from .ufuncs import with_array
 
 __all__: list[str] = []
 
@@ -50,14 +51,14 @@ def _forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     if direct is None or numbers is None:
 
         def method(self: Tensor, other: Any) -> Any:
-            return function(self, other) if isinstance(other, _TAKEN) else NotImplemented
+            return function(self, other) if isinstance(other, _TAKEN) else with_array(function, self, other)
 
         return method
 
     def otherwise(self: Tensor, other: Any, **_: Any) -> Any:
         if type(other) in PLAIN_NUMBERS:
             return numbers(self, other)
-        return function(self, other) if isinstance(other, _TAKEN) else NotImplemented
+        return function(self, other) if isinstance(other, _TAKEN) else with_array(function, self, other)
 
     return dc.respell(direct, name, Tensor, otherwise, elsewhere=PLAIN_NUMBERS)
 

@@ -412,6 +412,11 @@ class Tensor:
 
         return to_array(self, dtype, copy)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from .ufuncs import call_ufunc
+
+        return call_ufunc(ufunc, method, inputs, kwargs)
+
     def tolist(self) -> Any:
         from .interop import readable
 

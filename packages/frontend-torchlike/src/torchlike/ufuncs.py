@@ -1,0 +1,126 @@
+"""NumPy arrays beside tensors: Python's operators and NumPy's ufuncs on both.
+
+Note [An array beside a tensor]
+    It stands for ``from_numpy`` of itself: on the cpu, with torch's promotion (for ``@`` too), the tensor's gradient kept,
+    and a tensor as the result, whichever comes first. (torch takes an array on the right of some operators alone, and
+    computes by NumPy's promotion without a gradient.) A ufunc that is no operator of ours, or of one operand, is NumPy's
+    own on the elements, and gives tensors; as that is not recorded, it refuses what requires grad. What is written into an
+    array by ``out=`` or by an in-place operator of the array's is NumPy's as a whole.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from .dtypes import result_type
+from .functions import FUNCTIONS
+from .interop import from_numpy, put, to_array
+from .tensor import Tensor
+
+__all__ = ["call_ufunc", "with_array"]
+
+#: The ufuncs of two operands that Python's operators stand for.
+_OPERATORS: Final[dict[Any, Callable[[Any, Any], Any]]] = {
+    np.add: operator.add,
+    np.bitwise_and: operator.and_,
+    np.bitwise_or: operator.or_,
+    np.bitwise_xor: operator.xor,
+    np.divide: operator.truediv,
+    np.equal: operator.eq,
+    np.floor_divide: operator.floordiv,
+    np.greater: operator.gt,
+    np.greater_equal: operator.ge,
+    np.left_shift: operator.lshift,
+    np.less: operator.lt,
+    np.less_equal: operator.le,
+    np.multiply: operator.mul,
+    np.not_equal: operator.ne,
+    np.power: operator.pow,
+    np.remainder: operator.mod,
+    np.right_shift: operator.rshift,
+    np.subtract: operator.sub,
+}
+#: The others of two operands: their functions' names.
+_FUNCTIONS: Final = {
+    np.arctan2: "atan2",
+    np.fmod: "fmod",
+    np.logical_and: "logical_and",
+    np.logical_or: "logical_or",
+    np.logical_xor: "logical_xor",
+    np.maximum: "maximum",
+    np.minimum: "minimum",
+}
+
+
+_NUMBERS: Final = (bool, int, float, complex)
+_TAKEN: Final = (Tensor, *_NUMBERS, np.generic, list, tuple)
+#: Other classes of arrays mean something else by operators: masks, matrices, units.
+_PLAIN_ARRAYS: Final = frozenset({np.ndarray, np.memmap})
+
+
+def as_operand(value: Any) -> Any:
+    """Return the tensor that an array beside a tensor stands for, and anything else as it is.
+
+    Raises ``TypeError`` for an array of a dtype that tensors do not have.
+    """
+    if type(value) not in _PLAIN_ARRAYS:
+        return value
+    return from_numpy(value.copy() if min(value.strides, default=0) < 0 else value)
+
+
+def with_array(function: Callable[[Any, Any], Any], tensor: Tensor, array: Any) -> Any:
+    """Call a function of two tensors for an array on the right; what is no such array is left to its own operator."""
+    other = as_operand(array)
+    if other is array:
+        return NotImplemented
+    return _matmul(tensor, other) if function is FUNCTIONS["matmul"] else function(tensor, other)
+
+
+def _matmul(left: Tensor, right: Tensor) -> Tensor:
+    dtype = result_type(left, right)
+    result: Tensor = FUNCTIONS["matmul"](left.to(dtype), right.to(dtype))
+    return result
+
+
+def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Answer a ufunc that was called with tensors among its operands (source: ``numpy.ndarray.__array_ufunc__``)."""
+    out = [each for each in kwargs.get("out", ()) if each is not None]
+    if method == "at" or not all(isinstance(each, _TAKEN) or type(each) in _PLAIN_ARRAYS for each in (*inputs, *out)):
+        return NotImplemented
+    if method == "__call__" and not kwargs:
+        if ufunc is np.matmul:
+            return _matmul(*map(_tensor, inputs))
+        if ufunc in _OPERATORS:
+            return _OPERATORS[ufunc](*map(_operand, inputs))
+        if ufunc in _FUNCTIONS:
+            return FUNCTIONS[_FUNCTIONS[ufunc]](*map(_tensor, inputs))
+    if any(isinstance(each, Tensor) for each in out):
+        raise TypeError(
+            f"numpy.{ufunc.__name__}: out= must be a NumPy array, not a tensor\n"
+            "Hint: use the torchlike function of that name, or the operator in place"
+        )
+    arrays = [to_array(each, None, None) if isinstance(each, Tensor) else each for each in inputs]
+    found = getattr(ufunc, method)(*arrays, **kwargs)
+    if out:
+        return found
+    return tuple(map(_wrapped, found)) if isinstance(found, tuple) else _wrapped(found)
+
+
+def _operand(value: Any) -> Any:
+    """Give an operand of one of Python's operators, to which NumPy's numbers are Python's."""
+    if isinstance(value, np.generic):  # asked first: some are Python's floats and complex numbers too
+        return value.item()
+    return value if isinstance(value, _NUMBERS) else _tensor(value)
+
+
+def _tensor(value: Any) -> Any:
+    """Give an operand as a tensor, a number as one without dimensions."""
+    return value if isinstance(value, Tensor) else as_operand(np.asarray(value))
+
+
+def _wrapped(result: Any) -> Tensor:
+    return put(np.asarray(result))
