@@ -204,3 +204,18 @@ def test_a_frontends_function_is_the_overload_with_other_names(registry, library
     library.close()
     with pytest.raises(dc.ClosedOperatorError):
         function(x, x)
+
+
+@pytest.mark.parametrize("levels", [9, 10_000, None])
+def test_lists_nested_deeper_than_any_schemas_are_refused(registry, levels):
+    nested = []
+    nested.append(nested)
+    if levels is not None:
+        nested = 1
+        for _ in range(levels):
+            nested = [nested]
+    with dc.Library("deep", "DEF", registry=registry) as library:
+        library.define("f.a(int[] x) -> int")
+        library.define("f.b(str x) -> int")
+        with pytest.raises(dc.NoMatchingOverloadError):
+            registry.ops.deep.f(nested)

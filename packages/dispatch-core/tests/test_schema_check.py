@@ -42,6 +42,28 @@ class BadIndex:
         raise ValueError("too many elements")
 
 
+class Hostile:
+    """An object whose conversions raise what they like."""
+
+    def __index__(self):
+        raise ZeroDivisionError
+
+    __float__ = __index__
+
+
+class HostileNumber(float):
+    """A number whose conversions raise what they like."""
+
+    def __float__(self):
+        raise KeyError
+
+
+class Stream:
+    """A stream of random numbers, as an operator library has them."""
+
+    __schema_type__ = "Generator"
+
+
 class Number(IntEnum):
     THREE = 3
 
@@ -126,7 +148,8 @@ def test_a_type_accepts_and_coerces(type_text, value, expected):
         ("Tensor?[]", [None, A]),
         ("Tensor[][]", [[A], (B,)]),
         ("Dict(str, Tensor)", {"a": A}),
-        ("Generator", object()),
+        ("Generator", Stream()),
+        ("Quantizer", object()),
         ("Any", A),
         ("t[]", [A]),
         ("int[]", (1, 2)),
@@ -158,6 +181,11 @@ def test_what_fits_is_handed_on_as_it_is(type_text, value):
         ("Device", 0, "must be Device, not int"),
         ("Device", "c p u", "must be Device such as 'cpu' or 'npu:1', not 'c p u'"),
         ("Generator", None, "must be Generator, not NoneType"),
+        ("Generator", object(), "must be Generator, not object"),
+        ("int", Hostile(), "must be int, not Hostile"),
+        ("int[]", [Hostile()], "must be tuple of ints, but found element of type Hostile at pos 0"),
+        ("Scalar", HostileNumber(), "must be Number, not HostileNumber"),
+        ("float", HostileNumber(), "must be float, not HostileNumber"),
         ("NoneType", 1, "must be None, not int"),
         ("int[]", 3, "must be tuple of ints, not int"),
         ("int[2]", "a", "must be tuple of ints, not str"),

@@ -220,6 +220,8 @@ def device_key(name: str) -> DispatchKey:
 
     Raises ``BackendNotFoundError`` when no plugin provides it, ``BackendError`` when that plugin fails.
     """
+    if not isinstance(name, str):
+        raise ArgumentError(f"expected a device's name, not {type(name).__name__}")
     key = DEVICE_KEYS.get(name)
     if key is None:
         from .plugins.loader import ensure_backend  # plugins stand above arrays; needed on a miss only
@@ -235,6 +237,8 @@ def named_key(name: str) -> DispatchKey:
     The keys of cpu, meta and npu are known without loading anything; another device's backend decides what its key is,
     where it is installed. Raises ``BackendNotFoundError`` for a name that is neither a device's nor a backend key's.
     """
+    if not isinstance(name, str):
+        raise ArgumentError(f"expected a device's name, not {type(name).__name__}")
     key = DEVICE_KEYS.get(name)
     if key is not None:
         return key

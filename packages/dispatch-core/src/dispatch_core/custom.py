@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from .arrays import is_tensor, named_key
 from .boundary import make_plan
-from .errors import NoKernelError, OverwriteWarning, RegistrationError, SchemaError
+from .errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from .formulas import autograd_kernel, fake_kernel
 from .frontend import AutogradFormula
 from .infer import infer_schema
@@ -28,8 +28,7 @@ from .keys import DispatchKey
 from .library import Library
 from .ops import OpOverload
 from .records import replace
-from .registry import Registry, parse_name
-from .registry import registry as process_registry
+from .registry import Registry, parse_name, the_registry
 from .results import checked
 from .schema.model import Argument, FunctionSchema
 
@@ -80,7 +79,7 @@ def custom_op(
         )
     written = mutates_args if isinstance(mutates_args, str) else tuple(mutates_args)
     parsed = _inferred(name, fn, written) if schema is None else _given(name, schema, written)
-    return CustomOpDef(parsed, fn, device_types, tags, process_registry if registry is None else registry)
+    return CustomOpDef(parsed, fn, device_types, tags, the_registry(registry))
 
 
 def _inferred(name: str, fn: Callable[..., Any], written: str | tuple[str, ...]) -> FunctionSchema:
@@ -121,7 +120,12 @@ def find_custom_op(op: OpOverload) -> CustomOpDef | None:
 
 def devices_of(device_types: DeviceTypes) -> list[str | None]:
     """Return device types as a list, in which None stands for every device."""
-    return [device_types] if device_types is None or isinstance(device_types, str) else list(device_types)
+    if device_types is None or isinstance(device_types, str):
+        return [device_types]
+    found: list[str | None] = [*device_types]
+    if not all(isinstance(each, str) for each in found):
+        raise ArgumentError("device types are names, in a list where there are several")
+    return found
 
 
 def check_formula(schema: FunctionSchema) -> None:
@@ -154,6 +158,8 @@ class CustomOpDef:
         tags: str | Iterable[str],
         registry: Registry,
     ) -> None:
+        if not isinstance(schema, FunctionSchema):
+            raise ArgumentError(f"expected a FunctionSchema, not {type(schema).__name__}", hint="use custom_op")
         self._schema = schema
         self._name = str(schema.name)
         self._plan = make_plan(schema, is_tensor)

@@ -25,6 +25,19 @@ __all__ = [
 ]
 
 
+def quoted(value: object) -> str:
+    """Return a caller's value as a message shows it; its ``repr`` may be long, deep, or raise.
+
+    >>> quoted("x"), quoted("y" * 200)[-4:]
+    ("'x'", 'yyy…')
+    """
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001  # the value is the caller's
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= 120 else f"{text[:119]}…"
+
+
 class DispatchError(Exception):
     """The root of every error that the dispatcher raises.
 

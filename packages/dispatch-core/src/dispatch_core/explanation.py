@@ -16,15 +16,14 @@ from . import codegen, masks
 from .arrays import KEY_DEVICES, device_key, is_tensor, mask_of
 from .devices import Device
 from .entry import OperatorEntry
-from .errors import DispatchError, DispatchKeyError
+from .errors import ArgumentError, DispatchError, DispatchKeyError
 from .frontend import frontend_of, refuse_mixed
 from .interpret import arguments_mask, unchecked_mask
 from .kernel import KernelFactory, Origin, Registration
 from .keys import ARRAYS, AUTOGRAD, MARKERS, DispatchKey
 from .keyset import DispatchKeySet, KeysetLike, as_mask
 from .ops import OpOverload, OpOverloadPacket
-from .registry import Registry
-from .registry import registry as process_registry
+from .registry import Registry, the_registry
 from .resolve import Resolution, masked_off, no_kernel, resolve, unwritable, walk_keys, why_passed_over
 from .schema.check import bind, invalid_combination, mismatch
 from .table import Slot
@@ -237,10 +236,11 @@ def explain(
 
 def entries_of(op: str | OpOverload | OpOverloadPacket, registry: Registry | None = None) -> list[OperatorEntry]:
     """Return the overloads that a name, an overload or a packet stands for, in the order of definition."""
-    found = (process_registry if registry is None else registry).find(op) if isinstance(op, str) else op
+    found = the_registry(registry).find(op) if isinstance(op, str) else op
     if isinstance(found, OpOverload):
         return [found._entry]
-    assert isinstance(found, OpOverloadPacket)
+    if not isinstance(found, OpOverloadPacket):
+        raise ArgumentError(f"expected an operator or its name, not {type(op).__name__}")
     return list(found._registry.overloads(found.name).values())
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from .arrays import named_key
 from .custom import CustomOpDef, DeviceTypes, check_formula, devices_of, find_custom_op
-from .errors import OperatorNotFoundError, RegistrationError
+from .errors import ArgumentError, OperatorNotFoundError, RegistrationError
 from .formulas import autograd_kernel, fake_kernel
 from .frontend import AutogradFormula
 from .handle import as_overload
@@ -131,13 +131,19 @@ def register_autograd(
 
 
 def _operator(op: Any, lib: Library | None) -> tuple[OpOverload, CustomOpDef | None]:
-    found = as_overload(op, None if lib is None else lib.registry)
+    found = as_overload(op, None if lib is None else _checked(lib).registry)
     return found, find_custom_op(found) if lib is None else None
+
+
+def _checked(lib: Library) -> Library:
+    if not isinstance(lib, Library):
+        raise ArgumentError(f"expected a Library or None, not {type(lib).__name__}")
+    return lib
 
 
 def _library(op: str | OpOverload, lib: Library | None, kind: Any) -> Library:
     if lib is not None:
-        return lib
+        return _checked(lib)
     if isinstance(op, OpOverload):
         return Library(op.namespace, kind, registry=op._entry.registry)
     return Library(parse_name(op).namespace or "aten", kind)

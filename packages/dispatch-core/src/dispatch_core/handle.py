@@ -15,8 +15,7 @@ from .keys import MARKERS, DispatchKey, keys_of
 from .keyset import KeyLike, KeysetLike, as_key, as_mask
 from .ops import OpOverload, OpOverloadPacket
 from .records import replace
-from .registry import Registry
-from .registry import registry as process_registry
+from .registry import Registry, the_registry
 from .resolve import Resolution
 from .schema.check import bind
 from .table import Slot
@@ -31,7 +30,7 @@ def as_overload(op: Any, registry: Registry | None = None) -> OpOverload:
     """
     found = op
     if isinstance(op, str):
-        found = (process_registry if registry is None else registry).find(op)
+        found = the_registry(registry).find(op)
     elif not isinstance(op, OpOverload | OpOverloadPacket):
         found = getattr(op, "op", None)
     if isinstance(found, OpOverload):

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
-from .errors import DispatchKeyError, RegistrationError
+from .errors import DispatchKeyError, RegistrationError, quoted
 
 __all__ = ["DISPATCH_KEY_PRIORITY", "PROFILES", "DispatchKey"]
 
@@ -128,7 +128,7 @@ class DispatchKey(int, metaclass=_KeyTable):
             if found is not None:
                 return found
         raise DispatchKeyError(
-            f"{value!r} is not the value of a dispatch key",
+            f"{quoted(value)} is not the value of a dispatch key",
             hint="a key's value has one bit set; DispatchKeySet.from_mask takes any mask",
         )
 

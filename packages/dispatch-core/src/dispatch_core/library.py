@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar
 
-from .errors import RegistrationError, SchemaError
+from .errors import RegistrationError, SchemaError, quoted
 from .journal import level, record
 from .kernel import KernelFactory, caller_origin
 from .keys import DispatchKey
 from .keyset import KeyLike, as_key
 from .ops import OpOverload
-from .registry import Registry, parse_name
-from .registry import registry as process_registry
+from .registry import Registry, parse_name, the_registry
 from .schema.model import FunctionSchema
 
 __all__ = ["Library"]
@@ -49,9 +48,9 @@ class Library:
         *,
         registry: Registry | None = None,
     ) -> None:
-        if kind not in _KINDS:
-            raise RegistrationError(f"{kind!r} is no kind of library", hint=f"choose one of {', '.join(_KINDS)}")
-        self.registry = process_registry if registry is None else registry
+        if not isinstance(kind, str) or kind not in _KINDS:
+            raise RegistrationError(f"{quoted(kind)} is no kind of library", hint=f"choose one of {', '.join(_KINDS)}")
+        self.registry = the_registry(registry)
         self.ns = ns
         self.kind = kind
         self.dispatch_key = None if dispatch_key == "" else as_key(dispatch_key)
@@ -60,11 +59,11 @@ class Library:
         self.level = level()
         self._undo: list[Callable[[], None]] = []
         self._closed = False
-        if ns == "_":
+        if isinstance(ns, str) and ns == "_":
             if kind != "IMPL":
                 raise RegistrationError("namespace '_' stands for every operator and takes fallbacks only, kind IMPL")
-        elif not (ns.isascii() and ns.isidentifier()):
-            raise RegistrationError(f"{ns!r} is not a namespace", hint="a namespace is an identifier")
+        elif not (isinstance(ns, str) and ns.isascii() and ns.isidentifier()):
+            raise RegistrationError(f"{quoted(ns)} is not a namespace", hint="a namespace is an identifier")
         elif ns in _RESERVED and kind != "IMPL":
             raise RegistrationError(f"namespace {ns!r} is reserved", hint="choose another name")
         if kind == "DEF":

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from .arrays import is_tensor
-from .errors import ClosedOperatorError
+from .errors import ArgumentError, ClosedOperatorError
 from .keyset import KeyLike, KeysetLike, as_key
 from .latefunction import LateFunction
 from .schema.check import invalid_combination, matches
@@ -118,6 +118,8 @@ def respell(
     >>> count(text=Text(), other=Text()), count("a", 1)
     (2, ('a', 1))
     """
+    if not isinstance(op, OpOverload):
+        raise ArgumentError(f"expected an OpOverload, not {type(op).__name__}")
     entry = op._entry
     engine = entry.registry.engine
     spelling = Spelling(name, names, extra, tensor_type, frozenset(elsewhere), otherwise)
@@ -210,24 +212,32 @@ class OpOverloadPacket:
 def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
     """Return what overload resolution depends on: the arguments' types, and for lists those of all elements.
 
-    None when it depends on more than types: a string may or may not name a device, a dictionary has contents.
+    None when it depends on more than types: a string may or may not name a device, a dictionary has contents. So it does
+    for lists that are nested deeper than any schema's, or that contain themselves.
     """
     found: list[Any] = []
-    for value in args:
-        kind = type(value)
-        if kind in _VALUED:
-            return None
-        found.append(_type_of(value) if kind in _NESTED else kind)
-    for name, value in kwargs.items():
-        kind = type(value)
-        if kind in _VALUED:
-            return None
-        found.append((name, _type_of(value) if kind in _NESTED else kind))
+    try:
+        for value in args:
+            kind = type(value)
+            if kind in _VALUED:
+                return None
+            found.append(_type_of(value) if kind in _NESTED else kind)
+        for name, value in kwargs.items():
+            kind = type(value)
+            if kind in _VALUED:
+                return None
+            found.append((name, _type_of(value) if kind in _NESTED else kind))
+    except RecursionError:
+        return None
     return tuple(found)
 
 
-def _type_of(value: Any) -> Any:
-    return (type(value), *map(_type_of, value)) if type(value) in _NESTED else type(value)
+def _type_of(value: Any, levels: int = 8) -> Any:
+    if type(value) not in _NESTED:
+        return type(value)
+    if not levels:
+        raise RecursionError
+    return (type(value), *[_type_of(item, levels - 1) for item in value])
 
 
 _NESTED: frozenset[Callable[..., Any]] = frozenset({list, tuple})

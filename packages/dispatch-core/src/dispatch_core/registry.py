@@ -594,3 +594,12 @@ def forget_everywhere() -> None:
 
 
 registry: Final = Registry()
+
+
+def the_registry(given: Registry | None) -> Registry:
+    """Return the registry that a caller names, or the process's own; raises ``ArgumentError`` for what is none."""
+    if given is None:
+        return registry
+    if not isinstance(given, Registry):
+        raise ArgumentError(f"expected a Registry or None, not {type(given).__name__}")
+    return given

@@ -151,6 +151,8 @@ def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
             "If you were attempting to deepcopy a module, this may be because of a torchlike.nn.utils.weight_norm usage."
         )
+    if not isinstance(memo, dict):
+        raise TypeError(f"memo must be dict, not {type(memo).__name__}")
     known: Tensor | None = memo.get(id(tensor))
     if known is not None:
         return known

@@ -57,7 +57,10 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Choose how tensors are printed, for the whole process (source: ``torch.set_printoptions``)."""
+    """Choose how tensors are printed, for the whole process (source: ``torch.set_printoptions``).
+
+    Raises ``TypeError`` for what is no number, ``ValueError`` for an unknown profile.
+    """
     global _options
     given: dict[str, Any] = {
         "precision": precision,
@@ -65,6 +68,16 @@ def set_printoptions(
         "edgeitems": edgeitems,
         "linewidth": linewidth,
     }
+    for name, value in given.items():
+        wanted = (int, float) if name == "threshold" else (int,)
+        if value is not None and (not isinstance(value, wanted) or value < 0):
+            raise TypeError(
+                f"set_printoptions(): argument '{name}' must be a number from 0 up, not {type(value).__name__}"
+            )
+    if profile is not None and (not isinstance(profile, str) or profile not in _PROFILES):
+        raise ValueError(f"set_printoptions(): argument 'profile' must be one of {', '.join(_PROFILES)}")
+    if sci_mode is not None and not isinstance(sci_mode, bool):
+        raise TypeError(f"set_printoptions(): argument 'sci_mode' must be bool or None, not {type(sci_mode).__name__}")
     base = _options if profile is None else _PROFILES[profile]
     _options = replace(base, sci_mode=sci_mode, **{name: value for name, value in given.items() if value is not None})
 

@@ -44,6 +44,8 @@ class Generator:
     7
     """
 
+    #: What an argument of this class stands for in a schema.
+    __schema_type__ = "Generator"
     __slots__ = ("__weakref__", "_device", "_seed", "engine", "lock")
 
     def __init__(self, device: str | Device = "cpu") -> None:

@@ -18,8 +18,7 @@ from ..keys import DispatchKey
 from ..keyset import DispatchKeySet
 from ..masks import include_keys
 from ..ops import OpOverload
-from ..registry import Registry
-from ..registry import registry as process_registry
+from ..registry import Registry, the_registry
 
 __all__ = ["Event", "OperatorStats", "profile"]
 
@@ -92,7 +91,7 @@ class profile:  # noqa: N801  # a context manager is spelled like a function
     """
 
     def __init__(self, *, record_shapes: bool = True, registry: Registry | None = None) -> None:
-        self._registry = process_registry if registry is None else registry
+        self._registry = the_registry(registry)
         self._record_shapes = record_shapes
         self._guard = include_keys(DispatchKey.Profiler)
         self._tokens: list[tuple[Token[_Session | None], _Session]] = []

@@ -28,8 +28,7 @@ from ..keyset import DispatchKeySet
 from ..masks import exclude_keys, include_keys
 from ..ops import OpOverload
 from ..records import replace
-from ..registry import Registry
-from ..registry import registry as process_registry
+from ..registry import Registry, the_registry
 from ..resolve import Resolution, masked_off, resolve
 from .graph import Call, Constant, Graph, Step, Value, Wrap
 
@@ -191,7 +190,7 @@ class trace:  # noqa: N801  # a context manager is spelled like a function
     """
 
     def __init__(self, *, decompose: bool = False, registry: Registry | None = None) -> None:
-        self._recorder = _Recorder(process_registry if registry is None else registry, decompose=decompose)
+        self._recorder = _Recorder(the_registry(registry), decompose=decompose)
         self._guard = include_keys(DispatchKey.Tracer)
         self._token: Token[tuple[_Recorder, ...]] | None = None
         self._graph: Graph | None = None

@@ -220,6 +220,14 @@ class FunctionSchema(Record, _Remembers):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_cache", {})
+        if not (
+            isinstance(self.name, OperatorName)
+            and all(isinstance(each, Argument) for each in self.arguments)
+            and all(isinstance(each, Return) for each in self.returns)
+        ):
+            raise SchemaError(
+                "a schema is made of an OperatorName, Arguments and Returns", hint="use FunctionSchema.parse"
+            )
         fault = order_fault(self.arguments, self.is_vararg)
         if fault is not None:
             raise SchemaError(f"{self.name}: {fault[1]}")

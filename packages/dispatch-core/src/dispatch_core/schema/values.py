@@ -93,7 +93,7 @@ def _int(value: object) -> object:
     if not isinstance(value, bool):
         try:
             return int(operator.index(value))  # type: ignore[arg-type]  # whether it has __index__ is the question
-        except (TypeError, ValueError):
+        except Exception:  # noqa: BLE001, S110  # it is the caller's, and may raise anything
             pass
     raise TypeError(f"must be int, not {type(value).__name__}")
 
@@ -107,6 +107,8 @@ def _float(value: object) -> object:
             return float(value)
         except OverflowError:
             raise TypeError("must be float, not an int beyond its range") from None
+        except Exception:  # noqa: BLE001, S110  # a number of the caller's own class may raise anything
+            pass
     raise TypeError(f"must be float, not {type(value).__name__}")
 
 
@@ -137,7 +139,10 @@ def _plain(value: object) -> object:
         return plain
     for kind in _KINDS:
         if isinstance(value, kind):
-            number: object = kind(value)
+            try:
+                number: object = kind(value)
+            except Exception:  # noqa: BLE001  # the conversion is the caller's, and may raise anything
+                return None
             return number
     return None
 
@@ -173,8 +178,19 @@ def _device(value: object) -> object:
         raise TypeError(f"must be Device such as 'cpu' or 'npu:1', not {value!r}") from None
 
 
+def _is(value: object, name: str) -> bool:
+    """Return whether a value's class says that it stands for a type of the schema language."""
+    return getattr(type(value), "__schema_type__", None) == name
+
+
+def _generator(value: object) -> object:
+    if not _is(value, "Generator"):
+        raise TypeError(f"must be Generator, not {type(value).__name__}")
+    return value
+
+
 def _dtype(value: object) -> object:
-    if getattr(type(value), "__schema_type__", None) == "ScalarType":
+    if _is(value, "ScalarType"):
         return value
     found = dtype_of_type(value)
     if found is None:
@@ -210,6 +226,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "None": _none,
     "NoneType": _none,
     "ScalarType": _dtype,
+    "Generator": _generator,
     **{name: _enumerated(name) for name in ("Layout", "MemoryFormat")},
 }
 
@@ -224,7 +241,7 @@ def _tensor(is_tensor: IsTensor) -> Check:
 
 
 def _opaque(type: Type) -> Check:
-    """Check a type of which the core knows nothing: generators, streams, custom classes."""
+    """Check a type of which the core knows nothing: streams, custom classes."""
 
     def check(value: object) -> object:
         if value is None:

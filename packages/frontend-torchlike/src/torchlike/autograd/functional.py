@@ -18,10 +18,15 @@ def _listed(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[tuple[Edge, Tensor]]:
+def _roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None], who: str) -> list[tuple[Edge, Tensor]]:
     """Pair every output's edge with the gradient that enters there, ones for a scalar without a given one."""
+    from ..arguments import check_tensors
     from ..functions import FUNCTIONS
 
+    check_tensors(outputs, who, "tensors" if who == "backward" else "outputs")
+    check_tensors(
+        [given for given in grads if given is not None], who, "grad_tensors" if who == "backward" else "grad_outputs"
+    )
     if len(outputs) != len(grads):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
     pairs: list[tuple[Edge, Tensor]] = []
@@ -51,6 +56,9 @@ def _roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None]) -> list[tu
 
 
 def _edges(inputs: Sequence[Tensor], who: str) -> list[Edge]:
+    from ..arguments import check_tensors
+
+    check_tensors(inputs, who, "inputs")
     for tensor in inputs:
         if not tensor.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -81,7 +89,7 @@ def backward(
     """
     outputs = _listed(tensors)
     grads = [None] * len(outputs) if grad_tensors is None else _listed(grad_tensors)
-    roots = _roots(outputs, grads)
+    roots = _roots(outputs, grads, "backward")
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         execute(roots, keep_graph=keep, create_graph=create_graph)
@@ -128,7 +136,7 @@ def grad(
     unused_is_fine = materialize_grads if allow_unused is None else allow_unused
     results, targets = _listed(outputs), _listed(inputs)
     grads = [None] * len(results) if grad_outputs is None else _listed(grad_outputs)
-    roots = _roots(results, grads)
+    roots = _roots(results, grads, "grad")
     keep = create_graph if retain_graph is None else retain_graph
     found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=_edges(targets, "grad"))
     if not unused_is_fine and any(gradient is None for gradient in found):

@@ -8,6 +8,7 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
+from ..arguments import check_tensor
 from ..functions import FUNCTIONAL, FUNCTIONS
 from ..tensor import Tensor
 
@@ -46,14 +47,14 @@ _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def _reduction(name: str) -> int:
-    if name not in _REDUCTIONS:
+    if not isinstance(name, str) or name not in _REDUCTIONS:
         raise ValueError(f"{name} is not a valid value for reduction")
     return _REDUCTIONS[name]
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Give ``max(input, 0)``."""
-    result: Tensor = input.relu_() if inplace else input.relu()
+    result: Tensor = FUNCTIONS["relu_" if inplace else "relu"](input)
     return result
 
 
@@ -83,18 +84,18 @@ def _softmax_dim(name: str, input: Tensor, dim: int | None) -> int:
         UserWarning,
         stacklevel=3,
     )
-    return 0 if input.dim() in (0, 1, 3) else 1
+    return 0 if len(dc.shape(input)) in (0, 1, 3) else 1
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: ScalarType | None = None) -> Tensor:
     """Give exponentials that add up to one along ``dim``."""
-    result: Tensor = input.softmax(_softmax_dim("softmax", input, dim), dtype)
+    result: Tensor = FUNCTIONS["softmax"](input, _softmax_dim("softmax", input, dim), dtype)
     return result
 
 
 def log_softmax(input: Tensor, dim: int | None = None, dtype: ScalarType | None = None) -> Tensor:
     """Give the logarithm of ``softmax``, computed without overflow."""
-    result: Tensor = input.log_softmax(_softmax_dim("log_softmax", input, dim), dtype)
+    result: Tensor = FUNCTIONS["log_softmax"](input, _softmax_dim("log_softmax", input, dim), dtype)
     return result
 
 
@@ -142,6 +143,8 @@ def nll_loss(
 
 
 def _warn_of_broadcast(name: str, input: Tensor, target: Tensor) -> None:
+    check_tensor(input, name)
+    check_tensor(target, name, "target")
     if target.shape != input.shape:
         warnings.warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely "
@@ -173,6 +176,8 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """Give the binary cross entropy between scores and targets from zero to one."""
+    check_tensor(input, "binary_cross_entropy_with_logits")
+    check_tensor(target, "binary_cross_entropy_with_logits", "target")
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     result: Tensor = dc.ops.aten.binary_cross_entropy_with_logits(
@@ -183,5 +188,5 @@ def binary_cross_entropy_with_logits(
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """Divide by the norm along ``dim``."""
-    norm: Any = input.norm(p, dim, keepdim=True).clamp_min(eps)
+    norm: Any = FUNCTIONS["norm"](input, p, dim, keepdim=True).clamp_min(eps)
     return input / norm.expand_as(input)

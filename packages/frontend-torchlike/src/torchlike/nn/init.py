@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..arguments import check_tensor
 from ..autograd.grad_mode import no_grad
+from ..functions import METHODS
 from ..tensor import Tensor
 
 __all__ = [
@@ -34,13 +36,14 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
         return math.sqrt(2.0 / (1 + slope**2))
-    if nonlinearity not in _GAINS:
+    if not isinstance(nonlinearity, str) or nonlinearity not in _GAINS:
         raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
     return _GAINS[nonlinearity]
 
 
 def _fans(tensor: Tensor) -> tuple[int, int]:
     """Give how many inputs and outputs one element of a weight connects."""
+    check_tensor(tensor, "init", "tensor")
     shape = tensor.shape
     if len(shape) < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
@@ -51,21 +54,21 @@ def _fans(tensor: Tensor) -> tuple[int, int]:
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn evenly from ``a`` to ``b``."""
-    result: Tensor = tensor.uniform_(a, b, generator=generator)
+    result: Tensor = METHODS["uniform_"](tensor, a, b, generator=generator)
     return result
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with normally distributed numbers."""
-    result: Tensor = tensor.normal_(mean, std, generator=generator)
+    result: Tensor = METHODS["normal_"](tensor, mean, std, generator=generator)
     return result
 
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one number."""
-    result: Tensor = tensor.fill_(val)
+    result: Tensor = METHODS["fill_"](tensor, val)
     return result
 
 
@@ -93,7 +96,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    if mode not in ("fan_in", "fan_out"):
+    if not isinstance(mode, str) or mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
     return calculate_gain(nonlinearity, a) / math.sqrt(_fans(tensor)[mode == "fan_out"])
 

@@ -264,6 +264,8 @@ class Module(Stateful):
 
     def _find(self, target: str, wanted: type, called: str) -> Any:
         """Find an attribute by its dotted path; raises ``AttributeError`` where it is missing or something else."""
+        if not isinstance(target, str):
+            raise TypeError(f"a path is text with dots between names, not {type(target).__name__}")
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):
@@ -275,6 +277,8 @@ class Module(Stateful):
 
     def get_submodule(self, target: str) -> Module:
         """Find a submodule by its dotted path, the module itself by an empty one."""
+        if not isinstance(target, str):
+            raise TypeError(f"a path is text with dots between names, not {type(target).__name__}")
         module: Module = self
         for name in target.split(".") if target else ():
             module = module._find(name, Module, "an nn.Module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from ..arguments import check_tensor
 from ..tensor import Tensor
 
 __all__ = ["Parameter"]
@@ -26,6 +27,7 @@ class Parameter(Tensor):
         """Share the data of a tensor."""
         self = super().__new__(cls)
         if data is not None:
+            check_tensor(data, "Parameter", "data")
             alias = data.detach()
             self._dispatch_data = alias._dispatch_data
             self._dispatch_mask = alias._dispatch_mask
