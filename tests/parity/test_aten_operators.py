@@ -256,6 +256,8 @@ CASES = [
     # Copies and factories.
     case("_to_copy", lambda r: (r.f(2, 3),), dtype=torch.float32),
     case("copy", lambda r: (r.f(2, 3), r.f(3))),
+    case("copy", lambda r: (r.f(2, 3).T, r.f(3, 2))),
+    case("copy", lambda r: (r.f(3, 2), r.f(2, 3).T)),
     case("fill.Scalar", lambda r: (r.f(2, 3), 3)),
     case("fill.Tensor", lambda r: (r.f(2, 3), r.f())),
     case("tril", lambda r: (r.f(3, 4), 1)),

@@ -39,11 +39,9 @@ def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
     RULES["copy"](meta_of(self), meta_of(src))
     if not dc.is_mutable(self):
         raise missing_functional("copy", self)
-    source = converted(src, dc.dtype(self))
-    if dc.device(source) != dc.device(self):
-        source = aten._to_copy.default(source, device=dc.device(self))
-    shape = dc.shape(self)
-    return aten.clone.default(source if dc.shape(source) == shape else aten.expand.default(source, shape))
+    if dc.device(src) != dc.device(self):
+        src = aten._to_copy.default(src, device=dc.device(self))
+    return copied(aten.empty_like.default(self), src)
 
 
 def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = None) -> Array:

@@ -26,7 +26,7 @@ def _copy_inplace(self: TensorMeta, src: TensorMeta, non_blocking: bool = False)
 
 def _copy(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
     _copy_inplace(self, src)
-    return formatted(self, None, None) if src.shape != self.shape else formatted(src, self.dtype, None)
+    return formatted(self, None, None)
 
 
 def _clone(self: TensorMeta, *, memory_format: int | None = None) -> TensorMeta:
