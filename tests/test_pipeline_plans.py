@@ -178,6 +178,32 @@ def test_a_planned_step_that_fails_for_itself_loses_nothing(planner):
     assert record(a, a, program=squares)[0] == 54
 
 
+def test_a_planned_step_that_makes_something_else_is_named(planner):
+    """It has run, and may have written to memory, so its nodes do not run again; nor is the plan trusted the next time."""
+    ran = []
+
+    def flat(values, program):
+        first, second, _ = program.nodes
+        ran.append(True)
+        a, b = (values[value.index] for value in first.inputs())
+        values[second.outputs[0].index] = ((a + 2 * b) ** 2).ravel()
+
+    programs = planner(lambda program: [dc.PlannedStep((0, 1), lambda values: flat(values, programs[0]))])
+    a = np.ones((2, 3), np.float32)
+    for runs in (1, 2):
+        with pytest.raises(dc.KernelResultError) as caught:
+            record(a, a, program=squares)
+        text = str(caught.value)
+        assert "aten::mul.Tensor: the result has shape (6,), where the shape rule" in text
+        assert "Step planned by the plugin of dispatch-backend-cpu " in text
+        assert "for device 'cpu': " in text and f".<locals>.<lambda> ({__file__}:" in text
+        assert "which runs aten::add.Tensor, aten::mul.Tensor\nHint: " in text
+        assert len(ran) == runs
+    with dc.pipeline():
+        fine = aten.neg(a)
+    assert fine.result().tolist() == (-a).tolist()
+
+
 def test_intermediate_results_are_let_go_of_after_their_last_use():
     import tracemalloc
 

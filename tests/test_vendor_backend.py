@@ -32,7 +32,7 @@ from .arrays import store
 
 
 def _copy(self, src, non_blocking=False):
-    return store(src.values, RULES["copy_"](self.meta, src.meta))
+    return store(src.values, RULES["copy"](self.meta, src.meta))
 
 
 def _fill(self, value):
@@ -139,10 +139,68 @@ def test_a_fresh_process_uses_the_device_and_nobody_imports_it(device, run, site
 def test_the_examples_suite_passes_for_every_build_in_one_process(run, site, root):
     suite = EXAMPLE / "tests"
     options = ["--quiet", "-p", "no:cacheprovider", f"--config-file={root}/pyproject.toml", f"--rootdir={suite}"]
-    printed = run("-m", "pytest", *options, str(suite), site=site, environment={"VENDOR_DEVICES": ",".join(DEVICES)})
+    # What kernels return is compared with the shape rules at every call, not only at an operator's first ones.
+    environment = {"VENDOR_DEVICES": ",".join(DEVICES), "DISPATCH_CHECK_RESULTS": "1"}
+    printed = run("-m", "pytest", *options, str(suite), site=site, environment=environment)
     summary = printed.splitlines()[-1]
     assert re.fullmatch(r"\d+ passed in .*", summary), printed
     assert int(summary.split()[0]) > 100 * len(DEVICES)
+
+
+#: A vendor's mistakes: what is replaced in a file of the example, and what the first call that meets it says.
+MISTAKES = {
+    "drops a dimension": (
+        "kernels.py",
+        '"amax": _computed("amax", _folded(np.max)),',
+        '"amax": lambda self, dim, keepdim: _computed("amax", _folded(np.max))(self, dim, keepdim=False),',
+        "x.amax(1, keepdim=True)",
+        "aten::amax: the result has shape (2,), where the shape rule (dispatch-backend-meta 0.1.0 (",
+    ),
+    "another dtype": (
+        "kernels.py",
+        "return store(function(*values, **kwargs), meta)",
+        "return store(function(*values, **kwargs), meta.with_dtype(ScalarType.Double))",
+        "x.exp()",
+        "aten::exp: the result has dtype float64, where the shape rule (dispatch-backend-meta 0.1.0 (",
+    ),
+    "row-major strides for every array": (
+        "plugin.py",
+        "strides=lambda array: array.strides,",
+        "strides=lambda array: tuple(int(np.prod(array.shape[d + 1:])) for d in range(len(array.shape))),",
+        "(x.t() + 1).t()[0]",
+        "aten::as_strided: the result has strides (2, 1), where the shape rule (dispatch-backend-meta 0.1.0 (",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.parametrize("block", ["contextlib.nullcontext()", "torchlike.pipeline()"])
+def test_a_vendors_mistake_is_named_where_it_first_shows(mistake, block, run, tmp_path):
+    file, right, wrong, call, text = MISTAKES[mistake]
+    project = copy_sources(tmp_path, "slip")
+    replace(project / "src" / "slip_backend" / file, right, wrong)
+    replace(
+        project / "src" / "slip_backend" / file,
+        "import dispatch_core as dc",
+        "import numpy as np\nimport dispatch_core as dc",
+    )
+    install([project], tmp_path / "wheels", tmp_path / "site")
+    program = f"""
+import contextlib, dispatch_core as dc, torchlike
+x = torchlike.tensor([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], device="slip")
+try:
+    with {block}:
+        y = {call}
+        print(y.tolist())
+except dc.KernelResultError as error:
+    print(error)
+"""
+    printed = run("-W", "error", "-c", program, site=tmp_path / "site")
+    assert text in printed
+    assert "Kernel for Slip: slip_backend.kernels." in printed
+    assert re.search(
+        r"slip_backend/kernels\.py:\d+\), registered by slip-backend 0\.1\.0 \(\S+/plugin\.py:\d+\)", printed
+    )
 
 
 def test_builds_have_keys_of_their_own(run, site):

@@ -99,13 +99,16 @@ def make_backend():
     """Register a backend with an array class of its own; it is gone after the test."""
     made = []
 
-    def make(name, key="", *, mutable=True, device_index=None):
+    def numpys(array):
+        return tuple(step // array.a.itemsize for step in array.a.strides)
+
+    def make(name, key="", *, mutable=True, device_index=None, strides=numpys):
         cls = type(f"{name.capitalize()}Array", (Array,), {"__slots__": ()})
         array_type = dc.ArrayType(
             cls,
             shape=lambda array: array.a.shape,
             dtype=lambda array: array.a.dtype.name,
-            strides=lambda array: tuple(step // array.a.itemsize for step in array.a.strides),
+            strides=strides,
             mutable=mutable,
             coerce=lambda value: cls(value) if isinstance(value, np.generic) else value,
             device_index=device_index,

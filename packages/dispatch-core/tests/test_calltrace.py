@@ -58,7 +58,7 @@ def test_a_value_that_is_neither_yes_nor_no_is_refused(run_python):
 
 @pytest.fixture
 def traced(monkeypatch):
-    monkeypatch.setattr(calltrace, "_on", True)
+    monkeypatch.setattr(calltrace.TRACE, "_on", True)
 
 
 def test_a_trace_that_is_off_leaves_runners_bare(registry, library, toy, monkeypatch):
@@ -69,7 +69,7 @@ def test_a_trace_that_is_off_leaves_runners_bare(registry, library, toy, monkeyp
     runner = entry.explicit_table.lookup(DispatchKey.AutogradToy)
     assert runner is kernel or registry.engine is dc.interpret
     entry.forget()
-    monkeypatch.setattr(calltrace, "_on", True)
+    monkeypatch.setattr(calltrace.TRACE, "_on", True)
     assert entry.explicit_table.lookup(DispatchKey.AutogradToy).__qualname__.startswith("traced.")
 
 

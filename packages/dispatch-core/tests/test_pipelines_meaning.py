@@ -225,7 +225,7 @@ def test_explain_shows_the_pipeline_where_a_call_would_go_there(work):
 
 
 def test_dispatch_trace_shows_the_recording_and_the_run(work, monkeypatch, capsys):
-    monkeypatch.setattr(calltrace, "_on", True)
+    monkeypatch.setattr(calltrace.TRACE, "_on", True)
     with work.pipeline():
         kept = work.ops.double(work.array(1))
         lines = capsys.readouterr().err.splitlines()

@@ -31,7 +31,7 @@ def ops(registry, library, toy, meta):
         lambda x, y, *, alpha: made(x.a + alpha * y.a),
         lambda x, y, *, alpha: shape(np.broadcast_shapes(x.shape, y.shape)),
     )
-    define("exp(Tensor x) -> Tensor", lambda x: made(np.exp(x.a)), lambda x: shape(x.shape))
+    define("exp(Tensor x) -> Tensor", lambda x: made(np.exp(x.a, order="C")), lambda x: shape(x.shape))
     define("add_(Tensor(a!) x, Tensor y) -> Tensor(a!)", lambda x, y: (x.a.__iadd__(y.a), x)[1], lambda x, y: x)
     define("t(Tensor(a) x) -> Tensor(a)", lambda x: view(made, x.a.T), lambda x: shape(x.shape[::-1], (1, x.shape[0])))
     define("split(Tensor x) -> Tensor[]", lambda x: [made(a) for a in x.a], lambda x: [shape(x.shape[1:])] * x.shape[0])

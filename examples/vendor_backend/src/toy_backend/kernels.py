@@ -9,7 +9,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, ScalarType
-from dispatch_aten.shapes import RULES, contiguous, wrap_dims
+from dispatch_aten.shapes import RULES, TensorMeta, wrap_dims
 
 from .arrays import Array, Values, store
 
@@ -44,7 +44,8 @@ def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None 
 
 
 def _device_put(data: Values, *, device: dc.Device) -> Array:
-    return store(data, contiguous(data.shape, BY_NAME[data.dtype.name]))
+    steps = tuple(abs(step) // data.itemsize for step in data.strides)
+    return store(data, RULES["clone"](TensorMeta(data.shape, steps, BY_NAME[data.dtype.name])))
 
 
 ATEN: Final[dict[str, Callable[..., Any]]] = {

@@ -7,41 +7,19 @@ Note [A trace that is off costs nothing]
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
-__all__ = ["VARIABLE", "is_on", "traced", "write"]
+from .switch import Switch
 
-VARIABLE: Final = "DISPATCH_TRACE"
+__all__ = ["TRACE", "traced", "write"]
+
+#: Whether calls are printed.
+TRACE: Final = Switch("DISPATCH_TRACE")
 _depth: Final[ContextVar[int]] = ContextVar("dispatch_core.calltrace", default=0)
-_on: bool | None = None
-
-
-def is_on() -> bool:
-    """Tell whether calls are printed; the variable is read once.
-
-    Raises ``BackendError`` for a value that is neither yes nor no.
-    """
-    global _on
-    if _on is None:
-        text = os.environ.get(VARIABLE, "").strip()
-        if text:
-            from .plugins.settings import parse_boolean  # plugins stand above; their grammar is asked for a value only
-
-            _on = parse_boolean(VARIABLE, text)
-        else:
-            _on = False
-    return _on
-
-
-def forget() -> None:
-    """Read the variable again when the next runner is made."""
-    global _on
-    _on = None
 
 
 def traced(run: Callable[..., Any], line: str) -> Callable[..., Any]:

@@ -47,6 +47,7 @@ from .source import (
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
+    from .watch import Watch
 
 __all__ = [
     "Inlined",
@@ -279,18 +280,37 @@ def _takes_in_order(kernel: Runner, plan: Plan) -> bool:
 
 
 def backend_runner(
-    entry: OperatorEntry, boundary: Boundary, kernel: Runner, prefix: tuple[Any, ...], covered: Covered = ()
+    entry: OperatorEntry,
+    boundary: Boundary,
+    kernel: Runner,
+    prefix: tuple[Any, ...],
+    covered: Covered = (),
+    watch: Watch | None = None,
 ) -> Runner:
     """Return a generated runner for a kernel that sees a backend's arrays (see `interpret.backend_runner`).
 
-    Its attribute ``body`` is what a caller can run in its place.
+    Its attribute ``body`` is what a caller can run in its place, once nobody watches the kernel any more.
     """
     plan = entry.plan
     if plan is None or not plan.can_generate:
-        return interpret.backend_runner(entry, boundary, kernel, prefix, covered)
+        return interpret.backend_runner(entry, boundary, kernel, prefix, covered, watch)
     body = _Body(entry, plan, boundary, kernel, prefix, covered)
-    run: Any = _compile(runner_source(plan, body.lines(plan)), dict(body.constants), plan)
-    run.body = body
+    names = dict(body.constants)
+    run: Any = _compile(runner_source(plan, body.lines(plan)), names, plan)
+    if watch is None:
+        run.body = body
+        return run
+    names["__kernel"] = watch.over(kernel, len(prefix))
+    for number, (index, only, special) in enumerate(covered):
+        names[f"__special{number}"] = watch.over(special, fixed=(index, only))
+
+    def settle() -> None:
+        names.update(body.constants)
+        run.body = body
+        entry.settled(run)
+
+    run.is_watched = True
+    watch.when_settled = settle
     return run
 
 

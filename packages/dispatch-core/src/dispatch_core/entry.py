@@ -197,6 +197,11 @@ class OperatorEntry:
                 self.usual, self._usual_has_data = mask, has_data
                 self._forget_callers()
 
+    def settled(self, runner: Runner) -> None:
+        """Let callers treat the masks of ``runner`` on their own: what its kernel returns is compared no more."""
+        for mask in [mask for mask, found in list(self.call_table.items()) if found is runner]:
+            self.get_used_to(mask, runner)
+
     def get_used_to_masked(self, index: tuple[int, masks.State], runner: Runner) -> None:
         """Let callers do on their own what ``runner`` does under the masks of a context, if it says what that is."""
         if hasattr(runner, "inlined"):

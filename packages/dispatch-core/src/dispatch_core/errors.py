@@ -78,7 +78,7 @@ class DeviceMismatchError(DispatchError, RuntimeError):
 
 
 class KernelResultError(DispatchError, TypeError):
-    """A kernel returned something that its operator's schema does not allow."""
+    """A kernel returned something else than its operator's schema or shape rule says."""
 
 
 class DispatchKeyError(DispatchError, LookupError):

@@ -21,6 +21,7 @@ from .schema.check import bind
 if TYPE_CHECKING:
     from .entry import OperatorEntry
     from .tables import Tables
+    from .watch import Watch
 
 __all__ = ["backend_runner", "below", "caller", "caller_runner", "foresee", "redispatcher", "respelled"]
 
@@ -170,14 +171,19 @@ def backend_runner(
     kernel: Runner,
     prefix: tuple[Any, ...],
     covered: Covered = (),
+    watch: Watch | None = None,
 ) -> Runner:
     """Return a runner for a kernel that sees a backend's arrays: unwrap, call, wrap as the schema says.
 
-    ``covered`` lists kernels that serve one value of one argument, and are called without it.
+    ``covered`` lists kernels that serve one value of one argument, and are called without it. A ``watch`` compares what
+    the kernels return with the shape rule's answer, for as long as it takes.
     """
     plan = entry.plan
     if plan is None:
         return _unchecked_runner(boundary, kernel, prefix)
+    if watch is not None:
+        kernel = watch.over(kernel, len(prefix))
+        covered = tuple((index, only, watch.over(special, fixed=(index, only))) for index, only, special in covered)
     wrap_results = result_wrapper(entry, plan, boundary)
 
     def run(*values: Any) -> Any:

@@ -41,6 +41,7 @@ from .schema.check import bind
 from .schema.model import Argument
 from .schema.types import walk
 from .table import COMPOSITES, MISSING, Slot
+from .watch import watch_for
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -95,7 +96,7 @@ class Resolution(Record):
 
         Raises ``NoKernelError`` when nothing has won.
         """
-        if not calltrace.is_on():
+        if not calltrace.TRACE.is_on():
             return self._runner()
         line = self._trace_line()
         try:
@@ -157,7 +158,8 @@ class Resolution(Record):
         fn = _made(registration.fn, entry, keyset)
         if boundary is not None and registration.key is key:
             covered = _covered(entry, keyset, self.slot.covered)
-            run = engine.backend_runner(entry, boundary, fn, prefix, covered)
+            watch = watch_for(entry, boundary, registration, self.slot.covered)
+            run = engine.backend_runner(entry, boundary, fn, prefix, covered, watch)
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
         run = fn if in_order else engine.caller_runner(entry, fn, prefix)
@@ -281,7 +283,7 @@ class _Mixed(Record):
             positional, named = plan.split(values) if plan is not None else (values, keywords)
             return hook(entry.op, tuple(positional), named)
 
-        if calltrace.is_on():
+        if calltrace.TRACE.is_on():
             return calltrace.traced(run, f"{entry.name} -> the frontend's hook for tensors of several devices")
         return run
 
@@ -390,12 +392,18 @@ def _functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary
         raise unwritable(entry, functional, boundary)
     wrap = result_wrapper(entry, plan, boundary)
     explicit_table = functional.explicit_table
+    watch = watch_for(entry, boundary)
     names = {argument.name for argument in functional.schema.arguments}
     kept = [index for index, parameter in enumerate(plan.parameters) if parameter.name in names]
 
+    def compute(*data: Any) -> Any:
+        return explicit_table[mask](*[data[index] for index in kept])
+
     def run(*values: Any) -> Any:
-        data = [unwrap(plan.parameters[index].tensors, values[index]) for index in kept]
-        return wrap(explicit_table[mask](*data), values)
+        data = tuple(unwrap(p.tensors, value) for p, value in zip(plan.parameters, values, strict=True))
+        is_watched = watch is not None and not watch.is_settled
+        found = watch.run(compute, data, {}, data) if watch is not None and is_watched else compute(*data)
+        return wrap(found, values)
 
     return run
 

@@ -57,7 +57,8 @@ class _Call(Table):
     def lookup(self, mask: int) -> Runner:
         arguments = self.tables.entry.registry.translated(mask)
         runner = self.tables.fill(self, mask, arguments, arguments | DispatchKey.BackendSelect)
-        self.tables.entry.get_used_to(mask, runner)
+        if not hasattr(runner, "is_watched"):
+            self.tables.entry.get_used_to(mask, runner)
         return runner
 
 

@@ -140,6 +140,8 @@ class Step:
     mask: int
     #: The indices of the arguments that it writes to.
     written: tuple[int, ...]
+    #: The layouts that its kernel's results were found to have.
+    compared: set[Any]
 
     #: All arguments in schema order, with arrays and pending values where the caller had tensors.
     values: tuple[Any, ...]
@@ -233,8 +235,8 @@ def step_of(note: Note) -> Step:
 
 def step_type(entry: OperatorEntry, mask: int, written: tuple[int, ...]) -> type[Step]:
     """Return the class of one recorder's steps."""
-    names = {"__slots__": (), "__module__": __name__, "entry": entry, "mask": mask, "written": written}
-    return type("Step", (Step,), names)
+    own = {"entry": entry, "mask": mask, "written": written, "compared": set()}
+    return type("Step", (Step,), {"__slots__": (), "__module__": __name__, **own})
 
 
 def values_in(value: Any) -> Iterator[Any]:

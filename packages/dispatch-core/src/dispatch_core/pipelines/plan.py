@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from .. import arrays
+from .. import arrays, conformance
 from ..entry import CHANGES
 from ..errors import BackendError
 from .program import Node, PlannedStep, Program, Survey, Value, build, filled
@@ -35,16 +35,39 @@ _clock: Final = itertools.count()
 class Part:
     """One step of a plan: the nodes that it covers, what runs, and which values nobody needs afterwards."""
 
-    __slots__ = ("frees", "nodes", "run")
+    __slots__ = ("frees", "is_planned", "made", "nodes", "run")
 
-    def __init__(self, nodes: tuple[int, ...], run: Callable[[list[Any]], None], frees: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        nodes: tuple[int, ...],
+        run: Callable[[list[Any]], None],
+        frees: tuple[int, ...],
+        made: tuple[tuple[int, Value], ...],
+        *,
+        is_planned: bool,
+    ) -> None:
         self.nodes, self.run, self.frees = nodes, run, frees
+        #: Whether the device's plugin has planned it; otherwise it is one node's own kernel.
+        self.is_planned = is_planned
+        #: What its nodes make, each with its node's index.
+        self.made = made
+
+    def misfit(self, values: list[Any]) -> tuple[int, tuple[str, Any, Any]] | None:
+        """Return the node that made something else than its shape rule says, and in what it differs; None if none did."""
+        for node, value in self.made:
+            array = values[value.index]
+            # What no other node needs may be left out.
+            if array is not None:
+                found = conformance.difference(array, value.shape, value.strides, value.dtype)
+                if found is not None:
+                    return node, found
+        return None
 
 
 class Plan:
     """The parts in the order in which they run."""
 
-    __slots__ = ("constants", "fused", "is_whole", "parts", "saved", "used")
+    __slots__ = ("constants", "fused", "is_compared", "is_whole", "parts", "saved", "used")
 
     def __init__(self, parts: Sequence[Part], constants: Sequence[Any], planned: Sequence[PlannedStep]) -> None:
         self.parts = tuple(parts)
@@ -57,6 +80,8 @@ class Plan:
         self.used = next(_clock)
         #: Whether somebody can observe what each step does, so that all of them ran when a pipeline was flushed.
         self.is_whole = False
+        #: Whether it has run, and made what the shape rules say.
+        self.is_compared = False
 
 
 def cached(key: tuple[Any, ...]) -> Plan | None:
@@ -91,12 +116,12 @@ def make(found: Survey, device: DispatchKey, *, fuse: bool) -> Plan:
     runs_last = {step.nodes[-1]: step for step in planned}
     covered = {node for step in planned for node in step.nodes}
     constants: list[Any] = []
-    order: list[tuple[tuple[int, ...], Callable[[list[Any]], None]]] = []
+    order: list[tuple[tuple[int, ...], Callable[[list[Any]], None], bool]] = []
     for index, (node, step) in enumerate(zip(program.nodes, found.steps, strict=True)):
         if index in runs_last:
-            order.append((runs_last[index].nodes, runs_last[index].run))
+            order.append((runs_last[index].nodes, runs_last[index].run, True))
         elif index not in covered:
-            order.append(((index,), _one_kernel(node, step, len(program.values), constants)))
+            order.append(((index,), _one_kernel(node, step, len(program.values), constants), False))
     plan = Plan(list(_freeing(program, order)), constants, planned)
     _keep(found.key, plan)
     return plan
@@ -142,16 +167,20 @@ def _check(program: Program, planned: Iterable[PlannedStep]) -> None:
                 )
 
 
-def _freeing(program: Program, order: Sequence[tuple[tuple[int, ...], Callable[[list[Any]], None]]]) -> Iterable[Part]:
+def _freeing(
+    program: Program, order: Sequence[tuple[tuple[int, ...], Callable[[list[Any]], None], bool]]
+) -> Iterable[Part]:
     """Yield the parts, each with the values that are needed for the last time."""
     last: dict[int, int] = {}
-    for place, (nodes, _) in enumerate(order):
+    for place, (nodes, _, _) in enumerate(order):
         for node in (program.nodes[index] for index in nodes):
             for value in (*node.inputs(), *(output for output in node.outputs if output is not None)):
                 if not value.given and not value.kept:
                     last[value.index] = place
-    for place, (nodes, run) in enumerate(order):
-        yield Part(nodes, run, tuple(index for index, at in last.items() if at == place))
+    for place, (nodes, run, is_planned) in enumerate(order):
+        made = tuple([(index, each) for index in nodes for each in program.nodes[index].outputs if each is not None])
+        frees = tuple(index for index, at in last.items() if at == place)
+        yield Part(nodes, run, frees, made, is_planned=is_planned)
 
 
 def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Callable[[list[Any]], None]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from .. import conformance
+from ..errors import DispatchError, KernelResultError
 from . import plan as plans
 from .errors import fault_of, is_spoiled, spoil, step_error
 from .graph import Pending, Step, place_of
@@ -16,7 +18,7 @@ from .stats import Stats
 
 if TYPE_CHECKING:
     from ..keys import DispatchKey
-    from .plan import Plan
+    from .plan import Part, Plan
 
 __all__ = ["PlanRun", "mark", "planned_groups", "run_steps", "with_arrays"]
 
@@ -123,7 +125,9 @@ class PlanRun:
         """Run the plan; tell whether a step has failed."""
         values = self._found.values
         values += self._plan.constants
-        raised = None
+        is_new = not self._plan.is_compared
+        raised: Exception | None = None
+        is_wrong = False
         try:
             for part in self._plan.parts:
                 self._begun += 1
@@ -131,6 +135,9 @@ class PlanRun:
                     part.run(values)
                 except Exception as error:  # noqa: BLE001  # kept for whoever asks for the result
                     raised = error
+                    break
+                if is_new and (raised := self._misfit(part, values)) is not None:
+                    is_wrong = True
                     break
                 self._ended += 1
                 for index in part.frees:
@@ -141,13 +148,29 @@ class PlanRun:
                 if self._is_disturbed:
                     break
             else:
+                self._plan.is_compared = True
                 if not self._finished:
                     self._finish_all()
                     return False
         except BaseException:
             self.catch_up()
             raise
-        return self._go_on(raised, report)
+        return self._go_on(raised, report, is_wrong=is_wrong)
+
+    def _misfit(self, part: Part, values: list[Any]) -> Exception | None:
+        """Return the error for a part that made something else than the shape rules say, or None."""
+        try:
+            found = part.misfit(values)
+        except DispatchError as error:  # An array that its own type cannot describe.
+            return error
+        if found is None:
+            return None
+        steps = self._found.steps
+        step = steps[found[0]]
+        if part.is_planned:
+            names = ", ".join(steps[index].name for index in part.nodes)
+            return conformance.misfit(step.entry, found[1], conformance.planned_by(device_of(step), part.run, names))
+        return _misfit(step, found[1])
 
     def catch_up(self) -> None:
         """Let others see what has been made, and what has begun and not ended."""
@@ -157,16 +180,21 @@ class PlanRun:
             for index in part.nodes:
                 self._found.steps[index].done = True
 
-    def _go_on(self, raised: Exception | None, report: Report | None) -> bool:
-        """Run what is left one by one, so that what fails in a group gets its name."""
+    def _go_on(self, raised: Exception | None, report: Report | None, *, is_wrong: bool) -> bool:
+        """Run what is left one by one, so that what fails in a group gets its name.
+
+        A group that has run, and was ``wrong``, may have written to memory, and does not run again.
+        """
         steps = self._found.steps
         self._finish()
         if raised is not None:
             begun = [steps[index] for index in self._plan.parts[self._ended].nodes]
-            if len(begun) == 1:
-                begun[0].done = True
-                self._stats.executed += 1
-                mark(begun[0], step_error(begun[0], raised))
+            if len(begun) == 1 or is_wrong:
+                error = step_error(begun[-1], raised)
+                for step in begun:
+                    step.done = True
+                    self._stats.executed += 1
+                    mark(step, error)
             else:
                 for step in begun:
                     step.done = False
@@ -228,8 +256,7 @@ def _run_step(step: Step) -> None:
     error = next((found for value in step.inputs() if (found := fault_of(value)) is not None), None)
     if error is None:
         try:
-            found = step.entry.explicit_table[step.mask](*map(with_arrays, step.values))
-            _keep(step, found)
+            _keep(step, step.entry.explicit_table[step.mask](*map(with_arrays, step.values)))
         except Exception as raised:  # noqa: BLE001  # whatever it is, it is kept for whoever asks for the result
             error = step_error(step, raised)
     if error is None:
@@ -261,9 +288,35 @@ def _keep(step: Step, found: Any) -> None:
         for each in value if result.is_list else (value,):
             output = next(outputs)
             if output is not None:
+                if output.meta not in step.compared:
+                    _compare(step, output, each)
                 output.value = each
                 # Before a view of it is asked for its place; see Note [Places].
                 place_of(output)
+
+
+def _compare(step: Step, output: Pending, array: Any) -> None:
+    """Compare what a kernel returned with what was said of it; once for each layout that a recorder's steps have.
+
+    Raises ``KernelResultError`` where it differs.
+    """
+    meta = output.meta
+    found = conformance.differs_from(array, meta)
+    if found is not None:
+        raise _misfit(step, found)
+    if len(step.compared) >= _COMPARED:
+        step.compared.clear()
+    step.compared.add(meta)
+
+
+#: How many layouts a recorder knows to be what its kernel returns, before it compares again.
+_COMPARED: Final = 256
+
+
+def _misfit(step: Step, found: tuple[str, Any, Any]) -> KernelResultError:
+    """Return the error for a kernel of the device that returned something else than its shape rule says."""
+    key = device_of(step)
+    return conformance.misfit(step.entry, found, conformance.kernel_of(key, step.entry.slot(key).registration))
 
 
 def with_arrays(value: Any) -> Any:

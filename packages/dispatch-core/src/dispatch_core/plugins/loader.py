@@ -73,14 +73,15 @@ def refresh() -> None:
 
     Call it after installing a plugin or changing a variable in a running process.
     """
-    from dispatch_core import calltrace, resolve
+    from dispatch_core import calltrace, resolve, watch
     from dispatch_core.registry import forget_everywhere
 
     loader().refresh()
     # Factories ask again whether their device can be opened.
     resolve._opened.clear()
-    # Runners were made with or without a trace; the next call of each operator makes them anew.
-    calltrace.forget()
+    # Runners were made with or without a trace and a watch; the next call of each operator makes them again.
+    calltrace.TRACE.forget()
+    watch.forget()
     forget_everywhere()
 
 

@@ -1,0 +1,127 @@
+"""Whether an array is what an operator's shape rule, its kernel under Meta, says, and whose fault it is if not.
+
+When results are compared is said in Note [When results are compared] in `watch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from .arrays import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, dtype, is_tensor, shape, strides
+from .errors import KernelResultError
+from .kernel import KernelFactory, Registration
+from .keys import DispatchKey
+
+if TYPE_CHECKING:
+    from .entry import OperatorEntry
+
+__all__ = [
+    "HINTS",
+    "difference",
+    "differs_from",
+    "kernel_of",
+    "misfit",
+    "planned_by",
+    "rule_of",
+    "significant_strides",
+    "stand_in_maker",
+]
+
+
+def significant_strides(sizes: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides that decide where elements lie: those of sizes beyond 1, where there are elements.
+
+    >>> significant_strides((2, 1, 3), (3, 77, 1))
+    (3, 1)
+    """
+    return () if 0 in sizes else tuple([step for step, size in zip(steps, sizes, strict=True) if size != 1])
+
+
+def difference(
+    array: Any, sizes: tuple[Any, ...], steps: tuple[int, ...] | None, kind: Any
+) -> tuple[str, Any, Any] | None:
+    """Return in what a kernel's array differs from what was expected: what it is, what came and what was expected.
+
+    A size that either side does not know is equal to any. Strides count where they are given and the array's type has them.
+    """
+    if not is_tensor(array):
+        return "type", f"{type(array).__module__}.{type(array).__qualname__}", "an array"
+    found = shape(array)
+    if len(found) != len(sizes) or any(
+        one != other and one is not None and other is not None for one, other in zip(found, sizes, strict=True)
+    ):
+        return "shape", found, tuple(sizes)
+    if dtype(array) != kind:
+        return "dtype", dtype(array), kind
+    if steps is None or None in found or ARRAY_TYPES[type(array)].strides is None:
+        return None
+    got, wanted = significant_strides(found, strides(array)), significant_strides(found, steps)
+    return None if got == wanted else ("strides", strides(array), tuple(steps))
+
+
+def differs_from(array: Any, meta: Any, *, laid_out: bool = True) -> tuple[str, Any, Any] | None:
+    """Return the same for the array without data that a rule gave; ``laid_out`` says whether its strides count."""
+    return difference(array, shape(meta), strides(meta) if laid_out else None, dtype(meta))
+
+
+HINTS: Final = {
+    "type": "return the backend's own array",
+    "number": "return a Python number, and no scalar or array of the backend's",
+    "length": "the kernel must return as many arrays as the operator's arguments say",
+    "shape": "the kernel must keep or drop dimensions as the operator's arguments say",
+    "dtype": "the kernel must give its result the dtype that the rule says, whatever it computes in",
+    "strides": "lay the result out as the rule says; a type of array that has no strides leaves them out of its ArrayType",
+}
+
+
+def misfit(
+    entry: OperatorEntry, found: tuple[str, Any, Any], who: str, index: int = 0, count: int = 1
+) -> KernelResultError:
+    """Return the error for a result that is not what the shape rule says; ``who`` tells whose it is."""
+    what, got, wanted = found
+    rule = rule_of(entry)
+    place = f"result {index}" if count > 1 else "the result"
+    says = "" if rule is None else f" ({rule.origin})"
+    return KernelResultError(
+        f"{entry.name}: {place} has {what} {got}, where the shape rule{says} says {wanted}\n{who}", hint=HINTS[what]
+    )
+
+
+def kernel_of(key: DispatchKey, registration: Registration | None) -> str:
+    """Tell whose result it is: the kernel, where it stands, and who has registered it."""
+    if registration is None:
+        return f"No kernel for {key.label} is registered any more"
+    return f"Kernel for {key.label}: {_place(registration.fn)}, registered by {registration.origin}"
+
+
+def planned_by(key: DispatchKey, run: Callable[..., Any], names: str) -> str:
+    """Tell whose result it is: a step that a device's plugin has planned for the operators ``names``."""
+    from .plugins.loader import backends  # plugins stand above; only an error needs them
+
+    name = KEY_DEVICES.get(key.backend, key.backend)
+    state = backends().get(name)
+    whose = "" if state is None else f" of {state.distribution} {state.version}"
+    return f"Step planned by the plugin{whose} for device {name!r}: {_place(run)}, which runs {names}"
+
+
+def _place(fn: Any) -> str:
+    """Return a kernel's name, and the file and line where its function stands, if it has one."""
+    from inspect import unwrap  # slow to import, as what is below
+
+    from .explanation import kernel_name  # explanations stand above; only an error needs them
+
+    code = fn.make if isinstance(fn, KernelFactory) else fn
+    code = getattr(unwrap(getattr(code, "func", code)), "__code__", None)
+    return kernel_name(fn) if code is None else f"{kernel_name(fn)} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def rule_of(entry: OperatorEntry) -> Registration | None:
+    """Return the kernel under Meta, unless that is a composite."""
+    found = entry.newest(DispatchKey.Meta)
+    return None if found is None or found.is_fallthrough else found
+
+
+def stand_in_maker() -> Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None:
+    """Return what makes an array without data of a shape, strides and a dtype, or None without the meta device."""
+    return next((known.empty for known in KEY_TYPES.get(DispatchKey.Meta, ()) if known.empty is not None), None)

@@ -1,0 +1,316 @@
+"""Watches: what kernels return is compared with what the operator's shape rule says, when a table's entry first runs.
+
+Note [When results are compared]
+    A kernel that drops a dimension, changes the dtype, or whose array answers strides that its elements do not have gives
+    wrong values far from where it stands. So what a kernel returns is compared with the rule's answer: shape, dtype, and
+    strides where they matter. A `Watch` stands around the kernel of a table's entry and compares every call; once
+    `_QUIET` calls in a row have brought no new dtypes and ranks it takes itself out, so that later calls cost what they
+    cost without it. A pipeline compares when a plan runs for the first time, and ``opcheck`` always does. With the
+    environment variable ``DISPATCH_CHECK_RESULTS`` watches stay.
+    Nothing is compared where there is no rule, where a composite serves Meta, and where the rule raises: it cannot tell
+    the result without values, or it is stricter than the kernel.
+
+Note [A rule runs unseen]
+    The rule runs beside the kernel, which has run once already. So it runs under no masks of the context, where no layer,
+    pipeline or profiler sees it, on arrays without data and without the call's generator: it draws no random numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+from . import masks
+from .arrays import ARRAY_TYPES, KEY_TYPES, device_key, dtype, is_tensor, shape, strides
+from .boundary import Boundary, Plan, coercer
+from .conformance import HINTS, differs_from, kernel_of, misfit, rule_of, stand_in_maker
+from .errors import BackendError, KernelResultError
+from .kernel import KernelFactory, Registration
+from .keys import DispatchKey
+from .keyset import DispatchKeySet
+from .schema.check import checker
+from .switch import Switch
+
+if TYPE_CHECKING:
+    from .entry import OperatorEntry
+
+__all__ = ["ALWAYS", "Watch", "forget", "paused", "watch_for"]
+
+Runner = Callable[..., Any]
+#: Whether watches stay; see Note [When results are compared].
+ALWAYS: Final = Switch("DISPATCH_CHECK_RESULTS")
+#: After how many calls without new dtypes and ranks a watch ends.
+_QUIET: Final = 32
+_META: Final = DispatchKey.Meta
+#: Results that a kernel gives as Python numbers.
+_NUMBERS: Final = frozenset({"Scalar", "SymInt", "bool", "float", "int"})
+_is_paused: Final[ContextVar[bool]] = ContextVar("dispatch_core.watch", default=False)
+_is_absent = False
+
+
+def forget() -> None:
+    """Look for the meta device, and read the environment variable, again when the next runner is made."""
+    global _is_absent
+    _is_absent = False
+    ALWAYS.forget()
+
+
+def _has_rules(entry: OperatorEntry) -> bool:
+    """Tell whether there may be shape rules; the process's own registry loads the meta device for that."""
+    global _is_absent
+    if _META not in KEY_TYPES and not _is_absent:
+        from .registry import registry  # registries stand above
+
+        if entry.registry is registry:
+            try:
+                device_key("meta")
+            except BackendError:
+                _is_absent = True
+    return _META in KEY_TYPES
+
+
+def watch_for(
+    entry: OperatorEntry,
+    boundary: Boundary,
+    registration: Registration | None = None,
+    covered: Sequence[Registration] = (),
+) -> Watch | None:
+    """Return a watch over a table's entry, or None where there is nothing to compare with.
+
+    ``registration`` and ``covered`` are its kernels; there is none where the functional operator computes what is written.
+    """
+    plan = entry.plan
+    if plan is None or boundary.key is _META or not boundary.array_types or plan.schema.is_vararg:
+        return None
+    rule = rule_of(entry) if _has_rules(entry) and (plan.results or plan.writes) else None
+    return None if rule is None else Watch(entry, plan, boundary, rule, registration, covered)
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Compare nothing while the block runs: what calls the operators compares itself."""
+    token = _is_paused.set(True)
+    try:
+        yield
+    finally:
+        _is_paused.reset(token)
+
+
+class Watch:
+    """Compares what one kernel returns with what the shape rule says, until nothing new comes."""
+
+    __slots__ = (
+        "_boundary",
+        "_coerce",
+        "_covered",
+        "_entry",
+        "_numbers",
+        "_plan",
+        "_quiet",
+        "_registration",
+        "_rule",
+        "_said",
+        "_seen",
+        "is_settled",
+        "when_settled",
+    )
+
+    def __init__(
+        self,
+        entry: OperatorEntry,
+        plan: Plan,
+        boundary: Boundary,
+        rule: Registration,
+        registration: Registration | None,
+        covered: Sequence[Registration],
+    ) -> None:
+        self._entry, self._plan, self._boundary = entry, plan, boundary
+        self._rule, self._registration, self._covered = rule, registration, covered
+        self._coerce = coercer(boundary, plan.name)
+        #: The rule as a function of the arguments in order, once it is needed.
+        self._said: Runner | None = None
+        self._numbers = [
+            checker(item.type, is_tensor) if str(item.type) in _NUMBERS else None for item in plan.schema.returns
+        ]
+        #: The dtypes and ranks that have come, and how many calls in a row have brought no new ones.
+        self._seen: set[Any] = set()
+        self._quiet = 0
+        self.is_settled = False
+        #: Called once, when the watch ends.
+        self.when_settled: Callable[[], None] = lambda: None
+
+    def over(self, kernel: Runner, skip: int = 0, fixed: tuple[int, Any] | None = None) -> Runner:
+        """Return ``kernel`` with its results compared.
+
+        It takes ``skip`` values before the arguments; ``fixed`` is the index and the value of one that it is called without.
+        """
+        plan, whose = self._plan, self._registration
+        if fixed is not None:
+            when = plan.parameters[fixed[0]].name, fixed[1]
+            whose = next((special for special in self._covered if special.when == when), whose)
+
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            if self.is_settled:
+                return kernel(*args, **kwargs)
+            values, rest = [], iter(args[skip:])
+            for index, parameter in enumerate(plan.parameters):
+                if fixed is not None and index == fixed[0]:
+                    values.append(fixed[1])
+                else:
+                    values.append(kwargs[parameter.name] if parameter.keyword_only else next(rest))
+            return self.run(kernel, args, kwargs, values, whose)
+
+        return watched
+
+    def run(
+        self,
+        kernel: Runner,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        values: Sequence[Any],
+        whose: Registration | None = None,
+    ) -> Any:
+        """Run a kernel and compare its results; ``values`` are the operator's arguments in order, arrays for tensors.
+
+        Raises ``KernelResultError`` for a result that is not what the shape rule says.
+        """
+        if _is_paused.get():
+            return kernel(*args, **kwargs)
+        # Before the kernel, which may write to them.
+        try:
+            looks, given = self._described(values)
+        except Exception:  # noqa: BLE001  # an argument that its own type cannot describe is the kernel's affair
+            return kernel(*args, **kwargs)
+        returned = kernel(*args, **kwargs)
+        self._compare(returned, self._answer(given), values, whose)
+        if looks in self._seen:
+            self._quiet += 1
+            if self._quiet >= _QUIET and not ALWAYS.is_on():
+                self.is_settled = True
+                self.when_settled()
+        else:
+            self._seen.add(looks)
+            self._quiet = 0
+        return returned
+
+    def _described(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
+        """Return the arrays' dtypes and ranks, and the arguments as the rule takes them."""
+        plan, make = self._plan, stand_in_maker()
+        looks: list[Any] = []
+        known: dict[int, Any] = {}
+
+        def described(array: Any) -> Any:
+            if array is None or make is None:
+                return None
+            found = known.get(id(array))
+            if found is None:
+                sizes, kind = shape(array), dtype(array)
+                found = known[id(array)] = make(sizes, strides(array), kind)
+                looks.append((kind, len(sizes)))
+            return found
+
+        given: list[Any] = []
+        for index, (parameter, value) in enumerate(zip(plan.parameters, values, strict=True)):
+            if parameter.tensors in ("list", "optional_list"):
+                given.append([described(item) for item in value])
+            elif parameter.tensors:
+                given.append(described(value))
+            else:
+                # See Note [A rule runs unseen].
+                is_left_out = index == plan.device_index or parameter.type.startswith("Generator")
+                given.append(None if is_left_out else value)
+        return tuple(looks), given
+
+    def _answer(self, given: list[Any]) -> Any:
+        """Ask the rule; None where it cannot tell."""
+        token = masks.set_state(None)
+        try:
+            if self._said is None:
+                self._said = self._asked()
+            return self._said(given)
+        except Exception:  # noqa: BLE001  # see Note [When results are compared]
+            return None
+        finally:
+            masks.reset_state(token)
+
+    def _asked(self) -> Runner:
+        """Return what calls the rule itself, below every layer, with the arguments as kernels take them."""
+        plan, rule, frontend = self._plan, self._rule, self._boundary.frontend
+        # A fake is made for what the caller has (Note [A fake sees what the caller passed] in `formulas`).
+        keyset = DispatchKeySet(_META.value | (0 if frontend is None else frontend.marker))
+        fn = rule.fn.make(self._entry.op, keyset) if isinstance(rule.fn, KernelFactory) else rule.fn
+        prefix = (keyset,) * rule.with_keyset
+
+        def ask(given: list[Any]) -> Any:
+            positional, keywords = plan.split(tuple(given))
+            return fn(*prefix, *positional, **keywords)
+
+        return ask
+
+    def _compare(self, returned: Any, answer: Any, values: Sequence[Any], whose: Registration | None) -> None:
+        results = self._plan.results
+        count = len(results)
+        found = (returned,) if count == 1 else returned
+        expected = (answer,) if count == 1 else answer
+        if count == 0 or not isinstance(found, tuple | list) or len(found) != count:
+            return  # The boundary refuses another number of results.
+        if not isinstance(expected, tuple | list) or len(expected) != count:
+            expected = (None,) * count
+        for index, (result, value, meta) in enumerate(zip(results, found, expected, strict=True)):
+            if result.kind == "other":
+                self._compare_number(index, value, values, whose)
+                continue
+            if result.kind != "self" and result.is_list and _lengths_differ(value, meta):
+                raise misfit(self._entry, ("length", len(value), len(meta)), self._who(values, whose), index, count)
+            argument = values[result.source] if result.source >= 0 else None
+            for item, described, written in _together(value, meta, argument, is_list=result.is_list):
+                array = item
+                if result.kind == "self":
+                    array = written if item is None else item
+                elif result.kind == "fresh" and item is not None:
+                    array = self._coerce(item)
+                if array is None or described is None or type(array) not in ARRAY_TYPES:
+                    continue  # Nothing is known; and the boundary refuses what is no array.
+                # Where arrays cannot be written to, the frontend lays out what takes an array's place.
+                laid_out = result.kind != "self" or self._boundary.mutable
+                differs = differs_from(array, described, laid_out=laid_out)
+                if differs is not None:
+                    raise misfit(self._entry, differs, self._who(values, whose), index, count)
+
+    def _compare_number(self, index: int, value: Any, values: Sequence[Any], whose: Registration | None) -> None:
+        check = self._numbers[index]
+        try:
+            if check is not None:
+                check(value)
+            return
+        except TypeError as error:
+            text = str(error)
+        raise KernelResultError(
+            f"{self._plan.name}: result {index} {text}\n{self._who(values, whose)}", hint=HINTS["number"]
+        )
+
+    def _who(self, values: Sequence[Any], whose: Registration | None) -> str:
+        """Tell whose result it is, and of which arguments."""
+        arrays = [item for value in values for item in (value if isinstance(value, list | tuple) else (value,))]
+        given = ", ".join(f"{dtype(item)}{list(shape(item))}" for item in arrays if type(item) in ARRAY_TYPES)
+        key = self._boundary.key
+        if whose is None:
+            return (
+                f"Computed for {key.label}, whose arrays cannot be written to, by the functional operator; from {given}"
+            )
+        return f"{kernel_of(key, whose)}; called with {given or 'no arrays'}"
+
+
+def _together(value: Any, meta: Any, argument: Any, *, is_list: bool) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield a result with what is expected and the argument that it may be; of a list, each element with its own."""
+    if not is_list:
+        yield value, meta, argument
+    elif isinstance(value, list | tuple) and isinstance(meta, list | tuple):
+        given = argument if isinstance(argument, list | tuple) else (argument,) * len(value)
+        yield from zip(value, meta, given, strict=False)
+
+
+def _lengths_differ(value: Any, meta: Any) -> bool:
+    return isinstance(value, list | tuple) and isinstance(meta, list | tuple) and len(value) != len(meta)
