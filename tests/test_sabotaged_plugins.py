@@ -54,6 +54,18 @@ BY_MODULE = {
         "crashed",
         "it was ended by the signal SIGSEGV, while it was being loaded",
     ),
+    "prints": (
+        "import os; print('{\"operators\": []}', flush=True); os.write(1, b'noise')\n"
+        + PLUGIN
+        + "    print('more noise')",
+        "ok",
+        "",
+    ),
+    "stays": (
+        "import threading, time; threading.Thread(target=time.sleep, args=(3600,)).start()\n" + PLUGIN + "    pass",
+        "ok",
+        "",
+    ),
     "ends": ("import os; os._exit(4)", "crashed", "it ended the process with exit status 4, while it was being loaded"),
 }
 #: Distribution → the name it claims, what it requires, and part of the reason that doctor must give.
@@ -81,6 +93,7 @@ print([name for name in sys.modules if name.startswith("sabotage")])
 """
 #: The same after everything that can be asked for without ending the process has been asked for.
 AFTER_ASKING = """
+import dispatch_core as dc
 for device in {devices!r}:
     try:
         dc.load_backend(device)
@@ -150,6 +163,14 @@ def test_a_program_that_asked_for_them_uses_cpu_as_before(site, run):
     assert lines[-1] == "[]"
 
 
+@pytest.mark.parametrize("device", [device for device, (_, outcome, _) in BY_MODULE.items() if outcome == "failed"])
+def test_cpu_loads_after_one_that_failed_before_it(site, run, device):
+    expected, actual = run("-c", PROGRAM), run("-c", AFTER_ASKING.format(devices=[device]) + PROGRAM, site=site)
+    assert (actual.returncode, actual.stderr) == (0, "")
+    assert actual.stdout.splitlines()[:2] == expected.stdout.splitlines()[:2]
+    assert actual.stdout.splitlines()[-1] == "[]"
+
+
 def test_a_plugin_that_takes_a_kernel_of_cpu_is_refused_unless_it_may(site, run):
     first = 'import dispatch_core as dc\ndc.load_backend("overrides")\n'
     refused = run("-c", first + PROGRAM, site=site)
@@ -187,3 +208,64 @@ def test_list_shows_each_and_imports_none(site, run):
         assert [line.split()[2:4] for line in lines if line.split()[0] == device] == [["6.6", "installed"]]
     for distribution, (_, _, reason) in BY_METADATA.items():
         assert [line for line in lines if f" {distribution} " in line and "refused" in line and reason in line]
+
+
+EXPLAIN = "-m", "dispatch_core", "explain", "aten::exp", "--keys"
+
+
+def test_explain_loads_only_what_the_call_needs(site, run):
+    expected, actual = run(*EXPLAIN, "CPU", "--json"), run(*EXPLAIN, "CPU", "--json", site=site)
+    assert (actual.returncode, actual.stderr) == (0, ""), actual.stderr
+    without, found = json.loads(expected.stdout), json.loads(actual.stdout)
+    assert found["operators"] == without["operators"]
+    assert "dispatch-backend-cpu" in json.dumps(found["operators"])
+    assert {*found["not_loaded"]} - {*without["not_loaded"]} == {*BY_MODULE, "newer", "o d:d", "raises_twice"}
+    assert found["skipped"] == without["skipped"] == []
+
+
+@pytest.mark.parametrize("device", BY_MODULE)
+def test_explain_neither_ends_nor_hangs_nor_prints_with_a_plugin_that_does(site, run, device):
+    _, outcome, reason = BY_MODULE[device]
+    done = run(*EXPLAIN, f"CPU,Autograd{device.capitalize()}", "--json", "--timeout", "8", site=site)
+    if outcome == "ok":
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        assert found["skipped"] == []
+    elif done.returncode == 0:
+        # The plugin has failed after it made its key, and a key stays.
+        assert device in ("half", "overrides")
+        assert [row["device"] for row in json.loads(done.stdout)["skipped"]] == [device]
+    else:
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"no dispatch key is named 'Autograd{device.capitalize()}'" in done.stderr
+        assert f"note: device {device} is left out: " in done.stderr
+    if device == "prints":
+        assert {'{"operators": []}', "noise", "more noise"} <= {
+            *done.stderr.replace("noise", "noise\n", 1).splitlines()
+        }
+    done = run(*EXPLAIN, "CPU", "--device", device, "--json", "--timeout", "8", site=site)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert [operator["operator"] for operator in found["operators"]] == ["aten::exp", "aten::exp.out"]
+    skipped = {row["device"]: row["reason"] for row in found["skipped"]}
+    assert skipped.keys() == (set() if outcome == "ok" else {device})
+    if outcome in ("crashed", "timed out"):
+        assert skipped[device].startswith(reason.partition(" of 12 s")[0].partition(",")[0])
+
+
+def test_explain_survives_a_plugin_that_ends_the_process_later(tmp_path, run):
+    info = tmp_path / "late-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: late\nVersion: 1.0\nRequires-Dist: dispatch-core\n")
+    (info / "entry_points.txt").write_text("[dispatch_core.backends]\nlate = late_plugin\n")
+    source = (
+        "import sys, os, json\nfrom dispatch_core import explanation\nexplanation.entries_of = lambda *a: os._exit(7)\n"
+    )
+    source += "import dispatch_core.operator_report as r; r.entries_of = explanation.entries_of\n"
+    (tmp_path / "late_plugin.py").write_text(source + PLUGIN.replace("{name!r}", "'late'") + "    pass\n")
+    done = run(*EXPLAIN, "CPU", "--device", "late,cpu", "--json", site=tmp_path)
+    # Which of the loaded plugins it was is not known, so all of them are left out.
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    reason = "it ended the process with exit status 7, while the operator was being looked at"
+    assert {"device": "late", "reason": reason} in found["skipped"]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dispatch_core as dc
-from dispatch_core import DispatchKey, DispatchKeySet
+from dispatch_core import DispatchKey, DispatchKeySet, operator_report
 from dispatch_core import __main__ as command
 from dispatch_core.explanation import Explanation, explain
 
@@ -433,6 +433,10 @@ def test_a_backend_that_fails_is_noted_and_left_out(install, run_python):
     site = install("broken", backends={"acme": "acme"}, modules={"acme": "1 / 0", "demo_operators": MODULE})
     done = run_python("-m", "dispatch_core", "explain", "demo::f.b", "--import", "demo_operators", site=[site])
     assert done.returncode == 0
+    assert "note: not loaded, as the call does not need them: acme" in done.stderr
+    arguments = "explain", "demo::f.b", "--import", "demo_operators", "--device", "acme"
+    done = run_python("-m", "dispatch_core", *arguments, site=[site])
+    assert done.returncode == 0
     assert "note: device acme is left out: " in done.stderr
     assert "1 / 0" not in done.stdout
 
@@ -442,6 +446,7 @@ def test_replaced_kernels_are_shown(registry, library, monkeypatch, capsys):
     library.impl("g", lambda x: 1, "CPU")
     with pytest.warns(dc.OverwriteWarning):
         library.impl("g", lambda x: 2, "CPU")
-    monkeypatch.setattr(command, "entries_of", lambda name: [registry.ops.t.g.default._entry])
-    assert command.main(["explain", "t::g"]) == 0
+    monkeypatch.setattr(operator_report, "entries_of", lambda name: [registry.ops.t.g.default._entry])
+    [row] = operator_report.describe_operators("t::g", dc.DispatchKeySet(), whole=False, source=False)
+    command._describe_operator(row)
     assert capsys.readouterr().out.count("(replaced)") == 1

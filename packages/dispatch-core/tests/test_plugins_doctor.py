@@ -234,6 +234,20 @@ def test_list_shows_every_claim_and_loads_none(install, run_python):
     assert ["acme", "acme-dist", "1.0", "installed"] in [line.split() for line in text.stdout.splitlines()]
 
 
+def test_names_that_a_terminal_would_act_on_are_escaped(install, run_python):
+    name = "a\x1b[31mred\u202e\x9b"
+    site = install("evil", backends={name: "acme"}, array_types={f"{name}.Array": "cpu"})
+    for name in ("list", "doctor"):
+        done = run_python("-m", "dispatch_core", name, site=[site])
+        assert r"a\x1b[31mred\u202e\x9b" in done.stdout
+        assert not {"\x1b", "\u202e", "\x9b"} & {*done.stdout, *done.stderr}
+    done = run_python("-m", "dispatch_core", "explain", "aten::exp", "--device", "nothing", site=[site])
+    assert not {"\x1b", "\u202e", "\x9b"} & {*done.stdout, *done.stderr}
+    done = run_python("-c", "import dispatch_core as dc; dc.load_backend('nothing')", site=[site])
+    assert r"a\x1b[31mred\u202e\x9b: refused, evil 1.0" in done.stderr
+    assert not {"\x1b", "\u202e", "\x9b"} & {*done.stderr}
+
+
 def test_list_all_shows_the_table_of_keys(run_python):
     done = run_python("-m", "dispatch_core", "list", "--all", "--json")
     keys = json.loads(done.stdout)["keys"]

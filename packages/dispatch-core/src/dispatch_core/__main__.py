@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import sys
@@ -13,11 +12,10 @@ from dataclasses import asdict
 from typing import Any
 
 from .errors import DispatchError
-from .explanation import computed, entries_of, explain, registered, source_of
-from .keyset import DispatchKeySet
+from .operator_report import left_out_note, report
 from .plugins import BackendState, backends
 from .plugins.doctor import Finding, examine
-from .plugins.loader import ensure_backend
+from .plugins.messages import printable
 from .plugins.settings import parse_names
 
 __all__ = ["main"]
@@ -31,14 +29,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     listing.add_argument("--all", action="store_true", help="show every dispatch key, too")
     listing.set_defaults(run=_list)
     doctor = commands.add_parser("doctor", help="try every plugin in a process of its own")
-    doctor.add_argument(
-        "--timeout", type=_seconds, default=10.0, metavar="SECONDS", help="for each plugin (default: 10)"
-    )
     doctor.set_defaults(run=_doctor)
     explaining = commands.add_parser("explain", help="show an operator's kernels, and which one wins for which keys")
     explaining.add_argument("name", metavar="NAME", help="namespace::name or namespace::name.overload; aten where bare")
     explaining.add_argument(
         "--keys", default="", metavar="KEYS", help="explain the call for these keys: CPU,AutogradCPU"
+    )
+    explaining.add_argument(
+        "--device",
+        dest="devices",
+        default="",
+        metavar="DEVICES",
+        help="load these devices' backends, too, besides those of KEYS; cpu where neither is given",
     )
     explaining.add_argument("--source", action="store_true", help="show the source of the generated callables, too")
     explaining.add_argument("--all", action="store_true", help="show every key of the computed table")
@@ -51,6 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="import a module first: a frontend",
     )
     explaining.set_defaults(run=_explain)
+    for command in (doctor, explaining):
+        command.add_argument(
+            "--timeout", type=_seconds, default=10.0, metavar="SECONDS", help="for each process (default: 10)"
+        )
     for command in (listing, doctor, explaining):
         command.add_argument("--json", action="store_true", help="report in JSON")
     options = parser.parse_args(arguments)
@@ -111,7 +117,7 @@ def _keys() -> list[dict[str, Any]]:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    lines = [head, *rows]
+    lines = [head, *([printable(cell) for cell in row] for row in rows)]
     if len(lines) == 1:
         return
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
@@ -132,59 +138,46 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _describe(finding: Finding) -> list[str]:
-    origin = f" of {finding.distribution} {finding.version}" if finding.distribution else ""
+    origin = printable(f" of {finding.distribution} {finding.version}") if finding.distribution else ""
     seconds = "" if finding.seconds is None else f", loaded in {finding.seconds:.2f} s"
-    first, *more = finding.reason.splitlines() or [""]
+    first, *more = map(printable, finding.reason.splitlines() or [""])
     reason = f": {first}" if first else ""
     lines = [f"{finding.outcome:<9}  {finding.kind} {finding.name!r}{origin}{seconds}{reason}"]
     lines += [f"           {line}" for line in more]
-    lines += [f"           note: {note}" for note in finding.notes]
-    lines += [f"           | {line}" for line in finding.output.splitlines()]
+    lines += [f"           note: {printable(note)}" for note in finding.notes]
+    lines += [f"           | {printable(line)}" for line in finding.output.splitlines()]
     return lines
 
 
 def _explain(options: argparse.Namespace) -> int:
-    for module in options.modules:
-        importlib.import_module(module)
-    skipped = _load_backends()
-    keys = DispatchKeySet(parse_names(options.keys))
-    operators = []
-    for entry in entries_of(options.name):
-        explanation = explain(entry.op, keyset=keys) if options.keys else None
-        row: dict[str, Any] = {
-            "operator": entry.name,
-            "schema": "" if entry.schema is None else str(entry.schema),
-            "tags": sorted(entry.tags),
-            "registrations": registered(entry),
-            "table": computed(entry, keys, whole=options.all),
-        }
-        row |= {} if explanation is None else {"explanation": explanation.to_dict()}
-        row |= {"source": source_of(entry)} if options.source else {}
-        operators.append((row, explanation))
+    request = {
+        "name": options.name,
+        "keys": parse_names(options.keys),
+        "devices": parse_names(options.devices),
+        "modules": options.modules,
+        "whole": options.all,
+        "source": options.source,
+    }
+    found, printed = report(request, options.timeout)
+    sys.stderr.write(printed)
+    texts = [row.pop("text", "") for row in found["operators"]]
     if options.json:
-        print(json.dumps({"operators": [row for row, _ in operators], "skipped": skipped}, indent=2))
+        print(json.dumps(found, indent=2))
         return 0
-    for number, (row, explanation) in enumerate(operators):
+    for number, (row, text) in enumerate(zip(found["operators"], texts, strict=True)):
         print("" if number == 0 else "\n", row["schema"] or row["operator"], sep="")
         _describe_operator(row)
-        if explanation is not None:
-            print(f"\nwith these keys\n{textwrap.indent(str(explanation).partition(chr(10))[2], '  ')}")
+        if text:
+            print(f"\nwith these keys\n{textwrap.indent(text.partition(chr(10))[2], '  ')}")
         if options.source:
             print(f"\nsource\n{textwrap.indent(row['source'].rstrip(), '  ')}")
-    for backend in skipped:
-        print(f"note: device {backend['device']} is left out: {backend['reason']}", file=sys.stderr)
+    sys.stderr.write("".join(map(left_out_note, found["skipped"])))
+    if found["not_loaded"]:
+        others = ", ".join(map(printable, found["not_loaded"]))
+        print(
+            f"note: not loaded, as the call does not need them: {others}; --device DEVICES loads them", file=sys.stderr
+        )
     return 0
-
-
-def _load_backends() -> list[dict[str, str]]:
-    """Load every installed backend that may load, and return the others with the reason."""
-    skipped = []
-    for name in backends():
-        try:
-            ensure_backend(name)
-        except DispatchError as error:
-            skipped.append({"device": name, "reason": str(error).partition("\n")[0]})
-    return skipped
 
 
 def _describe_operator(row: dict[str, Any]) -> None:

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
-import subprocess
-import sys
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from dispatch_core.errors import BackendError
 
+from . import probe
 from ._metadata import ARRAY_TYPES, BACKENDS, OPERATORS, Claim
 from .array_types import device_of, owners_of
 from .catalog import Catalog
+from .children import run_in_child
 from .messages import switch_reason
 from .policy import kept_out_by
 from .settings import ALLOW, AUTOLOAD, BLOCK, Settings
@@ -31,10 +26,6 @@ SLOW: Final = 1.0
 _WORKERS: Final = 4
 _LAST_LINES: Final = 20
 _KINDS: Final = {BACKENDS: "device", OPERATORS: "operators", ARRAY_TYPES: "array type"}
-_CHILD: Final = (
-    "import json, sys; job = json.load(sys.stdin); sys.path[:] = job['path'];"
-    "from dispatch_core.plugins.probe import run; run(job)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,67 +117,19 @@ def _finding(claim: Claim, outcome: str, reason: str = "", **more: Any) -> Findi
 
 
 def try_in_subprocess(claim: Claim, timeout: float) -> Finding:
-    """Load one plugin in a new interpreter with this one's ``sys.path``, and end it when its time is over."""
+    """Load one plugin in a process of its own, and end it when its time is over."""
     environment = {name: value for name, value in os.environ.items() if name not in {ALLOW, AUTOLOAD, BLOCK}}
-    with tempfile.TemporaryDirectory(prefix="dispatch-doctor-") as folder:
-        report, output = Path(folder, "report"), Path(folder, "output")
-        report.touch()
-        job = {"path": sys.path, "group": claim.group, "name": claim.name, "report": str(report)}
-        with output.open("wb") as stream:
-            # The output goes to a file: a pipe would stay open as long as anything that the plugin started.
-            child = subprocess.Popen(
-                [sys.executable, "-c", _CHILD],
-                stdin=subprocess.PIPE,
-                stdout=stream,
-                stderr=stream,
-                env=environment,
-                start_new_session=True,
-            )
-            try:
-                with suppress(subprocess.TimeoutExpired):
-                    child.communicate(json.dumps(job).encode(), timeout)
-            finally:
-                timed_out = child.poll() is None
-                _end(child)
-        facts: dict[str, Any] = {}
-        notes: list[str] = []
-        for line in report.read_text(encoding="utf-8").splitlines():
-            told = json.loads(line)
-            notes += [told["note"]] if "note" in told else []
-            facts |= told
-        lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
-    step = facts.get("step", "while the interpreter started")
-    if timed_out:
-        reason = f"it did not finish within the time limit of {timeout:g} s, {step}"
-        return _finding(claim, "timed out", reason, output=_tail(lines))
-    if child.returncode != 0 or "done" not in facts:
-        return _finding(claim, "crashed", f"{_ending(child.returncode)}, {step}", output=_tail(lines))
+    ended = run_in_child(probe.__name__, {"group": claim.group, "name": claim.name}, timeout, environment)
+    output = _tail(ended.output.splitlines())
+    if ended.fault:
+        return _finding(claim, "timed out" if ended.timed_out else "crashed", ended.fault, output=output)
+    facts, notes = ended.facts, [*ended.notes]
     if facts["outcome"] != "ok":
-        return _finding(claim, facts["outcome"], facts["reason"], notes=tuple(notes), output=_tail(lines))
+        return _finding(claim, facts["outcome"], facts["reason"], notes=tuple(notes), output=output)
     seconds = float(facts["seconds"])
     if seconds > SLOW:
         notes.append(f"slow import: {seconds:.1f} s")
     return _finding(claim, "ok", seconds=round(seconds, 4), notes=tuple(notes))
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """End a child, and with it what its plugin may have started."""
-    if os.name == "posix":
-        # Where nothing of the group is left there is nothing to end.
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(child.pid, signal.SIGKILL)
-    else:
-        child.kill()
-    child.wait()
-
-
-def _ending(status: int) -> str:
-    if status >= 0:
-        return f"it ended the process with exit status {status}"
-    try:
-        return f"it was ended by the signal {signal.Signals(-status).name}"
-    except ValueError:
-        return f"it was ended by the signal {-status}"
 
 
 def _tail(lines: list[str]) -> str:

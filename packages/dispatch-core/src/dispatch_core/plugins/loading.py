@@ -265,8 +265,13 @@ class BackendLoader:
             # A library that is first imported by the plugin would be rolled back with the plugin.
             for namespace in self.catalog.libraries_of(distribution):
                 self.operator_library(namespace)
-        unloaded = [library for library in self.catalog.usable_libraries() if not self._libraries.get(library.name)]
-        roots = {owner.module.partition(".")[0] for owner in (claim, *unloaded)}
+
+        def roots() -> set[str]:
+            # An operator library that was loaded for a registration of the plugin's stays, and with it its modules.
+            libraries = self.catalog.usable_libraries()
+            unloaded = [library for library in libraries if not self._libraries.get(library.name)]
+            return {owner.module.partition(".")[0] for owner in (claim, *unloaded)}
+
         origin = distribution.name, distribution.version
         transaction = journal.transaction(distribution=origin, level=Level.BACKEND, warned=self._warned)
         if claim.group != BACKENDS:

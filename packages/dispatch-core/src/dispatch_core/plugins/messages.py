@@ -18,6 +18,7 @@ __all__ = [
     "failed",
     "listed_but_missing",
     "not_found",
+    "printable",
     "refused",
     "switch_reason",
     "switched_off",
@@ -117,7 +118,7 @@ def contested_type(name: str, owners: Mapping[str, Claim]) -> BackendError:
 
 def inventory(states: Iterable[BackendState]) -> list[str]:
     """Return a line for each installed device, or one that says that there is none."""
-    lines = [f"  {state.device}: {state}" for state in states]
+    lines = [printable(f"  {state.device}: {state}") for state in states]
     return ["Installed devices:", *lines] if lines else ["No backend is installed at all"]
 
 
@@ -133,3 +134,12 @@ def _where_to_find(device: str, states: Mapping[str, BackendState]) -> str:
     if near:
         return "did you mean " + " or ".join(f"{name!r}{how}" for name, how in zip(near, install, strict=True)) + "?"
     return "install the distribution that provides it; dispatch_core.refresh() finds it without a restart"
+
+
+def printable(text: str) -> str:
+    r"""Return a text with every character escaped that a terminal would act on: names may come from anybody's metadata.
+
+    >>> print(printable("a \x1b[31mred\u202e name\n"))
+    a \x1b[31mred\u202e name\n
+    """
+    return "".join([each if each.isprintable() else repr(each)[1:-1] for each in text])

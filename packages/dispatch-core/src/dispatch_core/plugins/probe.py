@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import faulthandler
-import json
-import os
-import sys
-from pathlib import Path
 from typing import Any
 
 from ._metadata import BACKENDS
+from .children import end_child, teller
 from .loader import loader
 from .state import explain_exception
 
@@ -23,12 +20,7 @@ def run(job: dict[str, Any]) -> None:
     """
     faulthandler.enable()
     group, name = job["group"], job["name"]
-    report = Path(job["report"])
-
-    def tell(**facts: Any) -> None:
-        with report.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(facts) + "\n")
-
+    tell = teller(job)
     tell(step="while the cpu backend was being loaded")
     if (group, name) != (BACKENDS, "cpu"):
         try:
@@ -49,10 +41,7 @@ def run(job: dict[str, Any]) -> None:
             tell(step="while it was asked whether its device is available")
             _ask(name, tell)
     tell(done=True)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # Threads and exit handlers that a plugin leaves behind must not decide what is reported.
-    os._exit(0)
+    end_child()
 
 
 def _ask(name: str, tell: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 __all__ = ["forget_on_failure", "import_object"]
@@ -22,8 +22,8 @@ def import_object(reference: str) -> object:
 
 
 @contextmanager
-def forget_on_failure(roots: Collection[str]) -> Iterator[None]:
-    """Remove from ``sys.modules`` what the block imported from these root packages, if the block raises.
+def forget_on_failure(roots: Callable[[], Collection[str]]) -> Iterator[None]:
+    """Remove from ``sys.modules`` what the block imported from the root packages that ``roots()`` names, if it raises.
 
     Python drops only the module whose body raised, not the siblings that it had imported before; a later attempt would
     meet those half of a plugin. Modules of other packages stay: others may hold them by now.
@@ -32,7 +32,8 @@ def forget_on_failure(roots: Collection[str]) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        for name in [name for name in sys.modules if name not in before and name.partition(".")[0] in roots]:
+        gone = roots()
+        for name in [name for name in sys.modules if name not in before and name.partition(".")[0] in gone]:
             module = sys.modules.pop(name)
             parent, _, child = name.rpartition(".")
             holder = sys.modules.get(parent)

@@ -1,0 +1,134 @@
+"""What the command ``explain`` says of an operator, found out in a process of its own.
+
+Note [Explaining loads plugins]
+    To explain a call, what the call would load is loaded: the operator library of its namespace, the backends of the keys
+    that are asked about, and nothing else; without keys that is cpu, where a call without a device goes. All of it happens
+    in a child process. A plugin that ends that process, or does not come to an end, is left out, and the child begins
+    again; what plugins print never gets between the lines of the report.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .errors import BackendError, DispatchError
+from .explanation import computed, entries_of, explain, registered, source_of
+from .keys import BACKEND_PREFIXES, DispatchKey
+from .keyset import DispatchKeySet
+from .plugins.children import end_child, run_in_child, teller
+from .plugins.loader import backends as installed_backends
+from .plugins.loader import ensure_backend
+from .plugins.messages import printable
+
+__all__ = ["describe_operators", "left_out_note", "report", "run"]
+
+
+class _FailedError(DispatchError):
+    """What the child could not do, in its own words."""
+
+
+def report(request: Mapping[str, Any], timeout: float) -> tuple[dict[str, Any], str]:
+    """Return what there is to say for a request, as plain data, and what was printed meanwhile.
+
+    ``request`` has the operator's ``name``, the names of ``keys`` and ``devices``, the ``modules`` to import first, and
+    whether the ``source`` and the ``whole`` table are wanted. Raises ``DispatchError`` for what is unknown.
+    """
+    left_out: dict[str, str] = {}
+    printed = ""
+    while True:
+        ended = run_in_child(__name__, {**request, "left_out": left_out}, timeout)
+        printed += ended.output
+        facts = ended.facts
+        if "error" in facts:
+            # A key may be unknown because the plugin that brings it is.
+            sys.stderr.write(printed + "".join(map(left_out_note, facts.get("skipped", []))))
+            raise _FailedError(facts["error"])
+        if not ended.fault:
+            return facts["report"], printed
+        # What went wrong after a plugin was loaded is the doing of one of those, too.
+        guilty = [facts["device"]] if facts.get("device") else facts.get("loaded", [])
+        if not guilty:
+            sys.stderr.write(printed)
+            raise BackendError(f"{request['name']} cannot be explained: {ended.fault}")
+        left_out |= dict.fromkeys(guilty, ended.fault)
+
+
+def left_out_note(backend: Mapping[str, str]) -> str:
+    """Return the line that says why a backend was left out."""
+    return f"note: device {printable(backend['device'])} is left out: {printable(backend['reason'])}\n"
+
+
+def run(job: dict[str, Any]) -> None:
+    """Find out what a request asks for, and tell it: the child's part of `report`."""
+    tell = teller(job)
+    try:
+        for module in job["modules"]:
+            tell(step=f"while {module} was being imported")
+            importlib.import_module(module)
+        backends = _load(job, tell)
+        tell(step="while the operator was being looked at", device="")
+        keys = DispatchKeySet(job["keys"])
+        rows = describe_operators(job["name"], keys, whole=job["whole"], source=job["source"])
+    except DispatchError as error:
+        tell(error=str(error), done=True)
+    else:
+        tell(report={"operators": rows, **backends}, done=True)
+    end_child()
+
+
+def describe_operators(name: str, keys: DispatchKeySet, *, whole: bool, source: bool) -> list[dict[str, Any]]:
+    """Return what is registered for each overload that a name stands for, and which kernel wins for which keys.
+
+    Raises ``OperatorNotFoundError`` where there is none.
+    """
+    rows = []
+    for entry in entries_of(name):
+        row: dict[str, Any] = {
+            "operator": entry.name,
+            "schema": "" if entry.schema is None else str(entry.schema),
+            "tags": sorted(entry.tags),
+            "registrations": registered(entry),
+            "table": computed(entry, keys, whole=whole),
+        }
+        if keys:
+            explanation = explain(entry.op, keyset=keys)
+            row |= {"explanation": explanation.to_dict(), "text": str(explanation)}
+        rows.append(row | ({"source": source_of(entry)} if source else {}))
+    return rows
+
+
+def _load(job: Mapping[str, Any], tell: Any) -> dict[str, Any]:
+    """Load the backends that a call would load; return those that could not be, and the others that are installed."""
+    skipped: list[dict[str, str]] = []
+    loaded: list[str] = []
+    installed = installed_backends()
+    wanted = dict.fromkeys([*job["devices"], *_devices_of(job["keys"], installed)]) or ["cpu"]
+    for device in wanted:
+        reason = job["left_out"].get(device, "")
+        if not reason:
+            tell(step=f"while device {device} was being loaded", device=device, loaded=loaded)
+            try:
+                ensure_backend(device)
+                loaded.append(device)
+            except DispatchError as error:
+                reason = str(error).partition("\n")[0]
+        if reason:
+            skipped.append({"device": device, "reason": reason})
+    tell(loaded=loaded, skipped=skipped)
+    return {"skipped": skipped, "not_loaded": [device for device in installed if device not in wanted]}
+
+
+def _devices_of(keys: Iterable[str], devices: Iterable[str]) -> list[str]:
+    """Return the devices that keys belong to, by their names: before a plugin is loaded nothing else is known of it."""
+    names = {_backend_of(key).casefold() for key in keys}
+    return [device for device in devices if device.casefold() in names]
+
+
+def _backend_of(key: str) -> str:
+    if key in DispatchKey:
+        return DispatchKey[key].backend
+    prefix = next((each for each in BACKEND_PREFIXES if key.startswith(each)), "")
+    return key.removeprefix(prefix)

@@ -1,0 +1,113 @@
+"""Run code that imports plugins in a process of its own, which it can end, hang or print in without harm to this one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+__all__ = ["Ended", "end_child", "run_in_child", "teller"]
+
+_CHILD: Final = (
+    "import importlib, json, sys; job = json.load(sys.stdin); sys.path[:] = job['path'];"
+    "importlib.import_module(job['module']).run(job)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a child ended: what it told, the last of each kind, and all that it noted and printed.
+
+    ``fault`` says how it ended before it was done, ``""`` where it was done; ``timed_out`` that its time was over.
+    """
+
+    facts: dict[str, Any]
+    notes: tuple[str, ...]
+    output: str
+    timed_out: bool
+    fault: str
+
+
+def run_in_child(module: str, job: dict[str, Any], timeout: float, environment: dict[str, str] | None = None) -> Ended:
+    """Call ``run(job)`` of a module in a new interpreter with this one's ``sys.path``, and end it when its time is over.
+
+    What it prints, to whichever stream, is kept apart from what it tells (see `teller`).
+    """
+    with tempfile.TemporaryDirectory(prefix="dispatch-child-") as folder:
+        report, output = Path(folder, "report"), Path(folder, "output")
+        report.touch()
+        job = {**job, "module": module, "path": sys.path, "report": str(report)}
+        with output.open("wb") as stream:
+            # The output goes to a file: a pipe would stay open as long as anything that the plugin started.
+            child = subprocess.Popen(
+                [sys.executable, "-c", _CHILD],
+                stdin=subprocess.PIPE,
+                stdout=stream,
+                stderr=stream,
+                env=environment,
+                start_new_session=True,
+            )
+            try:
+                with suppress(subprocess.TimeoutExpired):
+                    child.communicate(json.dumps(job).encode(), timeout)
+            finally:
+                timed_out = child.poll() is None
+                _end(child)
+        told = [json.loads(line) for line in report.read_text(encoding="utf-8").splitlines()]
+        printed = output.read_text(encoding="utf-8", errors="replace")
+    facts: dict[str, Any] = {}
+    for fact in told:
+        facts |= fact
+    step = facts.get("step", "while the interpreter started")
+    fault = ""
+    if timed_out:
+        fault = f"it did not finish within the time limit of {timeout:g} s, {step}"
+    elif child.returncode != 0 or "done" not in facts:
+        fault = f"{_ending(child.returncode)}, {step}"
+    return Ended(facts, tuple(fact["note"] for fact in told if "note" in fact), printed, timed_out, fault)
+
+
+def teller(job: dict[str, Any]) -> Any:
+    """Return, to a child, the function that tells its parent facts: a line each, so that a crash leaves those before."""
+    report = Path(job["report"])
+
+    def tell(**facts: Any) -> None:
+        with report.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(facts) + "\n")
+
+    return tell
+
+
+def end_child() -> None:
+    """End a child that is done: threads and exit handlers that a plugin leaves behind must not decide how."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    os._exit(0)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End a child, and with it what its plugin may have started."""
+    if os.name == "posix":
+        # Where nothing of the group is left there is nothing to end.
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(child.pid, signal.SIGKILL)
+    else:
+        child.kill()
+    child.wait()
+
+
+def _ending(status: int) -> str:
+    if status >= 0:
+        return f"it ended the process with exit status {status}"
+    try:
+        return f"it was ended by the signal {signal.Signals(-status).name}"
+    except ValueError:
+        return f"it was ended by the signal {-status}"
