@@ -82,9 +82,9 @@ _QUICK: Final = MappingProxyType(
         "Any": "",
     }
 )
-_NAMED: Final = re.compile(r"\b__[a-z]\w*")
+_NAMED: Final = re.compile(r"(?<![.\w])__[a-z]\w*")
 #: The generated functions' own variables among the names that begin with two underscores.
-_VARIABLE: Final = re.compile(r"__[bcdirtx]\d*")
+_VARIABLE: Final = re.compile(r"__[bcdiprtx]\d*")
 
 
 def call_source(
