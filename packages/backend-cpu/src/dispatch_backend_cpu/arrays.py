@@ -111,7 +111,10 @@ def strides_of(array: Array) -> tuple[int, ...]:
 
 
 def storage(array: Array) -> Array:
-    """Give the array that owns the memory ``array`` is a view of; an array that owns its memory is its own storage."""
+    """Give the array whose bounds are those of the storage that ``array`` is a view of.
+
+    It is the one that owns the memory, or the window of it that was lent; see Note [Windows] in ``dispatch_core.lending``.
+    """
     base = array.base
     while isinstance(base, np.ndarray):
         array, base = base, base.base
@@ -190,7 +193,8 @@ def strided_view(array: Array, shape: Sequence[int], strides: Sequence[int], sto
     """
     owner = storage(array)
     itemsize = array.itemsize
-    if owner.flags.c_contiguous and owner.itemsize == itemsize and 0 not in shape:
+    # Of no memory NumPy would not say that a view reaches too far.
+    if owner.size and owner.flags.c_contiguous and owner.itemsize == itemsize:
         steps = tuple([stride * itemsize for stride in strides])
         try:
             view: Array = np.ndarray(tuple(shape), array.dtype, owner, storage_offset * itemsize, steps)
@@ -211,7 +215,7 @@ def strided_view(array: Array, shape: Sequence[int], strides: Sequence[int], sto
     block = owner.transpose(sorted(range(owner.ndim), key=lambda dim: -owner.strides[dim]))
     if block.flags.c_contiguous:
         if 0 in shape:
-            storage_offset = 0
+            storage_offset = min(storage_offset, block.size)
         view = np.ndarray(shape, array.dtype, block, storage_offset * itemsize, byte_strides)
     else:
         step = storage_offset - storage_offset_of(array)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_core.lending import memory_of
 
 from . import creation, random
 from ._table import Kernel, KernelTable
-from .arrays import coerce, dtype_of, shape_of, storage, storage_offset_of, strides_of
+from .arrays import coerce, dtype_of, shape_of, storage_offset_of, strides_of
 from .ops import copy, indexing, inplace, lists, matmul, pointwise, reduction, softmax, sorting, view
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def dispatch_backend_info() -> dc.BackendInfo:
         storage_offset=storage_offset_of,
         dtype=dtype_of,
         coerce=coerce,
-        storage=lambda array: id(storage(array)),
+        storage=lambda array: id(memory_of(array)),
         layout=lambda array: (array.shape, array.strides, array.dtype),
     )
     return dc.BackendInfo("cpu", "CPU", (array,))

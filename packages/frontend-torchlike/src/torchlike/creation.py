@@ -17,7 +17,7 @@ from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 
 from .devices import as_device
 from .dtypes import numpy_dtype
-from .interop import lent, put
+from .interop import from_numpy, put
 from .tensor import Tensor, wrap
 
 __all__ = ["FACTORIES", "as_tensor", "finish", "tensor"]
@@ -177,7 +177,10 @@ def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) ->
             device=data.device if device is None else device, dtype=data.dtype if dtype is None else dtype
         )
         return converted
-    return _convert(lent(data) if isinstance(data, np.ndarray) else _array(data, dtype), dtype, device)
+    if not isinstance(data, np.ndarray):
+        return _convert(_array(data, dtype), dtype, device)
+    shared: Tensor = from_numpy(data)
+    return shared if dtype is None and device is None else shared.to(device=device, dtype=dtype)
 
 
 def _number(value: Any) -> Any:

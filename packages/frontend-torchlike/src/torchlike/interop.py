@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, ScalarType
+from dispatch_core.lending import Holder, Window, lend, memory_of, pin
 
 from .tensor import Tensor, wrap
 
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "data_ptr",
     "deep_copy",
+    "dlpack_device",
     "elements",
     "from_numpy",
     "lent",
@@ -28,22 +32,95 @@ __all__ = [
 ]
 
 
-def lent(array: NDArray[Any]) -> NDArray[Any]:
-    """Note that the user holds the memory of an array that is, or may be, a tensor's too; give the array."""
-    from dispatch_core.pipelines import share  # what is deferred is of no concern before arrays cross
+#: id of an array that the user gave → the view of it that all windows of its memory refer to.
+_sources: Final[WeakValueDictionary[int, NDArray[Any]]] = WeakValueDictionary()
 
-    owner = array
+
+class _Given(Holder):
+    """An array of the user's, by our only reference to it, a view: held while there are other references."""
+
+    __slots__ = ()
+
+    def is_held(self) -> bool:
+        view = self()
+        return view is not None and _references(view) > _OWN
+
+
+def _references(view: NDArray[Any]) -> int:
+    return getrefcount(view.base)
+
+
+#: How many references the view and the counting are; what that is depends on the interpreter.
+_OWN: Final = _references(np.empty(1).view())
+
+
+class _Export(Holder):
+    """An array that was given out: held while it lives, unless it came back and we are the last who refer to it."""
+
+    __slots__ = ()
+
+    def is_held(self) -> bool:
+        array = self()
+        return array is not None and id(array) not in _sources
+
+
+def borrowed(array: NDArray[Any]) -> NDArray[Any]:
+    """Give an array in the same memory whose storage is what the user's array shows, from its first element to its last.
+
+    See Note [Windows] in ``dispatch_core.lending``. Raises ``ValueError`` for layouts that tensors do not have.
+    """
+    strides, itemsize = array.strides, array.itemsize
+    if any(stride < 0 for stride in strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "supported. (You can probably work around this by making a copy of your array with array.copy().) "
+        )
+    if itemsize and any(stride % itemsize for stride in strides):
+        raise ValueError(
+            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+            "memory."
+        )
+    owner: NDArray[Any] = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
-    share(array, owner)
-    return array
+    view = _sources.get(id(owner))
+    if view is None:
+        view = _sources[id(owner)] = owner.view(np.ndarray)
+    interface = array.__array_interface__
+    interface["strides"] = strides
+    if not array.flags.c_contiguous:
+        last = sum((size - 1) * stride for size, stride in zip(array.shape, strides, strict=True))
+        interface["shape"] = (last // itemsize + 1 if array.size else 0,)
+        interface["strides"] = None
+    shown = np.asarray(Window(view, interface))
+    if not array.flags.c_contiguous:
+        shown = np.ndarray(array.shape, shown.dtype, shown, 0, strides)
+    if array.flags.writeable or owner.flags.writeable:
+        # Who else holds memory that is not NumPy's own cannot be known.
+        lend(shown, _Given if owner.flags.owndata or isinstance(owner.base, Window) else Holder, view)
+    return shown
+
+
+def lent(array: NDArray[Any]) -> NDArray[Any]:
+    """Give an array in a tensor's memory to the user, who may hold and write it, or views of it, for as long as he likes."""
+    interface = array.__array_interface__
+    interface["strides"] = array.strides
+    given = np.asarray(Window(array, interface))
+    if array.flags.writeable:
+        lend(array, _Export, given)
+    pin(array)
+    return given
+
+
+def _check_dtype(array: NDArray[Any]) -> None:
+    if str(array.dtype) not in BY_NAME:
+        name = f"{array.dtype.type.__module__}.{array.dtype.type.__name__}"
+        raise TypeError(f"can't convert np.ndarray of type {name}. The only supported types are: {', '.join(BY_NAME)}.")
 
 
 def put(array: NDArray[Any], device: Any = None) -> Tensor:
     """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
-    if str(array.dtype) not in BY_NAME:
-        name = f"{array.dtype.type.__module__}.{array.dtype.type.__name__}"
-        raise TypeError(f"can't convert np.ndarray of type {name}. The only supported types are: {', '.join(BY_NAME)}.")
+    _check_dtype(array)
     place = dc.Device("cpu") if device is None else dc.Device.parse(device)
     return wrap(dc.ops.prims.device_put(array, device=place))
 
@@ -87,6 +164,12 @@ def to_array(tensor: Tensor, dtype: Any, copy: bool | None) -> NDArray[Any]:
     return array.copy() if copy else lent(array)
 
 
+def dlpack_device(tensor: Tensor) -> tuple[int, int]:
+    """Answer ``__dlpack_device__``; no memory is handed out yet."""
+    device: tuple[int, int] = _checked(tensor).__dlpack_device__()
+    return device
+
+
 def from_numpy(ndarray: NDArray[Any]) -> Tensor:
     """Give a cpu tensor that shares memory with a NumPy array (source: ``torch.from_numpy``).
 
@@ -101,12 +184,8 @@ def from_numpy(ndarray: NDArray[Any]) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    if any(stride < 0 for stride in ndarray.strides):
-        raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-            "supported. (You can probably work around this by making a copy of your array with array.copy().) "
-        )
-    return put(lent(ndarray))
+    _check_dtype(ndarray)
+    return put(borrowed(ndarray))
 
 
 def data_ptr(tensor: Tensor) -> int:
@@ -115,7 +194,9 @@ def data_ptr(tensor: Tensor) -> int:
         return 0
     if not tensor.is_cpu:
         raise RuntimeError(f"data_ptr(): {tensor.device} has no addresses in this process")
-    return int(lent(elements(tensor)).__array_interface__["data"][0])
+    array = elements(tensor)
+    lend(array, Holder, memory_of(array))
+    return int(array.__array_interface__["data"][0])
 
 
 def reduce(tensor: Tensor) -> tuple[Any, ...]:

@@ -439,8 +439,9 @@ class Tensor:
         return self.numpy().__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        device: tuple[int, int] = self.numpy().__dlpack_device__()
-        return device
+        from .interop import dlpack_device
+
+        return dlpack_device(self)
 
     def __len__(self) -> int:
         shape = dc.shape(self)

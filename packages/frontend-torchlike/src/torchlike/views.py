@@ -9,13 +9,14 @@ Note [Views can be replayed]
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 import dispatch_core as dc
-from dispatch_core.arrays import ARRAY_TYPES
+from dispatch_core.arrays import ARRAY_TYPES, storage_of
 from dispatch_core.keys import AUTOGRAD
 
 from .autograd.grad_mode import enable_grad, is_grad_enabled
@@ -221,6 +222,8 @@ def rebind(tensor: Tensor, data: Any) -> None:
     """
     storage = tensor._state.storage
     if storage is None or storage.aliases is None or dc.shape(data) != dc.shape(tensor):
+        if dc.is_mutable(data):
+            _follow(tensor, data)
         tensor._dispatch_data = data
         return
     chain = tensor._state.chain
@@ -235,6 +238,35 @@ def rebind(tensor: Tensor, data: Any) -> None:
             target._dispatch_data = replay(storage.data, steps)
             living.append((alias, steps))
     storage.aliases = living
+
+
+def _follow(tensor: Tensor, data: Any) -> None:
+    """Take along the tensors in ``tensor``'s memory when its storage has grown: ``data`` lies in a larger copy of all of it.
+
+    They are looked for among all objects, because views that each knew the others would cost every program time, and
+    storages that grow while others are views of them are rare.
+    """
+    old = storage_of(tensor)
+    if old == storage_of(data):
+        return
+    if old == id(tensor._dispatch_data) and tensor._state.storage is None and not tensor.numel():
+        return  # What ``out=`` is given mostly: an empty storage that nothing else is a view of.
+    from dispatch_core.pipelines import (  # what is deferred is of no concern before memory changes places
+        Pending,
+        settle,
+    )
+
+    for other in gc.get_objects():
+        # By its type: objects may say of themselves that they are of another class, in code of their own.
+        if other is tensor or not hasattr(type(other), "_dispatch_rebind"):
+            continue
+        array = getattr(other, "_dispatch_data", None)
+        if isinstance(array, Pending):
+            array = array.value  # What waits to read or write the memory has run before it is resized.
+        if type(array) is type(data) and storage_of(array) == old:
+            settle(other)
+            layout = dc.shape(array), dc.strides(array), dc.storage_offset(array)
+            other._dispatch_data = dc.ops.aten.as_strided(data, *layout)
 
 
 def _scatter(root: Any, chain: Chain, data: Any) -> Any:

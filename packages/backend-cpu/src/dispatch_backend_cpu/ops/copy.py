@@ -8,11 +8,12 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.errors import ArgumentTypeError
+from dispatch_aten.errors import ArgumentTypeError, OperatorError
 from dispatch_core.devices import Device
+from dispatch_core.lending import PINNED, Window, memory_of
 
 from .._table import KernelTable
-from ..arrays import Array, as_array, check_writable, dtype_of, empty_strided, numpy_dtype, strided_view
+from ..arrays import Array, as_array, dtype_of, empty_strided, numpy_dtype, storage_offset_of, strided_view
 from ..arrays import storage as storage_of
 from ..expect import expect
 from ..quiet import quiet
@@ -62,19 +63,23 @@ def _to_copy(
 
 @KERNELS("resize_")
 def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = None) -> Array:
-    """Give ``size`` to ``self``: as a view where its storage is large enough, else as a larger copy."""
+    """Give ``size`` to ``self``: as a view where its storage is large enough, else of a larger copy of the storage."""
     meta = expect("resize_", self, size, memory_format=memory_format)
-    if meta.shape == self.shape:
+    if meta.shape == self.shape and memory_format is None:
         return self
-    check_writable(self)
-    owner = storage_of(self)
-    held = owner.nbytes // self.itemsize
-    if meta.storage_offset + meta.numel <= held and owner.flags.forc:
-        return strided_view(self, meta.shape, meta.strides, meta.storage_offset)
-    result = np.empty(meta.shape, self.dtype)
-    kept = strided_view(self, (min(held, meta.numel),), (1,), 0)
-    np.copyto(result.reshape(-1)[: kept.size], kept)
-    return result
+    owner, offset = storage_of(self), storage_offset_of(self)
+    held, needed = owner.nbytes // self.itemsize, offset + meta.numel
+    if needed <= held or not meta.numel:
+        return strided_view(self, meta.shape, meta.strides, offset)
+    if isinstance(owner.base, Window) or id(memory_of(owner)) in PINNED:
+        raise OperatorError(
+            "Trying to resize storage that is not resizable",
+            argument="self",
+            hint="NumPy shares its memory, which keeps its size; clone() the tensor first",
+        )
+    larger = np.empty(needed, self.dtype)
+    larger[:held] = strided_view(self, (held,), (1,), 0)
+    return strided_view(larger, meta.shape, meta.strides, offset)
 
 
 @KERNELS("_local_scalar_dense")

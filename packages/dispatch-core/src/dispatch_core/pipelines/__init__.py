@@ -5,7 +5,6 @@ from __future__ import annotations
 from .graph import Pending, Step
 from .handle import Pipeline, current_pipeline, pipeline
 from .settle import force, is_pending, settle, settle_random
-from .shared import share
 
 __all__ = [
     "Pending",
@@ -17,5 +16,4 @@ __all__ = [
     "pipeline",
     "settle",
     "settle_random",
-    "share",
 ]

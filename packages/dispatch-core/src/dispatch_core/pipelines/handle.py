@@ -32,9 +32,11 @@ class Pipeline:
 
     ``max_ops`` and ``max_bytes`` make it flush by itself as soon as so many steps, or steps with results of so many bytes
     in all, wait; the step that reaches the limit is run with them. Views take no bytes. ``fuse=False`` runs every kernel
-    alone. ``trace=True`` prints each step on stderr as it runs, and measures the time in shape rules.
-    ``progress(done, total)`` is called during flushes that take long, at most about twenty times a second; what it raises
-    ends the flush, and what was not run stays recorded. None stands for the default: no limits, ``fuse``, no ``trace``.
+    alone. ``inputs_unchanged=True`` is the user's promise not to write to memory that he shares with tensors while the
+    block is open, so that calls on it are recorded like any others. ``trace=True`` prints each step on stderr as it runs,
+    and measures the time in shape rules. ``progress(done, total)`` is called during flushes that take long, at most about
+    twenty times a second; what it raises ends the flush, and what was not run stays recorded. None stands for the default:
+    no limits, ``fuse``, no promise, no ``trace``.
 
     The block may be entered again, inside itself and after its end; other threads and tasks have blocks of their own.
     Raises ``ArgumentError`` for unknown options and ill-typed values.
@@ -140,6 +142,7 @@ def _positive(value: Any) -> int | None:
 _OPTIONS: Final[dict[str, tuple[Any, Callable[[Any], Any], str]]] = {
     "max_ops": (None, _positive, "a positive int"),
     "max_bytes": (None, _positive, "a positive int"),
+    "inputs_unchanged": (False, lambda value: value if isinstance(value, bool) else None, "a bool"),
     "fuse": (True, lambda value: value if isinstance(value, bool) else None, "a bool"),
     "trace": (False, lambda value: value if isinstance(value, bool) else None, "a bool"),
     "progress": (None, lambda value: value if callable(value) else None, "a function of two ints"),

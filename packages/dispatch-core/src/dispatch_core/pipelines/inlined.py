@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .. import arrays, codegen, masks
 from ..keys import DispatchKey
+from ..lending import LENT
 from .blocks import innermost
 from .graph import INSIDE, place_asked_for
 from .layouts import LAYOUTS, layout_of
 from .recorder_source import recorder_lines
-from .shared import OWNERS
 
 if TYPE_CHECKING:
     from ..boundary import Boundary
@@ -49,12 +49,12 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
         "__inside": INSIDE,
         "__last": [(None,) * (len(plan.parameters) + 2)],
         "__layouts": LAYOUTS,
+        "__lent": LENT,
         "__learn": _learner(plain.meta, answers, settings),
         "__made": plain.made,
         "__place": place_asked_for,
         "__record_op": entry.op,
         "__settings": settings,
-        "__shared": OWNERS,
         "__step": plain.step,
         "__unusual": otherwise,
         "__user": [None],

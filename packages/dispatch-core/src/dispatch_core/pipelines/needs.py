@@ -23,7 +23,7 @@ from typing import Any, Final
 from .. import arrays
 from .graph import Pending, Step, place_of
 
-__all__ = ["RANDOM", "held_outside", "needed", "observable"]
+__all__ = ["RANDOM", "held_outside", "needed", "observable", "places_in"]
 
 #: Stands among what is read or written for the state of the random number generators.
 RANDOM: Final = "the state of the generators"
@@ -45,7 +45,7 @@ def needed(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence[Any]) -
         changes = _changes(step) if step.written or step.is_random else ()
         need = not wanted.isdisjoint(map(id, step.outputs)) or not read.isdisjoint(changes)
         if not need:
-            if not written or (written.isdisjoint(changes) and written.isdisjoint(_places(step.values))):
+            if not written or (written.isdisjoint(changes) and written.isdisjoint(places_in(step.values))):
                 continue
             if seen is None:
                 seen = set(map(id, observable(steps)))
@@ -53,7 +53,7 @@ def needed(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence[Any]) -
                 continue
         chosen.append(step)
         written.update(changes)
-        read.update(_places(step.values))
+        read.update(places_in(step.values))
         for value in step.values:
             if isinstance(value, Pending):
                 wanted.add(id(value))
@@ -150,7 +150,7 @@ def _place(value: Any) -> Hashable:
     return RANDOM if value is RANDOM else place_of(value)
 
 
-def _places(values: Iterable[Any]) -> list[Hashable]:
+def places_in(values: Iterable[Any]) -> list[Hashable]:
     """Return the places of all arrays and pending values among arguments."""
     known = arrays.ARRAY_TYPES
     return [

@@ -23,6 +23,7 @@ from ..boundary import Boundary, Plan
 from ..errors import NoKernelError
 from ..frontend import FRONTENDS
 from ..keys import MARKERS, DispatchKey, keys_of
+from ..lending import LENT, is_lent
 from ..resolve import Resolution, resolve
 from .blocks import current, paused
 from .graph import Memory, Pending, caller_place, pending_type, place_of, step_type, values_in
@@ -31,7 +32,6 @@ from .layouts import layout_of
 from .recorder_source import can_generate
 from .session import Session
 from .settle import settle_argument, settle_random, settled
-from .shared import is_shared
 from .stats import HOST_READ
 
 __all__ = ["PIPELINE", "Recorder", "make_recorder"]
@@ -185,13 +185,15 @@ class Recorder:
             settled(value, session) if parameter.tensors else value
             for parameter, value in zip(plan.parameters, values, strict=True)
         )
+        if plan.results and plan.results[0].kind == "view" and not isinstance(values[plan.results[0].source], Pending):
+            session.stats.views += 1
+            return self.entry.explicit_table[self.mask](*values)
+        if LENT and not session.ignores_lent and self._touches_lent(values):
+            return self._run_now(session, values, "lent")
         if plan.writes:
             why = self.why_not_later(values)
             if why:
                 return self._run_now(session, values, why)
-        if plan.results and plan.results[0].kind == "view" and not isinstance(values[plan.results[0].source], Pending):
-            session.stats.views += 1
-            return self.entry.explicit_table[self.mask](*values)
         try:
             rule = session.stats.timed(self.meta) if session.options["trace"] else self.meta
             given = session.describe(plan, values)
@@ -231,7 +233,7 @@ class Recorder:
     def why_not_later(self, values: tuple[Any, ...]) -> str:
         """Say why a write cannot wait, or ""."""
         written = [value for index in self.plan.writes for value in values_in(values[index])]
-        if any(is_shared(value) or not (self.has_frontend or isinstance(value, Pending)) for value in written):
+        if not self.has_frontend and not all(isinstance(value, Pending) for value in written):
             return "others can see the memory that it writes to"
         others = [
             each
@@ -246,6 +248,16 @@ class Recorder:
             if any(place_of(each) in places for each in others):
                 return "it reads from the memory that it writes to"
         return ""
+
+    def _touches_lent(self, values: tuple[Any, ...]) -> bool:
+        """Tell whether somebody outside may write to memory that a call touches; see Note [Lent memory] in `lending`."""
+        return any(
+            is_lent(place_of(each))
+            for parameter, value in zip(self.plan.parameters, values, strict=True)
+            if parameter.tensors
+            for each in values_in(value)
+            if not _has_no_views(each)
+        )
 
     def _pending(self, session: Session, meta: Any, memory: Memory | None) -> Pending:
         if not self.has_strides:

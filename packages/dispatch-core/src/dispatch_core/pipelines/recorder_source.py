@@ -67,16 +67,19 @@ def recorder_lines(plan: Plan, boundary: Boundary, *, remembers: bool, by_type: 
     wrapped = boundary.frontend is not None
     otherwise = f"    return __unusual({arguments})"
     lines = ["__t = __innermost()", "if __t is None or not __t.takes_notes:", otherwise, "__t = __t.session"]
+    result = plan.results[0]
+    # A view of an array that is there is made at once, and reads nothing.
+    lent = otherwise if result.kind != "view" else ""
     for index, parameter in enumerate(plan.parameters):
         if parameter.tensors:
-            lines += _layout_lines(index, parameter, wrapped=wrapped, placed=bool(plan.writes))
-    result = plan.results[0]
+            lines += _layout_lines(index, parameter, lent, wrapped=wrapped, placed=bool(plan.writes))
     if result.kind == "view":
         # A view of an array that is there is made at once.
         at_once = ["    __t.stats.views += 1", f"    return __below({arguments})"] if wrapped else [otherwise]
         lines += [f"if type(__x{result.source}) is not __made:", *at_once]
-    if plan.writes:
-        lines += [f"if {_doubts(plan, wrapped=wrapped)}:", otherwise]
+    doubts = _doubts(plan, wrapped=wrapped) if plan.writes else ""
+    if doubts:
+        lines += [f"if {doubts}:", otherwise]
     lines += _answer_lines(plan, remembers=remembers, by_type=by_type)
     refused = ["__i is None"] + [f"__i is not __b{result.source}"] * (result.kind == "self")
     lines += [f"if {' or '.join(refused)}:", otherwise]
@@ -110,12 +113,18 @@ def _several(plan: Plan) -> list[str]:
     return [f"__d{index}" for index in range(len(plan.results))]
 
 
-def _layout_lines(index: int, parameter: Parameter, *, wrapped: bool, placed: bool) -> list[str]:
-    """Return lines that find what an argument's tensor holds, its layout and, where it is ``placed``, its place."""
+def _layout_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool, placed: bool) -> list[str]:
+    """Return lines that find what an argument's tensor holds, its layout and, where it is ``placed``, its place.
+
+    ``lent`` is what is done where somebody outside holds the memory; nothing for views.
+    """
     name, data, layout, place = parameter.word, f"__x{index}", f"__b{index}", f"__p{index}"
     source = f"{name}._dispatch_data" if wrapped else name
     if "list" in parameter.tensors:
-        return [f"{data}, {layout} = __t.take_list({name})"]
+        return [
+            f"{data}, {layout} = __t.take_list({name})",
+            *([f"if __lent and not __t.ignores_lent and __t.has_lent({data}):", lent] if lent else []),
+        ]
     usual = " and ".join([f"{data}.session is __t", f"{data}.value is None", f"{data}.error is None"])
     known = f"__layouts[__id({data})]"
     lines = [
@@ -125,12 +134,14 @@ def _layout_lines(index: int, parameter: Parameter, *, wrapped: bool, placed: bo
         *([f"    {place} = {data}.shared and __place({data})"] if placed else []),
         "else:",
         "    try:",
-        f"        __d, {layout}, {place} = {known}" if placed else f"        {layout} = {known}[1]",
+        f"        __d, {layout}, {place} = {known}" if lent else f"        {layout} = {known}[1]",
         "    except KeyError:",
         f"        {data}, {layout} = __t.take({data})",
         # What was pending and is an array by now is taken for one the next time.
         *([f"        {source} = {data}"] if wrapped else []),
-        *([f"        {place} = __place({data})"] if placed else []),
+        *([f"        {place} = __place({data})"] if lent else []),
+        # The table is mostly empty, and what stands in it may be out of date: what serves unusual calls looks closer.
+        *([f"    if __lent and {place} in __lent and not __t.ignores_lent:", f"    {lent}"] if lent else []),
     ]
     if not _may_be_none(parameter):
         return lines
@@ -141,9 +152,7 @@ def _layout_lines(index: int, parameter: Parameter, *, wrapped: bool, placed: bo
 def _doubts(plan: Plan, *, wrapped: bool) -> str:
     """Return the condition under which a write may have to run at once: `Recorder.why_not_later` tells."""
     target, place = f"__x{plan.writes[0]}", f"__p{plan.writes[0]}"
-    doubts = [f"{place} in __shared"]
-    if not wrapped:
-        doubts.append(f"type({target}) is not __made")
+    doubts = [] if wrapped else [f"type({target}) is not __made"]
     for index, parameter in enumerate(plan.parameters):
         if parameter.tensors and index not in plan.writes:
             other = f"__p{index}"

@@ -34,13 +34,14 @@ from typing import Any, Final
 
 from .. import arrays, calltrace, masks
 from ..keys import DispatchKey
+from ..lending import BEFORE, LENT
 from . import guards
 from . import plan as plans
 from .blocks import current, paused
 from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
 from .graph import Note, Pending, Step, place_of, step_of
 from .layouts import layout_of, layout_of_array
-from .needs import RANDOM, needed, observable
+from .needs import RANDOM, needed, observable, places_in
 from .plan import Plan
 from .program import Survey, survey
 from .run import PlanRun, mark, run_steps, with_arrays
@@ -63,6 +64,8 @@ class Session:
         self._takings = 0
         self.stats = Stats()
         self.is_open = False
+        #: Whether the user does not write to memory that he shares with tensors.
+        self.ignores_lent: bool = options["inputs_unchanged"]
         #: Held while steps run; see Note [Notes become steps].
         self.lock = Turn()
         #: The session that recorded in this context before; its steps come before all of this one's.
@@ -88,7 +91,7 @@ class Session:
         self._many = _MANY
         #: With how many notes somebody has to look whether a limit is reached.
         self.room = 0
-        _sessions.add(self)
+        _sessions[id(self)] = self
 
     def open(self, outer: Session | None) -> None:
         """Begin to record inside another session, or inside none."""
@@ -180,6 +183,11 @@ class Session:
         values = [settled(arrays.to_data(tensor), self) for tensor in tensors]
         return values, tuple([self.describe_one(value) for value in values])
 
+    @staticmethod
+    def has_lent(values: Sequence[Any]) -> bool:
+        """Tell whether memory of one of the values may be lent."""
+        return any(place_of(value) in LENT for value in values if value is not None)
+
     def add(self, step: Step) -> None:
         """Keep a step for later; once it reaches a limit, flush, this step included."""
         self.notes.append(step)
@@ -227,6 +235,15 @@ class Session:
         if any(map(_is_missing, wanted)):
             self.stats.boundaries["result"] += 1
         self._settle(wanted, ())
+
+    def touches(self, place: Hashable) -> bool:
+        """Tell whether what is recorded reads or writes memory; a look without the lock, as others may be recording."""
+        notes = [note[1] if isinstance(note, tuple) else note.values for note in self.notes[:]]
+        return any(place in places_in(values) for values in (*notes, *[step.values for step in self._steps[:]]))
+
+    def settle_writes(self, changed: Sequence[Any]) -> None:
+        """Run what has to run before others write to the memory of values."""
+        self._settle((), changed)
 
     def _settle(self, wanted: Sequence[Any], changed: Sequence[Any]) -> None:
         """Run what has to run before some values are read and others are written to; raise where one cannot be read."""
@@ -498,12 +515,25 @@ class Session:
 
 #: Fewer steps than these are not searched for what nobody can observe.
 _MANY: Final = 512
-_sessions: Final[weakref.WeakSet[Session]] = weakref.WeakSet()
+#: All of them, by their ids: a list of references to them is there at once, whoever makes others meanwhile.
+_sessions: Final[weakref.WeakValueDictionary[int, Session]] = weakref.WeakValueDictionary()
+
+
+def _settle_memory(array: Any) -> None:
+    """Run what waits to read or write the memory of an array, whoever has recorded it: it is handed out."""
+    place = place_of(array)
+    for reference in _sessions.valuerefs():
+        session = reference()
+        if session is not None and session.touches(place):
+            session.settle_writes((array,))
+
+
+BEFORE.append(_settle_memory)
 
 
 def _after_fork() -> None:
     forget_others()
-    for session in _sessions:
+    for session in _sessions.values():
         session.after_fork()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dispatch_aten.dtypes import ScalarType
+    from dispatch_aten.shapes.meta import TensorMeta
 
 __all__ = ["EXPLICIT", "IMPLICIT"]
 
@@ -45,19 +47,42 @@ def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
 
 
 def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = None) -> Array:
-    """Give ``size`` to ``self``: as a view where it has elements enough, else as a larger copy."""
+    """Give ``size`` to ``self``: as a view where its storage has elements enough, else of a larger copy of the storage."""
     meta = RULES["resize_"](meta_of(self), size, memory_format=memory_format)
-    have = dc.shape(self)
-    if meta.shape == have:
+    if meta.shape == dc.shape(self) and memory_format is None:
         return self
-    if meta.numel <= numel_of(self) and is_contiguous(have, dc.strides(self)):
-        return dc.rebind(self, aten.as_strided.default(self, meta.shape, meta.strides, dc.storage_offset(self)))
+    if not dc.is_mutable(self):
+        return dc.rebind(self, _resized(self, meta))
+    offset = dc.storage_offset(self)
+    view = _of_storage(self, meta.shape, meta.strides, offset)
+    if view is None:
+        needed = offset + meta.numel
+        larger = aten.new_empty_strided.default(self, (needed,), (1,))
+        held = bisect_left(range(needed), True, key=lambda count: _of_storage(self, (count + 1,), (1,), 0) is None)
+        if held:
+            aten.copy_.default(aten.slice.Tensor(larger, 0, 0, held), aten.as_strided.default(self, (held,), (1,), 0))
+        view = aten.as_strided.default(larger, meta.shape, meta.strides, offset)
+    return dc.rebind(self, view)
+
+
+def _of_storage(self: Array, *layout: Any) -> Array | None:
+    """Give a view of the storage, or None where it would reach beyond it."""
+    try:
+        return aten.as_strided.default(self, *layout)
+    except OperatorError:
+        return None
+
+
+def _resized(self: Array, meta: TensorMeta) -> Array:
+    """Give an array of another size with the elements of one that has no storage to look at."""
+    if meta.numel <= numel_of(self) and is_contiguous(dc.shape(self), dc.strides(self)):
+        return aten.as_strided.default(self, meta.shape, meta.strides, dc.storage_offset(self))
     fresh = aten.new_empty_strided.default(self, meta.shape, meta.strides)
     kept = min(numel_of(self), meta.numel)
     if kept:
         flat = aten.slice.Tensor(aten.reshape.default(self, (-1,)), 0, 0, kept)
         fresh = scattered(fresh, lambda array: aten.as_strided.default(array, (kept,), (1,), 0), flat)
-    return dc.rebind(self, fresh)
+    return fresh
 
 
 def _to_copy(

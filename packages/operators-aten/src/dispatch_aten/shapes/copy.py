@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
+_PRESERVE: Final = 1
+
 
 def _copy_inplace(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
     if src.shape != self.shape:
@@ -47,9 +49,11 @@ def _to_copy(
 def _resize_inplace(self: TensorMeta, size: Sequence[int], *, memory_format: int | None = None) -> TensorMeta:
     if any(length < 0 for length in size):
         raise ShapeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}", argument="size")
-    if tuple(size) == self.shape:
+    if memory_format == _PRESERVE:
+        raise OperatorError("Unsupported memory format: Preserve", argument="memory_format")
+    if tuple(size) == self.shape and memory_format is None:
         return self
-    fresh = contiguous(size, self.dtype)
+    fresh = formatted(contiguous(size, self.dtype), None, memory_format or 0)
     return TensorMeta(fresh.shape, fresh.strides, fresh.dtype, self.storage_offset)
 
 

@@ -1,0 +1,104 @@
+"""Memory that arrays of ours share with objects outside, and who holds it now.
+
+Note [Lent memory]
+    Memory is lent while somebody outside can write to it without calling an operator: an array that was given out lives, an
+    array that was taken over has other references than ours, or an address was asked for. Frontends say so where arrays
+    cross to the user and back; where it cannot be known, memory stays lent as long as it lives. Callers who use operators
+    on raw arrays hold all of them, which is no lending.
+
+Note [Windows]
+    A lent slice is a storage of its own, from its first element to its last, but lies in its owner's memory: bounds and
+    identity are two notions. Frontends put a `Window` between the two, which NumPy does not look past when it follows the
+    bases of views: bounds end at a window, identity goes on to the array behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Final
+from weakref import ref
+
+from . import arrays
+
+__all__ = ["LENT", "PINNED", "Holder", "Window", "is_lent", "lend", "memory_of", "pin"]
+
+
+class Window:
+    """Show memory of ``array`` by NumPy's array interface; see Note [Windows]."""
+
+    __slots__ = ("__array_interface__", "__weakref__", "array")
+
+    def __init__(self, array: Any, interface: dict[str, Any]) -> None:
+        self.array = array
+        self.__array_interface__ = interface
+
+
+def memory_of(array: Any) -> Any:
+    """Return the array that owns the memory of one like NumPy's, whose views know their ``base``; see Note [Windows]."""
+    kind, base = type(array), array.base
+    while base is not None:
+        if type(base) is Window:
+            base = base.array
+        elif not isinstance(base, kind):
+            base = getattr(base, "base", None)  # NumPy's own functions put objects like windows between views
+            if not isinstance(base, kind):
+                break
+        array, base = base, base.base
+    return array
+
+
+class Holder(ref[Any]):
+    """Something that shows whether memory is held outside; as it stands, for as long as the object it refers to lives."""
+
+    __slots__ = ("place",)
+
+    place: Hashable
+
+    def is_held(self) -> bool:
+        """Tell whether somebody outside holds the memory now."""
+        return self() is not None
+
+
+#: Place → what shows that its memory is lent. What does not any more is taken out when it is asked, or when it is gone.
+LENT: Final[dict[Hashable, list[Holder]]] = {}
+#: Place → a reference to the owner of memory that keeps its size, because an array of it was given out.
+PINNED: Final[dict[Hashable, ref[Any]]] = {}
+#: What runs before memory is handed out: whoever records calls lets those run that wait to read or write it.
+BEFORE: Final[list[Callable[[Any], None]]] = []
+
+
+def lend(array: Any, holder: type[Holder], held: Any) -> None:
+    """Note that the memory of ``array`` is lent for as long as ``holder`` tells of ``held``."""
+    for settle in BEFORE:
+        settle(array)
+    place = arrays.storage_of(array)
+    entries = LENT.setdefault(place, [])
+    if any(entry() is held for entry in entries):
+        return
+    entry = holder(held, _forget)
+    entry.place = place
+    entries.append(entry)
+
+
+def is_lent(place: Hashable) -> bool:
+    """Tell whether memory is held outside; see Note [Lent memory]."""
+    for entry in LENT.get(place, ())[:]:
+        if entry.is_held():
+            return True
+        _forget(entry)
+    return False
+
+
+def _forget(entry: Holder) -> None:
+    entries = LENT.get(entry.place, [])
+    # By identity: references to living arrays would compare the arrays.
+    entries[:] = [each for each in entries if each is not entry]
+    if not entries:
+        LENT.pop(entry.place, None)
+
+
+def pin(array: Any) -> None:
+    """Note that the memory of ``array``, which is like NumPy's, keeps its size from now on."""
+    place = arrays.storage_of(array)
+    if place not in PINNED:
+        PINNED[place] = ref(memory_of(array), lambda _: PINNED.pop(place, None))

@@ -1,0 +1,321 @@
+"""Memory that the user holds too: calls on it run at once while he does, and are recorded again afterwards."""
+
+import ctypes
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from dispatch_core import lending
+
+pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their own")
+
+
+@pytest.fixture
+def pipe():
+    with dc.pipeline() as opened:
+        yield opened
+
+
+def reasons(pipe):
+    return {reason for _, reason in pipe.stats().eager}
+
+
+def made():
+    return torchlike.ones(4)
+
+
+class Consumer:
+    """Holds memory as another library does that has taken it by DLPack."""
+
+    def __init__(self, tensor):
+        self.array = np.from_dlpack(tensor)
+
+    def write(self, number):
+        # NumPy gives it out as read-only.
+        address = self.array.__array_interface__["data"][0]
+        (ctypes.c_float * self.array.size).from_address(address)[:] = [number] * self.array.size
+
+
+class Address:
+    """Writes by a pointer, which nothing says the life time of."""
+
+    def __init__(self, tensor):
+        self.pointer = (ctypes.c_float * tensor.numel()).from_address(tensor.data_ptr())
+
+    def write(self, number):
+        self.pointer[:] = [number] * len(self.pointer)
+
+
+class Array:
+    """Holds an array in the tensor's memory."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def write(self, number):
+        self.array[...] = number
+
+
+def source(make=lambda array: array, take=torchlike.from_numpy):
+    array = np.ones(4, np.float32)
+    tensor = take(make(array))
+    return tensor, Array(array)
+
+
+def base():
+    tensor = made()
+    return tensor[1:], Array(tensor.numpy())
+
+
+def returned():
+    """Take back what was given out, and forget it."""
+    tensor, user = given()
+    torchlike.from_numpy(user.array)
+    return tensor, user
+
+
+def given(show=lambda tensor: tensor.numpy()):
+    tensor = made()
+    return tensor, Array(show(tensor))
+
+
+#: How memory comes to be held by the user too: gives a tensor and what he writes by.
+LENDERS = {
+    "from_numpy": source,
+    "from_numpy of a slice, whose owner is held": lambda: source(lambda array: array[1:3]),
+    "from_numpy of a broadcast array": lambda: source(lambda array: np.broadcast_to(array, (2, 4))),
+    "as_tensor": lambda: source(take=torchlike.as_tensor),
+    "from_numpy of a memory view": lambda: source(lambda array: np.asarray(memoryview(array))),
+    "numpy": given,
+    "numpy by force": lambda: given(lambda tensor: tensor.numpy(force=True)),
+    "numpy of a view": lambda: given(lambda tensor: tensor[1:].numpy()),
+    "numpy of the base": base,
+    "a view of what numpy gave": lambda: given(lambda tensor: tensor.numpy()[1:].reshape(3, 1).T),
+    "asarray": lambda: given(np.asarray),
+    "a memory view": lambda: given(lambda tensor: np.asarray(memoryview(tensor.numpy()))),
+    "from_numpy of what numpy gave": returned,
+    "DLPack": lambda: (tensor := made(), Consumer(tensor)),
+    "data_ptr": lambda: (tensor := made(), Address(tensor)),
+}
+
+
+@pytest.mark.parametrize("lend", LENDERS.values(), ids=LENDERS)
+def test_calls_on_memory_that_the_user_holds_run_at_once(pipe, lend):
+    tensor, user = lend()
+    before = tensor + 1
+    user.write(100)
+    after = tensor + 1
+    taken = torchlike.cat([tensor, tensor])
+    view = tensor.reshape(-1)[1:] * 2
+    user.write(7)
+    assert set(before.flatten().tolist()) == {2.0}
+    assert 101.0 in after.flatten().tolist() and 8.0 not in after.flatten().tolist()
+    assert 100.0 in taken.flatten().tolist() and 7.0 not in taken.flatten().tolist()
+    assert 200.0 in view.tolist() and 14.0 not in view.tolist()
+    assert reasons(pipe) == {"lent"}
+    # What was made of it is recorded again.
+    assert (after * 2)._pending
+
+
+WRITTEN = {name: lend for name, lend in LENDERS.items() if name != "from_numpy of a broadcast array"}
+
+
+@pytest.mark.parametrize("lend", WRITTEN.values(), ids=WRITTEN)
+def test_writes_to_memory_that_the_user_holds_are_seen_at_once(pipe, lend):
+    tensor, user = lend()
+    array = user.pointer if isinstance(user, Address) else user.array
+    tensor[1:].add_(1)
+    assert 2.0 in np.asarray(array).ravel()
+    tensor.fill_(4)
+    assert 4.0 in np.asarray(array).ravel()
+    torchlike.add(tensor, tensor, out=tensor)
+    assert 8.0 in np.asarray(array).ravel()
+    assert reasons(pipe) == {"lent"}
+
+
+TAKERS = {
+    "numpy": lambda t: Array(t.numpy()),
+    "asarray": lambda t: Array(np.asarray(t)),
+    "DLPack": Consumer,
+    "data_ptr": Address,
+}
+
+
+@pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
+def test_handing_out_runs_what_waits_to_read_or_write_the_memory(pipe, take):
+    a, other = made(), made()
+    beside = other + 1
+    read = a + 1
+    row = a[1:]
+    row.mul_(3)
+    again = a * 1
+    user = take(a)
+    assert beside._pending and not (read._pending or again._pending or row._pending)
+    user.write(50)
+    assert (read.tolist(), again.tolist()) == ([2.0] * 4, [1.0, 3.0, 3.0, 3.0])
+    assert row.tolist() == [50.0] * 3
+
+
+def test_handing_out_runs_what_waits_in_other_pipelines(pipe):
+    a = made()
+    outer = a + 1
+    with dc.pipeline():
+        inner = a + 2
+        array = a.numpy()
+        assert not (outer._pending or inner._pending)
+    array[:] = 9
+
+    b, ready, go = made(), threading.Event(), threading.Event()
+    found = []
+
+    def record():
+        with dc.pipeline():
+            made_there = b + 1
+            ready.set()
+            go.wait(10)
+            found.append(made_there.tolist())
+
+    thread = threading.Thread(target=record)
+    thread.start()
+    ready.wait(10)
+    b.numpy()[:] = 100
+    go.set()
+    thread.join(10)
+    assert found == [[2.0] * 4]
+
+
+def test_calls_are_recorded_again_once_nobody_holds_the_memory(pipe):
+    a = made()
+    array = a.numpy()
+    part = array[1:]
+    del array
+    assert not (a + 1)._pending
+    del part
+    assert (a + 1)._pending
+
+    big = np.ones(8, np.float32)
+    b, c = torchlike.from_numpy(big[2:5]), torchlike.from_numpy(big[3:])
+    assert not (b + 1)._pending
+    view = big[:1]
+    del big
+    assert not (b + 1)._pending and not (c + 1)._pending
+    del view
+    assert (b + 1)._pending and (c + 1)._pending
+    # Memory identity is the owner's still.
+    read = b * 1
+    c.add_(1)
+    assert (read.tolist(), b.tolist()) == ([1.0] * 3, [1.0, 2.0, 2.0])
+
+
+def test_an_array_that_came_back_is_held_by_nobody(pipe):
+    a = made()
+    b = torchlike.from_numpy(a.numpy())
+    read = a + 1
+    b.add_(1)
+    assert read._pending and b._pending
+    assert (read.tolist(), a.tolist()) == ([2.0] * 4, [2.0] * 4)
+
+
+def test_inputs_that_nobody_else_holds_are_recorded(pipe):
+    tensors = [torchlike.from_numpy(np.ones(3)), torchlike.from_numpy(np.ones((4, 4))[1:, ::2])]
+    assert all((tensor + 1)._pending and tensor.add_(1)._pending for tensor in tensors)
+    assert not reasons(pipe)
+
+
+def test_an_address_is_held_as_long_as_the_memory(pipe):
+    a = made()
+    view = a[1:]
+    a.data_ptr()
+    del a
+    assert not (view + 1)._pending
+    assert (view.clone() + 1)._pending
+
+
+def test_memory_that_nobody_can_write_to_is_not_lent(pipe):
+    array = np.ones(3)
+    array.flags.writeable = False
+    tensor = torchlike.from_numpy(array)
+    assert (tensor + 1)._pending
+    data = torchlike.from_numpy(np.frombuffer(bytes(8), np.float32))
+    assert (data + 1)._pending
+    given = tensor.numpy()
+    assert not given.flags.writeable
+    assert (tensor + 1)._pending
+    # A view that may not be written shows memory that others may.
+    owner = np.ones(3)
+    shown = owner.view()
+    shown.flags.writeable = False
+    assert not (torchlike.from_numpy(shown) + 1)._pending
+
+
+def test_where_it_cannot_be_known_who_holds_memory_it_is_lent(pipe):
+    tensor = torchlike.from_numpy(np.frombuffer(bytearray(8), np.float32))
+    assert not (tensor + 1)._pending
+
+
+def test_inputs_that_stay_unchanged_are_recorded_like_any_others():
+    array = np.ones(3, np.float32)
+    tensor = torchlike.from_numpy(array)
+    with dc.pipeline(inputs_unchanged=True) as pipe:
+        made_of_it = torchlike.cat([tensor, tensor]) + 1
+        tensor.mul_(2)
+        assert made_of_it._pending and tensor._pending
+        with dc.pipeline() as inner:
+            # It is the block that promises.
+            assert not (tensor + 1)._pending
+        assert reasons(inner) == {"lent"}
+    assert not reasons(pipe)
+    assert (made_of_it.tolist(), array.tolist()) == ([2.0] * 6, [2.0] * 3)
+    with pytest.raises(dc.ArgumentError, match="'inputs_unchanged' must be a bool or None, not 1"):
+        dc.pipeline(inputs_unchanged=1)
+
+
+def test_what_is_known_of_lent_memory_goes_with_it():
+    gc.collect()
+    before = len(lending.LENT), len(lending.PINNED)
+    tensor = made()
+    array, other = tensor[1:].numpy(), torchlike.from_numpy(np.ones(3))
+    tensor.data_ptr()
+    assert len(lending.LENT) == before[0] + 2
+    del array, other, tensor
+    assert (len(lending.LENT), len(lending.PINNED)) == before
+
+
+def test_a_program_of_its_own_lends_nothing():
+    with dc.pipeline() as pipe:
+        x = torchlike.tensor(np.ones((2, 3)))
+        y = (x.clone() * 2).tolist(), repr(x), np.array(x + 1, np.float32), (x + 2).sum().item()
+        assert y and x.add_(1)._pending
+    assert not reasons(pipe)
+
+
+def test_raw_arrays_are_the_callers_to_write(pipe):
+    array = np.zeros(2)
+    value = dc.ops.aten.add(array, 1)
+    assert dc.ops.aten.add_(array, 1) is array
+    assert (array.tolist(), value.result().tolist()) == ([1.0, 1.0], [1.0, 1.0])
+    assert reasons(pipe) == {"others can see the memory that it writes to"}
+
+
+@pytest.mark.parametrize("name", ["add", "add_", "mul_", "copy_", "lerp", "cat", "sum", "sort"])
+def test_calls_that_are_compiled_in_see_that_memory_is_lent(pipe, name):
+    def call(tensor, other):
+        if name == "cat":
+            return torchlike.cat([other, tensor])
+        arguments = {"lerp": (other, 0.5), "sum": (), "sort": ()}.get(name, (other,))
+        return getattr(tensor, name)(*arguments)
+
+    tensor, other = made(), made()
+    for _ in range(3):  # The first call compiles what the others run.
+        call(tensor, other)
+    array = tensor.numpy()
+    for _ in range(3):
+        call(tensor, other)
+    assert reasons(pipe) == {"lent"} and sum(pipe.stats().eager.values()) == 3
+    del array
+    call(tensor, other)
+    assert sum(pipe.stats().eager.values()) == 3
