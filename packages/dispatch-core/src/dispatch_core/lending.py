@@ -73,7 +73,7 @@ def lend(array: Any, holder: type[Holder], held: Any) -> None:
         settle(array)
     place = arrays.storage_of(array)
     entries = LENT.setdefault(place, [])
-    if any(entry() is held for entry in entries):
+    if entries and any(entry() is held for entry in entries):
         return
     entry = holder(held, _forget)
     entry.place = place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 
+_CPU: Final = dc.Device("cpu")
 #: id of an array that the user gave → the view of it that all windows of its memory refer to.
 _sources: Final[WeakValueDictionary[int, NDArray[Any]]] = WeakValueDictionary()
 
@@ -70,16 +72,18 @@ def borrowed(array: NDArray[Any]) -> NDArray[Any]:
     See Note [Windows] in ``dispatch_core.lending``. Raises ``ValueError`` for layouts that tensors do not have.
     """
     strides, itemsize = array.strides, array.itemsize
-    if any(stride < 0 for stride in strides):
-        raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-            "supported. (You can probably work around this by making a copy of your array with array.copy().) "
-        )
-    if itemsize and any(stride % itemsize for stride in strides):
-        raise ValueError(
-            "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
-            "memory."
-        )
+    for stride in strides:
+        if stride < 0:
+            raise ValueError(
+                "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+                "currently supported. (You can probably work around this by making a copy of your array with "
+                "array.copy().) "
+            )
+        if stride % itemsize:
+            raise ValueError(
+                "given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate "
+                "the memory."
+            )
     owner: NDArray[Any] = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
@@ -112,8 +116,13 @@ def lent(array: NDArray[Any]) -> NDArray[Any]:
     return given
 
 
+@cache
+def _is_known(dtype: np.dtype[Any]) -> bool:
+    return str(dtype) in BY_NAME
+
+
 def _check_dtype(array: NDArray[Any]) -> None:
-    if str(array.dtype) not in BY_NAME:
+    if not _is_known(array.dtype):
         name = f"{array.dtype.type.__module__}.{array.dtype.type.__name__}"
         raise TypeError(f"can't convert np.ndarray of type {name}. The only supported types are: {', '.join(BY_NAME)}.")
 
@@ -121,7 +130,7 @@ def _check_dtype(array: NDArray[Any]) -> None:
 def put(array: NDArray[Any], device: Any = None) -> Tensor:
     """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
     _check_dtype(array)
-    place = dc.Device("cpu") if device is None else dc.Device.parse(device)
+    place = _CPU if device is None else dc.Device.parse(device)
     return wrap(dc.ops.prims.device_put(array, device=place))
 
 
@@ -138,14 +147,15 @@ def readable(tensor: Tensor) -> NDArray[Any]:
 
 def _checked(tensor: Tensor) -> NDArray[Any]:
     """Give the elements of a tensor that NumPy may share; says why where it may not."""
-    if tensor.device.type != "cpu":
+    if not tensor.is_cpu:
         raise TypeError(
             f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
             "memory first."
         )
     if tensor.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    return elements(tensor)
+    array: NDArray[Any] = dc.ops.prims.device_get(tensor)
+    return array
 
 
 def to_numpy(tensor: Tensor, *, force: bool = False) -> NDArray[Any]:
@@ -185,7 +195,7 @@ def from_numpy(ndarray: NDArray[Any]) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     _check_dtype(ndarray)
-    return put(borrowed(ndarray))
+    return wrap(dc.ops.prims.device_put(borrowed(ndarray), device=_CPU))
 
 
 def data_ptr(tensor: Tensor) -> int:

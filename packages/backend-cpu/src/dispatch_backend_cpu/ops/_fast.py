@@ -8,7 +8,8 @@ is half a microsecond.
 
 Note [Small arrays are written in two steps]
 A ufunc that is to write to one of its operands takes twice as long to begin. So for few elements it makes a new array, which
-is copied then. Arrays that own their memory do not overlap, and NumPy itself refuses what is read-only or too big.
+is copied then. Arrays that are storages of their own do not overlap, unless NumPy lent both, which is no fault; and NumPy
+itself refuses what is read-only or too big.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
+
+from dispatch_core.lending import Window
 
 from .._table import Kernel
 from ..arrays import Array, laid_out
@@ -113,7 +116,7 @@ def unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:
 
 def is_small(array: Array) -> bool:
     """Tell whether an array is written in two steps; see Note [Small arrays are written in two steps]."""
-    return array.base is None and array.size <= _SMALL
+    return ((base := array.base) is None or isinstance(base, Window)) and array.size <= _SMALL
 
 
 _SMALL = 1024
@@ -159,7 +162,7 @@ def inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel, dty
             and (dtype := self.dtype) is other.dtype
             and (dtypes is None or dtype in dtypes)
             and is_small(self)
-            and other.base is None
+            and ((base := other.base) is None or isinstance(base, Window))
             and other.ndim <= self.ndim
         ):
             try:

@@ -91,7 +91,7 @@ class Session:
         self._many = _MANY
         #: With how many notes somebody has to look whether a limit is reached.
         self.room = 0
-        _sessions[id(self)] = self
+        _sessions.add(weakref.ref(self, _sessions.discard))
 
     def open(self, outer: Session | None) -> None:
         """Begin to record inside another session, or inside none."""
@@ -515,17 +515,21 @@ class Session:
 
 #: Fewer steps than these are not searched for what nobody can observe.
 _MANY: Final = 512
-#: All of them, by their ids: a list of references to them is there at once, whoever makes others meanwhile.
-_sessions: Final[weakref.WeakValueDictionary[int, Session]] = weakref.WeakValueDictionary()
+_sessions: Final[set[weakref.ref[Session]]] = set()
+
+
+def _living() -> list[Session]:
+    # A list of the references is there at once, whatever other threads add meanwhile.
+    return [session for reference in list(_sessions) if (session := reference()) is not None]
 
 
 def _settle_memory(array: Any) -> None:
     """Run what waits to read or write the memory of an array, whoever has recorded it: it is handed out."""
-    place = place_of(array)
-    for reference in _sessions.valuerefs():
-        session = reference()
-        if session is not None and session.touches(place):
-            session.settle_writes((array,))
+    if _sessions:
+        place = place_of(array)
+        for session in _living():
+            if session.touches(place):
+                session.settle_writes((array,))
 
 
 BEFORE.append(_settle_memory)
@@ -533,7 +537,7 @@ BEFORE.append(_settle_memory)
 
 def _after_fork() -> None:
     forget_others()
-    for session in _sessions.values():
+    for session in _living():
         session.after_fork()
 
 
