@@ -74,6 +74,17 @@ CASES = [
     *(case(name, lambda r: (r.f(2, 3), 0.7)) for name in SCALAR.split()),
     *(case(f"bitwise_{n}.Scalar", lambda r: (r.i(9, 4), 5)) for n in ("and", "or", "xor")),
     *(case(f"bitwise_{n}.Scalar_Tensor", lambda r: (5, r.i(9, 4))) for n in ("and", "or", "xor")),
+    *(
+        case(f"bitwise_{way}_shift.{kind}", make)
+        for way in ("left", "right")
+        for kind, make in (
+            ("Tensor", lambda r: (r.i(99, 9) - 50, r.i(80, 2, 9) - 8)),
+            ("Tensor", lambda r: (r.i(99, 20).to(torch.int8), torch.arange(-5, 15).to(torch.int8))),
+            ("Tensor", lambda r: (r.i(256, 20).to(torch.uint8), torch.arange(20).to(torch.uint8))),
+            ("Tensor_Scalar", lambda r: (r.i(99, 9) - 50, 3)),
+            ("Scalar_Tensor", lambda r: (-5, r.i(80, 9) - 8)),
+        )
+    ),
     case("remainder.Scalar_Tensor", lambda r: (5.5, r.f(4))),
     case("add.Tensor", lambda r: (r.f(2, 3), r.f(2, 1)), alpha=-2.5),
     case("sub.Tensor", lambda r: (r.f(2, 3), r.f(2, 1)), alpha=-2.5),

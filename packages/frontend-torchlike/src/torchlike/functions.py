@@ -153,8 +153,21 @@ def _general(operator: _Operator) -> Callable[..., Any]:
     alone = next(filter(_takes_tensor_alone, overloads), packet)
     sized = next(filter(_takes_sizes, overloads), None) if sizes and not like else None
 
+    empty = {
+        argument.name: place
+        for overload in overloads
+        for place, argument in enumerate(overload.schema.arguments)
+        if argument.has_default and argument.default in ([], ())
+    }
+
     def function(*args: Any, **kwargs: Any) -> Any:
         requires_grad = False
+        if empty and (len(args) > 1 or kwargs):
+            # Torch's functions take None where the schema's default is an empty list.
+            args = tuple([[] if each is None and place in empty.values() else each for place, each in enumerate(args)])
+            kwargs = {
+                key: [] if each is None and _ALIASES.get(key, key) in empty else each for key, each in kwargs.items()
+            }
         if not kwargs:
             if len(args) == 1 and results is None:
                 return alone(*args)
@@ -240,8 +253,14 @@ def _binary(operator: _Operator) -> Callable[..., Any]:
             return packet(_number(input), _number(other))
         if isinstance(input, _NUMBERS) and isinstance(other, Tensor):
             input = _like(_number(input), other)
+        elif "out" in given and isinstance(other, _NUMBERS) and not number_out:
+            number = _number(other)
+            # A quotient is one of floats, also of an integer that the tensor's dtype cannot hold.
+            divided = operator.name == "div" and given.get("rounding_mode") is None and type(number) is int
+            other = _like(float(number) if divided else number, input)
         return general(input, _number(other), **given)
 
+    number_out = any(name.endswith("Scalar_out") for name in overloads)
     extra = {name: default for name, default in defaults.items() if name not in own}
     names = {"self": "input"}
     return dc.respell(tensors, operator.name, Tensor, otherwise, names=names, extra=extra, elsewhere=PLAIN_NUMBERS)
@@ -251,8 +270,9 @@ _MISSING: Final = object()
 
 
 def _like(number: Any, self: Tensor) -> Tensor:
-    """Make a tensor of a number in the dtype that the number and ``self`` promote to."""
-    return tensor(number, dtype=result_type(self, number), device=self.device)
+    """Make a tensor of a number in the dtype that the number and ``self`` promote to; an integer beyond it wraps around."""
+    found: Tensor = tensor(number, device=self.device)
+    return found if isinstance(number, bool) else found.to(result_type(self, number))
 
 
 #: The types of numbers that need no second look.
@@ -272,8 +292,8 @@ NUMBER_FIRST: Final[dict[str, Callable[[Any, Any], Any]]] = {
 }
 
 _BINARY: Final = frozenset(
-    "add atan2 bitwise_and bitwise_or bitwise_xor div eq fmod ge gt le logical_and logical_or logical_xor lt matmul maximum"
-    " minimum mul ne pow remainder sub floor_divide add_ sub_ mul_ div_".split()
+    "add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor div eq fmod ge gt le logical_and"
+    " logical_or logical_xor lt matmul maximum minimum mul ne pow remainder sub floor_divide add_ sub_ mul_ div_".split()
 )
 
 
@@ -343,6 +363,12 @@ def _split(function: Callable[..., Any]) -> Callable[..., Any]:
         return tuple((function if one else by_sizes)(tensor, split_size_or_sections, dim))
 
     return split
+
+
+def _split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Give the parts of this size, or of these sizes, along a dimension."""
+    found: tuple[Tensor, ...] = FUNCTIONS["split"](self, split_size, dim)
+    return found
 
 
 def _tensor_split(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -442,3 +468,4 @@ def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 _fill()
 _adapt()
 METHODS["where"] = _where_method
+METHODS["split"] = _split_method

@@ -198,14 +198,14 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     else:
         aten.fill_.Scalar(target, value)
         return
-    if left:
-        if source.dtype != target.dtype and source.dim() == 0:
-            source = source.to(target.dtype)
-        aten.index_put_(target, left, source)
-        return
+    if left and source.dtype != target.dtype and source.dim() == 0:
+        source = source.to(target.dtype)
     # Leading dimensions of size one are dropped, so that a row can be set from a matrix of one row.
-    surplus = source.dim() - target.dim()
-    while surplus > 0 and dc.shape(source)[0] == 1:
-        source = aten.squeeze.dim(source, 0)
-        surplus -= 1
-    aten.copy_(target, source)
+    shape = dc.shape(source)
+    ones = next((place for place, size in enumerate(shape) if size != 1), len(shape))
+    if ones:
+        source = aten.view.default(source, shape[ones:])
+    if left:
+        aten.index_put_(target, left, source)
+    else:
+        aten.copy_(target, source)

@@ -407,6 +407,8 @@ NOT_DIFFERENTIABLE: Final = frozenset(
     eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor ge.Scalar
     isnan isinf logical_and logical_or logical_xor logical_not
     bitwise_and.Tensor bitwise_and.Scalar bitwise_and.Scalar_Tensor bitwise_or.Tensor bitwise_or.Scalar
+    bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar bitwise_left_shift.Scalar_Tensor
+    bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor
     bitwise_or.Scalar_Tensor bitwise_xor.Tensor bitwise_xor.Scalar bitwise_xor.Scalar_Tensor bitwise_not
     any any.dim any.dims all all.dim all.dims argmax argmin count_nonzero count_nonzero.dim_IntList nonzero equal allclose
     empty_like zeros_like ones_like full_like new_empty new_empty_strided new_full new_zeros new_ones

@@ -82,6 +82,8 @@ BINARY: Final[dict[str, tuple[Callable[..., Any], str | None]]] = {
     "bitwise_and.Tensor": (np.bitwise_and, "bi"),
     "bitwise_or.Tensor": (np.bitwise_or, "bi"),
     "bitwise_xor.Tensor": (np.bitwise_xor, "bi"),
+    "bitwise_left_shift.Tensor": (np.left_shift, "i"),
+    "bitwise_right_shift.Tensor": (np.right_shift, "i"),
 }
 
 # The same with a Python number, and whether the ufunc serves float32 and float64 directly; float16 is left to the general
@@ -98,6 +100,10 @@ WITH_NUMBER: Final[dict[str, tuple[Callable[..., Any], bool]]] = {
     "bitwise_and.Scalar": (np.bitwise_and, False),
     "bitwise_or.Scalar": (np.bitwise_or, False),
     "bitwise_xor.Scalar": (np.bitwise_xor, False),
+    "bitwise_left_shift.Tensor_Scalar": (np.left_shift, False),
+    "bitwise_right_shift.Tensor_Scalar": (np.right_shift, False),
+    "bitwise_left_shift.Scalar_Tensor": (np.left_shift, False),
+    "bitwise_right_shift.Scalar_Tensor": (np.right_shift, False),
     "bitwise_and.Scalar_Tensor": (np.bitwise_and, False),
     "bitwise_or.Scalar_Tensor": (np.bitwise_or, False),
     "bitwise_xor.Scalar_Tensor": (np.bitwise_xor, False),

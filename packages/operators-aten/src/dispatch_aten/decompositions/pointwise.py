@@ -374,6 +374,34 @@ _FLOATS: Final[dict[str, Callable[..., Array]]] = {
     "erfc": lambda x: aten.rsub.Scalar(aten.erf.default(x), 1),
 }
 
+
+def _shifted(
+    self: Array, other: Array, step: Callable[[Array, Array], Array], outside: Callable[[Array], Array]
+) -> Array:
+    """Shift by a product or quotient with a power of two; ``outside`` gives what too long and negative shifts leave."""
+    dtype = common_dtype(self, other)
+    self, other = converted(self, dtype), converted(other, dtype)
+    bits = 8 * dtype.itemsize
+    most = bits - 1 - dtype.is_signed
+    inside = aten.logical_and.default(aten.ge.Scalar(other, 0), aten.lt.Scalar(other, bits))
+    exponent = aten.minimum.default(aten.abs.default(other), aten.full_like.default(other, most))
+    shifted = step(self, aten.pow.Scalar(2, exponent))
+    # The highest power of two is no number of a signed type, so the last place takes a second step.
+    shifted = aten.where.self(aten.gt.Scalar(other, most), step(shifted, aten.full_like.default(other, 2)), shifted)
+    return aten.where.self(inside, shifted, outside(self))
+
+
+def _left_shift(self: Array, other: Array) -> Array:
+    return _shifted(self, other, aten.mul.Tensor, lambda whole: aten.mul.Scalar(whole, 0))
+
+
+def _right_shift(self: Array, other: Array) -> Array:
+    def signs(whole: Array) -> Array:
+        return aten.neg.default(converted(aten.lt.Scalar(whole, 0), dc.dtype(whole)))
+
+    return _shifted(self, other, aten.floor_divide.default, signs)
+
+
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _of_floats(kernel) for name, kernel in _FLOATS.items()} | {
     "sub.Tensor": _checked("sub.Tensor", _sub),
     "neg": _checked("neg", lambda self: aten.mul.Scalar(self, -1)),
@@ -385,6 +413,8 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _of_floats(kernel) for n
     "gt.Tensor": _checked("gt.Tensor", lambda self, other: aten.lt.Tensor(other, self)),
     "maximum": _checked("maximum", _larger(largest=True)),
     "minimum": _checked("minimum", _larger(largest=False)),
+    "bitwise_left_shift.Tensor": _checked("bitwise_left_shift.Tensor", _left_shift),
+    "bitwise_right_shift.Tensor": _checked("bitwise_right_shift.Tensor", _right_shift),
     "sign": _checked("sign", _sign),
     "isnan": _isnan,
     "isinf": _isinf,

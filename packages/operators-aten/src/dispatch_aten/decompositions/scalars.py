@@ -156,6 +156,8 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = (
     {f"{name}.Scalar": _number_last(f"{name}.Tensor") for name in _ARITHMETIC}
     | {f"{name}.Scalar_Tensor": _number_first(f"{name}.Tensor") for name in _ARITHMETIC if name.startswith("bitwise")}
     | {f"{name}.Scalar": _comparison(name) for name in _COMPARISONS}
+    | {f"bitwise_{way}_shift.Tensor_Scalar": _number_last(f"bitwise_{way}_shift.Tensor") for way in ("left", "right")}
+    | {f"bitwise_{way}_shift.Scalar_Tensor": _number_first(f"bitwise_{way}_shift.Tensor") for way in ("left", "right")}
     | {
         "remainder.Scalar_Tensor": _number_first("remainder.Tensor"),
         "div.Scalar_mode": _number_last("div.Tensor_mode"),

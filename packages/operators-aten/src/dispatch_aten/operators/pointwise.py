@@ -241,6 +241,20 @@ bitwise_xor.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a
 bitwise_xor.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 bitwise_xor_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 bitwise_xor_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor
+bitwise_left_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
+bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+bitwise_left_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+bitwise_left_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+bitwise_left_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+bitwise_left_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor
+bitwise_right_shift.Tensor_Scalar(Tensor self, Scalar other) -> Tensor
+bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
+bitwise_right_shift.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+bitwise_right_shift.Tensor_Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+bitwise_right_shift_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+bitwise_right_shift_.Tensor_Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 bitwise_not(Tensor self) -> Tensor
 bitwise_not.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 bitwise_not_(Tensor(a!) self) -> Tensor(a!)

@@ -108,6 +108,8 @@ _OPERANDS: Final = {
         "pow.Tensor_Tensor atan2 maximum minimum max.other min.other "
         "clamp_min.Tensor clamp_max.Tensor logical_and logical_or logical_xor bitwise_and.Tensor "
         "bitwise_and.Scalar bitwise_and.Scalar_Tensor bitwise_or.Tensor bitwise_or.Scalar bitwise_or.Scalar_Tensor "
+        "bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar bitwise_left_shift.Scalar_Tensor "
+        "bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor "
         "bitwise_xor.Tensor bitwise_xor.Scalar bitwise_xor.Scalar_Tensor __and__.Tensor __and__.Scalar __or__.Tensor "
         "__or__.Scalar __xor__.Tensor __xor__.Scalar add.Tensor add.Scalar "
         "eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor "

@@ -33,6 +33,8 @@ bitwise_not      fc    bitwise_not_cpu
 bitwise_and      fc    bitwise_and_cpu
 bitwise_or       fc    bitwise_or_cpu
 bitwise_xor      fc    bitwise_xor_cpu
+bitwise_left_shift bfc lshift_cpu
+bitwise_right_shift bfc rshift_cpu
 __and__          fc    bitwise_and_cpu
 __or__           fc    bitwise_or_cpu
 __xor__          fc    bitwise_xor_cpu
