@@ -264,3 +264,31 @@ def test_binary_functions_refuse_what_torch_refuses(call, text):
     with pytest.raises(TypeError) as caught:
         call(tensor([1.0, 2.0]))
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.ones((4, 6))[:, ::2],
+        np.ones((4, 6))[1:, 1:],
+        np.ones((4, 6)).T,
+        np.broadcast_to(np.ones(3), (2, 3)),
+        np.ones((4, 6))[:1, :3],
+        np.zeros((0, 3)),
+        np.ones(()),
+    ],
+    ids=lambda array: f"{array.shape}{array.strides}",
+)
+def test_from_numpy_keeps_the_strides_of_any_slice(array):
+    tensor = torchlike.from_numpy(array)
+    assert tensor.stride() == tuple(step // array.itemsize for step in array.strides)
+    assert np.shares_memory(tensor.numpy(), array) or not array.size
+    assert tensor.tolist() == array.tolist()
+
+
+def test_from_numpy_refuses_strides_between_elements():
+    records = np.zeros(3, dtype=[("a", "i1"), ("b", "f4")])
+    with pytest.raises(ValueError, match="strides not a multiple of the element byte size"):
+        torchlike.from_numpy(records["b"])
+    with pytest.raises(ValueError, match="stride in the given numpy array is negative"):
+        torchlike.as_tensor(np.ones(3)[::-1])

@@ -129,6 +129,16 @@ def _device_put(data: Any, *, device: Any) -> MetaArray:
     return like_array(data)
 
 
+def _may_be_shared(data: Any, *, device: Any) -> str:
+    """Say, where a copy would be laid out without the gaps of the host's array, that other devices may share its memory."""
+    copied = like_array(data).strides
+    shared = tuple(step // data.itemsize for step in data.strides)
+    return "" if copied == shared else "the array may lie in the host's memory, as that does"
+
+
+_device_put.doubts = _may_be_shared  # type: ignore[attr-defined]  # what compares results asks it
+
+
 PRIMS: Final[dict[str, _Kernel]] = {
     "device_get": _without_data("prims::device_get"),
     "device_put": _device_put,

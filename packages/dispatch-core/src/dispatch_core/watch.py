@@ -242,9 +242,12 @@ class Watch:
         keyset = DispatchKeySet(_META.value | (0 if frontend is None else frontend.marker))
         fn = rule.fn.make(self._entry.op, keyset) if isinstance(rule.fn, KernelFactory) else rule.fn
         prefix = (keyset,) * rule.with_keyset
+        doubts = getattr(fn, "doubts", None)  # see `make_recorder` in `pipelines.record`
 
         def ask(given: list[Any]) -> Any:
             positional, keywords = plan.split(tuple(given))
+            if doubts is not None and doubts(*positional, **keywords):
+                return None
             return fn(*prefix, *positional, **keywords)
 
         return ask
