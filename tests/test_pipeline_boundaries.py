@@ -119,7 +119,45 @@ def test_a_cast_is_recorded_and_a_copy_to_another_device_is_not(pipe, one):
     assert one.to(torchlike.int64)._pending and one.double()._pending
     one.to("meta")
     assert one._pending  # there is nothing to copy
-    assert one.to("cpu") is one
+    other = torchlike.ones(1, dtype=torchlike.float64)
+    assert one.to(other)._pending and one.to(torchlike.ones(1)) is one
+    assert one._pending  # no device is named
+
+
+TO_CPU = {
+    "cpu()": lambda t: t.cpu(),
+    "to a name": lambda t: t.to("cpu"),
+    "to a device": lambda t: t.to(torchlike.device("cpu")),
+    "by keyword": lambda t: t.to(device="cpu"),
+    "with its dtype": lambda t: t.to("cpu", t.dtype),
+    "as_tensor": lambda t: torchlike.as_tensor(t, device="cpu"),
+}
+
+
+@pytest.mark.parametrize("move", TO_CPU.values(), ids=TO_CPU)
+@pytest.mark.parametrize("wait", [lambda t: t + 1, lambda t: t.add_(1), lambda t: (t + 1)[:], lambda t: t[:].add_(1)])
+def test_a_tensor_that_is_sent_to_where_it_lies_waits_no_longer(pipe, move, wait):
+    given = torchlike.tensor([1.0, 2.0])
+    beside = given.exp() + 1
+    tensor = wait(given)
+    assert tensor._pending
+    assert move(tensor) is tensor
+    assert not tensor._pending and beside._pending
+    assert tensor.tolist() == [2.0, 3.0]
+
+
+def test_a_tensor_that_is_sent_to_where_it_lies_with_another_dtype_is_converted_later(pipe, one):
+    converted = one.to("cpu", torchlike.float64)
+    assert not one._pending and converted._pending
+    copied = one.to("cpu", copy=True)
+    assert copied is not one and copied._pending
+    assert (converted.tolist(), copied.tolist()) == ([2.0], [2.0])
+
+
+def test_a_failed_step_is_told_of_where_its_tensor_is_sent_to_where_it_lies(pipe):
+    failed = torchlike.ones(2).index_select(0, torchlike.tensor([7])) + 1
+    with pytest.raises(IndexError):
+        failed.cpu()
 
 
 def test_a_write_waits_for_readers_that_somebody_still_sees(pipe):

@@ -59,9 +59,7 @@ def tensor(
             UserWarning,
             stacklevel=2,
         )
-        copy = data.detach().to(
-            device=data.device if device is None else device, dtype=data.dtype if dtype is None else dtype, copy=True
-        )
+        copy = data.detach().to(device=device, dtype=dtype, copy=True)
         return finish(copy, requires_grad)
     array = data.copy() if isinstance(data, np.ndarray) else _array(data, dtype)
     return finish(_convert(array, dtype, device), requires_grad)
@@ -173,9 +171,7 @@ def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) ->
     """Make a tensor, sharing memory with an array or tensor where dtype and device allow (source: ``torch.as_tensor``)."""
     dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(data, Tensor):
-        converted: Tensor = data.to(
-            device=data.device if device is None else device, dtype=data.dtype if dtype is None else dtype
-        )
+        converted: Tensor = data.to(device=device, dtype=dtype)
         return converted
     if not isinstance(data, np.ndarray):
         return _convert(_array(data, dtype), dtype, device)

@@ -94,7 +94,8 @@ def _is_copied_index(value: Any) -> bool:
 
 def _to(value: Any, target: dc.Device) -> Any:
     if isinstance(value, Tensor):
-        return value.to(target)
+        # Where it lies there, it may go on to wait.
+        return value if value.device == target else value.to(target)
     return [_to(item, target) for item in value] if isinstance(value, (list, tuple)) else value
 
 

@@ -13,6 +13,8 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype
+from dispatch_core import masks
+from dispatch_core.keys import DispatchKey
 
 from . import indexing
 from .devices import as_device, move
@@ -23,6 +25,7 @@ from .ufuncs import with_array
 
 __all__: list[str] = []
 
+_PIPELINE: Final = DispatchKey.Pipeline.value
 _NUMBERS: Final = (bool, int, float, complex, np.generic)
 _TAKEN: Final = (Tensor, *_NUMBERS)
 
@@ -96,10 +99,12 @@ def _add_operators() -> None:
 def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Give the tensor with another dtype or on another device, itself where nothing changes (source: ``Tensor.to``).
 
-    Takes a dtype, a device, a device and a dtype, or a tensor whose both are wanted.
+    Takes a dtype, a device, a device and a dtype, or a tensor whose both are wanted. Where a device is named, a tensor that
+    awaits a pipeline has its elements afterwards, also where it lies there already.
     """
     given: dict[str, Any] = {}
     rest = list(args)
+    other = None
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
         given = {"dtype": other.dtype, "device": other.device}
@@ -121,6 +126,8 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         kwargs["device"] = as_device(kwargs["device"])
     given.update(kwargs)
     device, dtype = given.get("device"), given.get("dtype")
+    if device is not None and device == self.device and other is None:
+        _end_wait(self)
     if dtype is not None and not isinstance(dtype, ScalarType):
         dtype = given["dtype"] = as_dtype(dtype)
     if (
@@ -134,6 +141,14 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return move(self, device, dtype)
     result: Tensor = dc.ops.aten.to.dtype_layout(self, **given)
     return result
+
+
+def _end_wait(tensor: Tensor) -> None:
+    """Compute what a pipeline has recorded of a tensor; what no pipeline can have recorded costs a look."""
+    if masks.current() is not None or tensor._dispatch_mask & _PIPELINE:
+        from dispatch_core.pipelines import settle  # most programs open none
+
+        settle(tensor)
 
 
 def _cast(name: str, dtype: ScalarType) -> Callable[..., Tensor]:
