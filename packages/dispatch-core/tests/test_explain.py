@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 
@@ -11,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dispatch_core as dc
-from dispatch_core import DispatchKey, DispatchKeySet, operator_report
+from dispatch_core import DispatchKey, DispatchKeySet, explanation, operator_report
 from dispatch_core import __main__ as command
-from dispatch_core.explanation import Explanation, explain
+from dispatch_core.explanation import Explanation, explain, registered
 
 
 def steps(explanation):
@@ -282,6 +283,107 @@ def test_kernels_are_named_and_none_is_made(registry, library, toy):
         assert dc.explain(f"t::{name}", toy.array([1]), registry=registry).winner.kernel.startswith(spelled)
 
 
+def plain(x):
+    return x
+
+
+def test_kernels_are_named_by_what_they_stand_for(registry, library, toy):
+    @functools.wraps(plain)
+    def wrapping(x):
+        return plain(x)
+
+    def late(x):
+        return plain(x)
+
+    late.stands_for = lambda: wrapping
+
+    def row(x):
+        return x
+
+    row.stands_for = lambda: ("table['row']", "table.py:7")
+
+    class Thing:
+        def __call__(self, x):
+            return x
+
+        def method(self, x):
+            return x
+
+    name, line = f"{__name__}.plain", plain.__code__.co_firstlineno
+    circle = functools.partial(plain)
+    circle.__wrapped__ = circle
+    for kernel, spelled, place in [
+        (plain, name, f"{__file__}:{line}"),
+        (wrapping, name, f"{__file__}:{line}"),
+        (late, name, f"{__file__}:{line}"),
+        (row, "table['row']", "table.py:7"),
+        (functools.partial(plain), f"partial of {name}", f"{__file__}:{line}"),
+        (circle, f"partial of {name}", f"{__file__}:{line}"),
+        (dc.kernel_factory(late), f"made on first use by {name}", f"{__file__}:{line}"),
+        (
+            Thing(),
+            f"an object of {__name__}.{Thing.__qualname__}",
+            f"{__file__}:{Thing.__call__.__code__.co_firstlineno}",
+        ),
+        (
+            Thing().method,
+            f"{__name__}.{Thing.method.__qualname__}",
+            f"{__file__}:{Thing.method.__code__.co_firstlineno}",
+        ),
+        (np.add, "numpy.add", ""),
+        (len, "builtins.len", ""),
+    ]:
+        with dc.Library("t", "FRAGMENT", registry=registry) as other:
+            other.define("named(Tensor x) -> Tensor")
+            other.impl("named", kernel, toy.key)
+            winner = dc.explain("t::named", toy.array([1]), registry=registry).winner
+            assert (winner.kernel, winner.place) == (spelled, place)
+            assert str(winner).startswith(
+                f"runs: {spelled}{f' at {place}' if place else ''} (kernel), registered under"
+            )
+            (row_of,) = registered(registry.get("t::named"))
+            assert (row_of["kernel"], row_of["place"], row_of["level"]) == (spelled, place, "program")
+
+
+def test_a_fake_is_named_by_its_function(registry, library, toy, meta):
+    library.define("f(Tensor x) -> Tensor")
+    dc.register_fake("t::f", plain, lib=library)
+    assert dc.explain(registry.ops.t.f, keyset="Meta").winner.kernel == f"made on first use by {__name__}.plain"
+
+
+def test_what_is_hidden_is_shown_as_replaced(registry, library):
+    library.define("f(int x, *, int n=1) -> int")
+    for level in ("backend", "program"):
+        with registry.transaction(level=level):
+            registry.register_kernel("t::f", "CPU", plain, allow_override=True)
+            registry.register_kernel("t::f", "CPU", plain, when=("n", 1), allow_override=True)
+    rows = registered(registry.get("t::f"))
+    assert [(row["level"], row["when"], row["replaced"]) for row in rows] == [
+        ("program", None, False),
+        ("backend", None, True),
+        ("program", "n=1", False),
+        ("backend", "n=1", True),
+    ]
+
+
+def test_a_covered_kernel_is_told_as_calls_choose_it(registry, library, toy):
+    library.define("f(Tensor x, *, Scalar n=1) -> Tensor")
+    library.impl("f", lambda x, *, n: x, toy.key)
+    library.impl("f", lambda x: x, toy.key, when=("n", 1))
+    for n in (1, 1.0, True, 2):
+        notes = dc.explain(registry.ops.t.f, toy.array([1]), n=n).notes
+        assert notes[0].startswith("this call with n=1" if type(n) is int and n == 1 else "a call with n=1")
+
+
+def test_an_autograd_key_without_a_frontend_is_told(registry, library, monkeypatch):
+    monkeypatch.setattr(explanation, "FRONTENDS", {})
+    library.define("f(int x) -> int")
+    library.impl("f", lambda x: x, "CPU")
+    note = "no frontend with autograd is imported here: one that is brings kernels for Autograd keys"
+    assert note in dc.explain("t::f", keyset=["AutogradCPU", "CPU"], registry=registry).notes
+    assert note not in dc.explain("t::f", keyset=["CPU"], registry=registry).notes
+
+
 def test_the_readable_form_has_everything_in_order(operator, toy):
     lines = str(dc.explain(operator, toy.array([1]))).splitlines()
     assert lines[:9] == [
@@ -403,7 +505,11 @@ def test_the_command_explains_keys_and_shows_source(run):
     done = run("demo::f.a", "--keys", "Tracer,CPU", "--source")
     assert done.returncode == 0, done.stderr
     assert "with these keys\n  keys (Tracer, CPU)\n    Tracer  passed over: fallthrough registered under" in done.stdout
-    assert "  > CPU     runs: demo_operators.<lambda> (kernel), registered under CPU at " in done.stdout
+    where = re.search(
+        r"  > CPU     runs: demo_operators\.<lambda> at (\S+) \(kernel\), registered under CPU at (\S+)", done.stdout
+    )
+    assert where is not None
+    assert where[1] == where[2]
     assert "source\n  def __call(x, *, n=__default1):" in done.stdout
 
 

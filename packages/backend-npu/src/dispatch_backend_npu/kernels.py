@@ -6,6 +6,7 @@ function that it stands for, when it is first called.
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
 from importlib import import_module
 from types import FunctionType
@@ -13,6 +14,7 @@ from typing import Any, Final
 
 from dispatch_core.devices import Device
 
+from .aclnn import table
 from .aclnn.table import OPERATORS
 from .ops import view
 
@@ -34,6 +36,7 @@ def _late(name: str, become: Callable[[Any, dict[str, Any]], Kernel]) -> Kernel:
     names: dict[str, Any] = {}
     late: Any = FunctionType(_first.__code__, names, name)
     names["__become"] = lambda: become(late, names)
+    late.__module__, late.__qualname__ = __name__, name
     return late
 
 
@@ -53,7 +56,16 @@ def _row(name: str) -> Kernel:
         kernel: Kernel = late
         return kernel
 
-    return _late(name, become)
+    late: Any = _late(name, become)
+    late.stands_for = lambda: _place_of_row(name)
+    return late
+
+
+def _place_of_row(name: str) -> tuple[str, str]:
+    """Give what people are shown of a row's kernel: the row, and its place."""
+    lines = linecache.getlines(table.__file__)
+    line = next((number for number, text in enumerate(lines, 1) if text.split(None, 1)[:1] == [name]), 1)
+    return f"{table.__name__}.OPERATORS[{name!r}]: {OPERATORS[name][0]}", f"{table.__file__}:{line}"
 
 
 def _found(name: str, module: str) -> Kernel:
@@ -65,7 +77,9 @@ def _found(name: str, module: str) -> Kernel:
         late.__code__ = _forward.__code__
         return kernel
 
-    return _late(name, become)
+    late: Any = _late(name, become)
+    late.stands_for = lambda: import_module(module, __package__).KERNELS[name]
+    return late
 
 
 #: Module → the overloads that it has kernels for.

@@ -39,6 +39,7 @@ def located(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
             return kernel(*[_brought(value, index) for value in args], **kwargs)
 
     _ORIGINALS[on_named_device] = kernel
+    on_named_device.__wrapped__ = kernel  # type: ignore[attr-defined]  # it is named so
     return on_named_device
 
 
@@ -72,6 +73,7 @@ def placed(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
                 args = (args[0], _brought(args[1], index), *args[2:])
             return inner(*args, **kwargs)
 
+    on_its_arrays_device.__wrapped__ = kernel  # type: ignore[attr-defined]  # it is named so
     on_its_arrays_device.runs_at_once = "several devices are open"  # type: ignore[attr-defined]  # pipelines read it
     return on_its_arrays_device
 

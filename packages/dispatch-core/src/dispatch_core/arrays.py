@@ -231,6 +231,18 @@ def device_key(name: str) -> DispatchKey:
     return key
 
 
+def load_key(key: DispatchKey) -> None:
+    """Load the backend of the installed device that a key belongs to, if there is one.
+
+    Raises ``BackendError`` when that is kept out or fails.
+    """
+    from .plugins.loader import device_of_key, ensure_backend  # plugins stand above arrays; needed on a miss only
+
+    device = device_of_key(key)
+    if device is not None:
+        ensure_backend(device)
+
+
 def named_key(name: str) -> DispatchKey:
     """Return the key that kernels for the device ``name`` are registered under, whether or not a backend provides it.
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .arrays import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, dtype, is_tensor, shape, strides
 from .errors import KernelResultError
-from .kernel import KernelFactory, Registration
+from .kernel import Registration
 from .keys import DispatchKey
+from .naming import kernel_name, kernel_place
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -107,13 +108,8 @@ def planned_by(key: DispatchKey, run: Callable[..., Any], names: str) -> str:
 
 def _place(fn: Any) -> str:
     """Return a kernel's name, and the file and line where its function stands, if it has one."""
-    from inspect import unwrap  # slow to import, as what is below
-
-    from .explanation import kernel_name  # explanations stand above; only an error needs them
-
-    code = fn.make if isinstance(fn, KernelFactory) else fn
-    code = getattr(unwrap(getattr(code, "func", code)), "__code__", None)
-    return kernel_name(fn) if code is None else f"{kernel_name(fn)} ({code.co_filename}:{code.co_firstlineno})"
+    place = kernel_place(fn)
+    return f"{kernel_name(fn)} ({place})" if place else kernel_name(fn)
 
 
 def rule_of(entry: OperatorEntry) -> Registration | None:

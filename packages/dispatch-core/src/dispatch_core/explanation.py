@@ -2,8 +2,8 @@
 
 Note [An explanation is made of what a call does]
     Overloads are matched by `schema.check`, keys walked by `resolve`, and a refusal is the very error that the call raises.
-    No kernel runs and none is made; all that may happen is what asking for an operator or a device always does: that the
-    operator library or the backend that it belongs to is loaded.
+    No kernel runs and none is made; all that may happen is what the call itself would begin with: that the operator library
+    is loaded, the backend of an array, of a device or of a key, and that a frontend registers its Autograd kernels.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from .arrays import KEY_DEVICES, device_key, is_tensor, mask_of
 from .devices import Device
 from .entry import OperatorEntry
 from .errors import ArgumentError, DispatchError, DispatchKeyError
-from .frontend import frontend_of, refuse_mixed
+from .frontend import FRONTENDS, frontend_of, refuse_mixed
 from .interpret import arguments_mask, unchecked_mask
-from .kernel import KernelFactory, Origin, Registration
-from .keys import ARRAYS, AUTOGRAD, MARKERS, DispatchKey
+from .kernel import Origin, Registration
+from .keys import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
 from .keyset import DispatchKeySet, KeysetLike, as_mask
+from .naming import kernel_name, kernel_place
 from .ops import OpOverload, OpOverloadPacket
 from .registry import Registry, the_registry
 from .resolve import Resolution, masked_off, no_kernel, resolve, unwritable, walk_keys, why_passed_over
@@ -66,6 +67,8 @@ class Step:
     #: The rule that filled the key's slot (see `table`), or why it is passed over.
     reason: str
     kernel: str = ""
+    #: The file and line of the kernel's function, or "" where Python does not know.
+    place: str = ""
     #: The key that the kernel is registered under; an alias, where a composite serves many.
     registered_under: str = ""
     origin: Origin | None = None
@@ -75,8 +78,9 @@ class Step:
             return f"passed over: {self.reason}"
         if not self.kernel:
             return f"{self.outcome}: {self.reason}"
-        place = f", registered under {self.registered_under} at {self.origin}" if self.origin is not None else ""
-        return f"{self.outcome}: {self.kernel} ({self.reason}){place}"
+        defined = f" at {self.place}" if self.place else ""
+        origin = f", registered under {self.registered_under} at {self.origin}" if self.origin is not None else ""
+        return f"{self.outcome}: {self.kernel}{defined} ({self.reason}){origin}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,6 +354,9 @@ def _explain(
     if not isinstance(found, Resolution):
         return _explain_mixed(entry, found.hook, values or (), kwargs, about)
     about |= {"steps": tuple(_steps(found)), "kernel_keys": DispatchKeySet(found.effective)}
+    over = keys_of(found.mask & ~found.effective)
+    if any(key.kind == "autograd" for key in over) and not any(each.autograd for each in list(FRONTENDS.values())):
+        notes.append("no frontend with autograd is imported here: one that is brings kernels for Autograd keys")
     error: DispatchError | None = None
     then: Explanation | None = None
     boundary, functional, index = found.boundary(), found.functional(), found.selects_device()
@@ -397,25 +404,8 @@ def _step(key: str, outcome: Literal["runs", "missing", "below"], slot: Slot) ->
     registration = slot.registration
     if registration is None:
         return Step(key, outcome, "no kernel" if slot.rule == "missing" else slot.rule)
-    return Step(key, outcome, slot.rule, kernel_name(registration.fn), registration.key.name, registration.origin)
-
-
-def kernel_name(fn: Any) -> str:
-    """Spell a kernel: the module and name of a function, or who makes it on first use.
-
-    >>> kernel_name(max)
-    'builtins.max'
-    """
-    if isinstance(fn, KernelFactory):
-        return f"made on first use by {kernel_name(fn.make)}"
-    if hasattr(fn, "func"):
-        return f"partial of {kernel_name(fn.func)}"
-    name = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
-    if name is None:
-        return f"an object of {type(fn).__module__}.{type(fn).__qualname__}"
-    # A NumPy ufunc has a name and no module; its class has one.
-    module = getattr(fn, "__module__", None) or type(fn).__module__
-    return f"{module}.{name}"
+    name, place = kernel_name(registration.fn), kernel_place(registration.fn)
+    return Step(key, outcome, slot.rule, name, place, registration.key.name, registration.origin)
 
 
 def _notes(found: Resolution, winner: Registration, values: Values | None, kwargs: dict[str, Any]) -> list[str]:
@@ -425,13 +415,13 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
         notes.append(f"the kernel gets the keyset {_names(DispatchKeySet(found.effective))} first")
     if found.boundary() is not None and winner.key is found.key:
         names = [] if entry.schema is None else [argument.name for argument in entry.schema.arguments]
-        for special in entry.covered(winner.key):
+        for special in found.slot.covered:
             name, value = special.when or ("", None)
             if name not in names:
                 continue
-            served = (
-                values is not None and not is_tensor(values[names.index(name)]) and values[names.index(name)] == value
-            )
+            given = None if values is None else values[names.index(name)]
+            # As generated code asks: equal is not enough, and a tensor answers with a tensor.
+            served = values is not None and type(given) is type(value) and given == value
             notes.append(
                 f"{'this call' if served else 'a call'} with {name}={value!r} runs the covered kernel"
                 f" {kernel_name(special.fn)}, registered at {special.origin}"
@@ -487,13 +477,16 @@ def registered(entry: OperatorEntry) -> list[dict[str, Any]]:
     rows = []
     for key in sorted(keys, key=lambda key: -key.rank):
         general = entry.registrations(key)
+        active = {*general[:1], *(entry.covered(key, general[0]) if general else ())}
         for found in (*general, *entry.covered(key)):
             rows.append(
                 {
                     "key": key.name,
                     "kernel": "fallthrough" if found.is_fallthrough else kernel_name(found.fn),
+                    "place": kernel_place(found.fn),
                     "when": None if found.when is None else f"{found.when[0]}={found.when[1]!r}",
-                    "replaced": found in general[1:],
+                    "level": str(found.level),
+                    "replaced": found not in active,
                     "origin": _plain(found.origin),
                 }
             )

@@ -12,6 +12,8 @@ Note [The boundary contract]
     ``_dispatch_autograd(op, keyset, formula)``  (static) the kernel under an Autograd key of ``keyset`` for an operator
                                            that was given an `AutogradFormula`
 
+    ``_dispatch_prepare(key)``             (static) a call arrives at an Autograd key: register what runs there, if need be
+
     The core has no autograd engine; a frontend that has one answers ``_dispatch_autograd``, once for each operator and
     keyset, with a function of the operator's arguments. That function goes on with ``op.redispatch`` below the Autograd
     keys. Without the hook the formula is passed over.
@@ -59,6 +61,7 @@ class Frontend(Record, Generic[T]):
     rebind: Callable[[Any, Any], None]
     mixed: Callable[..., Any]
     autograd: Callable[[Any, Any, AutogradFormula], Callable[..., Any]] | None
+    prepare: Callable[[Any], None] | None = None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``.
@@ -147,6 +150,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_rebind", _rebind),
             getattr(tensor_type, "_dispatch_mixed", refuse_mixed),
             getattr(tensor_type, "_dispatch_autograd", None),
+            getattr(tensor_type, "_dispatch_prepare", None),
         )
         FRONTENDS[bit] = frontend
     record(lambda: _remove(frontend))

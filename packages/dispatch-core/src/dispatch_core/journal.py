@@ -10,16 +10,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Final
+from contextvars import Context, ContextVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from .levels import Level
 
 if TYPE_CHECKING:
     from .kernel import Origin
 
-__all__ = ["give", "level", "record", "transaction", "warn"]
+__all__ = ["give", "level", "outside", "record", "transaction", "warn"]
 
+T = TypeVar("T")
 #: The text of a warning, its class, and the file and line that it is about.
 Warned = tuple[str, type[Warning], str, int]
 
@@ -50,6 +51,11 @@ def record(undo: Callable[[], None], made: tuple[Any, Any] | None = None) -> Non
         journal.undo.append(undo)
         if made is not None:
             journal.made.append(made)
+
+
+def outside(act: Callable[[], T]) -> T:
+    """Return what ``act`` returns, done outside of the transaction under way: for what is not part of it."""
+    return Context().run(act)
 
 
 def level() -> Level:

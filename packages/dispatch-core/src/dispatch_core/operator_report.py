@@ -10,6 +10,7 @@ Note [Explaining loads plugins]
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -22,6 +23,7 @@ from .plugins.children import end_child, run_in_child, teller
 from .plugins.loader import backends as installed_backends
 from .plugins.loader import ensure_backend
 from .plugins.messages import printable
+from .plugins.settings import BLOCK, parse_names
 
 __all__ = ["describe_operators", "left_out_note", "report", "run"]
 
@@ -64,6 +66,8 @@ def left_out_note(backend: Mapping[str, str]) -> str:
 def run(job: dict[str, Any]) -> None:
     """Find out what a request asks for, and tell it: the child's part of `report`."""
     tell = teller(job)
+    # What was left out is not to be loaded by the look-up of a key either.
+    os.environ[BLOCK] = ",".join([*parse_names(os.environ.get(BLOCK, "")), *job["left_out"]])
     try:
         for module in job["modules"]:
             tell(step=f"while {module} was being imported")

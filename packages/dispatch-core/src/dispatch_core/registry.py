@@ -84,6 +84,11 @@ class Registry:
             _registries.add(self)
 
     @property
+    def is_process(self) -> bool:
+        """Tell whether this is the process's registry, which loads plugins."""
+        return self is registry
+
+    @property
     def ops(self) -> Ops:
         """Return the operators by attribute: ``registry.ops.aten.add.Tensor``."""
         ops = self._ops
@@ -350,6 +355,14 @@ class Registry:
             self.forget_all()
         journal.record(lambda: self.remove_fallback(registration), (None, registration))
         return registration
+
+    def ensure_fallback(
+        self, key: DispatchKey, fn: Callable[..., Any] | KernelFactory, *, with_keyset: bool = False
+    ) -> None:
+        """Register a layer's fallback for good, unless its key has one; not as part of a transaction under way."""
+        with self.lock:
+            if key not in self.fallbacks:
+                journal.outside(lambda: self.register_fallback(key, fn, with_keyset=with_keyset))
 
     def give_way(self, name: str, to: str, fn: Callable[..., Any]) -> tuple[OperatorEntry, tuple[str, Registration]]:
         """Let the operator ``name`` run ``fn``, which calls ``to``, where a kernel of ``to`` is of a higher level.

@@ -6,6 +6,11 @@ Note [What is passed over]
     nothing is an error: another device's kernel must never see its arrays. When every key is passed over, the slot of
     the empty keyset decides, which only composites fill.
 
+Note [Keys are loaded]
+    An explicit keyset may name a device before anything has asked for it, or an Autograd key before a tensor requires grad.
+    So that its meaning does not depend on what ran before, the first look-up loads the device's backend, and lets frontends
+    register their kernels.
+
 Note [A composite below masked keys]
     A composite calls other operators on the same tensors, whose masks would bring back the keys that the caller took out.
     So it runs with exactly those keys excluded in the context; Profiler stays, so that a composite's inner calls are
@@ -20,10 +25,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import calltrace, masks
-from .arrays import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor
+from .arrays import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key
 from .boundary import Boundary, Covered, Plan, make_boundary, unwrap
 from .devices import Device
 from .errors import (
+    BackendError,
     BackendNotFoundError,
     DispatchKeyError,
     EmptyKeysetError,
@@ -34,7 +40,7 @@ from .errors import (
 from .frontend import FRONTENDS, Frontend, refuse_mixed
 from .interpret import result_wrapper, tensors_in, unchecked_mask
 from .kernel import KernelFactory, Registration
-from .keys import ARRAYS, MARKERS, DispatchKey, keys_of
+from .keys import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
 from .keyset import DispatchKeySet
 from .records import Record, replace
 from .schema.check import bind
@@ -226,6 +232,8 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
     """
     if mask < 0:
         raise DispatchKeyError(f"{entry.name}: {mask} is not a mask: it is negative")
+    if entry.registry.is_process and mask & (ARRAYS | AUTOGRAD):
+        _prepare(mask)
     markers = mask & MARKERS
     if markers & (markers - 1):
         names = sorted(frontend.name for bit, frontend in list(FRONTENDS.items()) if markers & bit)
@@ -250,6 +258,22 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
             slot = MISSING
         return Resolution(entry, mask, None, slot, effective, explicit=not arguments)
     return Resolution(entry, mask, *winner, effective, explicit=not arguments)
+
+
+def _prepare(mask: int) -> None:
+    """Let what the keys of a mask stand for be registered; see Note [Keys are loaded].
+
+    A backend that fails or is kept out has registered nothing, which ``no_kernel`` tells.
+    """
+    for key in keys_of(mask & (ARRAYS | AUTOGRAD)):
+        if key.owns_arrays:
+            if key.backend not in KEY_DEVICES:
+                with suppress(BackendError):
+                    load_key(key)
+        else:
+            for frontend in list(FRONTENDS.values()):
+                if frontend.prepare is not None:
+                    frontend.prepare(key)
 
 
 # An entry's schema, and with it the plan, may be taken back by another thread at any time, so each is read once.
@@ -417,6 +441,14 @@ def unwritable(entry: OperatorEntry, functional: OperatorEntry, boundary: Bounda
     )
 
 
+def key_is_not_loaded(key: DispatchKey) -> str:
+    """Say what became of the installed device that a key belongs to; "" where there is none."""
+    from .plugins.loader import backends, device_of_key  # plugins stand above; only the error needs them
+
+    device = device_of_key(key) if key.owns_arrays else None
+    return "" if device is None else f"device {device!r} is {backends()[device]}"
+
+
 def no_kernel(resolution: Resolution) -> NoKernelError:
     """Return the error for a call that no kernel serves."""
     from .entry import kernel_keys  # entries stand above; only the error needs it
@@ -438,7 +470,8 @@ def no_kernel(resolution: Resolution) -> NoKernelError:
         )
     place = f"{key.label}, the highest key of" if key is not None else "any key of"
     owner = KEY_DEVICES.get(key.backend) if key is not None else None
-    hint = (
+    hint = key_is_not_loaded(key) if key is not None and owner is None else ""
+    hint = hint or (
         f"the backend for device {owner!r} does not implement this operator; move the tensors to another device"
         if owner is not None
         else "register a kernel for one of these keys, or a composite"

@@ -14,6 +14,7 @@ from weakref import ref
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_core.frontend import Frontend, register_frontend
+from dispatch_core.journal import outside
 from dispatch_core.keys import ARRAYS, AUTOGRAD, DispatchKey, keys_of
 
 from . import views
@@ -30,17 +31,29 @@ class _AutogradBits(dict[int, int]):
     """A tensor's mask → the Autograd key of its device, as a mask; worked out when it is first asked for."""
 
     def __missing__(self, mask: int) -> int:
-        from .autograd.register import cover  # it needs the operators, which need this class
-
         bit = 0
         for key in keys_of(mask & ARRAYS):
             autograd = DispatchKey(f"Autograd{key.backend}" if key.backend else "AutogradOther")
-            cover(autograd)
+            prepare(autograd)
             bit |= autograd
         self[mask] = bit
         return bit
 
 
+def prepare(key: DispatchKey) -> None:
+    """Register what runs under an Autograd key, once; not as part of what a plugin registers that is just loading."""
+
+    def register() -> None:
+        from .autograd.register import cover  # it needs the operators, which need this class
+
+        cover(key)
+
+    if key not in _prepared:
+        outside(register)
+        _prepared.add(key)
+
+
+_prepared: Final[set[DispatchKey]] = set()
 AUTOGRAD_BITS: Final = _AutogradBits()
 autograd_bit: Final = AUTOGRAD_BITS.__getitem__
 _making: Final = threading.Lock()
@@ -115,6 +128,8 @@ class Tensor:
         from .devices import call_mixed
 
         return call_mixed(op, args, kwargs)
+
+    _dispatch_prepare = staticmethod(prepare)
 
     @staticmethod
     def _dispatch_autograd(op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:

@@ -98,9 +98,7 @@ class profile:  # noqa: N801  # a context manager is spelled like a function
         self.events: list[Event] = []
 
     def __enter__(self) -> Self:
-        with self._registry.lock:
-            if DispatchKey.Profiler not in self._registry.fallbacks:
-                self._registry.register_fallback(DispatchKey.Profiler, _record, with_keyset=True)
+        self._registry.ensure_fallback(DispatchKey.Profiler, _record, with_keyset=True)
         session = _Session(self._registry, self.events, self._record_shapes)
         self._tokens.append((_session.set(session), session))
         self._guard.__enter__()

@@ -201,9 +201,7 @@ class trace:  # noqa: N801  # a context manager is spelled like a function
         recorder = self._recorder
         if self._token is not None or not recorder.open:
             raise DispatchError("trace: the block has run already", hint="make another trace()")
-        with recorder.registry.lock:
-            if DispatchKey.Tracer not in recorder.registry.fallbacks:
-                recorder.registry.register_fallback(DispatchKey.Tracer, _record, with_keyset=True)
+        recorder.registry.ensure_fallback(DispatchKey.Tracer, _record, with_keyset=True)
         self._token = _recorders.set((*_recorders.get(), recorder))
         self._guard.__enter__()
         return self

@@ -60,9 +60,7 @@ class Pipeline:
     def _register(self) -> None:
         from .record import make_recorder  # recording stands above
 
-        with self._registry.lock:
-            if DispatchKey.Pipeline not in self._registry.fallbacks:
-                self._registry.register_fallback(DispatchKey.Pipeline, kernel_factory(make_recorder, in_order=True))
+        self._registry.ensure_fallback(DispatchKey.Pipeline, kernel_factory(make_recorder, in_order=True))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

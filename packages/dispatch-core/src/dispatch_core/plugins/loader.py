@@ -20,6 +20,7 @@ __all__ = [
     "availability",
     "backends",
     "declared_owner",
+    "device_of_key",
     "ensure_backend",
     "load_backend",
     "loader",
@@ -96,6 +97,11 @@ def array_type_owner(cls: type) -> str | None:
 def declared_owner(cls: type, device: str) -> Claim | None:
     """Return the claim by which an installed distribution declares exactly this type for another device than ``device``."""
     return loader().declared_owner(cls, device)
+
+
+def device_of_key(key: DispatchKey) -> str | None:
+    """Return the installed device that a key which no backend has claimed yet is kept for or named after, or None."""
+    return loader().device_of_key(key)
 
 
 def owner_of_key(key: DispatchKey) -> Claim | None:

@@ -148,6 +148,17 @@ class BackendLoader:
         owners = owners_of(self.catalog, f"{cls.__module__}.{cls.__qualname__}")
         return None if device in owners else next(iter(owners.values()), None)
 
+    def device_of_key(self, key: DispatchKey) -> str | None:
+        """Return the installed device that a key which no backend has claimed yet is kept for or named after, or None.
+
+        A key that a plugin asks for by name (``PrivateUse1``) is known once the plugin is loaded.
+        """
+        spelled = key.backend.lower()
+        names = [name for name in self.catalog.names(BACKENDS) if key.backend in (name, name[:1].upper() + name[1:])]
+        return (
+            spelled if is_own(BACKENDS, spelled) and self.catalog.claims(BACKENDS, spelled) else next(iter(names), None)
+        )
+
     def owner_of_key(self, key: DispatchKey) -> Claim | None:
         """Return the claim of the installed device of this project's own that a key is kept for, if it is one's."""
         device = key.backend.lower()

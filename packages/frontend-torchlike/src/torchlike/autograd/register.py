@@ -49,6 +49,9 @@ def formula_of(name: str) -> Formula | None:
 
 def _maker(name: str, formula: Formula) -> Callable[[Any, Any], Any]:
     def make(op: Any, keyset: Any) -> Any:
+        if not keyset.marker:
+            # Raw arrays have no history.
+            return pass_on(op, keyset)
         number = _NUMBERS.get(functional_of(name) or name, 0)
         recipe = Recipe(op, formula.gradients, differentiable_results=formula.differentiable_outputs, number=number)
         return make_kernel(op, keyset, recipe)

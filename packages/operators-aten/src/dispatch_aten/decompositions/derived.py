@@ -64,6 +64,10 @@ class _Maker:
     ) -> None:
         self.make, self.operator, self.functional = make, operator, functional
 
+    def stands_for(self) -> Callable[..., Any]:
+        """Return the function that is shown in the place of this object."""
+        return self.make
+
     def __call__(self, op: Any, keyset: Any) -> Callable[..., Any]:
         packet, _, overload = self.functional.partition(".")
         return self.make(self.operator, getattr(getattr(aten, packet), overload or "default"), op.schema)

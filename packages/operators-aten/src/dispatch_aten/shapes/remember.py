@@ -130,6 +130,8 @@ def remembered(name: str, then: Callable[[Any, Any], Any] | None = None) -> Call
 
     names["__become"] = become
     rule: Any = FunctionType(_first.__code__, names, name)
+    # What people are shown: the rule itself.
+    rule.stands_for = lambda: RULES[name]
     # For whoever wants to keep its answers too: the settings that it goes by, and whether of numbers the type alone counts.
     rule.remembers = lambda: (dtypes._default, _by_type(name))
     return rule
