@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from numbers import Integral
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -127,12 +128,9 @@ def current_pipeline() -> Session | None:
 
 def _positive(value: Any) -> int | None:
     """Return a positive integer of any type as an int; None for anything else, truth values among it."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, Integral):
         return None
-    try:
-        number = operator.index(value)
-    except TypeError:
-        return None
+    number = operator.index(value)
     return number if number > 0 else None
 
 

@@ -90,7 +90,8 @@ def _none(value: object) -> object:
 def _int(value: object) -> object:
     if type(value) is int:
         return value
-    if not isinstance(value, bool):
+    # NumPy's bool has an index before 2.3, with a warning.
+    if not isinstance(value, bool) and not isinstance(_numpy_item(value), bool):
         try:
             return int(operator.index(value))  # type: ignore[arg-type]  # whether it has __index__ is the question
         except Exception:  # noqa: BLE001, S110  # it is the caller's, and may raise anything
