@@ -531,8 +531,9 @@ def test_the_command_reports_in_json(run):
 def test_the_command_says_what_is_unknown(run):
     done = run("demo::nothing")
     assert done.returncode == 2
-    assert done.stderr.startswith("no operator is named demo::nothing")
-    assert run("demo::f", "--keys", "Tpy").stderr.startswith("no dispatch key is named 'Tpy'")
+    # Where the core is installed alone, a note says that there is no cpu device.
+    assert "no operator is named demo::nothing\n" in done.stderr
+    assert "no dispatch key is named 'Tpy'\n" in run("demo::f", "--keys", "Tpy").stderr
 
 
 def test_a_backend_that_fails_is_noted_and_left_out(install, run_python):

@@ -201,7 +201,7 @@ def test_a_rule_is_given_no_generator_and_runs_below_every_layer(define, registr
         lambda x, *, generator: drawn.append(generator) or type(x)(x.a),
         rule,
     )
-    generator = type("Generator", (), {"device": dc.Device("toy")})()
+    generator = type("Generator", (), {"__schema_type__": "Generator", "device": dc.Device("toy")})()
     with dc.include_keys("Tracer"):
         op(toy.array([1]), generator=generator)
     assert drawn == [generator]
