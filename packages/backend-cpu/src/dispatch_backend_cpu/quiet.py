@@ -21,7 +21,9 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 import numpy as np
 
-__all__ = ["quiet", "run", "run_elsewhere"]
+from dispatch_aten.errors import OperatorError
+
+__all__ = ["overflow", "quiet", "run", "run_elsewhere"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -64,6 +66,11 @@ def _is_occupied(error: RuntimeError) -> bool:
     return str(error).startswith("cannot enter context")
 
 
+def overflow(error: OverflowError) -> OperatorError:
+    """Return torch's error for a number that its type cannot hold; ``error`` is Python's or NumPy's."""
+    return OperatorError(f"value cannot be converted without overflow: {error}")
+
+
 def quiet(kernel: Callable[_P, _R]) -> Callable[_P, _R]:
     """Make a function that calls NumPy run without NumPy's warnings.
 
@@ -80,6 +87,11 @@ def quiet(kernel: Callable[_P, _R]) -> Callable[_P, _R]:
             return run(kernel, *args, **kwargs)
         except RuntimeError as error:
             occupied = error
-        return run_elsewhere(occupied, kernel, *args, **kwargs)
+        except OverflowError as error:
+            raise overflow(error) from None
+        try:
+            return run_elsewhere(occupied, kernel, *args, **kwargs)
+        except OverflowError as error:
+            raise overflow(error) from None
 
     return quietly

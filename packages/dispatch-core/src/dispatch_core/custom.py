@@ -97,6 +97,8 @@ def _inferred(name: str, fn: Callable[..., Any], written: str | tuple[str, ...])
 
 
 def _given(name: str, schema: str, written: str | tuple[str, ...]) -> FunctionSchema:
+    if not isinstance(schema, str):
+        raise SchemaError(f"a schema is text, not {type(schema).__name__}")
     parsed = FunctionSchema.parse(f"{name}{schema}" if schema.lstrip().startswith("(") else schema)
     wanted = parse_name(name)
     if parsed.name.namespace is None and wanted.namespace is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from .errors import ArgumentError
+from .errors import ArgumentError, quoted
 from .records import Record
 
 __all__ = ["Device"]
@@ -62,7 +62,7 @@ def _parse(spelling: str) -> Device:
     found = re.fullmatch(_SPELLING, spelling) if isinstance(spelling, str) else None
     if found is None:
         raise ArgumentError(
-            f"Invalid device: {spelling!r} is not a device",
+            f"Invalid device: {quoted(spelling)} is not a device",
             hint="write 'type' or 'type:index', for example 'cpu' or 'npu:1'",
         )
     index = found["index"]

@@ -12,7 +12,7 @@ from typing import Any
 
 from .arrays import named_key
 from .custom import CustomOpDef, DeviceTypes, check_formula, devices_of, find_custom_op
-from .errors import ArgumentError, OperatorNotFoundError, RegistrationError
+from .errors import ArgumentError, OperatorNotFoundError, RegistrationError, quoted
 from .formulas import autograd_kernel, fake_kernel
 from .frontend import AutogradFormula
 from .handle import as_overload
@@ -35,8 +35,8 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: str 
     ...     define("demo::half", "(int x) -> float", lib=library)
     'demo::half'
     """
-    if "::" not in qualname:
-        raise RegistrationError(f"{qualname!r} names no namespace", hint="write namespace::name")
+    if not isinstance(qualname, str) or "::" not in qualname:
+        raise RegistrationError(f"{quoted(qualname)} names no namespace", hint="write namespace::name")
     return _library(qualname, lib, "FRAGMENT").define(f"{qualname}{schema}", tags=tags)
 
 

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-from .arrays import TYPE_MASKS, find_type, is_tensor, to_data
+from .arrays import TYPE_MASKS, find_type, is_tensor, mask_of, to_data
 from .errors import ArgumentError, DeviceMismatchError, RegistrationError
 from .journal import record
 from .keys import MARKER_BITS, MARKERS
@@ -178,6 +178,8 @@ def wrap_like(reference: object, array: Any) -> Any:
     For composite kernels: a factory called inside one returns a raw array.
     """
     frontend = frontend_of(reference)
+    if frontend is not None and type(array) not in TYPE_MASKS:
+        mask_of(array)  # loads the backend that owns it, or raises
     return array if frontend is None else frontend.wrap(array)
 
 
@@ -189,5 +191,8 @@ def rebind(tensor: Any, value: Any) -> Any:
     frontend = frontend_of(tensor)
     if frontend is None:
         return value
-    frontend.rebind(tensor, to_data(value))
+    data = to_data(value)
+    if type(data) not in TYPE_MASKS:
+        mask_of(data)  # loads the backend that owns it, or raises
+    frontend.rebind(tensor, data)
     return tensor

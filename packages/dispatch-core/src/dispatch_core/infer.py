@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .arrays import TYPE_MASKS
 from .devices import Device
-from .errors import SchemaError
+from .errors import SchemaError, quoted
 from .frontend import FRONTENDS
 from .schema.model import FunctionSchema, spell_default
 from .schema.types import BaseType
@@ -79,7 +79,7 @@ class _Inference:
         try:
             self.signature = inspect.signature(fn)
         except (TypeError, ValueError) as error:
-            raise SchemaError(f"infer_schema: {fn!r} has no signature that could be read: {error}") from None
+            raise SchemaError(f"infer_schema: {quoted(fn)} has no signature that could be read: {error}") from None
 
     def fault(self, reason: str, hint: str | None = None) -> SchemaError:
         name = getattr(self.fn, "__qualname__", repr(self.fn))
@@ -141,7 +141,7 @@ class _Inference:
             return set(mutates_args)
         if mutates_args != "unknown":
             raise self.fault(
-                f"mutates_args is {mutates_args!r}",
+                f"mutates_args is {quoted(mutates_args)}",
                 hint='give the names of the written arguments in a list, or "unknown"',
             )
         return None
@@ -167,7 +167,7 @@ class _Inference:
             try:
                 return f"{kind} {name}={_default(parameter.default, kind)}"
             except _UnfitError as error:
-                fault = self.fault(f"parameter {name} has the default {parameter.default!r}: {error}")
+                fault = self.fault(f"parameter {name} has the default {quoted(parameter.default)}: {error}")
         raise fault
 
     def _returns(self, hints: dict[str, Any]) -> str:

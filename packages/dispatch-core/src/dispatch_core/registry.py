@@ -18,6 +18,7 @@ from .errors import (
     OverwriteWarning,
     RegistrationError,
     SchemaError,
+    quoted,
 )
 from .kernel import (
     KernelFactory,
@@ -61,7 +62,9 @@ class Registry:
 
     def __init__(self, *, profile: str = PROFILES[0], interpreted: bool = False) -> None:
         if profile not in PROFILES:
-            raise RegistrationError(f"no profile is named {profile!r}", hint=f"choose one of {', '.join(PROFILES)}")
+            raise RegistrationError(
+                f"no profile is named {quoted(profile)}", hint=f"choose one of {', '.join(PROFILES)}"
+            )
         self.profile = profile
         self.engine: Any = interpret if interpreted else codegen
         self.lock = threading.RLock()

@@ -15,7 +15,7 @@ from typing import Any
 import dispatch_aten  # noqa: F401  # the operators that everything below is made of
 
 from . import autograd, methods, npu  # noqa: F401  # completes the Tensor class
-from .arguments import check_tensor
+from .arguments import check_tensor as _check_tensor
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -60,19 +60,19 @@ def is_tensor(obj: object) -> bool:
 
 def numel(input: Tensor) -> int:
     """Give the number of elements."""
-    check_tensor(input, "numel")
+    _check_tensor(input, "numel")
     return input.numel()
 
 
 def is_floating_point(input: Tensor) -> bool:
     """Tell whether the elements are real floating-point numbers."""
-    check_tensor(input, "is_floating_point")
+    _check_tensor(input, "is_floating_point")
     return input.is_floating_point()
 
 
 def is_complex(input: Tensor) -> bool:
     """Tell whether the elements are complex numbers."""
-    check_tensor(input, "is_complex")
+    _check_tensor(input, "is_complex")
     return input.is_complex()
 
 

@@ -87,13 +87,18 @@ def _array(data: Any, dtype: ScalarType | None) -> np.ndarray[Any, Any]:
     plain = isinstance(leaf, (bool, int, float, complex)) and not isinstance(leaf, np.generic)
     try:
         array = np.array(data) if plain else None
-    except (ValueError, OverflowError):
+    except Exception:  # noqa: BLE001  # what an element's own conversion raises is looked at below
         array = None
     if array is None or array.dtype.kind not in "biufc":
         items: list[Any] = []
         shape = _shape(data)
         _flatten(data, shape, 0, items)
-        array = np.array(items, None if items else np.float64).reshape(shape)
+        try:
+            array = np.array(items, None if items else np.float64).reshape(shape)
+        except (TypeError, ValueError):
+            raise
+        except Exception as error:  # the conversion is the caller's, and may raise anything
+            raise TypeError(f"an element cannot be converted to a number ({type(error).__name__}: {error})") from error
         if array.dtype.kind == "O":
             raise ValueError("Overflow when unpacking long long")
         if isinstance(leaf, (np.generic, np.ndarray, Tensor)) and not isinstance(leaf, (float, complex)):
@@ -108,11 +113,17 @@ def _array(data: Any, dtype: ScalarType | None) -> np.ndarray[Any, Any]:
     return array if wanted is None else array.astype(numpy_dtype(wanted))
 
 
+#: NumPy's limit.
+_MOST_DIMENSIONS: Final = 64
+
+
 def _first(data: Any) -> Any:
     """Give the first number of nested sequences."""
-    while isinstance(data, (list, tuple, range)) and data:
+    for _ in range(_MOST_DIMENSIONS):
+        if not isinstance(data, (list, tuple, range)) or not data:
+            return data
         data = data[0]
-    return data
+    raise ValueError(f"too many dimensions: nested sequences have at most {_MOST_DIMENSIONS}")
 
 
 def _check_range(array: np.ndarray[Any, Any], dtype: ScalarType) -> None:

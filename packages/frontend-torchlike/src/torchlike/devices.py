@@ -68,7 +68,14 @@ def call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             *(_number_to(value, target) for value in args),
             **{name: _number_to(value, target) for name, value in kwargs.items()},
         )
-    if isinstance(args[0], Tensor) and not _is_number(args[0]) and {str(args[0].device)} == others:
+    # What is written to is the first argument, or given by name, and stays where it is.
+    written = [tensor for value in kwargs.values() for tensor in _tensors(value)]
+    if (
+        isinstance(args[0], Tensor)
+        and not _is_number(args[0])
+        and {str(args[0].device)} == others
+        and all(tensor.device == args[0].device for tensor in written)
+    ):
         return op(*(_number_to(value, args[0].device) for value in args), **kwargs)
     return refuse_mixed(op, args, kwargs)
 

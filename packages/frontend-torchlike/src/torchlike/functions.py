@@ -123,7 +123,7 @@ def _packed(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     if name == "view" and len(args) == 2 and isinstance(args[1], (ScalarType, type)):
         raise UnsupportedError("view(dtype) is not implemented: a view has the dtype of its base", hint=_VIEW_HINT)
     if len(args) > 1 and (len(args) > 2 or isinstance(args[1], (int, Tensor, np.integer))):
-        return (args[0], tuple(int(size) for size in args[1:]))
+        return (args[0], args[1:])
     return args
 
 
@@ -184,7 +184,7 @@ def _general(operator: _Operator) -> Callable[..., Any]:
             if like:
                 requires_grad = kwargs.pop("requires_grad", False)
                 device = as_device(kwargs.pop("device", None))
-                if device is not None and device != args[0].device:
+                if device is not None and args and isinstance(args[0], Tensor) and device != args[0].device:
                     args = (_on_device(args[0], device), *args[1:])
             if "out" in kwargs:
                 out = kwargs.pop("out")

@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import dispatch_core as dc
 
+from .arguments import check_tensor
+
 __all__ = [
     "availability",
     "current_device",
@@ -179,6 +181,7 @@ def record_stream(tensor: Any, stream: Any) -> None:
     Its memory is then used again only when that stream has passed the point where the tensor went.
     Raises ``ValueError`` for a tensor of another device.
     """
+    check_tensor(tensor, "record_stream", "tensor")
     if tensor.device.type != _NAME:
         raise ValueError(f"Expected a tensor on {_NAME}, but got one on {tensor.device}")
     data = tensor._dispatch_data

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from dispatch_core import Device
 
-from .errors import OperatorError
+from .errors import ArgumentTypeError, OperatorError
 
 __all__ = ["DEFAULT_SEED", "Engine", "Generator", "default_generator", "manual_seed_all"]
 
@@ -62,9 +62,14 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream anew from ``seed``; give the generator itself.
 
-        Raises ``OperatorError`` for a number that does not fit 64 bits.
+        Raises ``OperatorError`` for a number that does not fit 64 bits, ``ArgumentTypeError`` for what is none.
         """
-        seed = int(seed)
+        try:
+            seed = int(seed)
+        except Exception as error:  # the conversion is the caller's, and may raise anything
+            raise ArgumentTypeError(
+                f"a seed is an integer, not {type(seed).__name__}", operator="manual_seed", argument="seed"
+            ) from error
         if not _LOW <= seed < _HIGH:
             raise OperatorError("Overflow when unpacking long long", operator="manual_seed", argument="seed")
         _draw_what_is_recorded()
@@ -93,7 +98,14 @@ class Generator:
             return {"seed": self._seed, "engine": None if self.engine is None else self.engine.get_state()}
 
     def set_state(self, new_state: Any) -> Generator:
-        """Go on from a state that ``get_state`` gave; give the generator itself."""
+        """Go on from a state that ``get_state`` gave; give the generator itself.
+
+        Raises ``ArgumentTypeError`` for anything else.
+        """
+        if not isinstance(new_state, dict) or not isinstance(new_state.get("seed"), int) or "engine" not in new_state:
+            raise ArgumentTypeError(
+                "expected a state that get_state() gave", operator="set_state", argument="new_state"
+            )
         _draw_what_is_recorded()
         with self.lock:
             self._seed = new_state["seed"]

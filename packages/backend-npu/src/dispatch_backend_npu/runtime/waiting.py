@@ -68,7 +68,7 @@ def _milliseconds(seconds: float | str | None, source: str) -> int | None:
         return None
     try:
         number = float(seconds)
-    except (TypeError, ValueError):
+    except Exception:  # noqa: BLE001  # the conversion is the caller's, and may raise anything
         number = math.nan
     # The functions take the milliseconds as an int32_t.
     if not 0 < number * 1000 < 1 << 31:

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core import journal
-from dispatch_core.errors import BackendError, BackendUnavailableError, RegistrationError
+from dispatch_core.errors import ArgumentError, BackendError, BackendUnavailableError, RegistrationError
 from dispatch_core.keys import DispatchKey
 from dispatch_core.levels import Level
 
@@ -228,6 +228,8 @@ class BackendLoader:
             journal.give(warned)
 
     def _backend(self, name: str, *, automatic: bool) -> BackendInfo:
+        if not isinstance(name, str):
+            raise ArgumentError(f"expected a device's name, not {type(name).__name__}")
         with self._exclusive("device", name):
             if name not in self._loaded:
                 claim = policy.choose(self.catalog, self.settings, name, automatic=automatic, states=self.backends)

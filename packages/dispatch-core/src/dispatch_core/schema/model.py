@@ -64,6 +64,8 @@ class OperatorName(Record):
         >>> OperatorName.parse("aten::add")
         OperatorName(namespace='aten', name='add', overload='')
         """
+        if not isinstance(text, str):
+            raise SchemaError(f"an operator's name is text, not {type(text).__name__}")
         found = re.fullmatch(_NAME, text)
         if found is None:
             raise SchemaError(f"{text!r} is not an operator's name", hint="write 'namespace::name.overload'")

@@ -47,7 +47,9 @@ _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
 def _reduction(name: str) -> int:
-    if not isinstance(name, str) or name not in _REDUCTIONS:
+    if not isinstance(name, str):
+        raise TypeError(f"reduction is text, not {type(name).__name__}")
+    if name not in _REDUCTIONS:
         raise ValueError(f"{name} is not a valid value for reduction")
     return _REDUCTIONS[name]
 

@@ -34,11 +34,21 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     1.6666666666666667
     """
     if nonlinearity == "leaky_relu":
-        slope = 0.01 if param is None else param
-        return math.sqrt(2.0 / (1 + slope**2))
-    if not isinstance(nonlinearity, str) or nonlinearity not in _GAINS:
+        slope = 0.01 if param is None else _real(param, "param")
+        return math.sqrt(2.0 / (1 + slope * slope))
+    if not isinstance(nonlinearity, str):
+        raise TypeError(f"the name of a nonlinearity is text, not {type(nonlinearity).__name__}")
+    if nonlinearity not in _GAINS:
         raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
     return _GAINS[nonlinearity]
+
+
+def _real(value: Any, name: str) -> float:
+    """Return a number as a float; raises ``TypeError`` for what is none, or is beyond a float's range."""
+    try:
+        return float(value)
+    except Exception as error:  # noqa: BLE001  # the conversion is the caller's, and may raise anything
+        raise TypeError(f"{name} must be float, not {type(value).__name__}: {error}") from None
 
 
 def _fans(tensor: Tensor) -> tuple[int, int]:
@@ -85,20 +95,22 @@ def zeros_(tensor: Tensor) -> Tensor:
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill evenly so that variance is kept forward and backward (Glorot and Bengio, 2010)."""
     fan_in, fan_out = _fans(tensor)
-    bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / (fan_in + fan_out))
+    bound = math.sqrt(3.0) * _real(gain, "gain") * math.sqrt(2.0 / max(fan_in + fan_out, 1))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill normally so that variance is kept forward and backward (Glorot and Bengio, 2010)."""
     fan_in, fan_out = _fans(tensor)
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / (fan_in + fan_out)), generator)
+    return normal_(tensor, 0.0, _real(gain, "gain") * math.sqrt(2.0 / max(fan_in + fan_out, 1)), generator)
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
-    if not isinstance(mode, str) or mode not in ("fan_in", "fan_out"):
+    if not isinstance(mode, str):
+        raise TypeError(f"mode is text, not {type(mode).__name__}")
+    if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    return calculate_gain(nonlinearity, a) / math.sqrt(_fans(tensor)[mode == "fan_out"])
+    return calculate_gain(nonlinearity, a) / math.sqrt(max(_fans(tensor)[mode == "fan_out"], 1))
 
 
 def kaiming_uniform_(

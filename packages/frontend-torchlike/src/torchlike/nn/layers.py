@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..creation import FACTORIES
+from ..functions import FUNCTIONS
 from ..tensor import Tensor
 from . import functional as F  # noqa: N812  # torch's own abbreviation
 from . import init
@@ -188,7 +189,7 @@ class Flatten(Module):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = input.flatten(self.start_dim, self.end_dim)
+        result: Tensor = FUNCTIONS["flatten"](input, self.start_dim, self.end_dim)
         return result
 
     def extra_repr(self) -> str:

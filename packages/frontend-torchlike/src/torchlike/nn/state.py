@@ -268,6 +268,8 @@ class Stateful:
 
     def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata)`` after; it may change ``state_dict``."""
+        if not callable(hook):
+            raise TypeError(f"a hook is a function, not {type(hook).__name__}")
         hook._from_public_api = True  # type: ignore[attr-defined]  # such a hook may return nothing, as in torch
         return RemovableHandle(self._state_dict_hooks, hook)
 

@@ -113,9 +113,10 @@ def arange_length(start: Number, end: Number, step: Number) -> int:
     >>> arange_length(0, 5, 2)
     3
     """
-    assert not isinstance(start, complex)  # narrows the type; torch refuses complex ranges before
-    assert not isinstance(end, complex)
-    assert not isinstance(step, complex)
+    if isinstance(start, complex) or isinstance(end, complex) or isinstance(step, complex):
+        raise OperatorError(
+            "value cannot be converted to type double without overflow: a range is real", argument="end"
+        )
     if step == 0:
         raise OperatorError("step must be nonzero", argument="step")
     if not (math.isfinite(start) and math.isfinite(end)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.errors import AtenError, UnsupportedError
+from dispatch_aten.errors import AtenError, OperatorError, UnsupportedError
 from dispatch_aten.operators import ATEN
 from dispatch_aten.promotion import check_output_dtype
 from dispatch_aten.variants import functional_of, is_inplace
@@ -30,6 +30,8 @@ def _named(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
             return rule(*args, **kwargs)
         except AtenError as error:
             raise error.at(qualified) from None
+        except OverflowError as error:
+            raise OperatorError(f"value cannot be converted without overflow: {error}", operator=qualified) from None
 
     return named
 

@@ -20,6 +20,15 @@ slice_of: Final[Callable[..., TensorMeta]] = VIEW_RULES["slice.Tensor"]
 select_of: Final[Callable[..., TensorMeta]] = VIEW_RULES["select.int"]
 
 
+#: More pieces than this are not made: their descriptions alone would take gigabytes.
+_MOST_PIECES: Final = 1 << 24
+
+
+def _check_pieces(count: int) -> None:
+    if count > _MOST_PIECES:
+        raise OperatorError(f"{count} pieces are more than memory holds; at most {_MOST_PIECES} are made")
+
+
 def _split(self: TensorMeta, split_size: int, dim: int = 0) -> list[TensorMeta]:
     if not self.shape:
         raise ShapeError("split expects at least a 1-dimensional tensor", argument="self")
@@ -37,6 +46,7 @@ def _split(self: TensorMeta, split_size: int, dim: int = 0) -> list[TensorMeta]:
             )
         return [self]
     starts = range(0, max(size, 1), split_size)
+    _check_pieces(len(starts))
     return [slice_of(self, dim, start, min(start + split_size, size)) for start in starts]
 
 
@@ -72,6 +82,7 @@ def _chunk(self: TensorMeta, chunks: int, dim: int = 0) -> list[TensorMeta]:
     size = self.shape[wrap_dim(dim, self.ndim)]
     split_size = (size + chunks - 1) // chunks
     if split_size == 0:
+        _check_pieces(chunks)
         return _split_with_sizes(self, [0] * chunks, dim)
     return _split(self, split_size, dim)
 
@@ -86,6 +97,7 @@ def _tensor_split(self: TensorMeta, parts: int | Sequence[int], dim: int = 0) ->
     if isinstance(parts, int):
         if parts <= 0:
             raise OperatorError(f"number of sections must be larger than 0, got {parts}", argument="sections")
+        _check_pieces(parts)
         least, longer = divmod(size, parts)
         bounds = [0]
         for part in range(parts):
@@ -99,6 +111,7 @@ def _unbind(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
     if not self.shape:
         raise DimensionError("Dimension specified as 0 but tensor has no dimensions", argument="self")
     dim = wrap_dim(dim, self.ndim)
+    _check_pieces(self.shape[dim])
     return [select_of(self, dim, index) for index in range(self.shape[dim])]
 
 
