@@ -12,12 +12,13 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
-from dispatch_aten.decompositions.scalars import BY_TENSOR  # noqa: E402  # after the skip
+from dispatch_aten.decompositions import GIVING_WAY  # noqa: E402  # after the skip
 from dispatch_aten.operators import ATEN  # noqa: E402  # after the skip
 
 #: Operators with an overload for numbers and one for tensors.
 NAMES = (
     "add sub mul div remainder fmod floor_divide bitwise_and bitwise_or bitwise_xor pow rsub eq ne lt le gt ge"
+    " bitwise_left_shift bitwise_right_shift"
     " maximum minimum atan2 true_divide multiply subtract divide"
 ).split()
 #: Kernels that take tensors alone; a program registers one for each.
@@ -27,12 +28,16 @@ TENSORS = [
     if each.name.partition(".")[0].removesuffix("_") in NAMES
     and each.name.partition(".")[2] in ("", "Tensor", "Tensor_Tensor", "Tensor_mode")
     and torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{each.name}", "CPU")
-]
+] + ["mean.dim", "sort.stable", "cat", "sum.dim_IntList"]
+#: Operators that others compute, and calls of them.
+OTHERS = [("mean", ["t"]), ("sort", ["t"]), ("stack", [["t", "t"]]), ("sum", ["t"]), ("vstack", [["t", "t"]])]
 #: Where ours differs: torch goes by way of an ``out=`` overload, except where Python's operator is called.
 OUT = {
     "mul_.Scalar": "mul_.Tensor",
     "multiply_.Scalar": "mul_.Tensor",
     "floor_divide_.Scalar": "floor_divide_.Tensor",
+    "bitwise_left_shift_.Tensor_Scalar": "bitwise_left_shift.Tensor",
+    "bitwise_right_shift_.Tensor_Scalar": "bitwise_right_shift.Tensor",
 }
 PYTHON = "add sub mul truediv floordiv mod pow and_ or_ xor eq ne lt le gt ge".split()
 
@@ -73,14 +78,18 @@ handles = {name: dc.get_kernel(f"aten::{name}" if "." in name else f"aten::{name
 for name, before in handles.items():
     program.impl(name, noting(name, before), with_keyset=True)
 
+def fill(value, t):
+    return [fill(each, t) for each in value] if isinstance(value, list) else t.clone() if value == "t" else value
+
 def note(function, *args, **kwargs):
     ran.clear()
     t = torchlike.tensor([1, 5, 7])
     if kwargs.pop("is_float", True):
         t = t.to(torchlike.float32)
-    given = [t.clone() if each == "t" else each for each in args]
+    given = [fill(each, t) for each in args]
     del ran[:]
-    values = function(*given, **kwargs).tolist()
+    result = function(*given, **kwargs)
+    values = (result[0] if isinstance(result, tuple) else result).tolist()
     return list(ran), values
 
 found = {}
@@ -106,7 +115,7 @@ def calls():
         packet, _, overload = name.partition(".")
         op = getattr(getattr(torch.ops.aten, packet), overload or "default")
         found.append((name, call_of(name, op._schema), "bitwise" not in name))
-    return found
+    return [*found, *((name, args, True) for name, args in OTHERS)]
 
 
 @pytest.fixture(scope="module")
@@ -162,10 +171,13 @@ def theirs(calls, python):
     def note(function, *args, is_float, **kwargs):
         t = torch.tensor([1, 5, 7])
         t = t.float() if is_float else t
-        given = [t.clone() if each == "t" else each for each in args]
+        given = [fill(each, t) for each in args]
         ran.clear()
         result = function(*given, **kwargs)
-        return list(ran), result.tolist()
+        return list(ran), (result[0] if isinstance(result, tuple) else result).tolist()
+
+    def fill(value, t):
+        return [fill(each, t) for each in value] if isinstance(value, list) else t.clone() if value == "t" else value
 
     with warnings.catch_warnings(action="ignore"):
         for name in TENSORS:
@@ -197,4 +209,4 @@ def test_calls_with_numbers_reach_the_kernels_that_they_reach_in_torch(theirs, o
 
 
 def test_the_table_of_overloads_that_give_way_is_exercised(theirs):
-    assert {name for name in BY_TENSOR if not theirs.get(name, ([], 0))[0]} - set(OUT) == set()
+    assert {name for name in GIVING_WAY if not theirs.get(name, ([], 0))[0]} - set(OUT) == set()

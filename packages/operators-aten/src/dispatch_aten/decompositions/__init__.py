@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from dispatch_core import Library
 
-__all__ = ["EXPLICIT", "IMPLICIT", "register", "required_kernels"]
+__all__ = ["EXPLICIT", "GIVING_WAY", "IMPLICIT", "register", "required_kernels"]
 
 _MODULES: Final = (
     aliases,
@@ -68,6 +68,16 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
 """Kernels of operators with a derivative of their own, or with none."""
 
 
+GIVING_WAY: Final[dict[str, tuple[str, Callable[..., Any]]]] = scalars.BY_TENSOR | {
+    name: (other, EXPLICIT[name])
+    for name, other in {"mean": "mean.dim", "sort": "sort.stable", "stack": "cat", "sum": "sum.dim_IntList"}.items()
+}
+"""Operators that torch computes by one other operator: that one, and the function that calls it.
+
+A backend's own kernel for them is a short way, which gives way to a program's kernel for the other operator.
+"""
+
+
 def required_kernels() -> tuple[str, ...]:
     """Give the operators that a backend has to bring kernels for; the others follow.
 
@@ -91,6 +101,6 @@ def register(library: Library) -> None:
         library.impl(name, kernel, "CompositeImplicitAutograd")
     for name, kernel in EXPLICIT.items():
         library.impl(name, kernel, "CompositeExplicitAutograd")
-    for name, (tensor_overload, kernel) in scalars.BY_TENSOR.items():
-        library.give_way(name, tensor_overload, kernel)
+    for name, (other, kernel) in GIVING_WAY.items():
+        library.give_way(name, other, kernel)
     derived.register(library, IMPLICIT, EXPLICIT)

@@ -138,6 +138,9 @@ def _by_tensor() -> dict[str, tuple[str, Callable[..., Any]]]:
         found[f"{name}.Scalar"] = f"{name}.Tensor", _number_last(f"{name}.Tensor")
     for name in ("remainder", "bitwise_and", "bitwise_or", "bitwise_xor"):
         found[f"{name}.Scalar_Tensor"] = f"{name}.Tensor", _number_first(f"{name}.Tensor")
+    for name in ("bitwise_left_shift", "bitwise_right_shift"):
+        found[f"{name}.Tensor_Scalar"] = f"{name}.Tensor", _number_last(f"{name}.Tensor")
+        found[f"{name}.Scalar_Tensor"] = f"{name}.Tensor", _number_first(f"{name}.Tensor")
     for name in ("div", "div_"):
         found[f"{name}.Scalar_mode"] = f"{name}.Tensor_mode", _number_last(f"{name}.Tensor_mode")
     found["floor_divide.Scalar"] = "floor_divide", _number_last("floor_divide")
