@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,23 +19,36 @@ def root() -> Path:
     return Path(__file__).parents[1]
 
 
-@pytest.fixture(scope="module")
-def frozen_backend(tmp_path_factory):
-    """Install the thirty-line backend whose arrays cannot be written to, as a plugin that the loader finds."""
+@contextmanager
+def installed(name, site):
+    """Install a backend of this folder as a plugin that the loader finds."""
     import dispatch_core as dc  # late, as whatever only some tests need
 
-    site = tmp_path_factory.mktemp("site")
-    folder = site / "frozen-1.0.dist-info"
+    folder = site / f"{name}-1.0.dist-info"
     folder.mkdir()
     (folder / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: frozen\nVersion: 1.0\nRequires-Dist: dispatch-core\n"
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Dist: dispatch-core\n"
     )
-    (folder / "entry_points.txt").write_text("[dispatch_core.backends]\nfrozen = frozen_backend\n")
-    (site / "frozen_backend.py").write_text(Path(__file__).with_name("frozen_backend.py").read_text())
+    (folder / "entry_points.txt").write_text(f"[dispatch_core.backends]\n{name} = {name}_backend\n")
+    (site / f"{name}_backend.py").write_text(Path(__file__).with_name(f"{name}_backend.py").read_text())
     sys.path.insert(0, str(site))
     dc.refresh()
     yield
     sys.path.remove(str(site))
+
+
+@pytest.fixture(scope="module")
+def frozen_backend(tmp_path_factory):
+    """The thirty-line backend whose arrays cannot be written to."""
+    with installed("frozen", tmp_path_factory.mktemp("site")):
+        yield
+
+
+@pytest.fixture(scope="module")
+def sparing_backend(tmp_path_factory):
+    """The backend that has the required kernels only."""
+    with installed("sparing", tmp_path_factory.mktemp("site")):
+        yield
 
 
 @pytest.fixture

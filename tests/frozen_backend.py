@@ -5,7 +5,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME
 from dispatch_aten.operators import ATEN
-from dispatch_aten.variants import inplace_of
+from dispatch_aten.variants import functional_of, inplace_of, is_inplace
 
 
 class Frozen:
@@ -45,8 +45,11 @@ def dispatch_register(registry):
     dc.load_backend("cpu")
     aten, prims = dc.Library("aten", "IMPL", "Frozen"), dc.Library("prims", "IMPL", "Frozen")
     for name, schema, _ in ATEN:
-        # Writing operators are registered too, but what runs for them is their functional overload.
+        # Writing operators are registered too, but what runs for them is their functional overload. Where there is none, a
+        # kernel could not write; a composite makes a new array, and binds it.
         served = any(registry.has_kernel(f"aten::{each}", "CPU") for each in (name, inplace_of(name) or name))
+        if is_inplace(name) and functional_of(name) is None:
+            continue
         if served and not schema.endswith("Tensor(a)[]") and name not in ("zero_", "resize_"):
             aten.impl(name, dc.kernel_factory(make_kernel))
     prims.impl("device_get", lambda self: self.array.copy())

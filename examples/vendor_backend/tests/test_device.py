@@ -231,6 +231,15 @@ def test_gradients_flow_through_views_and_writes(device):
     assert x.grad.tolist() == [0, 8, 8]
 
 
+def test_detach_cuts_off_the_history(grid):
+    y = grid.requires_grad_() * 2
+    cut = y.detach()
+    assert not cut.requires_grad and cut.is_leaf
+    assert cut.cpu().numpy().tolist() == [[0, 2, 4], [6, 8, 10]]
+    with torchlike.no_grad():
+        assert not y.detach().requires_grad
+
+
 def test_a_layer_that_is_made_on_the_device_trains_there(device):
     torchlike.manual_seed(0)
     layer = nn.Linear(3, 1, device=device)

@@ -21,6 +21,7 @@ __all__ = [
     "HINTS",
     "difference",
     "differs_from",
+    "differs_in_shape",
     "kernel_of",
     "misfit",
     "planned_by",
@@ -61,9 +62,14 @@ def difference(
     return None if got == wanted else ("strides", strides(array), tuple(steps))
 
 
-def differs_from(array: Any, meta: Any, *, laid_out: bool = True) -> tuple[str, Any, Any] | None:
-    """Return the same for the array without data that a rule gave; ``laid_out`` says whether its strides count."""
-    return difference(array, shape(meta), strides(meta) if laid_out else None, dtype(meta))
+def differs_from(array: Any, meta: Any) -> tuple[str, Any, Any] | None:
+    """Return the same for the array without data that a rule gave."""
+    return difference(array, shape(meta), strides(meta), dtype(meta))
+
+
+def differs_in_shape(array: Any, meta: Any) -> tuple[str, Any, Any] | None:
+    """Return the same, where dtype and strides do not matter."""
+    return difference(array, shape(meta), None, dtype(array))
 
 
 HINTS: Final = {

@@ -186,7 +186,7 @@ def wrap_like(reference: object, array: Any) -> Any:
 def rebind(tensor: Any, value: Any) -> Any:
     """Let a frontend's ``tensor`` hold the array of ``value``, and return it; for a raw array return ``value`` itself.
 
-    For composite kernels that write to an argument by giving it another array, as a resize does.
+    For composite kernels that write to an argument by giving it another array, as a resize does; it counts as a write.
     """
     frontend = frontend_of(tensor)
     if frontend is None:
@@ -195,4 +195,6 @@ def rebind(tensor: Any, value: Any) -> Any:
     if type(data) not in TYPE_MASKS:
         mask_of(data)  # loads the backend that owns it, or raises
     frontend.rebind(tensor, data)
+    if frontend.mutated is not None:
+        frontend.mutated(tensor)
     return tensor

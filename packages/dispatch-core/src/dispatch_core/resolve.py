@@ -15,6 +15,13 @@ Note [A composite below masked keys]
     A composite calls other operators on the same tensors, whose masks would bring back the keys that the caller took out.
     So it runs with exactly those keys excluded in the context; Profiler stays, so that a composite's inner calls are
     recorded as its children, and Pipeline, so that they are deferred.
+
+Note [What a composite below Autograd returns]
+    What the caller gets is what the schema says, as from a backend's kernel. A fresh result is a fresh tensor, though the
+    composite may have written to it, and counted that, or made it as a view. A view is a view by the operator that was
+    called, and not by those that the composite has called: so the frontend knows that ``detach`` cuts the history off.
+    The parts in a list stay views by what the composite has called for each, because only that says which part it is. A
+    custom operator's function sees tensors and answers for them itself.
 """
 
 from __future__ import annotations
@@ -25,8 +32,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import calltrace, masks
-from .arrays import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key
-from .boundary import Boundary, Covered, Plan, make_boundary, unwrap
+from .arrays import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key, to_data
+from .boundary import Boundary, Covered, Plan, Result, make_boundary, unwrap
 from .devices import Device
 from .errors import (
     BackendError,
@@ -46,7 +53,7 @@ from .records import Record, replace
 from .schema.check import bind
 from .schema.model import Argument
 from .schema.types import walk
-from .table import COMPOSITES, MISSING, Slot
+from .table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, Slot
 from .watch import watch_for
 
 if TYPE_CHECKING:
@@ -169,6 +176,8 @@ class Resolution(Record):
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
         run = fn if in_order else engine.caller_runner(entry, fn, prefix)
+        if registration.key in EXPLICIT_COMPOSITES and not hasattr(registration.fn, "answers_for_results"):
+            run = _as_declared(entry, run, FRONTENDS.get(self.mask & MARKERS))
         return _guarded(entry, run, self.mask) if composite and self.explicit else run
 
     def _unless_elsewhere(self, run: Runner, boundary: Boundary) -> Runner:
@@ -345,6 +354,34 @@ def open_device(device: Device) -> None:
         _opened.add(device)
 
 
+def _as_declared(entry: OperatorEntry, run: Runner, frontend: Frontend[Any] | None) -> Runner:
+    """Return ``run`` with results as the schema says; see Note [What a composite below Autograd returns]."""
+    plan, op = entry.plan, entry.op
+    if frontend is None or plan is None or not any(result.kind in ("fresh", "view") for result in plan.results):
+        return run
+    tensor_type, wrap, view, results = frontend.tensor_type, frontend.wrap, frontend.view, plan.results
+
+    def one(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
+        if not isinstance(found, tensor_type) or any(found is value for value in values):
+            return found
+        if result.kind == "view" and view is not None:
+            return view(values[result.source], to_data(found), op, values)
+        return wrap(to_data(found))
+
+    def declared(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
+        if result.kind not in ("fresh", "view") or (result.kind == "view" and result.is_list):
+            return found
+        return [one(result, each, values) for each in found] if result.is_list else one(result, found, values)
+
+    def run_as_declared(*values: Any) -> Any:
+        found = run(*values)
+        if len(results) == 1:
+            return declared(results[0], found, values)
+        return tuple([declared(*pair, values) for pair in zip(results, found, strict=True)])
+
+    return run_as_declared
+
+
 _STAYS = MARKERS | DispatchKey.Profiler | DispatchKey.Pipeline
 
 
@@ -425,8 +462,10 @@ def _functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary
 
     def run(*values: Any) -> Any:
         data = tuple(unwrap(p.tensors, value) for p, value in zip(plan.parameters, values, strict=True))
-        is_watched = watch is not None and not watch.is_settled
-        found = watch.run(compute, data, {}, data) if watch is not None and is_watched else compute(*data)
+        if watch is None:
+            return wrap(compute(*data), values)
+        found = compute(*data) if watch.is_settled else watch.run(compute, data, {}, data)
+        watch.check_replacements(found, data)
         return wrap(found, values)
 
     return run

@@ -90,6 +90,8 @@ MEMBERS: Final[Mapping[str, Callable[[DispatchKey], bool]]] = {
 _NONFUNCTIONAL, _EXPLICIT, _NESTED, _IMPLICIT, _AUTOGRAD, _BATCHED = (DispatchKey[name] for name in MEMBERS)
 #: The keys whose kernels are composites: they see what the caller passed, and call other operators.
 COMPOSITES: Final = frozenset({_NONFUNCTIONAL, _EXPLICIT, _NESTED, _IMPLICIT})
+#: Those that run below Autograd: their operators have a derivative of their own, or none.
+EXPLICIT_COMPOSITES: Final = frozenset({_NONFUNCTIONAL, _EXPLICIT})
 
 MISSING: Final = Slot("missing")
 _AMBIGUOUS: Final = Slot("ambiguous autogradother")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 from . import masks
 from .arrays import ARRAY_TYPES, KEY_TYPES, device_key, dtype, is_tensor, shape, strides
 from .boundary import Boundary, Plan, coercer
-from .conformance import HINTS, differs_from, kernel_of, misfit, rule_of, stand_in_maker
+from .conformance import HINTS, differs_from, differs_in_shape, kernel_of, misfit, rule_of, stand_in_maker
 from .errors import BackendError, KernelResultError
 from .kernel import KernelFactory, Registration
 from .keys import DispatchKey
@@ -195,6 +195,19 @@ class Watch:
             self._quiet = 0
         return returned
 
+    def check_replacements(self, returned: Any, values: Sequence[Any]) -> None:
+        """Let the shape rule refuse arrays that would take the place of arguments that cannot be written to.
+
+        It is asked where shape or dtype differs: the functional operator makes what writing to an argument would refuse.
+        """
+        results = self._plan.results
+        for result, found in zip(results, (returned,) if len(results) == 1 else returned, strict=False):
+            if result.kind == "self" and any(
+                array is not None and (shape(array) != shape(written) or dtype(array) != dtype(written))
+                for array, _, written in _together(found, found, values[result.source], is_list=result.is_list)
+            ):
+                self._ask(self._described(values)[1])
+
     def _described(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
         """Return the arrays' dtypes and ranks, and the arguments as the rule takes them."""
         plan, make = self._plan, stand_in_maker()
@@ -224,14 +237,19 @@ class Watch:
         return tuple(looks), given
 
     def _answer(self, given: list[Any]) -> Any:
-        """Ask the rule; None where it cannot tell."""
+        """Return what the rule says; None where it cannot tell."""
+        try:
+            return self._ask(given)
+        except Exception:  # noqa: BLE001  # see Note [When results are compared]
+            return None
+
+    def _ask(self, given: list[Any]) -> Any:
+        """Ask the rule; see Note [A rule runs unseen]. Raises what the rule raises."""
         token = masks.set_state(None)
         try:
             if self._said is None:
                 self._said = self._asked()
             return self._said(given)
-        except Exception:  # noqa: BLE001  # see Note [When results are compared]
-            return None
         finally:
             masks.reset_state(token)
 
@@ -276,9 +294,9 @@ class Watch:
                     array = self._coerce(item)
                 if array is None or described is None or type(array) not in ARRAY_TYPES:
                     continue  # Nothing is known; and the boundary refuses what is no array.
-                # Where arrays cannot be written to, the frontend lays out what takes an array's place.
-                laid_out = result.kind != "self" or self._boundary.mutable
-                differs = differs_from(array, described, laid_out=laid_out)
+                # Where arrays cannot be written to, the frontend lays out and converts what takes an array's place.
+                is_written = result.kind != "self" or self._boundary.mutable
+                differs = differs_from(array, described) if is_written else differs_in_shape(array, described)
                 if differs is not None:
                     raise misfit(self._entry, differs, self._who(values, whose), index, count)
 

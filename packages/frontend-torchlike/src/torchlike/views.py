@@ -217,9 +217,12 @@ def new_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
 def rebind(tensor: Tensor, data: Any) -> None:
     """Let ``tensor`` hold ``data``; where arrays cannot be written, carry the change to every alias.
 
-    The aliases' common array is changed in the elements that the tensor is a view of, and every living alias is made
-    anew from it.
+    A tensor keeps its dtype. The aliases' common array is changed in the elements that the tensor is a view of, and every
+    living alias is made again from it.
     """
+    kind = dc.dtype(tensor)
+    if dc.dtype(data) != kind:
+        data = dc.ops.aten._to_copy.default(data, dtype=kind)
     storage = tensor._state.storage
     if storage is None or storage.aliases is None or dc.shape(data) != dc.shape(tensor):
         if dc.is_mutable(data):

@@ -1,0 +1,88 @@
+"""What a program sees of composites' results is what it sees of a kernel's (tests/parity asks this of every operator)."""
+
+import pytest
+
+import torchlike
+
+pytestmark = [
+    pytest.mark.usefixtures("frozen_backend", "sparing_backend"),
+    pytest.mark.no_pipeline(reason="writes to arrays that cannot be written to run at once"),
+]
+
+
+@pytest.fixture(params=["cpu", "sparing", "frozen"])
+def device(request):
+    return request.param
+
+
+@pytest.fixture
+def leaf(device):
+    return torchlike.tensor([1.0, 2.0, 3.0]).to(device).requires_grad_()
+
+
+@pytest.mark.parametrize("guard", [torchlike.enable_grad, torchlike.no_grad])
+def test_detach_cuts_off_the_history(leaf, guard):
+    with guard():
+        y = leaf * 2
+        cut = y.detach()
+        again = cut[1:].detach()
+    for each in (cut, again, leaf.detach()):
+        assert not each.requires_grad
+        assert each.grad_fn is None and each.is_leaf
+    assert cut.detach().cpu().numpy().tolist() == [2, 4, 6]
+    assert again.cpu().numpy().tolist() == [4, 6]
+
+
+def test_what_was_cut_off_stays_so_when_its_source_comes_to_require_grad(device):
+    x = torchlike.ones(3).to(device)
+    cut = x.detach()
+    x.requires_grad_()
+    assert not cut.requires_grad
+    assert (cut * 2).is_leaf
+
+
+def test_what_was_cut_off_shares_memory_and_versions(device):
+    x = torchlike.ones(3).to(device)
+    cut = x.detach()
+    cut.add_(1)
+    assert x.tolist() == [2, 2, 2]
+    assert x._version == cut._version == 1
+
+
+def test_a_fresh_result_has_not_been_written_to(leaf):
+    for made in (leaf.clone(), leaf.sigmoid(), leaf.detach().repeat(2), torchlike.cat([leaf, leaf]), leaf.softmax(0)):
+        assert made._version == 0
+        assert not made._is_view()
+
+
+@pytest.mark.parametrize(
+    ("write", "text"),
+    [
+        (lambda x: x.mul_(2.5), "result type Float can't be cast to the desired output type Long"),
+        (lambda x: x.add_(torchlike.ones(3).to(x.device)), "result type Float can't be cast to"),
+        (
+            lambda x: x.add_(torchlike.ones(2, 3, dtype=torchlike.int64).to(x.device)),
+            r"doesn't match the broadcast shape",
+        ),
+        (lambda x: x.masked_fill_(torchlike.ones(2, 3).to(x.device) > 0, 7), r"doesn't match the broadcast shape"),
+    ],
+)
+def test_a_write_that_changes_dtype_or_shape_is_refused_and_changes_nothing(write, text, device):
+    x = torchlike.tensor([1, 2, 3]).to(device)
+    with pytest.raises(RuntimeError, match=text):
+        write(x)
+    assert (x.dtype, x.tolist(), x._version) == (torchlike.int64, [1, 2, 3], 0)
+
+
+def test_a_write_keeps_the_tensors_dtype(device):
+    x = torchlike.ones(3).to(device)
+    row = x[:2]
+    x.add_(torchlike.ones(3, dtype=torchlike.float64).to(device))
+    row.mul_(torchlike.ones(2, dtype=torchlike.float64).to(device))
+    assert (x.dtype, x.tolist(), row.dtype) == (torchlike.float32, [2, 2, 2], torchlike.float32)
+
+
+def test_a_resize_counts_as_a_write(device):
+    x = torchlike.ones(3).to(device)
+    x.resize_(2)
+    assert x._version == 1
