@@ -16,7 +16,7 @@ def inputs_of(shapes, low, high, seed=0):
     for shape in shapes:
         values = rng.uniform(low, high, shape)
         values = np.where(np.abs(values - np.round(values)) < 0.05, values + 0.1, values)
-        yield torchlike.from_numpy(np.asarray(values)).requires_grad_()
+        yield torchlike.tensor(np.asarray(values)).requires_grad_()
 
 
 def numeric_gradient(function, inputs, which, weights):
@@ -28,7 +28,7 @@ def numeric_gradient(function, inputs, which, weights):
         for sign in (1, -1):
             moved = base.copy()
             moved[place] += sign * STEP
-            arguments = [torchlike.from_numpy(moved) if i == which else x.detach() for i, x in enumerate(inputs)]
+            arguments = [torchlike.tensor(moved) if i == which else x.detach() for i, x in enumerate(inputs)]
             sums.append(float((function(*arguments).detach() * weights).sum()))
         found[place] = (sums[0] - sums[1]) / (2 * STEP)
     return found
@@ -37,7 +37,7 @@ def numeric_gradient(function, inputs, which, weights):
 def check(function, inputs):
     result = function(*inputs)
     rng = np.random.default_rng(1)
-    weights = torchlike.from_numpy(np.asarray(rng.uniform(0.5, 1.5, tuple(result.shape))))
+    weights = torchlike.tensor(np.asarray(rng.uniform(0.5, 1.5, tuple(result.shape))))
     for which, gradient in enumerate(autograd.grad(result, inputs, weights)):
         expected = numeric_gradient(function, inputs, which, weights)
         np.testing.assert_allclose(gradient.numpy(), expected, rtol=1e-5, atol=1e-7)

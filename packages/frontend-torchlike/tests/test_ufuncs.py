@@ -180,3 +180,19 @@ def test_classes_of_arrays_with_operators_of_their_own_keep_them():
 
     t, units = torchlike.ones(2), np.ones(2).view(Units)
     assert t * units == "units" and units * t == "units"
+
+
+def test_an_array_beside_a_tensor_may_be_written_while_the_call_waits():
+    array, t = np.ones(3), torchlike.zeros(3)
+    with torchlike.pipeline() as pipe:
+        total, less = t + array, np.subtract(t, array)
+        t += array
+        array[:] = 100
+        assert total._pending and less._pending and t._pending
+    assert not pipe.stats().eager
+    assert (total.tolist(), less.tolist(), t.tolist()) == ([1.0] * 3, [-1.0] * 3, [1.0] * 3)
+
+
+def test_fields_of_records_stand_beside_tensors():
+    records = np.ones(3, dtype=[("a", "i1"), ("b", "f4")])
+    assert (torchlike.ones(3) + records["b"]).tolist() == [2.0] * 3
