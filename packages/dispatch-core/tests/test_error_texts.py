@@ -78,6 +78,9 @@ class Setting:
     def overwrite(self):
         self.library.impl("number", lambda x: x, "CPU")
 
+    def misspell(self):
+        dc.Library("aten", "IMPL").impl("expp", lambda x: x, "CPU")
+
     def check(self):
         dc.opcheck(self.ops.t.liar.default, (self.array,))
 
@@ -220,6 +223,10 @@ ROWS = {
     dc.OverwriteWarning: (
         Setting.overwrite,
         rf"t::number has a kernel for CPU from {HERE}; now comes one from {HERE}",
+    ),
+    dc.UnknownOperatorWarning: (
+        Setting.misspell,
+        rf"a kernel for aten::expp is registered under CPU at {HERE}, and no operator has that name; did you mean aten.*",
     ),
 }
 

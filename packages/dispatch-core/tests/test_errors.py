@@ -32,7 +32,9 @@ BUILTINS = {
 
 
 def test_every_error_is_public():
-    assert {*BUILTINS, "DispatchError", "OverwriteWarning", "AmbiguousOverloadError"} == set(errors.__all__)
+    assert {*BUILTINS, "DispatchError", "OverwriteWarning", "UnknownOperatorWarning", "AmbiguousOverloadError"} == set(
+        errors.__all__
+    )
     assert all(getattr(dc, name) is getattr(errors, name) for name in errors.__all__)
 
 

@@ -28,6 +28,7 @@ from .errors import (
     OverwriteWarning,
     RegistrationError,
     SchemaError,
+    UnknownOperatorWarning,
 )
 from .frontend import AutogradFormula, Frontend, rebind, register_frontend, wrap_like
 from .kernel import KernelFactory, Origin, fallthrough_kernel, kernel_factory
@@ -146,6 +147,7 @@ __all__ = [
     "Registry",
     "SchemaError",
     "Tensor",
+    "UnknownOperatorWarning",
     "apply_masks",
     "backends",
     "below",

@@ -29,6 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     listing.add_argument("--all", action="store_true", help="show every dispatch key, too")
     listing.set_defaults(run=_list)
     doctor = commands.add_parser("doctor", help="try every plugin in a process of its own")
+    doctor.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="a device, operator namespace, array type or distribution (default: all)",
+    )
     doctor.set_defaults(run=_doctor)
     explaining = commands.add_parser("explain", help="show an operator's kernels, and which one wins for which keys")
     explaining.add_argument("name", metavar="NAME", help="namespace::name or namespace::name.overload; aten where bare")
@@ -126,7 +132,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    findings = examine(options.timeout)
+    findings = examine(options.timeout, options.names)
     wrong = [finding for finding in findings if not finding.fine]
     if options.json:
         print(json.dumps({"fine": not wrong, "findings": [asdict(finding) for finding in findings]}, indent=2))
@@ -144,7 +150,10 @@ def _describe(finding: Finding) -> list[str]:
     reason = f": {first}" if first else ""
     lines = [f"{finding.outcome:<9}  {finding.kind} {finding.name!r}{origin}{seconds}{reason}"]
     lines += [f"           {line}" for line in more]
-    lines += [f"           note: {printable(note)}" for note in finding.notes]
+    for note in finding.notes:
+        lines += textwrap.wrap(
+            f"note: {printable(note)}", 120, initial_indent=" " * 11, subsequent_indent=" " * 13, break_on_hyphens=False
+        )
     lines += [f"           | {printable(line)}" for line in finding.output.splitlines()]
     return lines
 

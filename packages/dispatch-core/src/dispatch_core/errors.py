@@ -22,6 +22,7 @@ __all__ = [
     "OverwriteWarning",
     "RegistrationError",
     "SchemaError",
+    "UnknownOperatorWarning",
 ]
 
 
@@ -121,6 +122,10 @@ class BackendNotFoundError(BackendError):
 
 class BackendUnavailableError(BackendError):
     """The plugin is loaded, but its device cannot be opened on this machine."""
+
+
+class UnknownOperatorWarning(UserWarning):
+    """A kernel was registered for an operator that nothing defines, and that is named much like one that is."""
 
 
 class OverwriteWarning(UserWarning):

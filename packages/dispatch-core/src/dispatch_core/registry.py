@@ -279,7 +279,8 @@ class Registry:
     ) -> Registration:
         """Register ``fn`` as the kernel of operator ``name`` under ``key``.
 
-        An unknown name makes an operator without schema, whose arguments are not checked.
+        An unknown name makes an operator without schema, whose arguments are not checked; where an operator library has
+        operators of much the same name, an ``UnknownOperatorWarning`` names them.
         ``with_keyset`` puts the effective keyset first. ``when=("alpha", 1)`` registers a covered kernel, which serves calls
         with that value and does not receive the argument; a general kernel that is registered after it hides it. Registering
         again replaces the kernel with an ``OverwriteWarning``; ``allow_override=True`` says that this is meant, and False
@@ -305,6 +306,10 @@ class Registry:
             entry = self._entry(name)
             try:
                 self._check_registration(entry, registration, allow_override=allow_override)
+                if entry.schema is None and self is registry:
+                    from .near_misses import warn_of_unknown  # only what has no schema needs it
+
+                    warn_of_unknown(entry, registration)
             except BaseException:
                 self._drop_if_empty(entry)
                 raise

@@ -10,15 +10,37 @@ Note [One distribution, found twice]
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-__all__ = ["ARRAY_TYPES", "BACKENDS", "OPERATORS", "Claim", "Distribution", "Scan", "core_version", "normalize", "scan"]
+__all__ = [
+    "ARRAY_TYPES",
+    "BACKENDS",
+    "DISTRIBUTIONS",
+    "OPERATORS",
+    "Claim",
+    "Distribution",
+    "Scan",
+    "core_version",
+    "normalize",
+    "scan",
+]
 
 BACKENDS: Final = "dispatch_core.backends"
 ARRAY_TYPES: Final = "dispatch_core.array_types"
 OPERATORS: Final = "dispatch_core.operators"
+#: This project's distributions.
+DISTRIBUTIONS: Final = frozenset(
+    {
+        "dispatch-core",
+        "dispatch-operators-aten",
+        "dispatch-backend-cpu",
+        "dispatch-backend-meta",
+        "dispatch-backend-npu",
+        "dispatch-frontend-torchlike",
+    }
+)
 _GROUPS: Final = frozenset({BACKENDS, ARRAY_TYPES, OPERATORS})
 _MENTIONED: Final = "dispatch_core."
 
@@ -68,6 +90,8 @@ class Scan:
 
     claims: tuple[Claim, ...] = ()
     problems: tuple[str, ...] = field(default=())
+    #: Normalised name → version, of those of this project's distributions that are installed.
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 def normalize(name: str) -> str:
@@ -87,12 +111,15 @@ def scan() -> Scan:
     import importlib_metadata
 
     claims: dict[Claim, None] = {}
+    versions: dict[str, str] = {}
     problems: list[str] = []
     first: dict[str, Any] = {}
     for found in importlib_metadata.distributions():
         try:
             text = found.read_text("entry_points.txt")
             folder = _folder_name(found)
+            if folder in DISTRIBUTIONS and folder not in versions:
+                versions[folder] = _version(found)
             if text is None or _MENTIONED not in text:
                 first.setdefault(folder, found)
                 continue
@@ -105,7 +132,7 @@ def scan() -> Scan:
             claims.update((Claim(entry.group, entry.name, entry.value, distribution), None) for entry in ours)
         except Exception as error:  # noqa: BLE001 - one unreadable distribution must not hide the others
             problems.append(f"{_location(found)} cannot be read: {type(error).__name__}: {error}")
-    return Scan(tuple(sorted(claims, key=_order)), tuple(problems))
+    return Scan(tuple(sorted(claims, key=_order)), tuple(problems), versions)
 
 
 def distribution_of_module(top_level: str) -> tuple[str, str]:
@@ -139,6 +166,13 @@ def _describe(found: Any) -> Distribution:
         raise ValueError("its metadata has no name or no version")
     requires: Iterable[str] = found.requires or ()
     return Distribution(name, version, tuple(requires), _location(found))
+
+
+def _version(found: Any) -> str:
+    """Return a distribution's version, from its folder's name where that tells it: to read the metadata takes a while."""
+    stem, is_folder, _ = re.split(r"[\\/]", _location(found))[-1].rpartition(".dist-info")
+    name, dash, version = stem.partition("-")
+    return version if is_folder and name and dash else str(found.version)
 
 
 def _location(found: Any) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Final
 
 from . import _metadata
-from ._metadata import BACKENDS, OPERATORS, Claim, Distribution, Scan, normalize
+from ._metadata import BACKENDS, DISTRIBUTIONS, OPERATORS, Claim, Distribution, Scan, normalize
 
 __all__ = ["OWNERS", "Catalog", "Verdict", "is_own"]
 
@@ -122,15 +122,18 @@ class Catalog:
                 )
             return
         for claim in lawful:
-            yield _first_refusal(claim, (self._wrong_core,)) or Verdict(claim)
+            yield _first_refusal(claim, (self._wrong_version,)) or Verdict(claim)
 
-    def _wrong_core(self, claim: Claim) -> tuple[str, str] | None:
-        """Compare the distribution's own ``Requires-Dist`` on dispatch-core with the core that is installed."""
+    def _wrong_version(self, claim: Claim) -> tuple[str, str] | None:
+        """Compare the distribution's ``Requires-Dist`` on this project's distributions with those that are installed."""
         for line in claim.distribution.requires:
             match = _REQUIREMENT_NAME.match(line)
-            if match is None or normalize(match[0]) != "dispatch-core":
+            name = "" if match is None else normalize(match[0])
+            if match is None or name not in DISTRIBUTIONS or line.strip() == match[0]:
                 continue
-            if line.strip() == match[0]:
+            # What is not installed is told by the import that needs it.
+            installed = self.core if name == "dispatch-core" else self.scan.versions.get(name)
+            if installed is None:
                 continue
             # packaging takes 15 ms to import, so a requirement without conditions does without it.
             from packaging.requirements import InvalidRequirement, Requirement
@@ -144,10 +147,10 @@ class Catalog:
                 )
             if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
                 continue
-            if not requirement.specifier.contains(self.core, prereleases=True):
+            if not requirement.specifier.contains(installed, prereleases=True):
                 return (
-                    f"it requires dispatch-core{requirement.specifier}, and dispatch-core {self.core} is installed",
-                    f"install versions that fit: pip install --upgrade {claim.distribution.name} dispatch-core",
+                    f"it requires {name}{requirement.specifier}, and {name} {installed} is installed",
+                    f"install versions that fit: pip install --upgrade {claim.distribution.name} {name}",
                 )
         return None
 

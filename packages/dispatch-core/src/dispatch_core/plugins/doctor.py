@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
@@ -11,11 +11,11 @@ from typing import Any, Final
 from dispatch_core.errors import BackendError
 
 from . import probe
-from ._metadata import ARRAY_TYPES, BACKENDS, OPERATORS, Claim
+from ._metadata import ARRAY_TYPES, BACKENDS, OPERATORS, Claim, normalize
 from .array_types import device_of, owners_of
 from .catalog import Catalog
 from .children import run_in_child
-from .messages import switch_reason
+from .messages import printable, switch_reason
 from .policy import kept_out_by
 from .settings import ALLOW, AUTOLOAD, BLOCK, Settings
 
@@ -32,9 +32,10 @@ _KINDS: Final = {BACKENDS: "device", OPERATORS: "operators", ARRAY_TYPES: "array
 class Finding:
     """What the doctor says of one claim.
 
-    ``outcome`` is ``"ok"``, ``"failed"`` (it raised), ``"crashed"`` (it ended its process), ``"timed out"``, ``"refused"``
-    (never imported) or ``"blocked"`` (kept out on purpose). ``seconds`` is the time that it took to import and register,
-    ``output`` the last lines that it printed before it went wrong.
+    ``outcome`` is ``"ok"``, ``"faulty"`` (it loads, and has kernels that no call reaches or fits), ``"failed"`` (it raised),
+    ``"crashed"`` (it ended its process), ``"timed out"``, ``"refused"`` (never imported) or ``"blocked"`` (kept out on
+    purpose). ``seconds`` is the time that it took to import and register, ``output`` the last lines that it printed before
+    it went wrong.
     """
 
     kind: str
@@ -53,13 +54,17 @@ class Finding:
         return self.outcome in {"ok", "blocked"}
 
 
-def examine(timeout: float = 10.0) -> list[Finding]:
-    """Examine everything that is installed; each plugin has ``timeout`` seconds.
+def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]:
+    """Examine what is installed, or what has one of ``names``; each plugin has ``timeout`` seconds.
+
+    A name is that of a device, an operator namespace, an array type, or a distribution.
+    Raises ``BackendError`` for a name that nothing installed has.
 
     >>> all(finding.outcome for finding in examine())
     True
     """
     catalog = Catalog.from_installed()
+    wanted = _named(catalog, names)
     try:
         settings = Settings.from_environment()
         findings = list(_switches(catalog, settings))
@@ -67,10 +72,31 @@ def examine(timeout: float = 10.0) -> list[Finding]:
         settings = Settings()
         findings = [Finding("variable", AUTOLOAD, "", "", "failed", str(error))]
     findings += [Finding("metadata", "", "", "", "failed", problem) for problem in catalog.scan.problems]
-    findings += _array_types(catalog)
+    if names:
+        findings = []
+    findings += [found for claim, found in _array_types(catalog) if claim in wanted]
     with ThreadPoolExecutor(_WORKERS) as pool:
-        tried = pool.map(lambda found: found[1] or try_in_subprocess(found[0], timeout), _claims(catalog, settings))
+        claims = [(claim, found) for claim, found in _claims(catalog, settings) if claim in wanted]
+        tried = pool.map(lambda each: each[1] or try_in_subprocess(each[0], timeout), claims)
         return [*findings, *tried]
+
+
+def _named(catalog: Catalog, names: Collection[str]) -> set[Claim]:
+    """Return the claims to names, and those of the distributions that are called so; without names every one."""
+    claims = {*catalog.scan.claims}
+    if not names:
+        return claims
+    found: set[Claim] = set()
+    for name in names:
+        by_name = {each for each in claims if each.name == name or normalize(each.distribution.name) == normalize(name)}
+        if not by_name:
+            known = sorted({each.name for each in claims} | {each.distribution.name for each in claims})
+            raise BackendError(
+                f"Nothing that is installed is called {name!r}",
+                hint=f"there are {', '.join(map(printable, known)) or 'none'}",
+            )
+        found |= by_name
+    return found
 
 
 def _switches(catalog: Catalog, settings: Settings) -> Iterator[Finding]:
@@ -81,20 +107,21 @@ def _switches(catalog: Catalog, settings: Settings) -> Iterator[Finding]:
                 yield Finding("variable", variable, "", "", outcome, text)
 
 
-def _array_types(catalog: Catalog) -> Iterator[Finding]:
+def _array_types(catalog: Catalog) -> Iterator[tuple[Claim, Finding]]:
     """Find the claims to array types that lead nowhere, and those that several devices make."""
     for name in catalog.names(ARRAY_TYPES):
         owners = owners_of(catalog, name)
         for claim in catalog.claims(ARRAY_TYPES, name):
             device = device_of(catalog, claim)
             if device is None:
-                yield _finding(claim, "refused", f"{claim.distribution.name} provides no device {claim.value!r}")
+                reason = f"{claim.distribution.name} provides no device {claim.value!r}"
             elif device not in owners:
-                yield _finding(claim, "refused", f"the array type belongs to the device {next(iter(owners))!r}")
+                reason = f"the array type belongs to the device {next(iter(owners))!r}"
             elif len(owners) > 1:
-                yield _finding(
-                    claim, "refused", f"the array type is claimed by the devices {', '.join(sorted(owners))}"
-                )
+                reason = f"the array type is claimed by the devices {', '.join(sorted(owners))}"
+            else:
+                continue
+            yield claim, _finding(claim, "refused", reason)
 
 
 def _claims(catalog: Catalog, settings: Settings) -> Iterator[tuple[Claim, Finding | None]]:
@@ -124,12 +151,13 @@ def try_in_subprocess(claim: Claim, timeout: float) -> Finding:
     if ended.fault:
         return _finding(claim, "timed out" if ended.timed_out else "crashed", ended.fault, output=output)
     facts, notes = ended.facts, [*ended.notes]
-    if facts["outcome"] != "ok":
-        return _finding(claim, facts["outcome"], facts["reason"], notes=tuple(notes), output=output)
+    if facts["outcome"] == "failed":
+        return _finding(claim, "failed", facts["reason"], notes=tuple(notes), output=output)
     seconds = float(facts["seconds"])
     if seconds > SLOW:
         notes.append(f"slow import: {seconds:.1f} s")
-    return _finding(claim, "ok", seconds=round(seconds, 4), notes=tuple(notes))
+    reason = facts.get("reason", "")
+    return _finding(claim, facts["outcome"], reason, seconds=round(seconds, 4), notes=tuple(notes))
 
 
 def _tail(lines: list[str]) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "declared_owner",
     "device_of_key",
     "ensure_backend",
+    "has_operators",
     "load_backend",
     "loader",
     "open_device",
@@ -115,6 +116,11 @@ def operator_library(namespace: str) -> bool:
     Raises ``BackendError``, from what the library raised, if it fails.
     """
     return loader().operator_library(namespace)
+
+
+def has_operators(namespace: str) -> bool:
+    """Tell whether an installed operator library has defined the operators of a namespace. Nothing is loaded."""
+    return loader().has_operators(namespace)
 
 
 def availability(name: str) -> Availability:

@@ -172,6 +172,10 @@ class BackendLoader:
         known = self._libraries.get(namespace)
         return self._library(namespace) if known is None else known
 
+    def has_operators(self, namespace: str) -> bool:
+        """Tell whether the operator library of a namespace was loaded, to the end."""
+        return self._libraries.get(namespace, False)
+
     def availability(self, name: str) -> Availability:
         """Ask a device's plugin whether the device can be opened on this machine.
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import faulthandler
 from typing import Any
 
+from dispatch_core.arrays import device_key
+from dispatch_core.registry import registry
+
 from ._metadata import BACKENDS
 from .children import end_child, teller
+from .examination import faults_of, missing_kernels
 from .loader import loader
 from .state import explain_exception
 
@@ -40,8 +44,24 @@ def run(job: dict[str, Any]) -> None:
         if group == BACKENDS:
             tell(step="while it was asked whether its device is available")
             _ask(name, tell)
+        tell(step="while its kernels were being examined")
+        _examine(group, name, tell)
     tell(done=True)
     end_child()
+
+
+def _examine(group: str, name: str, tell: Any) -> None:
+    claim = loader().catalog.usable(group, name)
+    assert claim is not None  # it has loaded
+    distribution = claim.distribution.name
+    faults = [*faults_of(registry, distribution)]
+    if faults:
+        tell(outcome="faulty", reason="\n".join(faults))
+    if group == BACKENDS:
+        needed, missing = missing_kernels(registry, device_key(name), distribution)
+        if missing:
+            brought = f"it has kernels for {needed - len(missing)} of the {needed} operators that nothing composes"
+            tell(note=f"{brought}; without: {', '.join(missing)}")
 
 
 def _ask(name: str, tell: Any) -> None:

@@ -1,0 +1,104 @@
+"""What a plugin that has loaded got wrong: kernels for unknown operators, kernels that no call fits, kernels left out.
+
+It looks at every kernel of a plugin, which a program that only wants to run has no time for; the doctor asks for it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+from dispatch_core import near_misses
+from dispatch_core.arrays import KEY_TYPES
+from dispatch_core.entry import OperatorEntry
+from dispatch_core.kernel import KernelFactory, Registration
+from dispatch_core.keys import DispatchKey
+from dispatch_core.registry import Registry
+from dispatch_core.resolve import functional_overload
+
+from ._metadata import normalize
+
+__all__ = ["faults_of", "misfit", "missing_kernels"]
+
+#: A backend without a device or kernels: what it lacks is what nothing composes.
+_NOBODY = "DoctorsNobody"
+
+
+def faults_of(registry: Registry, distribution: str) -> Iterator[str]:
+    """Yield what is wrong with the kernels that a distribution has registered, a sentence each."""
+    for entry, registration in _registered_by(registry, distribution):
+        place = f"{entry.name} under {registration.key.label} ({registration.origin.short})"
+        if near_misses.is_unknown(entry):
+            names = near_misses.near(entry)
+            meant = f"; did you mean {' or '.join(names)}?" if names else ""
+            yield f"{place}: no operator has that name{meant}"
+        elif fault := misfit(entry, registration):
+            yield f"{place}: {fault}"
+
+
+def _registered_by(registry: Registry, distribution: str) -> Iterator[tuple[OperatorEntry, Registration]]:
+    wanted = normalize(distribution)
+    for entry in registry:
+        for key in DispatchKey:
+            for found in (*entry.registrations(key), *entry.covered(key)):
+                if normalize(found.origin.distribution) == wanted:
+                    yield entry, found
+
+
+def misfit(entry: OperatorEntry, registration: Registration) -> str:
+    """Say why a kernel cannot be called with its operator's arguments, ``""`` where it can or that cannot be told.
+
+    >>> from dispatch_core import Library, Registry
+    >>> r = Registry()
+    >>> library = Library("demo", "DEF", registry=r)
+    >>> _ = library.define("scale(Tensor self, *, float by) -> Tensor")
+    >>> _ = library.impl("scale", lambda self: self, "CPU")
+    >>> entry = r.get("demo::scale")
+    >>> misfit(entry, entry.newest(DispatchKey.CPU))
+    "the kernel is called as (self, *, by): got an unexpected keyword argument 'by'"
+    """
+    schema, fn = entry.schema, registration.fn
+    if schema is None or registration.is_fallthrough or isinstance(fn, KernelFactory):
+        return ""
+    when = None if registration.when is None else registration.when[0]
+    positional = ["keyset"] * registration.with_keyset
+    positional += [each.name for each in schema.positional if each.name != when]
+    keywords = [each.name for each in schema.keyword_only if each.name != when]
+    for follow in (False, True):
+        try:
+            signature = inspect.signature(fn, follow_wrapped=follow)
+        except (TypeError, ValueError):  # Functions in C need not say what they take.
+            return ""
+        try:
+            signature.bind(*positional, **dict.fromkeys(keywords))
+        except TypeError as error:
+            called = ", ".join([*positional, *(["*", *keywords] if keywords else [])])
+            return f"the kernel is called as ({called}): {error}"
+    return ""
+
+
+def missing_kernels(registry: Registry, key: DispatchKey, distribution: str) -> tuple[int, list[str]]:
+    """Return how many operators nothing composes, and which of them a backend has no kernel for.
+
+    They are those of the operator libraries for whose operators the backend has registered at least one kernel.
+    """
+    own = {entry.operator_name.namespace for entry, found in _registered_by(registry, distribution) if found.key is key}
+    nobody = DispatchKey.register_backend(_NOBODY)
+    needed, missing = 0, []
+    for entry in registry:
+        name = entry.operator_name
+        if entry.schema is None or name.namespace not in own or not near_misses.has_library(entry):
+            continue
+        if entry.slot(nobody).registration is None:
+            needed += 1
+            if entry.slot(key).registration is None and not _is_replaced(entry, key):
+                missing.append(entry.name)
+    return needed, sorted(missing)
+
+
+def _is_replaced(entry: OperatorEntry, key: DispatchKey) -> bool:
+    """Tell whether arrays that cannot be written to have a kernel for what the operator would write."""
+    if all(array_type.mutable for array_type in KEY_TYPES.get(key, ())):
+        return False
+    functional = functional_overload(entry)
+    return functional is not None and functional.newest(key) is not None

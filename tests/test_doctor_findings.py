@@ -1,0 +1,273 @@
+"""What doctor says of plugins that load and are wrong all the same, and what is said when they register."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from dispatch_aten.decompositions import required_kernels
+
+HOOKS = """
+import functools
+import dispatch_core as dc
+
+class Array:
+    pass
+
+@dc.hookimpl
+def dispatch_backend_info():
+    return dc.BackendInfo("vendor", array_types=(
+        dc.ArrayType(Array, shape=lambda a: (), dtype=lambda a: "float32", mutable=MUTABLE),
+    ))
+
+@dc.hookimpl
+def dispatch_register(registry):
+    aten = dc.Library("aten", "IMPL", dc.device_key("vendor"), registry=registry)
+"""
+#: The line that the kernels begin in.
+FIRST = HOOKS.count("\n") + 1
+
+
+@pytest.fixture
+def vendor(tmp_path):
+    """Install a plugin for the device ``vendor``; return a function that runs a command with it."""
+
+    def install(kernels, requires=("dispatch-core", "dispatch-operators-aten"), mutable=True):
+        info = tmp_path / "vendor_plugin-1.0.dist-info"
+        info.mkdir()
+        lines = ["Metadata-Version: 2.1", "Name: vendor-plugin", "Version: 1.0"]
+        lines += [f"Requires-Dist: {each}" for each in requires]
+        (info / "METADATA").write_text("\n".join(lines) + "\n")
+        (info / "entry_points.txt").write_text("[dispatch_core.backends]\nvendor = vendor_module\n")
+        body = textwrap.indent(textwrap.dedent(kernels).lstrip("\n"), "    ")
+        (tmp_path / "vendor_module.py").write_text(f"{HOOKS.replace('MUTABLE', str(mutable))}{body}\n    pass\n")
+
+        def run(*arguments):
+            return subprocess.run(
+                [sys.executable, *arguments],
+                capture_output=True,
+                check=False,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])},
+                text=True,
+                timeout=120,
+            )
+
+        return run
+
+    return install
+
+
+def examined(run, *names):
+    done = run("-m", "dispatch_core", "doctor", "--json", *names)
+    return done.returncode, {(each["kind"], each["name"]): each for each in json.loads(done.stdout)["findings"]}
+
+
+#: The name that a kernel is registered for, and the one that was meant; "" where none is near.
+UNKNOWN = {
+    "expp": "aten::exp",
+    "add": "aten::add.Tensor",
+    "add.Tensr": "aten::add.Tensor",
+    "ad.Tensor": "aten::add.Tensor",
+    "sofmax.int": "aten::softmax.int",
+    "sum.dim_Intlist": "aten::sum.dim_IntList",
+    "relu__": "aten::relu_",
+    "frobnicate_everything": "",
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_misspelt_operator_is_named_with_what_was_meant(vendor, name):
+    meant = UNKNOWN[name]
+    run = vendor(f"aten.impl({name!r}, lambda *args, **kwargs: args)")
+    status, found = examined(run, "vendor")
+    finding = found["device", "vendor"]
+    assert (status, finding["outcome"]) == (1, "faulty")
+    place = f"aten::{name} under Vendor (vendor_module.py:{FIRST}): no operator has that name"
+    assert finding["reason"].startswith(f"{place}; did you mean {meant}" if meant else place)
+    done = run("-c", "import dispatch_core as dc; dc.load_backend('vendor')")
+    assert done.returncode == 0
+    words = f"vendor_module.py:{FIRST}: UnknownOperatorWarning: a kernel for aten::{name} is registered under Vendor at"
+    assert (words in done.stderr) is bool(meant)
+    assert not meant or f"and no operator has that name; did you mean {meant}" in done.stderr
+    if meant:
+        program = f"import dispatch_core as dc\ndc.Library('aten', 'IMPL', 'CPU').impl({name!r}, len)"
+        done = run("-c", program)
+        assert f"<string>:2: UnknownOperatorWarning: a kernel for aten::{name} is registered under CPU" in done.stderr
+
+
+def test_operators_of_ones_own_and_of_private_registries_are_no_near_misses(vendor):
+    run = vendor("")
+    program = """
+import dispatch_core as dc
+own = dc.Library("own", "DEF")
+own.define("add.Tensor(Tensor self, Tensor other) -> Tensor")
+own.impl("add", len, "CPU")
+own.impl("ad.Tensor", len, "CPU")
+private = dc.Registry()
+dc.Library("aten", "DEF", registry=private).define("add.Tensor(Tensor self, Tensor other) -> Tensor")
+dc.Library("aten", "IMPL", "CPU", registry=private).impl("add", len)
+more = dc.Library("aten", "FRAGMENT")
+more.define("expp(Tensor self) -> Tensor")
+more.impl("expp", len, "CPU")
+"""
+    done = run("-W", "error", "-c", program)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_misspelt_kernel_that_is_an_error_registers_nothing(vendor):
+    program = """
+import dispatch_core as dc
+library = dc.Library("aten", "IMPL", "CPU")
+for _ in range(2):
+    try:
+        library.impl("expp", len)
+    except dc.UnknownOperatorWarning:
+        print("aten::expp" in dc.registry.entries)
+"""
+    assert vendor("")("-W", "error", "-c", program).stdout.split() == ["False", "False"]
+
+
+#: A registration, and what is wrong with its kernel; "" where nothing is.
+SIGNATURES = {
+    '"add.Tensor", lambda self, other: self': "called as (self, other, *, alpha): got an unexpected keyword",
+    '"add.Tensor", lambda self, other, alpha: self': "",
+    '"add.Tensor", lambda a, b, *, alpha: a': "",
+    '"add.Tensor", lambda *args, **kwargs: args': "",
+    '"add.Tensor", lambda keyset, a, b, *, alpha: a': "missing a required argument: 'b'",
+    '"add.Tensor", lambda keyset, a, b, *, alpha: a, with_keyset=True': "",
+    '"add.Tensor", lambda a, b, *, alpha: a, with_keyset=True': "called as (keyset, self, other, *, alpha): too many",
+    '"add.Tensor", lambda a, b: a, when=("alpha", 1)': "",
+    '"add.Tensor", lambda a, b, *, alpha: a, when=("alpha", 1)': "missing a required",
+    '"exp", lambda: 1': "called as (self): too many positional arguments",
+    '"exp", lambda self, mode: self': "missing a required argument: 'mode'",
+    '"exp", len': "",
+    '"exp", dc.fallthrough_kernel': "",
+    '"exp", dc.kernel_factory(lambda op, keyset: len)': "",
+    '"exp", functools.wraps(lambda: 1)(lambda *args: args)': "too many positional arguments",
+}
+
+
+@pytest.mark.parametrize("kernel", SIGNATURES)
+def test_a_kernel_that_does_not_take_the_schemas_arguments_is_a_fault(vendor, kernel):
+    fault = SIGNATURES[kernel]
+    status, found = examined(vendor(f"aten.impl({kernel})"), "vendor")
+    finding = found["device", "vendor"]
+    assert (status, finding["outcome"]) == ((1, "faulty") if fault else (0, "ok"))
+    assert fault in finding["reason"]
+    assert not fault or f"(vendor_module.py:{FIRST})" in finding["reason"]
+
+
+def test_every_fault_is_listed_in_a_line_of_its_own(vendor):
+    run = vendor("""
+        aten.impl("expp", lambda self: self)
+        aten.impl("exp", lambda: 1)
+        aten.impl("log", lambda self: self)
+    """)
+    done = run("-m", "dispatch_core", "doctor", "vendor")
+    assert done.returncode == 1
+    first, second, *_, last = done.stdout.splitlines()
+    assert first.startswith("faulty     device 'vendor' of vendor-plugin 1.0, loaded in ")
+    assert "aten::exp under Vendor" in first + second
+    assert "aten::expp under Vendor" in first + second
+    assert "log under" not in done.stdout
+    assert last == "1 examined, 1 with faults"
+
+
+def test_the_kernels_that_nothing_composes_and_that_are_left_out_are_listed(vendor):
+    brought = required_kernels()[:10]
+    lines = "".join(f"aten.impl({name!r}, lambda *args, **kwargs: args)\n" for name in brought)
+    status, found = examined(vendor(lines), "vendor")
+    finding = found["device", "vendor"]
+    assert (status, finding["outcome"]) == (0, "ok")
+    [note] = finding["notes"]
+    head, _, names = note.partition("; without: ")
+    assert head == "it has kernels for 10 of the 45 operators that nothing composes"
+    assert {*names.split(", ")} == {f"aten::{name}" for name in required_kernels() if name not in brought}
+
+
+def test_arrays_that_cannot_be_written_need_no_kernels_that_write(vendor):
+    kernels = """
+        for name in ("copy", "fill.Scalar", "index_put"):
+            aten.impl(name, lambda *args, **kwargs: args)
+    """
+    _, found = examined(vendor(kernels, mutable=False), "vendor")
+    [note] = found["device", "vendor"]["notes"]
+    missing = {*note.partition("; without: ")[2].split(", ")}
+    assert not missing & {"aten::copy_", "aten::fill_.Scalar", "aten::index_put_"}
+    assert {"aten::add.Tensor", "aten::exp"} <= missing
+
+
+@pytest.mark.parametrize(
+    ("requirement", "refused"),
+    [
+        ("dispatch-operators-aten>=7", "it requires dispatch-operators-aten>=7, and dispatch-operators-aten 0.1.0 is"),
+        (
+            "dispatch_operators.aten<0.1",
+            "it requires dispatch-operators-aten<0.1, and dispatch-operators-aten 0.1.0 is",
+        ),
+        (
+            "dispatch-backend-cpu==9; python_version>='3'",
+            "it requires dispatch-backend-cpu==9, and dispatch-backend-cpu",
+        ),
+        (
+            "dispatch-frontend-torchlike>=7",
+            "it requires dispatch-frontend-torchlike>=7, and dispatch-frontend-torchlike",
+        ),
+        ("dispatch-core>=99", "it requires dispatch-core>=99, and dispatch-core "),
+        ("dispatch-operators-aten>=", "its requirement 'dispatch-operators-aten>=' cannot be read"),
+        ("dispatch-operators-aten>=7; extra == 'test'", ""),
+        ("dispatch-operators-aten>=7; python_version<'3'", ""),
+        ("dispatch-operators-aten>=0.1,<0.2", ""),
+        ("numpy>=99", ""),
+    ],
+)
+def test_requirements_on_the_projects_distributions_are_checked(vendor, requirement, refused):
+    run = vendor("", requires=["dispatch-core", requirement])
+    status, found = examined(run, "vendor")
+    finding = found["device", "vendor"]
+    assert (status, finding["outcome"]) == ((1, "refused") if refused else (0, "ok"))
+    assert finding["reason"].startswith(refused)
+    done = run("-c", "import dispatch_core as dc; dc.load_backend('vendor')")
+    assert done.returncode == bool(refused)
+    assert refused in done.stderr
+
+
+def test_doctor_examines_what_it_is_asked_about(vendor):
+    run = vendor("")
+    for names, kinds in (
+        (["vendor"], {("device", "vendor")}),
+        (["Vendor_Plugin"], {("device", "vendor")}),
+        (["aten", "cpu"], {("operators", "aten"), ("device", "cpu")}),
+        (["dispatch-operators-aten"], {("operators", "aten"), ("operators", "prims")}),
+    ):
+        status, found = examined(run, *names)
+        assert (status, {*found}) == (0, kinds)
+    done = run("-m", "dispatch_core", "doctor", "vendr")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        "Nothing that is installed is called 'vendr'\nHint: there are aten, cpu, dispatch-backend-cpu"
+    )
+
+
+def test_no_kernel_of_the_projects_own_is_a_fault_and_none_is_missing():
+    code = """
+import dispatch_core as dc
+from dispatch_core.plugins import examination
+for device in ("cpu", "meta", "npu"):
+    dc.load_backend(device)
+for name in ("dispatch-backend-cpu", "dispatch-backend-meta", "dispatch-backend-npu", "dispatch-operators-aten"):
+    print(len(list(examination._registered_by(dc.registry, name))), *examination.faults_of(dc.registry, name))
+    if "backend" in name:
+        needed, missing = examination.missing_kernels(dc.registry, dc.device_key(name.rpartition("-")[2]), name)
+        assert needed >= 45 and not missing, (needed, missing)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    counts = [int(line) for line in done.stdout.splitlines()]
+    assert min(counts) > 100
+    assert sum(counts) > 1000
