@@ -492,7 +492,9 @@ def test_the_command_shows_registrations_and_the_table(run):
     text = done.stdout
     assert text.startswith("demo::f.a(Tensor x, *, int n=1) -> Tensor\n\nregistrations\n")
     assert re.search(r"  Tracer +fallthrough +\S*demo_operators.py:7\n", text)
-    assert re.search(r"  CPU +demo_operators.<lambda> \(for n=1\) ", text)
+    assert re.search(
+        r"  CPU +demo_operators.<lambda> \(for n=1\) +demo_operators.py:\d+ +\S*demo_operators.py:\d+\n", text
+    )
     assert re.search(
         r"computed table\n  key +rule +registered under +kernel\n  Tracer +kernel +Tracer +fallthrough\n", text
     )

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .errors import DispatchError
+from .kernel import Origin
 from .operator_report import left_out_note, report
 from .plugins import BackendState, backends
 from .plugins.doctor import Finding, examine
@@ -191,11 +192,11 @@ def _explain(options: argparse.Namespace) -> int:
 
 def _describe_operator(row: dict[str, Any]) -> None:
     kernels = [
-        (found["key"], " ".join([found["kernel"], *_remarks(found)]), _place(found["origin"]))
+        (found["key"], " ".join([found["kernel"], *_remarks(found)]), _short(found["place"]), _place(found["origin"]))
         for found in row["registrations"]
     ]
     print("\nregistrations" if kernels else "\nnothing is registered")
-    _table(("  key", "kernel", "registered at"), [("  " + key, *rest) for key, *rest in kernels])
+    _table(("  key", "kernel", "defined at", "registered at"), [("  " + key, *rest) for key, *rest in kernels])
     slots = [
         ("  " + slot["key"], slot["rule"], slot["registered_under"] or "-", slot["kernel"] or "-")
         for slot in row["table"]
@@ -208,6 +209,12 @@ def _describe_operator(row: dict[str, Any]) -> None:
 def _remarks(found: dict[str, Any]) -> list[str]:
     remarks = [f"(for {found['when']})"] if found["when"] else []
     return [*remarks, "(replaced)"] if found["replaced"] else remarks
+
+
+def _short(place: str) -> str:
+    """Shorten a file and line by the folder that its package is found in."""
+    file, _, line = place.rpartition(":")
+    return Origin(file, int(line)).short if file else ""
 
 
 def _place(origin: dict[str, Any]) -> str:

@@ -483,7 +483,7 @@ def registered(entry: OperatorEntry) -> list[dict[str, Any]]:
                 {
                     "key": key.name,
                     "kernel": "fallthrough" if found.is_fallthrough else kernel_name(found.fn),
-                    "place": kernel_place(found.fn),
+                    "place": "" if found.is_fallthrough else kernel_place(found.fn),
                     "when": None if found.when is None else f"{found.when[0]}={found.when[1]!r}",
                     "level": str(found.level),
                     "replaced": found not in active,

@@ -82,6 +82,8 @@ _covered: set[str] = set()
 
 def cover(key: DispatchKey) -> None:
     """Let operators without a formula pass below an Autograd key, remembering that their gradient is lost."""
-    if key.name not in _covered:
-        _covered.add(key.name)
-        _fallbacks.fallback(run_without_formula, key, with_keyset=True)
+    # Under the lock: a thread that finds a key covered relies on the fallback.
+    with dc.registry.lock:
+        if key.name not in _covered:
+            _fallbacks.fallback(run_without_formula, key, with_keyset=True)
+            _covered.add(key.name)
