@@ -3,7 +3,9 @@
 import copy
 import pickle
 import threading
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -119,12 +121,84 @@ def test_numpy_arrays_share_memory_both_ways():
 def test_nested_data_of_all_sorts():
     assert tensor(((1, 2.5), [True, 0])).tolist() == [[1.0, 2.5], [1.0, 0.0]]
     assert tensor([tensor(1.0), 2]).tolist() == [1.0, 2.0]
-    assert tensor([np.float64(1.5), 2]).dtype == torchlike.float32
+    assert tensor([np.float64(1.5), 2]).dtype == torchlike.float64
+    assert tensor(deque([deque([1, 2]), [3, 4]])).tolist() == [[1, 2], [3, 4]]
     assert tensor(np.array([1, 2], np.int8)).dtype == torchlike.int8
     assert tensor([]).shape == (0,) and tensor([[], []]).shape == (2, 0)
     assert tensor(range(3)).tolist() == [0, 1, 2]
     with pytest.warns(UserWarning, match="To copy construct from a tensor"):
         assert tensor(tensor([1])).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("data", "dtype"),
+    [
+        (lambda: np.float64(0.1), "float64"),
+        (lambda: np.complex128(1), "complex128"),
+        (lambda: [1.0, np.float64(0.1)], "float64"),
+        (lambda: [[1, 2], [np.float16(1), 2]], "float16"),
+        (lambda: [True, np.uint8(3)], "uint8"),
+        (lambda: [np.int8(1), np.uint8(3)], "int16"),
+        (lambda: [tensor(1, dtype=torchlike.uint8), tensor(2, dtype=torchlike.uint8)], "uint8"),
+        (lambda: [tensor(1.0, requires_grad=True), 2], "float32"),
+        (lambda: [np.array([1, 2], "u1"), [3, 4]], "int64"),
+        (lambda: [1j, np.float32(2)], "complex64"),
+    ],
+)
+def test_numbers_of_numpys_and_tensors_keep_their_dtypes(data, dtype):
+    assert tensor(data()).dtype == getattr(torchlike, dtype)
+    assert not tensor(data()).requires_grad
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "error", "text"),
+    [
+        ([tensor([1.0, 2.0])], {}, ValueError, "only one element tensors can be converted to Python scalars"),
+        (Fraction(1, 2), {}, RuntimeError, "Could not infer dtype of Fraction"),
+        ({1: 2}, {"dtype": torchlike.float32}, TypeError, "must be real number, not dict"),
+        ([np.float32(1)], {"dtype": torchlike.int64}, TypeError, "cannot be interpreted as an integer"),
+        ([0, 2**63], {}, ValueError, "Overflow when unpacking long long"),
+        (
+            [1.0, float("nan")],
+            {"dtype": torchlike.int64},
+            RuntimeError,
+            "cannot be converted to type .* without overflow",
+        ),
+        (np.array(["a"]), {"dtype": torchlike.float32}, TypeError, "can't convert np.ndarray of type"),
+        (b"ab", {}, TypeError, "invalid data type 'bytes'"),
+    ],
+)
+def test_data_that_torch_refuses_is_refused(data, options, error, text):
+    with pytest.raises(error, match=text):
+        tensor(data, **options)
+
+
+def test_a_list_that_holds_itself_is_refused():
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="too many dimensions 'list'"):
+        tensor(endless)
+
+
+def test_objects_stand_for_numbers_where_a_dtype_is_given():
+    assert tensor([Fraction(1, 2), 2], dtype=torchlike.float64).tolist() == [0.5, 2.0]
+    assert tensor(2**70, dtype=torchlike.float32).item() == 2.0**70
+
+
+def test_the_class_makes_tensors():
+    assert torchlike.Tensor([1, 2]).dtype == torchlike.float32 and torchlike.Tensor((2, 3)).tolist() == [2.0, 3.0]
+    assert torchlike.Tensor(2, 3).shape == (2, 3) and torchlike.Tensor().shape == (0,)
+    assert torchlike.Tensor(torchlike.Size([4, 1])).shape == (4, 1)
+    w = tensor([1], dtype=torchlike.int32)
+    assert torchlike.Tensor(w).data_ptr() == w.data_ptr() and torchlike.Tensor(w).dtype == torchlike.int32
+    assert type(torchlike.Tensor([1.0])) is torchlike.Tensor
+    with pytest.raises(TypeError, match=r"new\(\): data must be a sequence \(got float\)"):
+        torchlike.Tensor(1.5)
+
+    class Named(torchlike.Tensor):
+        pass
+
+    assert type(Named([1.0, 2.0])) is Named and Named([1.0, 2.0]).tolist() == [1.0, 2.0]
 
 
 def test_iteration_and_membership():

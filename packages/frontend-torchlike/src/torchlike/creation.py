@@ -17,10 +17,12 @@ from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 
 from .devices import as_device
 from .dtypes import numpy_dtype
-from .interop import from_numpy, put
+from .interop import as_subclass, check_dtype, from_numpy, put
+from .literals import is_sequence, read
+from .size import Size
 from .tensor import Tensor, wrap
 
-__all__ = ["FACTORIES", "as_tensor", "finish", "tensor"]
+__all__ = ["FACTORIES", "as_tensor", "construct", "finish", "tensor"]
 
 
 def finish(made: Any, requires_grad: bool) -> Tensor:
@@ -61,7 +63,11 @@ def tensor(
         )
         copy = data.detach().to(device=device, dtype=dtype, copy=True)
         return finish(copy, requires_grad)
-    array = data.copy() if isinstance(data, np.ndarray) else _array(data, dtype)
+    if isinstance(data, np.ndarray):
+        check_dtype(data)
+        array = data.copy()
+    else:
+        array, dtype = read(data, dtype)
     return finish(_convert(array, dtype, device), requires_grad)
 
 
@@ -78,106 +84,6 @@ def _convert(array: np.ndarray[Any, Any], dtype: ScalarType | None, device: Any)
     return put(array, device)
 
 
-def _array(data: Any, dtype: ScalarType | None) -> np.ndarray[Any, Any]:
-    """Give Python data as an array of the dtype that torch infers.
-
-    Lists of plain numbers are NumPy's to read; what it refuses is walked through, so that the fault gets torch's words.
-    """
-    leaf = _first(data)
-    plain = isinstance(leaf, (bool, int, float, complex)) and not isinstance(leaf, np.generic)
-    try:
-        array = np.array(data) if plain else None
-    except Exception:  # noqa: BLE001  # what an element's own conversion raises is looked at below
-        array = None
-    if array is None or array.dtype.kind not in "biufc":
-        items: list[Any] = []
-        shape = _shape(data)
-        _flatten(data, shape, 0, items)
-        try:
-            array = np.array(items, None if items else np.float64).reshape(shape)
-        except (TypeError, ValueError):
-            raise
-        except Exception as error:  # the conversion is the caller's, and may raise anything
-            raise TypeError(f"an element cannot be converted to a number ({type(error).__name__}: {error})") from error
-        if array.dtype.kind == "O":
-            raise ValueError("Overflow when unpacking long long")
-        if isinstance(leaf, (np.generic, np.ndarray, Tensor)) and not isinstance(leaf, (float, complex)):
-            return array
-    if array.dtype.kind == "u":
-        raise ValueError("Overflow when unpacking long long")
-    if dtype is not None:
-        _check_range(array, dtype)
-        return array
-    default = get_default_dtype()
-    wanted = {"f": default, "c": default.to_complex()}.get(array.dtype.kind)
-    return array if wanted is None else array.astype(numpy_dtype(wanted))
-
-
-#: NumPy's limit.
-_MOST_DIMENSIONS: Final = 64
-
-
-def _first(data: Any) -> Any:
-    """Give the first number of nested sequences."""
-    for _ in range(_MOST_DIMENSIONS):
-        if not isinstance(data, (list, tuple, range)) or not data:
-            return data
-        data = data[0]
-    raise ValueError(f"too many dimensions: nested sequences have at most {_MOST_DIMENSIONS}")
-
-
-def _check_range(array: np.ndarray[Any, Any], dtype: ScalarType) -> None:
-    """Refuse numbers that ``dtype`` cannot hold, as torch does; negative ones may wrap around in unsigned types."""
-    kind = array.dtype.kind
-    if kind == "c" and not dtype.is_complex:
-        raise TypeError("must be real number, not complex")
-    if not dtype.is_integral or kind not in "if" or not array.size:
-        return
-    limits = np.iinfo(numpy_dtype(dtype))
-    low = limits.min or -limits.max
-    if not (low <= array.min() and array.max() <= limits.max):
-        raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
-
-
-def _shape(data: Any) -> tuple[int, ...]:
-    """Read the shape off the first elements."""
-    if isinstance(data, (Tensor, np.ndarray)):
-        return tuple(data.shape)
-    if isinstance(data, (list, tuple, range)):
-        if data and isinstance(data[0], str):
-            raise ValueError("too many dimensions 'str'")
-        return (len(data), *(_shape(data[0]) if data else ()))
-    _check_number(data)
-    return ()
-
-
-def _check_number(value: Any) -> None:
-    if isinstance(value, str):
-        raise TypeError("new(): invalid data type 'str'")
-    if not (isinstance(value, (int, float, complex, np.generic)) or hasattr(value, "__float__")):
-        raise RuntimeError(f"Could not infer dtype of {type(value).__name__}")
-
-
-def _flatten(data: Any, shape: tuple[int, ...], depth: int, items: list[Any]) -> None:
-    """Collect the numbers, checking every row's length against the first one's."""
-    if depth == len(shape):
-        if isinstance(data, (Tensor, np.ndarray)):
-            data = data.item()
-        if isinstance(data, (list, tuple, range)):
-            raise TypeError(f"'{type(data).__name__}' object cannot be interpreted as an integer")
-        _check_number(data)
-        items.append(data)
-        return
-    if isinstance(data, Tensor):
-        data = data.tolist()
-    if not isinstance(data, (list, tuple, range, np.ndarray)):
-        raise TypeError("not a sequence")
-    if len(data) != shape[depth]:
-        raise ValueError(f"expected sequence of length {shape[depth]} at dim {depth} (got {len(data)})")
-    for row in data:
-        _flatten(row, shape, depth + 1, items)
-
-
 def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) -> Tensor:
     """Make a tensor, sharing memory with an array or tensor where dtype and device allow (source: ``torch.as_tensor``)."""
     dtype = None if dtype is None else as_dtype(dtype)
@@ -185,9 +91,27 @@ def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) ->
         converted: Tensor = data.to(device=device, dtype=dtype)
         return converted
     if not isinstance(data, np.ndarray):
-        return _convert(_array(data, dtype), dtype, device)
+        return _convert(*read(data, dtype), device)
     shared: Tensor = from_numpy(data)
     return shared if dtype is None and device is None else shared.to(device=device, dtype=dtype)
+
+
+def construct(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
+    """Make a tensor by its class (source: ``torch.Tensor``): of sizes, of data in the default dtype, or of another tensor.
+
+    Raises ``TypeError`` for what is none of these.
+    """
+    if len(args) == 1 and not isinstance(args[0], (int, Size)):
+        (data,) = args
+        if isinstance(data, Tensor):
+            made: Tensor = dc.ops.aten.alias.default(data)
+        elif isinstance(data, np.ndarray) or is_sequence(data):
+            made = as_tensor(data, get_default_dtype(), device)
+        else:
+            raise TypeError(f"new(): data must be a sequence (got {type(data).__name__})")
+    else:
+        made = FACTORIES["empty"](*(args or (0,)), device=device)
+    return made if cls is Tensor else as_subclass(cls, made.detach())
 
 
 def _number(value: Any) -> Any:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
+    "as_subclass",
+    "check_dtype",
     "data_ptr",
-    "deep_copy",
     "dlpack_device",
     "elements",
     "from_numpy",
@@ -121,7 +122,8 @@ def _is_known(dtype: np.dtype[Any]) -> bool:
     return str(dtype) in BY_NAME
 
 
-def _check_dtype(array: NDArray[Any]) -> None:
+def check_dtype(array: NDArray[Any] | np.generic) -> None:
+    """Raise ``TypeError`` for an array of a dtype that tensors do not have."""
     if not _is_known(array.dtype):
         name = f"{array.dtype.type.__module__}.{array.dtype.type.__name__}"
         raise TypeError(f"can't convert np.ndarray of type {name}. The only supported types are: {', '.join(BY_NAME)}.")
@@ -129,7 +131,7 @@ def _check_dtype(array: NDArray[Any]) -> None:
 
 def put(array: NDArray[Any], device: Any = None) -> Tensor:
     """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
-    _check_dtype(array)
+    check_dtype(array)
     place = _CPU if device is None else dc.Device.parse(device)
     return wrap(dc.ops.prims.device_put(array, device=place))
 
@@ -194,7 +196,7 @@ def from_numpy(ndarray: NDArray[Any]) -> Tensor:
     """
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    _check_dtype(ndarray)
+    check_dtype(ndarray)
     return wrap(dc.ops.prims.device_put(borrowed(ndarray), device=_CPU))
 
 
@@ -219,36 +221,18 @@ def reduce(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def _rebuild(cls: type[Tensor], array: NDArray[Any], device: str, requires_grad: bool) -> Tensor:
-    return _as(cls, put(array, device), requires_grad)
+    return as_subclass(cls, put(array, device)).requires_grad_(requires_grad)
 
 
 def _rebuild_meta(cls: type[Tensor], shape: tuple[int, ...], dtype: Any, requires_grad: bool) -> Tensor:
-    return _as(cls, wrap(dc.ops.aten.empty(shape, dtype=dtype, device=dc.Device("meta"))), requires_grad)
+    made = wrap(dc.ops.aten.empty(shape, dtype=dtype, device=dc.Device("meta")))
+    return as_subclass(cls, made).requires_grad_(requires_grad)
 
 
-def _as(cls: type[Tensor], tensor: Tensor, requires_grad: bool) -> Tensor:
-    """Give the tensor's data in an object of a subclass."""
-    if cls is not Tensor:
-        bare = cls()
-        bare._dispatch_data, bare._dispatch_mask = tensor._dispatch_data, tensor._dispatch_mask
-        tensor = bare
-    return tensor.requires_grad_(requires_grad) if requires_grad else tensor
-
-
-def deep_copy(tensor: Tensor, memo: dict[int, Any]) -> Tensor:
-    """Copy a leaf with its gradient (source: ``torch.Tensor.__deepcopy__``)."""
-    if not tensor.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-            "If you were attempting to deepcopy a module, this may be because of a torchlike.nn.utils.weight_norm usage."
-        )
-    if not isinstance(memo, dict):
-        raise TypeError(f"memo must be dict, not {type(memo).__name__}")
-    known: Tensor | None = memo.get(id(tensor))
-    if known is not None:
-        return known
-    copy = _as(type(tensor), tensor.detach().clone(), tensor.requires_grad)
-    if tensor._state.grad is not None:
-        copy._state.grad = deep_copy(tensor._state.grad, memo)
-    memo[id(tensor)] = copy
-    return copy
+def as_subclass(cls: type[Tensor], tensor: Tensor) -> Tensor:
+    """Give the data of a tensor without history in an object of a subclass."""
+    if cls is Tensor:
+        return tensor
+    bare = object.__new__(cls)
+    bare._dispatch_data, bare._dispatch_mask = tensor._dispatch_data, tensor._dispatch_mask
+    return bare

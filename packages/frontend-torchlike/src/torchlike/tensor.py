@@ -24,7 +24,7 @@ from .size import Size
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["AUTOGRAD_BITS", "Tensor", "autograd_bit", "frontend", "wrap"]
+__all__ = ["AUTOGRAD_BITS", "Tensor", "autograd_bit", "bare", "frontend", "wrap"]
 
 
 class _AutogradBits(dict[int, int]):
@@ -59,7 +59,19 @@ autograd_bit: Final = AUTOGRAD_BITS.__getitem__
 _making: Final = threading.Lock()
 
 
-class Tensor:
+class _Constructor(type):
+    """Lets users call the class for a tensor with data, and the dispatcher make bare objects at no more than it costs."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        kind: Any = cls
+        if kind.__new__ is object.__new__ and kind.__init__ is object.__init__:
+            from .creation import construct
+
+            return construct(kind, *args, **kwargs)
+        return type.__call__(cls, *args, **kwargs)
+
+
+class Tensor(metaclass=_Constructor):
     """An array on a device, with autograd (source: ``torch.Tensor``).
 
     Made by ``torchlike.tensor`` and the other factories, and by operators.
@@ -70,7 +82,7 @@ class Tensor:
     tensor([22., 32.])
     """
 
-    # The dispatcher makes a fresh result by `Tensor()` and two writes, so there is no __init__, and no __getattr__ either:
+    # The dispatcher makes a fresh result by `bare()` and two writes, so there is no __init__, and no __getattr__ either:
     # CPython reads the attributes of a class that has one several times slower.
     __slots__ = ("__weakref__", "_autograd", "_dispatch_data", "_dispatch_mask")
     _dispatch_data: Any
@@ -106,7 +118,7 @@ class Tensor:
     # What the dispatcher's boundary calls; see Note [The boundary contract] in dispatch_core.frontend.
 
     def _dispatch_view(self, data: Any, op: Any, args: tuple[Any, ...]) -> Tensor:
-        tensor = Tensor()
+        tensor = bare()
         mask = self._dispatch_mask
         tensor._dispatch_data = data
         tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
@@ -519,7 +531,7 @@ class Tensor:
         return reduce(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        from .interop import deep_copy
+        from .deepcopy import deep_copy
 
         return deep_copy(self, memo)
 
@@ -533,7 +545,9 @@ def _wrapped(dim: int, rank: int) -> int:
     return dim
 
 
-Tensor._dispatch_new = Tensor  # type: ignore[attr-defined]  # the class itself makes bare objects fastest
+#: Makes an object without data: what calling the class comes to for classes of a plain type, and as fast.
+bare: Final[Callable[[], Tensor]] = type.__call__.__get__(Tensor)
+Tensor._dispatch_new = bare  # type: ignore[attr-defined]
 
 frontend: Frontend[Tensor] = register_frontend("torchlike", Tensor)
 

@@ -20,10 +20,10 @@ def give_back(saved: Saved, node: Node) -> Tensor:
 
     Raises ``RuntimeError`` when the result was changed in place meanwhile.
     """
-    from ..tensor import Tensor, autograd_bit
+    from ..tensor import autograd_bit, bare
     from .node import Output
 
-    tensor = Tensor()
+    tensor = bare()
     tensor._dispatch_data = saved.data
     tensor._dispatch_mask = saved.mask
     if saved.storage.version != saved.version:

@@ -41,5 +41,5 @@ class Parameter(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         known: Parameter | None = memo.get(id(self))
         if known is None:
-            known = memo[id(self)] = Parameter(self.detach().clone(), self.requires_grad)
+            known = memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
         return known

@@ -1,0 +1,88 @@
+"""Deep copies of tensors: what shares memory goes on to share it in the copies.
+
+Note [One copy of each storage]
+    The first tensor of a storage that is met copies it as a whole, and leaves the copy in ``copy.deepcopy``'s memo for the
+    others. On the cpu a storage is the array that the others are views of. On other devices it is the tensor whose views
+    they are, and each of them is made again from its copy; there an alias that ``detach`` or ``data`` gave, of which no such
+    tensor is known, is copied alone.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .autograd.grad_mode import no_grad
+from .interop import as_subclass, elements
+from .tensor import Tensor, wrap
+from .views import replay
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["deep_copy"]
+
+
+def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
+    """Copy a leaf with its gradient (source: ``torch.Tensor.__deepcopy__``)."""
+    if not tensor.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torchlike.nn.utils.weight_norm usage."
+        )
+    if not isinstance(memo, dict):
+        raise TypeError(f"memo must be dict, not {type(memo).__name__}")
+    known: Tensor | None = memo.get(id(tensor))
+    if known is not None:
+        return known
+    with no_grad():
+        data = _on_cpu(tensor, memo) if tensor.is_cpu else _by_views(tensor, memo)
+    copy = memo[id(tensor)] = as_subclass(type(tensor), data)
+    if tensor.requires_grad:
+        copy.requires_grad_()
+    if tensor._state.grad is not None:
+        copy._state.grad = deep_copy(tensor._state.grad, memo)
+    if more := getattr(tensor, "__dict__", None):
+        copy.__dict__.update(deepcopy(more, memo))
+    return copy
+
+
+def _remembered(memo: dict[Any, Any], original: object, copy: Any) -> Any:
+    """Leave the copy of a storage in the memo, and keep the original alive, whose address is the key."""
+    memo[_key(original)] = copy
+    memo.setdefault(id(memo), []).append(original)
+    return copy
+
+
+def _key(original: object) -> tuple[str, int]:
+    return "torchlike storage", id(original)
+
+
+def _on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
+    array = elements(tensor)
+    owner: NDArray[Any] = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if not owner.flags.forc or not owner.size:
+        return tensor.detach().clone()
+    copy = memo.get(_key(owner))
+    if copy is None:
+        copy = _remembered(memo, owner, owner.ravel(order="K").copy())
+    start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0] if array.size else 0
+    return wrap(np.ndarray(array.shape, array.dtype, copy, start, array.strides))
+
+
+def _by_views(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
+    state = tensor._state
+    root = state.base if state.is_view else tensor
+    if state.storage is None or root is None:
+        copied: Tensor = tensor.detach().clone()
+        return copied
+    copy = memo.get(_key(state.storage))
+    if copy is None:
+        copy = _remembered(memo, state.storage, root.detach().clone())
+    view: Tensor = replay(copy, state.chain, state.skip) if state.is_view else copy
+    alias: Tensor = view.detach()
+    return alias
