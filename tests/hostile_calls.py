@@ -229,6 +229,20 @@ HOSTILE: list[Callable[[random.Random], Any]] = [
 deque = collections.deque
 
 
+def _constructor(kind: type, r: random.Random) -> list[Any]:
+    """Return arguments that a layer or an optimizer can be made of."""
+    if issubclass(kind, optim.Optimizer):
+        weights = [nn.Parameter(torchlike.ones(2, 3)), nn.Parameter(torchlike.ones(3))]
+        for weight in weights:
+            weight.grad = torchlike.ones(weight.shape)
+        return [weights if r.random() < 0.5 else [{"params": weights}]]
+    if kind is nn.Linear:
+        return [3, 2]
+    if kind in (nn.Sequential, nn.ModuleList):
+        return [nn.Linear(3, 2), nn.ReLU()] if kind is nn.Sequential else [[nn.Linear(3, 2)]]
+    return []
+
+
 class Target:
     """One public function and how to call it."""
 
@@ -245,6 +259,8 @@ class Target:
         share = r.choice([0.0, 0.3, 0.3, 1.0])
         count = r.choice([0, 1, 1, 2, 2, 3, 3, 4, 5])
         args = [_value(r, share) for _ in range(count)]
+        if self.first == "made":
+            args = [*_constructor(self.function, r), *args[:1]]
         if self.first == "method" or (share < 1 and self.first == "tensor"):
             args = [r.choice(PLAIN[:11])(r), *args]  # Python's methods are called on their own objects
         if len(args) > (self.first == "method") and share == 0:
@@ -345,7 +361,7 @@ def targets() -> Iterator[Target]:
         name = row.name.partition(".")[0]
         schemas[name] = (*schemas.get(name, ()), dc.FunctionSchema.parse(row.schema))
     for module in (torchlike, nn.functional, nn.init, torchlike.autograd, torchlike.npu):
-        names = [name for name in dir(module) if not name.startswith("_")]
+        names = [name for name in (dir(module) if module is torchlike else module.__all__) if not name.startswith("_")]
         for name in names:
             function = getattr(module, name)
             public = callable(function) and str(getattr(function, "__module__", "")).startswith(
@@ -363,6 +379,7 @@ def targets() -> Iterator[Target]:
             kind = getattr(module, name)
             if isinstance(kind, type):
                 yield Target(f"{module.__name__}.{name}", kind)
+                yield Target(f"{module.__name__}.{name}", kind, "made")
     for name in dc.__all__:
         function = getattr(dc, name)
         if callable(function) and not (isinstance(function, type) and issubclass(function, BaseException)):
@@ -389,10 +406,16 @@ def use(result: Any, r: random.Random) -> Iterator[tuple[str, Callable[[], Any]]
     if isinstance(result, (nn.Module, optim.Optimizer)):
         yield "repr", lambda: repr(result)
     if isinstance(result, nn.Module):
+        yield "call", lambda: result(torchlike.ones(2, 3), *[_value(r, 0.3)] * r.choice([0, 0, 1]))
         yield "call", lambda: result(*[_value(r, 0.3) for _ in range(r.choice([0, 1, 1, 1, 2]))])
+    if isinstance(result, optim.Optimizer):
+        yield "step", result.step
     if isinstance(result, METHODS):
+        # An optimizer's ``update`` is called by ``step`` alone, with the groups that ``add_param_group`` has checked.
         names = [
-            name for name in dir(type(result)) if not name.startswith("_") and callable(getattr(result, name, None))
+            name
+            for name in dir(type(result))
+            if not name.startswith("_") and name != "update" and callable(getattr(result, name, None))
         ]
         for name in r.sample(names, min(3, len(names))):
             method = Target(f"{type(result).__name__}.{name}", getattr(result, name))
@@ -506,7 +529,7 @@ class Run:
                 return
             for what, call in uses:
                 note(f"{target.name}{told()} {what}")
-                self.attempt(target.name if what in ("repr", "call", "with") else what, what, call, told)
+                self.attempt(target.name if what in ("repr", "call", "with", "step") else what, what, call, told)
 
 
 def restore() -> None:

@@ -113,3 +113,38 @@ def test_the_choice_of_an_implementation_is_taken_and_kept(kind):
         kind([w], fused=True, foreach=True)
     with pytest.raises(NotImplementedError, match="differentiable=True is not implemented"):
         kind([w], differentiable=True)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        5,
+        {},
+        {"state": {}},
+        {"state": {}, "param_groups": 3},
+        {"state": [], "param_groups": []},
+        {"state": {}, "param_groups": [{}]},
+        {"state": {0: 1}, "param_groups": [{"params": [0]}]},
+        {"state": {}, "param_groups": []},
+    ],
+)
+def test_a_state_that_is_none_is_refused_and_changes_nothing(wrong):
+    weight = torchlike.ones(2, requires_grad=True)
+    optimizer = torchlike.optim.SGD([weight], lr=0.5, momentum=0.9)
+    weight.sum().backward()
+    optimizer.step()
+    before = optimizer.state_dict()
+    with pytest.raises((TypeError, ValueError)):
+        optimizer.load_state_dict(wrong)
+    after = optimizer.state_dict()
+    assert after["param_groups"] == before["param_groups"]
+    assert after["state"][0]["momentum_buffer"] is before["state"][0]["momentum_buffer"]
+
+
+def test_a_group_without_parameters_and_settings_beyond_floats_are_refused():
+    optimizer = torchlike.optim.SGD([torchlike.ones(2, requires_grad=True)])
+    for wrong in (5, {}, {"lr": 1}):
+        with pytest.raises(TypeError, match="must be a dict with the key 'params'"):
+            optimizer.add_param_group(wrong)
+    with pytest.raises(ValueError, match="Invalid lr: it is beyond a float's range"):
+        torchlike.optim.Adam([torchlike.ones(2, requires_grad=True)], lr=10**400)

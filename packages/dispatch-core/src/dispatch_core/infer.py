@@ -78,11 +78,11 @@ class _Inference:
         self.fn = fn
         try:
             self.signature = inspect.signature(fn)
-        except (TypeError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001  # an object may say anything of its signature
             raise SchemaError(f"infer_schema: {quoted(fn)} has no signature that could be read: {error}") from None
 
     def fault(self, reason: str, hint: str | None = None) -> SchemaError:
-        name = getattr(self.fn, "__qualname__", repr(self.fn))
+        name = getattr(self.fn, "__qualname__", None) or quoted(self.fn)
         return SchemaError(f"infer_schema({name}): {reason}\nSignature: {self.signature}", hint=hint)
 
     def hints(self) -> dict[str, Any]:

@@ -228,6 +228,9 @@ class Stateful:
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        for name in state_dict:
+            if not isinstance(name, str):
+                raise TypeError(f"the names in a state_dict are text, but one is {type(name).__name__}")
         metadata = getattr(state_dict, "_metadata", None)
         given: Any = OrderedDict(state_dict)  # a copy: overrides and hooks may change it
         if metadata is not None:
@@ -270,7 +273,10 @@ class Stateful:
         """Call ``hook(module, state_dict, prefix, local_metadata)`` after; it may change ``state_dict``."""
         if not callable(hook):
             raise TypeError(f"a hook is a function, not {type(hook).__name__}")
-        hook._from_public_api = True  # type: ignore[attr-defined]  # such a hook may return nothing, as in torch
+        try:
+            hook._from_public_api = True  # type: ignore[attr-defined]  # such a hook may return nothing, as in torch
+        except AttributeError:
+            raise TypeError(f"a hook is a function that takes attributes, and {type(hook).__name__} is none") from None
         return RemovableHandle(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -48,7 +49,13 @@ class Optimizer:
             self.add_param_group(group)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters with settings of their own."""
+        """Add parameters with settings of their own.
+
+        Raises ``TypeError`` for what is no dict with tensors as its ``"params"``, ``ValueError`` for parameters that cannot
+        be optimized and settings beyond a float's range.
+        """
+        if not isinstance(param_group, dict) or "params" not in param_group:
+            raise TypeError("param_group must be a dict with the key 'params'")
         given = param_group["params"]
         params = [given] if isinstance(given, Tensor) else list(given)
         known = {id(param) for group in self.param_groups for param in group["params"]}
@@ -59,7 +66,11 @@ class Optimizer:
                 raise ValueError("can't optimize a non-leaf Tensor")
             if id(param) in known:
                 raise ValueError("some parameters appear in more than one parameter group")
-        self.param_groups.append({**self.defaults, **param_group, "params": params})
+        group = {**self.defaults, **param_group, "params": params}
+        for name, value in group.items():
+            if isinstance(value, int) and abs(value) > sys.float_info.max:
+                raise ValueError(f"Invalid {name}: it is beyond a float's range")
+        self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zero."""
@@ -97,8 +108,12 @@ class Optimizer:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over state and settings; raises ``ValueError`` where groups or their sizes differ."""
-        saved = state_dict["param_groups"]
+        """Take over state and settings; then nothing of the former ones is left.
+
+        Raises ``TypeError`` for what is no optimizer's state, ``ValueError`` where groups or their sizes differ; the
+        optimizer is as before then.
+        """
+        saved, states = _parts(state_dict)
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(saved, self.param_groups, strict=True)):
@@ -109,10 +124,10 @@ class Optimizer:
         for before, group in zip(saved, self.param_groups, strict=True):
             group.update({name: value for name, value in before.items() if name != "params"})
             for place, param in zip(before["params"], group["params"], strict=True):
-                if place in state_dict["state"]:
+                if place in states:
                     self.state[param] = {
                         name: value.clone() if isinstance(value, Tensor) else value
-                        for name, value in state_dict["state"][place].items()
+                        for name, value in states[place].items()
                     }
 
     def __repr__(self) -> str:
@@ -121,3 +136,21 @@ class Optimizer:
             lines.append(f"Parameter Group {number}")
             lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
         return "\n".join([*lines, ")"])
+
+
+def _parts(state_dict: Any) -> tuple[list[dict[str, Any]], dict[Any, dict[str, Any]]]:
+    """Return the groups and the states of a state dict; raises ``TypeError`` for what is none."""
+    groups, states = (
+        (state_dict.get("param_groups"), state_dict.get("state")) if isinstance(state_dict, dict) else (None, None)
+    )
+    if (
+        not isinstance(groups, list)
+        or not isinstance(states, dict)
+        or not all(isinstance(group, dict) and isinstance(group.get("params"), list) for group in groups)
+        or not all(isinstance(state, dict) for state in states.values())
+        or not all(isinstance(place, int) for group in groups for place in group["params"])
+    ):
+        raise TypeError(
+            "load_state_dict() takes what an optimizer's state_dict() gave: a dict of 'state' and 'param_groups'"
+        )
+    return groups, states
