@@ -427,7 +427,8 @@ def test_a_pending_value_keeps_its_pipeline_alive_and_can_be_computed(work):
     """The block was begun in a context that is gone, and never ended."""
 
     def record():
-        work.pipeline().__enter__()
+        pipe = work.pipeline()
+        pipe.__enter__()
         return work.ops.double(work.ops.double(work.array(1))), weakref.ref(dc.current_pipeline())
 
     value, gone = contextvars.Context().run(record)

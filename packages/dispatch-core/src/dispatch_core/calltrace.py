@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
+from .interrupts import by_subscript
 from .switch import Switch
 
 __all__ = ["TRACE", "traced", "write"]
@@ -20,6 +21,7 @@ __all__ = ["TRACE", "traced", "write"]
 #: Whether calls are printed.
 TRACE: Final = Switch("DISPATCH_TRACE")
 _depth: Final[ContextVar[int]] = ContextVar("dispatch_core.calltrace", default=0)
+_set_depth: Final = by_subscript(_depth.set)
 
 
 def traced(run: Callable[..., Any], line: str) -> Callable[..., Any]:
@@ -27,7 +29,8 @@ def traced(run: Callable[..., Any], line: str) -> Callable[..., Any]:
 
     def call(*values: Any, **keywords: Any) -> Any:
         write(line)
-        token = _depth.set(_depth.get() + 1)
+        depth = _depth.get() + 1
+        token = _set_depth[depth]
         try:
             return run(*values, **keywords)
         finally:

@@ -82,7 +82,7 @@ class Frontend(Record, Generic[T]):
 
 #: marker bit → frontend.
 FRONTENDS: Final[dict[int, Frontend[Any]]] = {}
-_lock: Final = threading.Lock()
+_lock: Final = threading.RLock()
 
 
 def _bare(tensor_type: type[T]) -> Callable[[], T]:

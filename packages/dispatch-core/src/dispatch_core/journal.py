@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from .interrupts import by_subscript
 from .levels import Level
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Journal:
 
 
 _journal: Final[ContextVar[Journal | None]] = ContextVar("dispatch_core.journal", default=None)
+_set_journal: Final = by_subscript(_journal.set)
 current: Final = _journal.get
 
 
@@ -97,7 +99,7 @@ def transaction(
         distribution = distribution or outer.distribution
     highest = Level.PROGRAM if outer is None else outer.level
     journal = Journal(distribution, highest if level is None else min(level, highest))
-    token = _journal.set(journal)
+    token = _set_journal[journal]
     try:
         yield journal
     except BaseException:

@@ -9,11 +9,12 @@ Note [Masks are per context]
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Self
 
+from .interrupts import Guard, by_subscript, whole
 from .keys import MARKERS
 from .keyset import DispatchKeySet, KeyLike, KeysetLike, as_mask, removal_mask
 
@@ -23,31 +24,47 @@ __all__ = ["apply_masks", "exclude_keys", "include_keys"]
 State = tuple[int, int]
 _state: Final[ContextVar[State | None]] = ContextVar("dispatch_core.masks", default=None)
 current = _state.get
-set_state, reset_state = _state.set, _state.reset
+#: Sets the state by subscript; see Note [Where an interrupt falls] in `interrupts`.
+set_state: Final = by_subscript(_state.set)
+reset_state: Final = _state.reset
 
 
-class _Guard:
+class _Guard(Guard):
     """Hold keys in the context's masks while a ``with`` block runs; the same guard may be entered again inside itself."""
 
-    __slots__ = ("_own", "_tokens")
+    __slots__ = ("_own",)
 
     #: The state where nothing else is masked.
     _own: State
-    #: The innermost entry's token, and the same for the entries around it.
-    _tokens: tuple[Token[State | None], Any] | None
 
     def __enter__(self) -> Self:
-        own, state = self._own, current()
+        own, state, outer = self._own, current(), self._tokens
         if state is not None:
             own = (state[0] | own[0], state[1] | own[1])
-        self._tokens = (set_state(own), self._tokens)
-        return self
+        try:
+            self._tokens = (set_state[own], outer)
+            return self
+        except BaseException:
+            self._leave(outer)
+            raise
 
+    @whole
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        token, self._tokens = self._tokens  # type: ignore[misc]  # a guard that is left was entered
-        reset_state(token)
+        try:
+            token, self._tokens = self._tokens  # type: ignore[misc]  # a guard that is left was entered
+            reset_state(token)
+        except BaseException:
+            # The interrupt may have come first.
+            self._finish(locals().get("token"))
+            raise
+
+
+def with_included(mask: int) -> State:
+    """Return the context's state with the keys of ``mask`` included."""
+    state = current()
+    return (mask, 0) if state is None else (state[0] | mask, state[1])
 
 
 _KEPT: Final = 512

@@ -44,7 +44,7 @@ __all__ = ["OperatorEntry", "Registry", "registry"]
 
 _registries: Final[weakref.WeakSet[Registry]] = weakref.WeakSet()
 # A WeakSet cannot be read while another thread adds to it.
-_registries_lock: Final = threading.Lock()
+_registries_lock: Final = threading.RLock()
 
 
 class Registry:

@@ -245,7 +245,7 @@ class Watch:
 
     def _ask(self, given: list[Any]) -> Any:
         """Ask the rule; see Note [A rule runs unseen]. Raises what the rule raises."""
-        token = masks.set_state(None)
+        token = masks.set_state[None]
         try:
             if self._said is None:
                 self._said = self._asked()

@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core.interrupts import whole
 
 from .arguments import check_tensor
 
@@ -128,10 +129,20 @@ class device:  # noqa: N801  # torch's own name
 
     def __enter__(self) -> None:
         self._guard = _runtime().guard(self.idx)
-        self._guard.__enter__()
+        try:
+            self._guard.__enter__()
+        except BaseException:
+            self._guard.__exit__(None, None, None)
+            raise
 
+    @whole
     def __exit__(self, *exception: object) -> None:
-        self._guard.__exit__(*exception)
+        try:
+            self._guard.__exit__(*exception)
+        except BaseException:
+            # An interrupt; see Note [Where an interrupt falls] in `dispatch_core.interrupts`.
+            self._guard.__exit__(None, None, None)
+            raise
 
 
 def synchronize(device: Any = None) -> None:

@@ -56,7 +56,7 @@ def prepare(key: DispatchKey) -> None:
 _prepared: Final[set[DispatchKey]] = set()
 AUTOGRAD_BITS: Final = _AutogradBits()
 autograd_bit: Final = AUTOGRAD_BITS.__getitem__
-_making: Final = threading.Lock()
+_making: Final = threading.RLock()
 
 
 class _Constructor(type):

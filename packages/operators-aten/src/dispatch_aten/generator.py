@@ -133,7 +133,7 @@ def _draw_what_is_recorded() -> None:
 
 
 _defaults: dict[str, Generator] = {}
-_lock: Final = threading.Lock()
+_lock: Final = threading.RLock()
 _seed_for_all: int | None = None
 
 

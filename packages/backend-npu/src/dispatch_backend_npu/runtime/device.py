@@ -29,6 +29,7 @@ from typing import Any, Final
 
 from dispatch_core.devices import Device
 from dispatch_core.errors import BackendError, BackendUnavailableError
+from dispatch_core.interrupts import whole
 
 from ..acl import reports
 from ..acl.constants import ACL_ERROR_REPEAT_FINALIZE, ACL_ERROR_REPEAT_INITIALIZE
@@ -317,20 +318,33 @@ class guard:  # noqa: N801  # it reads as a statement: with guard(1): ...
 
     __slots__ = ("_before", "device")
 
+    _before: int | None
+
     def __init__(self, device: int | None) -> None:
-        self.device, self._before = device, 0
+        #: The device before; None where the block was not entered.
+        self.device, self._before = device, None
 
     def __enter__(self) -> int:
         self._before = thread.device
-        return ensure(self.device)
+        try:
+            return ensure(self.device)
+        except BaseException:
+            leave_for(self._before)
+            raise
 
+    @whole
     def __exit__(self, *exception: object) -> None:
-        leave_for(self._before)
+        try:
+            leave_for(self._before)
+        except BaseException:
+            # An interrupt; see Note [Where an interrupt falls] in `dispatch_core.interrupts`.
+            leave_for(self._before)
+            raise
 
 
-def leave_for(device: int) -> None:
-    """Let another device be the thread's own from its next call on."""
-    if thread.device != device:
+def leave_for(device: int | None) -> None:
+    """Let another device be the thread's own from its next call on; None changes nothing."""
+    if device is not None and thread.device != device:
         thread.era, thread.stream, thread.device = None, None, device
 
 

@@ -100,7 +100,7 @@ class _Host:
     """Pinned memory that waits to be used again, by size, and all there is."""
 
     def __init__(self) -> None:
-        self.lock: Final = threading.Lock()
+        self.lock: Final = threading.RLock()
         self.pointers: Final[list[int]] = []
         self.free: Final[dict[int, list[int]]] = {}
         #: Pointer, size and last uses of blocks that are gone; appended to by finalizers.

@@ -17,6 +17,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from dispatch_core.errors import BackendError
+from dispatch_core.interrupts import whole
 
 from ..acl.constants import ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE
 from ..acl.library import call, call_each
@@ -161,20 +162,37 @@ class Stream:
 
     def __enter__(self) -> Self:
         self.check()
-        device = thread.device
-        self._before.append((device, thread.chosen.get(self.device)))
-        ensure(self.device)
-        set_current(self)
-        return self
+        device, before = thread.device, thread.chosen.get(self.device)
+        self._before += [(device, before)]
+        try:
+            ensure(self.device)
+            set_current(self)
+            return self
+        except BaseException:
+            self._leave()
+            raise
 
+    @whole
     def __exit__(self, *exception: object) -> None:
-        device, before = self._before.pop()
+        try:
+            self._leave()
+        except BaseException:
+            # An interrupt; see Note [Where an interrupt falls] in `dispatch_core.interrupts`.
+            self._leave()
+            raise
+
+    def _leave(self) -> None:
+        """Let the device and stream be current that were before; once more, after an interrupt, where that is not done."""
+        if not self._before:
+            return
+        device, before = self._before[-1]
         if before is None:
             thread.chosen.pop(self.device, None)
         else:
             thread.chosen[self.device] = before
         thread.stream = None
         leave_for(device)
+        del self._before[-1]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Stream):

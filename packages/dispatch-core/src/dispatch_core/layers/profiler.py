@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import os
 import threading
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
-from .. import arrays
+from .. import arrays, masks
 from ..errors import ArgumentError
+from ..interrupts import Guard, by_subscript, whole
 from ..keys import DispatchKey
 from ..keyset import DispatchKeySet
-from ..masks import include_keys
 from ..ops import OpOverload
 from ..registry import Registry, the_registry
 
@@ -71,9 +71,10 @@ class _Session:
 
 
 _session: Final[ContextVar[_Session | None]] = ContextVar("dispatch_core.profile", default=None)
+_set_session: Final = by_subscript(_session.set)
 
 
-class profile:  # noqa: N801  # a context manager is spelled like a function
+class profile(Guard):  # noqa: N801  # a context manager is spelled like a function
     """Record every call that this thread or task makes while the block runs (source: ``torch.profiler.profile``).
 
     ``record_shapes`` also keeps the shapes of tensor arguments. Calls inside composite operators are recorded as calls of
@@ -91,26 +92,38 @@ class profile:  # noqa: N801  # a context manager is spelled like a function
     """
 
     def __init__(self, *, record_shapes: bool = True, registry: Registry | None = None) -> None:
+        self._tokens = None
         self._registry = the_registry(registry)
         self._record_shapes = record_shapes
-        self._guard = include_keys(DispatchKey.Profiler)
-        self._tokens: list[tuple[Token[_Session | None], _Session]] = []
         self.events: list[Event] = []
 
     def __enter__(self) -> Self:
         self._registry.ensure_fallback(DispatchKey.Profiler, _record, with_keyset=True)
         session = _Session(self._registry, self.events, self._record_shapes)
-        self._tokens.append((_session.set(session), session))
-        self._guard.__enter__()
-        return self
+        state, outer = masks.with_included(DispatchKey.Profiler.value), self._tokens
+        try:
+            self._tokens = (_set_session[session], masks.set_state[state], outer)
+            return self
+        except BaseException:
+            self._leave(outer)
+            raise
 
+    @whole
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._guard.__exit__(kind, error, trace)
-        token, session = self._tokens.pop()
-        _session.reset(token)
-        session.is_open = False
+        try:
+            token, state, outer = self._tokens  # type: ignore[misc]  # a profile that is left was entered
+            # A task that was started in the block may outlive it, with the block's context.
+            session = _session.get()
+            if session is not None:
+                session.is_open = False
+            masks.reset_state(state)
+            _session.reset(token)
+            self._tokens = outer
+        except BaseException:
+            self._finish()
+            raise
 
     def key_averages(self, *, group_by_input_shape: bool = False, group_by_key: bool = False) -> list[OperatorStats]:
         """Return one row per operator, the one called most first (source: ``torch.profiler``, for the name).

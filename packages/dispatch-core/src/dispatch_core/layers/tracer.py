@@ -14,18 +14,20 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
+from .. import masks
 from ..arrays import TYPE_MASKS, to_data
 from ..boundary import Plan
 from ..errors import ArgumentError, DispatchError
 from ..frontend import Frontend, frontend_of
+from ..interrupts import Guard, by_subscript, whole
 from ..keys import DispatchKey
 from ..keyset import DispatchKeySet
-from ..masks import exclude_keys, include_keys
+from ..masks import exclude_keys
 from ..ops import OpOverload
 from ..records import replace
 from ..registry import Registry, the_registry
@@ -57,7 +59,8 @@ class _Recorder:
         self.inputs: list[Value] = []
         self.steps: list[Step] = []
         self.constants: list[Any] = []
-        self._lock = threading.Lock()
+        # Reentrant, so that an interrupt at a bad moment does not let a thread wait for itself.
+        self._lock = threading.RLock()
         self._count = 0
         #: id of a tensor or an array → its value and its frontend; what an id stands for is kept alive beside it.
         self._known: dict[int, tuple[Value, Frontend[Any] | None, Any]] = {}
@@ -164,9 +167,10 @@ def _seen_in(values: Any) -> Iterator[_Seen]:
 
 
 _recorders: Final[ContextVar[tuple[_Recorder, ...]]] = ContextVar("dispatch_core.trace", default=())
+_set_recorders: Final = by_subscript(_recorders.set)
 
 
-class trace:  # noqa: N801  # a context manager is spelled like a function
+class trace(Guard):  # noqa: N801  # a context manager is spelled like a function
     """Record the operators that this thread or task calls while the block runs, to print and to run again.
 
     ``str`` shows the graph, ``code`` is a Python function that does the same, ``replay`` runs it on other tensors. A
@@ -190,28 +194,40 @@ class trace:  # noqa: N801  # a context manager is spelled like a function
     """
 
     def __init__(self, *, decompose: bool = False, registry: Registry | None = None) -> None:
+        self._tokens = None
+        self._has_run = False
         self._recorder = _Recorder(the_registry(registry), decompose=decompose)
-        self._guard = include_keys(DispatchKey.Tracer)
-        self._token: Token[tuple[_Recorder, ...]] | None = None
         self._graph: Graph | None = None
         self._outputs: Any = None
         self._has_outputs = False
 
     def __enter__(self) -> Self:
         recorder = self._recorder
-        if self._token is not None or not recorder.open:
+        if self._has_run or not recorder.open:
             raise DispatchError("trace: the block has run already", hint="make another trace()")
         recorder.registry.ensure_fallback(DispatchKey.Tracer, _record, with_keyset=True)
-        self._token = _recorders.set((*_recorders.get(), recorder))
-        self._guard.__enter__()
-        return self
+        recorders = (*_recorders.get(), recorder)
+        state = masks.with_included(DispatchKey.Tracer.value)
+        self._has_run = True
+        try:
+            self._tokens = (_set_recorders[recorders], masks.set_state[state], None)
+            return self
+        except BaseException:
+            self._leave(None)
+            raise
 
+    @whole
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._guard.__exit__(kind, error, traceback)
-        assert self._token is not None
-        _recorders.reset(self._token)
+        try:
+            token, state, _ = self._tokens  # type: ignore[misc]  # a trace that is left was entered
+            masks.reset_state(state)
+            _recorders.reset(token)
+            self._tokens = None
+        except BaseException:
+            self._finish()
+            raise
         # A task that was started in the block may outlive it, with the block's context.
         self._graph = self._made()
         self._recorder.open = False
@@ -281,16 +297,17 @@ def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any
     if not recorders:
         return op.redispatch(below, *args, **kwargs)
     positional, named = _hold(op._entry.plan, args, kwargs)
-    whole = [recorder for recorder in recorders if not recorder.decompose]
-    composite = None if len(whole) == len(recorders) else _composite(op, below, args, kwargs)
+    wanted = [recorder for recorder in recorders if not recorder.decompose]
+    composite = None if len(wanted) == len(recorders) else _composite(op, below, args, kwargs)
     if composite is not None:
         # Whoever wants the composite whole does not see what it calls.
-        token = _recorders.set(tuple(recorder for recorder in _recorders.get() if recorder not in whole))
+        left = tuple(recorder for recorder in _recorders.get() if recorder not in wanted)
+        token = _set_recorders[left]
         try:
             result = composite()
         finally:
             _recorders.reset(token)
-        recorders = whole
+        recorders = wanted
     else:
         # What the kernel itself calls is its own affair.
         with exclude_keys(DispatchKey.Tracer):

@@ -4,22 +4,31 @@ Note [Blocks may end in any order]
     A block ends as a rule in the context that began it, the innermost first. A generator that is suspended inside one, a
     handle that another thread closes, and a task that outlives the block that started it do otherwise. So what a context
     holds is the chain of its blocks. One that has ended is passed over wherever it stands, and taken off the chain once it
-    is the innermost there.
+    is the innermost there, the masks are those that it has set, and nothing waits that it has recorded.
+
+Note [Abandoned pipelines]
+    An interrupt may fall between the entry into a block and its body, or while the block ends. A pipeline whose handle,
+    which holds ``__exit__``, is gone has ended; the session refers to its handle weakly. What it has recorded and somebody
+    can observe runs before the next operator in that context, which arrives at the recorder, because the Pipeline key stays
+    included so long.
 """
 
 from __future__ import annotations
 
+import weakref
+from contextlib import suppress
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from .. import masks
+from ..interrupts import Guard, by_subscript, whole
 from ..keys import DispatchKey
 
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["Block", "current", "enter", "innermost", "leave", "paused"]
+__all__ = ["Block", "current", "enter", "finish", "innermost", "leave", "paused", "tidy"]
 
 _PIPELINE: Final = DispatchKey.Pipeline.value
 
@@ -27,23 +36,25 @@ _PIPELINE: Final = DispatchKey.Pipeline.value
 class Block:
     """One entry into a pipeline."""
 
-    __slots__ = ("guard", "is_open", "outer", "session", "takes_notes", "token")
+    __slots__ = ("is_open", "outer", "session", "state", "takes_notes", "tokens")
 
-    def __init__(self, session: Session, outer: Block | None) -> None:
+    def __init__(self, session: Session) -> None:
         self.session = session
         #: The block around it in its context.
-        self.outer = outer
+        self.outer = innermost()
         self.is_open = True
         #: Whether generated recorders may note calls: they measure nothing, and look no further than here.
         self.takes_notes = not session.options["trace"]
-        # By its name, which is what guards find quickest.
-        self.guard = masks.include_keys("Pipeline")
-        self.token: Token[Block | None]
+        #: The context's masks inside it.
+        self.state = masks.with_included(_PIPELINE)
+        self.tokens: tuple[Token[Block | None], Token[masks.State | None]]
 
 
 _innermost: Final[ContextVar[Block | None]] = ContextVar("dispatch_core.pipeline", default=None)
 #: Give the block that was entered last in this context, which may have ended.
 innermost = _innermost.get
+_set_innermost: Final = by_subscript(_innermost.set)
+_reset_innermost, _reset_masks = by_subscript(_innermost.reset), by_subscript(masks.reset_state)
 
 
 def current() -> Session | None:
@@ -56,61 +67,114 @@ def current() -> Session | None:
     return None
 
 
-def enter(session: Session) -> Block:
-    """Let ``session`` record in this context."""
+def enter(session: Session, handle: object) -> None:
+    """Let ``session`` record in this context, until its blocks end or ``handle`` is gone."""
+    outer = None
     if not session.is_open:
         outer = around = current()
         # A handle that is entered once more may stand inside a block that was begun inside its own.
         while around is not None and around is not session:
             around = around.outer
-        session.open(outer if around is None else None)
-    block = Block(session, innermost())
-    block.token = _innermost.set(block)
-    block.guard.__enter__()
-    return block
+        outer = outer if around is None else None
+    block = Block(session)
+    if not session.is_open:
+        session.open(outer)
+    if session.handle is None:
+        session.handle = weakref.ref(handle, session.abandon)
+    try:
+        # See Note [Where an interrupt falls] in `interrupts`.
+        session.blocks += [block]
+        block.tokens = _set_innermost[block], masks.set_state[block.state]
+    except BaseException:
+        _end(block)
+        tidy()
+        raise
 
 
-def leave(session: Session, blocks: list[Block]) -> None:
+def leave(session: Session) -> bool:
     """End the innermost block of ``session`` in this context; in another context than its own, its latest one.
 
-    ``blocks`` are those of its blocks that are open, and lose it. See Note [Blocks may end in any order].
+    Tell whether there was one. See Note [Blocks may end in any order].
     """
     block = innermost()
-    while block is not None and not (block.session is session and block in blocks):
+    while block is not None and not (block.session is session and block.is_open):
         block = block.outer
-    block = block or blocks[-1]
-    blocks.remove(block)
+    if block is None:
+        block = session.blocks[-1] if session.blocks else None
+    if block is None:
+        return False
+    _end(block)
+    return True
+
+
+def _end(block: Block) -> None:
+    session = block.session
+    if block in session.blocks:
+        session.blocks.remove(block)
+    if not session.blocks:
+        session.shut()
     block.is_open = block.takes_notes = False
-    last = innermost()
-    while last is not None and not last.is_open:
-        try:
-            _innermost.reset(last.token)
-        except ValueError:  # It was begun in another context, where it will be passed over.
+
+
+def tidy() -> None:
+    """Take blocks off this context's chain that have ended, as far as that can be."""
+    while (block := innermost()) is not None and not block.is_open:
+        session = block.session
+        if (session.is_unfinished and not session.is_open) or masks.current() != block.state:
             return
-        last.guard.__exit__(None, None, None)
-        last = innermost()
+        block_token, state_token = block.tokens
+        try:
+            _reset_masks[state_token], _reset_innermost[block_token]
+        except (RuntimeError, ValueError):
+            # It was begun in another context, whose masks are not these.
+            _innermost.set(block.outer)
 
 
-class paused:  # noqa: N801  # a context manager is spelled like a function
+def finish() -> Session | None:
+    """Run what waits in pipelines that ended without having run it, and return the session that records."""
+    block = innermost()
+    while block is not None and not block.is_open:
+        session = block.session
+        if session.is_unfinished and not session.is_open:
+            # Whoever asks for a value is told of its error.
+            with suppress(Exception):
+                session.finish()
+        block = block.outer
+    tidy()
+    return current()
+
+
+class paused(Guard):  # noqa: N801  # a context manager is spelled like a function
     """Record nothing while the block runs, whatever it calls: kernels and callbacks see arrays and compute at once.
 
     ``state`` are the masks that hold meanwhile. The Pipeline key is not included, but not excluded either, so that pending
     values that a kernel finds somewhere are computed for it.
     """
 
-    __slots__ = ("_block", "_masks", "_state")
+    __slots__ = ("_state",)
 
     def __init__(self, state: masks.State | None) -> None:
+        self._tokens = None
         if state is not None and state[0] & _PIPELINE:
             state = state[0] & ~_PIPELINE, state[1]
         self._state = None if state == (0, 0) else state
 
     def __enter__(self) -> None:
-        self._block = _innermost.set(None)
-        self._masks = masks.set_state(self._state)
+        try:
+            self._tokens = (_set_innermost[None], masks.set_state[self._state], None)
+        except BaseException:
+            self._finish()
+            raise
 
+    @whole
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        masks.reset_state(self._masks)
-        _innermost.reset(self._block)
+        try:
+            block, state, _ = self._tokens  # type: ignore[misc]  # a pause that is left was entered
+            masks.reset_state(state)
+            _innermost.reset(block)
+            self._tokens = None
+        except BaseException:
+            self._finish()
+            raise

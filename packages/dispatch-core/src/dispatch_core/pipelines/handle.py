@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from .. import arrays
 from ..errors import ArgumentError, BackendError, DispatchError
+from ..interrupts import whole
 from ..kernel import kernel_factory
 from ..keys import DispatchKey
 from ..registry import Registry
 from ..registry import registry as process_registry
-from .blocks import Block, current, enter, leave
+from .blocks import current, enter, innermost, leave, tidy
 from .needs import observable
 from .run import planned_groups
 from .session import Session
@@ -48,35 +49,53 @@ class Pipeline:
             raise ArgumentError(f"pipeline(): option 'registry' must be a Registry or None, not {registry!r}")
         self._registry = process_registry if registry is None else registry
         self._session = Session(_checked(options))
-        self._blocks: list[Block] = []
 
     def __enter__(self) -> Self:
         _load_shape_rules()
         if DispatchKey.Pipeline not in self._registry.fallbacks:
             self._register()
-        block = enter(self._session)
-        self._blocks.append(block)
-        return self
+        before = innermost()
+        try:
+            enter(self._session, self)
+            return self
+        except BaseException:
+            if innermost() is not before:
+                leave(self._session)
+                tidy()
+            raise
 
     def _register(self) -> None:
         from .record import make_recorder  # recording stands above
 
         self._registry.ensure_fallback(DispatchKey.Pipeline, kernel_factory(make_recorder, in_order=True))
 
+    @whole
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._blocks:
-            raise DispatchError("pipeline: the block has ended already", hint="every entry has one exit")
-        leave(self._session, self._blocks)
-        if not self._blocks:
-            self._session.close()
         try:
-            self._session.flush()
+            has_left = leave(self._session)
+            self._finish(has_left, error)
+        except BaseException as fault:
+            # An interrupt may have come first; see Note [Where an interrupt falls] in `interrupts`.
+            if "has_left" not in locals():
+                leave(self._session)
+                self._finish(True, fault)
+            tidy()
+            raise
+
+    def _finish(self, has_left: bool, error: BaseException | None) -> None:
+        """Flush at the end of a block."""
+        session = self._session
+        if not (has_left or session.is_closed):
+            raise DispatchError("pipeline: the block has ended already", hint="every entry has one exit")
+        try:
+            session.finish()
         except Exception as fault:
             if error is None:
                 raise
             error.add_note(f"While the pipeline was flushed: {type(fault).__name__}: {fault}")
+        tidy()
 
     def flush(self) -> None:
         """Run everything recorded so far, in order, also after the block. Raises the first error that nobody was told of.

@@ -28,7 +28,7 @@ __all__ = ["KEPT", "Part", "Plan", "cached", "clear", "make"]
 #: How many plans are kept.
 KEPT: Final = 512
 _plans: Final[dict[tuple[Any, ...], Plan]] = {}
-_lock: Final = threading.Lock()
+_lock: Final = threading.RLock()
 _clock: Final = itertools.count()
 
 

@@ -7,6 +7,8 @@ from contextvars import ContextVar
 from time import perf_counter_ns
 from typing import Final
 
+from ..interrupts import by_subscript
+
 __all__ = ["reporter"]
 
 #: Nanoseconds between two reports: at most twenty a second, and none of a flush that is shorter.
@@ -14,6 +16,7 @@ _PAUSE: Final = 50_000_000
 
 #: Whether the function is being told: what it reads itself is not reported.
 _telling: Final[ContextVar[bool]] = ContextVar("dispatch_core.progress", default=False)
+_set_telling: Final = by_subscript(_telling.set)
 
 
 def _silent(done: int) -> None:
@@ -36,7 +39,7 @@ def reporter(progress: Callable[[int, int], object] | None, total: int) -> Calla
         if _telling.get() or (now < due and not (reported and done == total)):
             return
         reported = True
-        token = _telling.set(True)
+        token = _set_telling[True]
         try:
             progress(done, total)
         finally:

@@ -25,7 +25,7 @@ from ..frontend import FRONTENDS
 from ..keys import MARKERS, DispatchKey, keys_of
 from ..lending import LENT, is_lent
 from ..resolve import Resolution, resolve
-from .blocks import current, paused
+from .blocks import current, finish, paused
 from .graph import Memory, Pending, caller_place, pending_type, place_of, step_type, values_in
 from .inlined import inlined_recorder
 from .layouts import layout_of
@@ -75,7 +75,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
         def rebind(*values: Any) -> Any:
             # Nothing is written: the tensor is given another array. Steps keep the one that they were recorded with.
-            session = current()
+            session = finish()
             if session is not None:
                 session.stats.ran_now(entry.name, "the arrays cannot be written to")
             values = arrive(values)
@@ -90,7 +90,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     record = entry.registry.engine.backend_runner(entry, boundary, plain, ())
 
     def run(*values: Any) -> Any:
-        return run_settled(*values) if current() is None else record(*values)
+        return run_settled(*values) if finish() is None else record(*values)
 
     is_plain = plain.why_not or plain.doubts is not None or not plain.has_strides
     if is_plain or not can_generate(plan) or entry.registry.engine is not codegen:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import weakref
 from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
@@ -37,7 +38,7 @@ from ..keys import DispatchKey
 from ..lending import BEFORE, LENT
 from . import guards
 from . import plan as plans
-from .blocks import current, paused
+from .blocks import Block, current, paused, tidy
 from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
 from .graph import Note, Pending, Step, place_of, step_of
 from .layouts import layout_of, layout_of_array
@@ -66,6 +67,14 @@ class Session:
         self.is_open = False
         #: Whether the user does not write to memory that he shares with tensors.
         self.ignores_lent: bool = options["inputs_unchanged"]
+        #: The blocks that are open, in all contexts.
+        self.blocks: list[Block] = []
+        #: Refers to the object that holds ``__exit__`` while a block is open; see Note [Abandoned pipelines] in `blocks`.
+        self.handle: weakref.ref[object] | None = None
+        #: Whether `close` or `abandon` has ended its blocks. A generator in a circle is closed after its handle is gone.
+        self.is_closed = False
+        #: Whether it was opened, and what it recorded has not been run since by the end of its last block.
+        self.is_unfinished = False
         #: Held while steps run; see Note [Notes become steps].
         self.lock = Turn()
         #: The session that recorded in this context before; its steps come before all of this one's.
@@ -95,12 +104,44 @@ class Session:
 
     def open(self, outer: Session | None) -> None:
         """Begin to record inside another session, or inside none."""
-        self.outer, self.is_open = outer, True
+        self.outer, self.is_closed, self.is_unfinished, self.is_open = outer, False, True, True
         self.room = self._room()
 
-    def close(self) -> None:
+    def shut(self) -> None:
         """Keep nothing any more: what is recorded from now on, in another thread, runs at once."""
-        self.is_open, self.room = False, 0
+        self.is_open, self.room, self.handle = False, 0, None
+        if self.is_empty:
+            self.is_unfinished = False
+
+    def abandon(self, _handle: object = None) -> None:
+        """End all blocks, and run nothing: this is called where the handle dies."""
+        self.is_closed = True
+        for block in self.blocks:
+            block.is_open = block.takes_notes = False
+        self.blocks.clear()
+        self.shut()
+        tidy()
+
+    def finish(self) -> None:
+        """Flush at the end of the last block, or after it where that was interrupted."""
+        try:
+            self.flush()
+        except Exception:
+            self.is_unfinished = self.is_open
+            raise
+        self.is_unfinished = self.is_open
+
+    def close(self) -> None:
+        """End all blocks of the pipeline, in every thread and task, and flush: ``dc.current_pipeline().close()``.
+
+        For a pipeline that an interrupt has left open while a name keeps it alive. Leaving its blocks does nothing then.
+        Raises what `flush` raises.
+        """
+        self.abandon()
+        try:
+            self.finish()
+        finally:
+            tidy()
 
     def _room(self) -> int:
         if not self.is_open or self._most_bytes is not None:
@@ -134,8 +175,7 @@ class Session:
             if takings == self._takings:
                 # None of these lets a finaliser run, which might look at the record, too.
                 self._takings = takings + 1
-                self._steps += made
-                del self.notes[taken]
+                self._steps[_END], self.notes[taken] = made, ()
                 self.stats.recorded += len(made)
                 if self._most_bytes is not None:
                     self._bytes += sum(map(_bytes, made))
@@ -513,6 +553,7 @@ class Session:
                     step.done = False
 
 
+_END: Final = slice(sys.maxsize, None)
 #: Fewer steps than these are not searched for what nobody can observe.
 _MANY: Final = 512
 _sessions: Final[set[weakref.ref[Session]]] = set()

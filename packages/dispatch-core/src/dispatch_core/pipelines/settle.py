@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import arrays
 from ..keys import DispatchKey
-from .blocks import current
+from .blocks import current, finish
 from .graph import Pending
 from .needs import RANDOM, needed
 
@@ -74,6 +74,7 @@ def is_pending(tensor: Any) -> bool:
 
 def _bring_up_to_date(values: Sequence[Any]) -> None:
     """Run what the values need, whoever has recorded it. Raises the error of a step that failed."""
+    finish()
     for session in _sessions(values):
         session.compute(values)
 

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _loader: BackendLoader | None = None
-_making = threading.Lock()
+_making = threading.RLock()
 
 
 def loader() -> BackendLoader:

@@ -13,7 +13,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import is_non_overlapping_and_dense
 
-from .grad_mode import set_grad_enabled
+from .grad_mode import enable_grad, no_grad
 from .node import Edge, Leaf, Meta, Node, accumulating, scalar_type
 from .saved import check_cut
 
@@ -40,7 +40,7 @@ def execute(
     computed, and their gradients are returned (None where a gradient never arrives).
     """
     buffers: _Buffers = {}
-    with set_grad_enabled(create_graph):
+    with enable_grad() if create_graph else no_grad():
         for edge, grad in roots:
             _put(buffers, edge, grad)
         order, waiting = _collect([edge.node for edge, _ in roots])

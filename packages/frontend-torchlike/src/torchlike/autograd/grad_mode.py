@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable
 from contextvars import ContextVar, Token
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias, TypeVar, overload
+from typing import Any, Final, Self, TypeVar, overload
+
+from dispatch_core.interrupts import Guard, by_subscript, take_back, whole
 
 __all__ = [
     "enable_grad",
@@ -32,30 +35,54 @@ is_grad_enabled: Final = _grad.get
 is_inference_mode_enabled: Final = _inference.get
 
 
-_set, _reset = _grad.set, _grad.reset
+# See Note [Where an interrupt falls] in `dispatch_core.interrupts`.
+_set, _reset = by_subscript(_grad.set), _grad.reset
+_set_inference, _reset_inference = by_subscript(_inference.set), _inference.reset
 _new = object.__new__
 
-#: The innermost entry's token, and the same for the entries around it.
-_Tokens: TypeAlias = tuple[Token[bool], Any] | None
+
+def _entry(value: bool) -> Callable[[Any], Any]:
+    """Return the ``__enter__`` of the guard that sets a mode.
+
+    Each step of ``setting`` sets it. A loop's step is no call either, and quicker than a subscript.
+    """
+    setting = map(_grad.set, itertools.repeat(value))
+
+    def __enter__(self: _Mode) -> _Mode:  # noqa: N807  # what it becomes
+        outer = self._tokens
+        try:
+            for token in setting:
+                self._tokens = (token, outer)
+                break
+            return self
+        except BaseException:
+            self._tokens = outer
+            if "token" in locals():
+                take_back(token)
+            raise
+
+    return __enter__
 
 
-class _Mode:
+_ENTRIES: Final = {value: _entry(value) for value in (False, True)}
+
+
+class _Mode(Guard):
     """Hold one grad mode while a block or a decorated function runs; a mode may be entered again inside itself."""
 
-    __slots__ = ("_tokens",)
+    __slots__ = ()
 
-    _value: bool
-    _tokens: _Tokens
-
-    def __enter__(self) -> Self:
-        self._tokens = (_set(self._value), self._tokens)
-        return self
-
+    @whole
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        token, self._tokens = self._tokens  # type: ignore[misc]  # a mode that is left was entered
-        _reset(token)
+        try:
+            token, self._tokens = self._tokens  # type: ignore[misc]  # a mode that is left was entered
+            _reset(token)
+        except BaseException:
+            # The interrupt may have come first.
+            self._finish(locals().get("token"))
+            raise
 
     def _again(self) -> _Mode:
         """Give a mode of the same kind, for one call of a decorated function."""
@@ -121,14 +148,14 @@ class no_grad(_BareDecorator):  # noqa: N801  # torch's name
     """
 
     __slots__ = ()
-    _value = False
+    __enter__ = _ENTRIES[False]
 
 
 class enable_grad(_BareDecorator):  # noqa: N801  # torch's name
     """Record for backward, inside ``no_grad`` too (source: ``torch.enable_grad``)."""
 
     __slots__ = ()
-    _value = True
+    __enter__ = _ENTRIES[True]
 
 
 class set_grad_enabled(_Mode):  # noqa: N801  # torch's name
@@ -146,12 +173,22 @@ class set_grad_enabled(_Mode):  # noqa: N801  # torch's name
     def __init__(self, mode: bool) -> None:
         self._tokens = None
         self._value = bool(mode)
-        self._before: Token[bool] | None = _grad.set(self._value)
+        self._before: Token[bool] | None = None
+        self._before = _set[self._value]
 
+    @whole
     def __enter__(self) -> Self:
-        if self._before is None:
-            return super().__enter__()
-        self._tokens, self._before = (self._before, self._tokens), None
+        try:
+            if self._before is not None:
+                self._tokens, self._before = (self._before, self._tokens), None
+                return self
+        except BaseException:
+            if self._before is None:
+                self._finish()
+            else:
+                take_back(self._before)
+            raise
+        _ENTRIES[self._value](self)
         return self
 
     def _again(self) -> _Mode:
@@ -170,24 +207,33 @@ class inference_mode(_Mode):  # noqa: N801  # torch's name
     Tensors made inside are ordinary ones, unlike torch's inference tensors: they may be used for gradients later on.
     """
 
-    __slots__ = ("_inference_tokens", "_value")
-
-    _inference_tokens: _Tokens
+    __slots__ = ("_value",)
 
     def __init__(self, mode: bool = True) -> None:
-        self._tokens = self._inference_tokens = None
+        self._tokens = None
         self._value = not mode
 
     def __enter__(self) -> Self:
-        self._inference_tokens = (_inference.set(not self._value), self._inference_tokens)
-        return super().__enter__()
+        outer = self._tokens
+        try:
+            self._tokens = (_set_inference[not self._value], _set[self._value], outer)
+            return self
+        except BaseException:
+            self._leave(outer)
+            raise
 
+    @whole
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        super().__exit__(kind, error, trace)
-        token, self._inference_tokens = self._inference_tokens  # type: ignore[misc]  # as in _Mode
-        _inference.reset(token)
+        try:
+            inference, token, outer = self._tokens  # type: ignore[misc]  # as in _Mode
+            _reset(token)
+            _reset_inference(inference)
+            self._tokens = outer
+        except BaseException:
+            self._finish()
+            raise
 
     def _again(self) -> _Mode:
         return inference_mode(not self._value)

@@ -1,0 +1,102 @@
+"""Context managers that an interrupt does not leave on.
+
+Note [Where an interrupt falls]
+    CPython looks for signals when a function begins, after a call, and where a loop jumps back; nowhere else. So a guard
+    sets a context variable by a subscript, which is no call, as the last thing that ``__enter__`` does: Ctrl-C falls before
+    that, or inside the block. ``__exit__`` takes it back inside a ``try`` that holds from the first instruction on
+    (`whole`), where Ctrl-C falls that came while the block ended; the handler finishes the exit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextvars import Token
+from typing import Any, Final, TypeAlias, TypeVar
+
+__all__ = ["Guard", "Tokens", "by_subscript", "take_back", "whole"]
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+#: The tokens of a guard's innermost entry and, last, the same for the entries around it; None where it is not entered.
+Tokens: TypeAlias = tuple[Any, ...] | None
+
+#: Of a number in CPython's tables of handlers: the bits in one byte, and whether another byte follows.
+_BITS: Final = 6
+_MORE: Final = 1 << _BITS
+#: Set in the first byte of a table's entry.
+_BEGIN: Final = 0x80
+
+
+def whole(function: _F) -> _F:
+    """Let the first ``try`` of a function begin with the function itself.
+
+    CPython's table of handlers has entries of four numbers: where one begins, its length, the handler, the stack's depth.
+    """
+    code = function.__code__
+    table = iter(code.co_exceptiontable)
+    length = _number(table) + _number(table)
+    handlers = bytes((_BEGIN, *_bytes(length), *table))
+    function.__code__ = code.replace(co_exceptiontable=handlers)
+    return function
+
+
+def _number(table: Iterator[int]) -> int:
+    byte = next(table)
+    number = byte & (_MORE - 1)
+    while byte & _MORE:
+        byte = next(table)
+        number = number << _BITS | byte & (_MORE - 1)
+    return number
+
+
+def _bytes(number: int) -> Iterator[int]:
+    if number >= _MORE:
+        yield from (byte | _MORE for byte in _bytes(number >> _BITS))
+    yield number & (_MORE - 1)
+
+
+def by_subscript(function: Callable[[Any], Any]) -> Any:
+    """Return an object whose subscript ``made[value]`` is ``function(value)``, without a look for signals after it.
+
+    The function is one written in C, which does not become a method.
+
+    >>> by_subscript(len)["abc"]
+    3
+    """
+    return type("_BySubscript", (), {"__slots__": (), "__getitem__": function})()
+
+
+def take_back(token: Token[Any]) -> bool:
+    """Set a variable to what it was before; tell whether that was possible: in the token's own context, once."""
+    try:
+        token.var.reset(token)
+    except (RuntimeError, ValueError):
+        return False
+    return True
+
+
+class Guard:
+    """A context manager that sets context variables, and may be entered again inside itself.
+
+    Subclasses write ``__enter__`` and ``__exit__`` by Note [Where an interrupt falls]; both leave what they cannot finish to
+    `_leave`.
+    """
+
+    __slots__ = ("_tokens",)
+
+    _tokens: Tokens
+
+    def _leave(self, outer: Tokens) -> None:
+        """Take back what the innermost entry has set, unless that was done; the entries ``outer`` are left."""
+        if self._tokens is not outer:
+            *tokens, _ = self._tokens  # type: ignore[misc]  # it is entered
+            for token in reversed(tokens):
+                take_back(token)
+            self._tokens = outer
+
+    def _finish(self, token: Token[Any] | None = None) -> None:
+        """End an exit that was interrupted; ``token`` is the entry's, where it is not among the guard's any more."""
+        if token is not None:
+            take_back(token)
+        elif self._tokens is not None:
+            self._leave(self._tokens[-1])
