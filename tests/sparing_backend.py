@@ -14,6 +14,12 @@ class Spare:
     def __init__(self, array):
         self.array = array
 
+    # The type's own names for these mean something else than the dispatcher's: its ArrayType says what is what.
+    shape = property(lambda self: list(self.array.shape))
+    strides = property(lambda self: self.array.strides)
+    dtype = property(lambda self: f"torch.{self.array.dtype}")
+    device = property(lambda self: "chip 7")
+
 
 def inner(value):
     if isinstance(value, (list, tuple)):

@@ -1,8 +1,11 @@
 """What a program sees of composites' results is what it sees of a kernel's (tests/parity asks this of every operator)."""
 
+import contextlib
+
 import pytest
 
 import torchlike
+from torchlike import nn, optim
 
 pytestmark = [
     pytest.mark.usefixtures("frozen_backend", "sparing_backend"),
@@ -86,3 +89,39 @@ def test_a_resize_counts_as_a_write(device):
     x = torchlike.ones(3).to(device)
     x.resize_(2)
     assert x._version == 1
+
+
+@pytest.mark.parametrize("block", [contextlib.nullcontext, torchlike.pipeline])
+def test_arrays_are_read_by_their_array_type_alone(device, block):
+    """The sparing device's arrays have a shape, strides and a dtype of their own kind, which nothing else knows."""
+
+    def train(device):
+        torchlike.manual_seed(0)
+        layer = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)).to(device)
+        optimizer = optim.Adam(layer.parameters(), lr=0.1)
+        x = torchlike.rand(8, 3).to(device)
+        target = torchlike.tensor([0, 1] * 4).to(device)
+        losses = []
+        for _ in range(3):
+            with block():
+                optimizer.zero_grad()
+                loss = nn.functional.cross_entropy(layer(x) + x.double().sum(1, keepdim=True).float(), target)
+                loss.backward()
+                optimizer.step()
+            losses.append(loss.item())
+        return losses, layer[0].weight.grad.tolist()
+
+    (losses, grad), (expected, expected_grad) = train(device), train("cpu")
+    assert losses == pytest.approx(expected, rel=1e-5)
+    for row, expected_row in zip(grad, expected_grad, strict=True):
+        assert row == pytest.approx(expected_row, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("block", [contextlib.nullcontext, torchlike.pipeline])
+def test_a_gradient_is_converted_to_what_it_is_the_gradient_of(device, block):
+    x = torchlike.ones(2, 3).to(device).requires_grad_()
+    y = torchlike.ones(3, dtype=torchlike.float64).to(device).requires_grad_()
+    with block():
+        ((x * y)[:, 1:].exp().sum() + x.double().mean()).backward()
+    assert (x.grad.dtype, x.grad.shape) == (torchlike.float32, (2, 3))
+    assert (y.grad.dtype, y.grad.shape) == (torchlike.float64, (3,))

@@ -154,6 +154,33 @@ def test_a_program_sees_of_a_composites_results_what_it_sees_of_a_kernels(name, 
         assert seen(device, name, make, kwargs, mode=mode) == expected, mode
 
 
+def gradients(device, name, make, kwargs):
+    """Give what flows back to a case's arguments, from the sum of its results."""
+    given = placed(list(make(cases.Draw(4))), device, requires_grad=True)
+    options = {key: cases.ours(value) for key, value in kwargs.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [each for each in tensors(cases.our_operator(name)(*given, **options)) if each.requires_grad]
+        # torch has no derivative of floor_divide either.
+        if found and not name.startswith("floor_divide"):
+            sum((each * each).sum() for each in found).backward()
+    return [None if each.grad is None else each.grad.cpu().numpy() for each in tensors(given)]
+
+
+@pytest.mark.parametrize("device", ["sparing", "frozen"])
+@pytest.mark.parametrize(
+    ("name", "make", "kwargs"), [each for each in cases.CASES if each.values[0] not in cases.NO_TENSORS]
+)
+def test_gradients_are_those_of_the_cpu(name, make, kwargs, device):
+    for found, expected in zip(
+        gradients(device, name, make, kwargs), gradients("cpu", name, make, kwargs), strict=True
+    ):
+        assert (found is None) == (expected is None)
+        if found is not None:
+            assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
+
+
 def test_every_composite_has_a_case():
     covered = {each.values[0] for each in _variants()}
     assert {name for name in (*EXPLICIT, *IMPLICIT) if not is_out(name)} - covered == {"to.device"}

@@ -49,7 +49,7 @@ def difference(
     """
     if not is_tensor(array):
         return "type", f"{type(array).__module__}.{type(array).__qualname__}", "an array"
-    found = shape(array)
+    found = tuple(shape(array))
     if len(found) != len(sizes) or any(
         one != other and one is not None and other is not None for one, other in zip(found, sizes, strict=True)
     ):

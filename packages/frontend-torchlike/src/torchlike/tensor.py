@@ -18,7 +18,7 @@ from dispatch_core.journal import outside
 from dispatch_core.keys import ARRAYS, AUTOGRAD, DispatchKey, keys_of
 
 from . import views
-from .autograd.node import Leaf, Node, RemovableHandle, State
+from .autograd.node import Leaf, Node, RemovableHandle, State, is_plain
 from .size import Size
 
 if TYPE_CHECKING:
@@ -153,10 +153,7 @@ class Tensor(metaclass=_Constructor):
 
     def _meta(self) -> tuple[tuple[int, ...], Any]:
         data = self._dispatch_data
-        try:
-            return data.shape, data.dtype
-        except AttributeError:
-            return dc.shape(self), dc.dtype(self)
+        return (data.shape, data.dtype) if is_plain[type(data)] else (dc.shape(data), dc.dtype(data))
 
     @property
     def requires_grad(self) -> bool:

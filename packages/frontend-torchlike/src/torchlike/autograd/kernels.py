@@ -31,7 +31,7 @@ from dispatch_core.keys import ARRAYS, AUTOGRAD, keys_of
 from .formulas import Recipe
 from .grad_mode import is_grad_enabled
 from .inplace import check_inplace, rebase
-from .node import Node, Output, Saved, sequence
+from .node import Node, Output, Saved, is_plain, sequence
 from .saved import give_back, released, version_error, version_of
 
 __all__ = ["kernel_source", "make_kernel", "node_name", "node_source"]
@@ -159,7 +159,7 @@ def _node(recipe: Recipe) -> list[str]:
         counts = [f"len(e_{name})" if name in recipe.list_inputs else "1" for name in recipe.gradients]
         lines += [f"_n.counts = ({', '.join(counts)},)"]
     if recipe.outputs == 1:
-        # Most arrays have a shape and a dtype of their own, which costs less than to ask for them.
+        # See `is_plain`.
         plain = ["_d = _r._dispatch_data", "_n.meta = _d.shape, _d.dtype"]
         lines += plain if recipe.plain_arrays else ["_n.meta = _r._meta()"]
     else:
@@ -268,7 +268,7 @@ def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
     mask = keyset.mask | keyset.marker
     below = mask & ~AUTOGRAD
     types = [known.type for key in keys_of(mask & ARRAYS) for known in KEY_TYPES.get(key, ())]
-    recipe.plain_arrays = bool(types) and all(hasattr(each, "shape") and hasattr(each, "dtype") for each in types)
+    recipe.plain_arrays = bool(types) and all(is_plain[each] for each in types)
     names: dict[str, Any] = {
         **recipe.namespace,
         "released": released,

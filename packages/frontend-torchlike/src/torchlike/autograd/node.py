@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
 from weakref import ref
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
+from dispatch_aten.shapes import Described
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -36,6 +37,7 @@ __all__ = [
     "Saved",
     "State",
     "Storage",
+    "is_plain",
     "next_sequence",
     "scalar_type",
     "sequence",
@@ -54,6 +56,25 @@ Hook: TypeAlias = "Callable[..., Any]"
 def scalar_type(dtype: Any) -> ScalarType:
     """Give the scalar type of a dtype as an array has it."""
     return dtype if isinstance(dtype, ScalarType) else BY_NAME[str(dtype)]
+
+
+class _Plain(dict[type, bool]):
+    """Type of array → whether its ``shape`` and ``dtype`` are known to be what its `ArrayType` says of it, or NumPy's.
+
+    To read these costs less than to ask for them. Of any other type the attributes may mean something else.
+    """
+
+    def __missing__(self, cls: type) -> bool:
+        found = (cls.__module__, cls.__qualname__) == ("numpy", "ndarray") or issubclass(cls, Described)
+        if not found:
+            from dispatch_core.pipelines import Pending  # most arrays are told without it, and most programs open none
+
+            found = issubclass(cls, Pending)
+        self[cls] = found
+        return found
+
+
+is_plain: Final = _Plain()
 
 
 class Storage:
