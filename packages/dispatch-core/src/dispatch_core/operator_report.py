@@ -19,6 +19,8 @@ from .errors import BackendError, DispatchError
 from .explanation import computed, entries_of, explain, registered, source_of
 from .keys import BACKEND_PREFIXES, DispatchKey
 from .keyset import DispatchKeySet
+from .plugins._metadata import BACKENDS
+from .plugins.catalog import is_own
 from .plugins.children import end_child, run_in_child, teller
 from .plugins.loader import backends as installed_backends
 from .plugins.loader import ensure_backend
@@ -50,8 +52,9 @@ def report(request: Mapping[str, Any], timeout: float) -> tuple[dict[str, Any], 
             raise _FailedError(facts["error"])
         if not ended.fault:
             return facts["report"], printed
-        # What went wrong after a plugin was loaded is the doing of one of those, too.
-        guilty = [facts["device"]] if facts.get("device") else facts.get("loaded", [])
+        # What goes wrong after other distributions' plugins were loaded may be their doing, too.
+        others = [device for device in facts.get("loaded", []) if not is_own(BACKENDS, device)]
+        guilty = [facts["device"]] if facts.get("device") else others
         if not guilty:
             sys.stderr.write(printed)
             raise BackendError(f"{request['name']} cannot be explained: {ended.fault}")
