@@ -200,6 +200,50 @@ def test_no_backend_takes_what_an_installed_distribution_declares(install, run_p
     assert total == "[2.0, 2.0]"
 
 
+def test_a_base_class_that_is_anothers_takes_no_declared_type(install, run_python):
+    """Nor can a backend own every object."""
+    vendor = """
+        import dispatch_core as dc
+        class Base:
+            shape = (); dtype = "float"
+        class Array(Base):
+            pass
+        @dc.hookimpl
+        def dispatch_backend_info():
+            return dc.BackendInfo("vendor", array_types=(dc.ArrayType(Array, shape=lambda a: (), dtype=lambda a: "f"),))
+        @dc.hookimpl
+        def dispatch_register(registry):
+            registry.register_kernel("t::who", "Vendor", lambda x: "vendor")
+        @dc.hookimpl
+        def dispatch_is_available():
+            return True
+    """
+    site = install(
+        "vendor",
+        backends={"vendor": "vendor_plugin"},
+        array_types={"vendor_plugin.Array": "vendor"},
+        modules={"vendor_plugin": vendor},
+    )
+    program = OWNED + (
+        "import vendor_plugin\n"
+        "print(refused(dc.registry, 'evil', '', (array_type(object),)))\n"
+        "assert refused(dc.registry, 'rival', '', (array_type(vendor_plugin.Base),)) is None\n"
+        "dc.Library('t', 'DEF').define('who(Tensor x) -> str')\n"
+        "dc.registry.register_kernel('t::who', 'Rival', lambda x: 'rival')\n"
+        "class Derived(vendor_plugin.Array): pass\n"
+        "for cls in (vendor_plugin.Base, Derived, vendor_plugin.Array): print(dc.ops.t.who(cls()))\n"
+    )
+    done = run_python("-c", program, site=[site])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "device 'evil' claims the array type object, which everything is an instance of",
+        "Hint: claim the class of your arrays",
+        "rival",
+        "vendor",
+        "vendor",
+    ]
+
+
 @needs_cpu
 @pytest.mark.parametrize("engine", ["--generated", "--interpreted"])
 def test_a_private_registry_may_have_any_owner_for_numpys_arrays(run_python, engine):

@@ -52,6 +52,11 @@ def add_backend(info: BackendInfo, claims: dict[type, int] | None = None) -> Dis
             hint="leave dispatch_key empty to get a key of its own",
         )
     declared = {each.type: declared_owner(each.type, info.name) for each in info.array_types}
+    if object in declared:
+        raise RegistrationError(
+            f"device {info.name!r} claims the array type object, which everything is an instance of",
+            hint="claim the class of your arrays",
+        )
     with _lock:
         if info.name in DEVICE_KEYS:
             raise RegistrationError(
@@ -149,13 +154,19 @@ def find_type(cls: type) -> int:
     mask = TYPE_MASKS.get(cls)
     if mask is not None:
         return mask
-    if _inherit(cls):
-        return TYPE_MASKS[cls]
-    from .plugins.loader import array_type_owner, ensure_backend  # plugins stand above arrays; needed on a miss only
+    from .plugins.loader import (  # plugins stand above; only a miss asks
+        array_type_owner,
+        declared_device,
+        ensure_backend,
+    )
 
-    owner = array_type_owner(cls)
+    line = cls.__mro__
+    known = next((place for place, base in enumerate(line) if base in ARRAY_TYPES), None)
+    # What is declared for a nearer class comes before a base class that another backend may own.
+    nearer = () if known is None else line[:known]
+    owner = array_type_owner(cls) if known is None else next(filter(None, map(declared_device, nearer)), None)
     if owner is None:
-        return 0
+        return TYPE_MASKS[cls] if _inherit(cls) else 0
     ensure_backend(owner)
     if not _inherit(cls):
         raise BackendError(

@@ -19,6 +19,7 @@ __all__ = [
     "array_type_owner",
     "availability",
     "backends",
+    "declared_device",
     "declared_owner",
     "device_of_key",
     "ensure_backend",
@@ -93,6 +94,14 @@ def array_type_owner(cls: type) -> str | None:
     Raises ``BackendError`` where several devices claim the type.
     """
     return loader().array_type_owner(cls)
+
+
+def declared_device(cls: type) -> str | None:
+    """Return the device that an installed distribution declares exactly this type for, or None.
+
+    Raises ``BackendError`` where there are several.
+    """
+    return loader().declared_device(cls)
 
 
 def declared_owner(cls: type, device: str) -> Claim | None:

@@ -140,6 +140,17 @@ class BackendLoader:
             owners = self._type_owners = ArrayTypeOwners(self.catalog)
         return owners.find(cls)
 
+    def declared_device(self, cls: type) -> str | None:
+        """Return the device that an installed distribution declares exactly this type for, or None.
+
+        Raises ``BackendError`` where there are several.
+        """
+        name = f"{cls.__module__}.{cls.__qualname__}"
+        owners = owners_of(self.catalog, name)
+        if len(owners) > 1:
+            raise messages.contested_type(name, owners)
+        return next(iter(owners), None)
+
     def declared_owner(self, cls: type, device: str) -> Claim | None:
         """Return the claim by which an installed distribution declares exactly this type for another device.
 
