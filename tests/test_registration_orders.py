@@ -157,3 +157,71 @@ def test_a_programs_kernels_run_in_every_order(tmp_path):
     count, failed = json.loads(done.stdout)
     assert not failed, done.stderr
     assert count == 36
+
+
+INTERLEAVED = """
+import os, random, warnings
+import numpy as np
+import dispatch_core as dc
+import torchlike
+
+warnings.simplefilter("ignore", dc.OverwriteWarning)
+dc.load_backend("cpu")
+draw = random.Random(os.environ.get("DISPATCH_PARITY_SEED", "1"))
+LEVELS = ["backend", "alternative", "program"]
+NUMPY = {
+    "add.Tensor": lambda self, other, *, alpha=1: self + alpha * other,
+    "mul.Tensor": lambda self, other: self * other,
+    "sum.dim_IntList": lambda self, dim, keepdim, *, dtype: np.asarray(self.sum()),
+    "relu": lambda self: np.maximum(self, 0),
+}
+a = torchlike.tensor([1.0, -2.0, 3.0])
+# Whether a call is one of an operator that gives way, to kernels of a higher level than the backend's.
+CALLS = {
+    "add.Tensor": [(lambda: a + a, False), (lambda: a.add(a, alpha=3), False), (lambda: a + 2, True)],
+    "mul.Tensor": [(lambda: a * a, False), (lambda: a * 2, True)],
+    "sum.dim_IntList": [(lambda: a.sum(0), False), (lambda: a.sum(), True)],
+    "relu": [(lambda: a.relu(), False)],
+}
+ran, held = [], []
+
+def noting(step, name):
+    def kernel(*args, **kwargs):
+        ran.append((step, name))
+        return NUMPY[name](*args, **kwargs)
+    return kernel
+
+for step in range(80):
+    name, level = draw.choice(list(NUMPY)), draw.randrange(3)
+    if draw.random() < 0.55 or not held:
+        with dc.registry.transaction(level=LEVELS[level]):
+            library = dc.Library("aten", "IMPL", "CPU")
+            library.impl(name, noting(step, name))
+        held.append((name, level, step, library))
+    else:
+        held.pop(draw.randrange(len(held)))[-1].close()
+    if draw.random() < 0.1:
+        dc.refresh()
+    for name, calls in CALLS.items():
+        level, winner = max(((each[1], each[2]) for each in held if each[0] == name), default=(-1, None))
+        for number, (call, gives_way) in enumerate(calls):
+            wanted = [] if winner is None or (gives_way and not level) else [(winner, name)]
+            for options in (None, {}, {"fuse": False}):
+                ran.clear()
+                if options is None:
+                    found = call()
+                else:
+                    with torchlike.pipeline(**options):
+                        found = call().neg()
+                found.tolist()
+                got = [each for each in ran if each[1] == name]
+                assert got == wanted, (step, name, number, options, got, wanted)
+"""
+
+
+def test_the_winner_runs_after_any_interleaving(tmp_path):
+    """Registrations of every level come and go; eager calls, fused and unfused pipelines run the winner's kernel."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERLEAVED], capture_output=True, check=False, cwd=tmp_path, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr

@@ -29,14 +29,18 @@ def test_names_are_split_at_commas_and_kept_in_order():
 
 
 def test_nothing_set_means_that_everything_may_load():
-    assert Settings.from_environment({}) == Settings(autoload=True, allow=None, block=())
+    assert Settings.from_environment({}) == Settings(autoload=True, allow=None, block=(), foreign_keys=())
 
 
 def test_an_empty_variable_counts_as_not_set():
-    empty = dict.fromkeys(("DISPATCH_AUTOLOAD", "DISPATCH_BACKENDS", "DISPATCH_BACKENDS_BLOCK"), " ")
+    empty = dict.fromkeys(
+        ("DISPATCH_AUTOLOAD", "DISPATCH_BACKENDS", "DISPATCH_BACKENDS_BLOCK", "DISPATCH_FOREIGN_KEYS"), " "
+    )
     assert Settings.from_environment(empty) == Settings()
 
 
 def test_all_three_variables_are_read():
     environment = {"DISPATCH_AUTOLOAD": "0", "DISPATCH_BACKENDS": "a,b", "DISPATCH_BACKENDS_BLOCK": "c"}
-    assert Settings.from_environment(environment) == Settings(autoload=False, allow=("a", "b"), block=("c",))
+    environment["DISPATCH_FOREIGN_KEYS"] = "d, e"
+    expected = Settings(autoload=False, allow=("a", "b"), block=("c",), foreign_keys=("d", "e"))
+    assert Settings.from_environment(environment) == expected
