@@ -15,7 +15,7 @@ from .node import Node, next_sequence
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-__all__ = ["NotDifferentiable", "pass_on", "refuse_out", "run_without_formula"]
+__all__ = ["NotDifferentiable", "pass_on", "refuse_out", "refuse_resize", "run_without_formula"]
 
 
 class NotDifferentiable(Node):
@@ -86,6 +86,18 @@ def run_without_formula(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
 def pass_on(op: Any, keyset: Any) -> Any:
     """Make the kernel of an operator that has no gradient by its nature: it only runs below autograd."""
     return dc.below(op, (keyset.mask | keyset.marker) & ~AUTOGRAD)
+
+
+def refuse_resize(op: Any, keyset: Any) -> Any:
+    """Make the kernel of ``resize_``, after which a gradient would not fit, in any mode."""
+    run = pass_on(op, keyset)
+
+    def kernel(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if self.requires_grad:
+            raise RuntimeError("cannot resize variables that require grad")
+        return run(self, *args, **kwargs)
+
+    return kernel
 
 
 def refuse_out(op: Any, keyset: Any) -> Any:

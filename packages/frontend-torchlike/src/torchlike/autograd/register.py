@@ -11,7 +11,7 @@ from dispatch_aten.operators import ATEN
 from dispatch_aten.variants import functional_of, is_inplace
 from dispatch_core.keys import DispatchKey
 
-from .fallback import pass_on, refuse_out, run_without_formula
+from .fallback import pass_on, refuse_out, refuse_resize, run_without_formula
 from .formulas import Recipe
 from .kernels import make_kernel
 
@@ -66,6 +66,8 @@ def _register() -> dc.Library:
         formula = formula_of(name)
         if formula is not None:
             library.impl(name, dc.kernel_factory(_maker(name, formula)))
+        elif name == "resize_":
+            library.impl(name, dc.kernel_factory(refuse_resize))
         elif name in NOT_DIFFERENTIABLE:
             library.impl(name, dc.kernel_factory(pass_on))
         elif "out" in operator.tags:
