@@ -156,3 +156,13 @@ def test_a_layer_trains(device):
     assert loss.item() < 1e-3
     with no_grad():
         assert layer.weight.to("cpu").sub(1).abs().max().item() < 0.1
+
+
+def test_a_view_that_is_resized_is_written_to(device):
+    whole = torchlike.arange(6.0).to(device, copy=True)
+    view = whole.view(2, 3)
+    view.resize_(2, 2).fill_(7)
+    assert view.tolist() == [[7, 7], [7, 7]]
+    assert whole.tolist() == ([7, 7, 7, 7, 4, 5] if device == "cpu" else [0, 1, 2, 3, 4, 5])
+    view.resize_(3).zero_()
+    assert view.tolist() == [0, 0, 0]

@@ -31,15 +31,16 @@ UNARY = """neg abs exp sin tanh sigmoid relu square sign floor isnan logical_not
     select_rows norm""".split()
 BINARY = "add sub mul div maximum where eq lt matmul atan2 outer addalpha lerp minimum mse gather index_select".split()
 VIEWS = """t index slice slice2 unsqueeze squeeze expand reshape view permute diagonal split unbind detach flatten
-    narrow select swap chunk data view_as""".split()
+    narrow select swap chunk data view_as as_strided as_strided""".split()
 INPLACE = """add_ mul_ copy_ fill_ zero_ clamp_ neg_ addt mult setitem setslice setmask masked_fill_ index_put out
-    uniform_ normal_ bernoulli_ sqrt_ relu_ iadd cumsum_ addcmul_ set_data fill_tensor index_add exponential_""".split()
-OTHER = """new new leaf leaf leaf leaf shared random seed state item tolist numpy bool str version delete delete
-    delete delete grad backward backward backward autograd zero_grad nest flush unnest no_grad hook optimizer equal
-    peek peek bad bad_view format contains save_state retain isclose iterate""".split()
+    uniform_ normal_ bernoulli_ sqrt_ relu_ iadd cumsum_ addcmul_ set_data fill_tensor index_add exponential_ resize_
+    resize_ out_resized""".split()
+OTHER = """new new leaf leaf leaf leaf shared slices slices user_write user_write release to_cpu random seed state item
+    tolist numpy bool str version delete delete delete delete grad backward backward backward autograd zero_grad nest flush
+    unnest no_grad hook optimizer equal peek peek bad bad_view format contains save_state retain isclose iterate""".split()
 BOUNDARIES = set(
     """item tolist numpy bool str grad nest flush unnest equal format contains isclose masked nonzero setmask pickle
-    state save_state seed hook""".split()
+    state save_state seed hook to_cpu""".split()
 )
 KINDS = [*UNARY, *BINARY, *BINARY, *VIEWS, *VIEWS, *INPLACE, *INPLACE, *OTHER]
 
@@ -166,6 +167,30 @@ class Machine:
         array = numbers(self.choose, self.choose.choice(SIZES))
         self.lent.append(array)
         return torchlike.from_numpy(array).to(self.device)
+
+    def slices(self):
+        """Lend a part of an array that the user holds; parts of one array may overlap."""
+        arrays = [array for array in self.lent if array.ndim and array.flags.writeable]
+        array = self.choose.choice(arrays) if arrays else np.arange(12, dtype=np.float32)
+        self.lent.append(array)
+        start, step = self.choose.randrange(2), self.choose.choice([1, 1, 2])
+        return torchlike.from_numpy(array[start::step]).to(self.device)
+
+    def user_write(self):
+        """Write to memory that tensors may lie in, without calling an operator."""
+        arrays = [array for array in self.lent if array.flags.writeable]
+        if arrays:
+            self.choose.choice(arrays)[...] = self.choose.randrange(-3, 4)
+
+    def release(self):
+        """Give up an array: what lies in its memory is recorded again."""
+        if self.lent:
+            del self.lent[self.choose.randrange(len(self.lent))]
+
+    def to_cpu(self):
+        x = self.pick()
+        same = x.to(self.device)
+        assert same is x and not x._pending
 
     def random(self):
         shape = self.choose.choice(SIZES)
@@ -437,9 +462,16 @@ def view(kind, x, dim, choose):
         "chunk": lambda: x.chunk(2, dim),
         "data": lambda: x.data,
         "view_as": lambda: x.view_as(x),
+        "as_strided": lambda: strided(x, choose),
     }
     call = table.get(kind)
     return getattr(x, kind)() if call is None else call()
+
+
+def strided(x, choose):
+    shape = choose.choice([(2,), (3, 2), (2, 2, 1), (0, 2), ()])
+    offset = choose.choice([None, 0, 1, 4])
+    return x.as_strided(shape, [choose.choice([0, 1, 2, 3]) for _ in shape], offset)
 
 
 def inplace(kind, x, other, dim, number, choose):
@@ -450,6 +482,8 @@ def inplace(kind, x, other, dim, number, choose):
         x.data = other.detach().clone()
 
     table = {
+        "resize_": lambda: x.resize_(choose.choice([(2,), (3, 4), (1, 5), (), (0,), (2, 3, 2)])).fill_(number),
+        "out_resized": lambda: torchlike.mul(other.detach(), other.detach(), out=x),
         "add_": lambda: x.add_(number),
         "mul_": lambda: x.mul_(number),
         "copy_": lambda: x.copy_(other),

@@ -227,6 +227,8 @@ def rebind(tensor: Tensor, data: Any) -> None:
     if storage is None or storage.aliases is None or dc.shape(data) != dc.shape(tensor):
         if dc.is_mutable(data):
             _follow(tensor, data)
+        elif storage is not None and storage.aliases is not None:
+            _leave(tensor, storage)
         tensor._dispatch_data = data
         return
     chain = tensor._state.chain
@@ -241,6 +243,15 @@ def rebind(tensor: Tensor, data: Any) -> None:
             target._dispatch_data = replay(storage.data, steps)
             living.append((alias, steps))
     storage.aliases = living
+
+
+def _leave(tensor: Tensor, storage: Storage) -> None:
+    """Give a tensor that was resized a storage of its own: its array, which cannot be written, is no view of the others'."""
+    storage.aliases = [each for each in storage.aliases or () if each[0]() is not tensor]
+    own = Leaf.of(tensor)
+    own.storage = Storage()
+    own.storage.version = storage.version
+    tensor._autograd = own
 
 
 def _follow(tensor: Tensor, data: Any) -> None:
