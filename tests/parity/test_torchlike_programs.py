@@ -25,6 +25,8 @@ VIEWS = [
     lambda t: t.detach(),
     lambda t: t.expand(2, *t.shape),
     lambda t: t.diagonal() if t.ndim > 1 else t,
+    lambda t: t.as_strided((2, 2), (2, 1), t.storage_offset()) if t.numel() > 3 else t,
+    lambda t: t.as_strided((3,), (1,)) if t.numel() > 2 else t,
 ]
 FRESH = [
     lambda t: t * 2,
@@ -42,6 +44,7 @@ IN_PLACE = [
     lambda t: t.mul_(t.detach() + 1),
     lambda t: t.sigmoid_(),
     lambda t: t.fill_(0.5),
+    lambda t: t.resize_(t.numel() % 5 + 1, 2).fill_(0.25) if tuple(t.shape) != (t.numel() % 5 + 1, 2) else t,
 ]
 
 PARTS = [
