@@ -1,5 +1,7 @@
 """Every kind of derivative formula against finite differences, in float64; the gradients' own gradients too."""
 
+import cmath
+
 import numpy as np
 import pytest
 
@@ -233,3 +235,22 @@ def test_a_whole_network():
     (x,) = inputs_of([(2, 4)], -1, 1)
     assert torchlike.allclose(loss(x, *parameters), F.cross_entropy(net(x), tensor([0, 2])))
     check(loss, [x, *parameters])
+
+
+def test_complex_gradients_are_conjugated_as_in_torch():
+    """A step against the gradient makes a real loss smaller: it is that of the real and the imaginary part."""
+    x = torchlike.tensor([3 + 4j, 1 - 1j, 0j], requires_grad=True)
+    for function, slope in (
+        (lambda x: x * x, lambda x: 2 * x),
+        (lambda x: x * 2j, lambda x: 2j),
+        (torchlike.exp, cmath.exp),
+    ):
+        x.grad = None
+        function(x).backward(torchlike.tensor([1j, 2.0 + 0j, 1.0 + 0j]))
+        expected = [
+            seed * complex(slope(value)).conjugate() for seed, value in zip((1j, 2, 1), x.tolist(), strict=True)
+        ]
+        assert x.grad.tolist() == pytest.approx(expected, rel=1e-5)
+    x.grad = None
+    x.abs().sum().backward()
+    assert x.grad.tolist() == pytest.approx([0.6 + 0.8j, (1 - 1j) / 2**0.5, 0j])

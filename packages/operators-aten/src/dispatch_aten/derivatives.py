@@ -11,6 +11,10 @@ for its gradient. Names that an expression may use:
   dimensions), ``x_numel``, ``x_dtype``, ``x_device``. For a list of tensors ``xs``: ``xs_sizes``, a list of tuples;
 * the functions of ``dispatch_aten.formulas``, and else any aten operator by name, overloads resolved by the arguments.
 
+An expression is written as for real numbers. Where the gradient of the result is complex, the engine conjugates it, and what
+the expression gives: that is torch's gradient, ``grad`` times the conjugate of the derivative, for every function that has
+a complex derivative. Functions with real results from complex numbers (``abs``, ``norm``, ``var``) say theirs as it is.
+
 The engine computes a gradient only if it is needed, then sums it to the argument's shape and converts it to the
 argument's dtype; so an expression need not undo broadcasting or promotion. The gradient of a list is a list.
 
@@ -65,9 +69,9 @@ def names_used(expression: str) -> frozenset[str]:
 
 
 _ELEMENTWISE: Final = {
-    "abs": {"self": "mul(grad, sign(self))"},
+    "abs": {"self": "mul(grad, sgn(self))"},
     "acos": {"self": "neg(mul(grad, rsqrt(one_minus(square(self)))))"},
-    "acosh": {"self": "mul(grad, rsqrt(sub(square(self), 1)))"},
+    "acosh": {"self": "mul(grad, acosh_slope(self))"},
     "add.Tensor": {"self": "grad", "other": "scaled(grad, alpha)"},
     "add.Scalar": {"self": "grad"},
     "addcdiv": {

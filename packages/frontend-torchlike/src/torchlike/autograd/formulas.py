@@ -148,6 +148,13 @@ class Recipe:
         """Tell whether a property is read before the operator runs: one of an argument, which it may change."""
         return self.metadata[name][0] in self.kinds
 
+    @cached_property
+    def has_factors(self) -> bool:
+        """Whether gradients are multiplied by more than real constants, so that complex ones are conjugated."""
+        kinds = {argument.name: str(argument.type) for argument in self.op.schema.arguments}
+        numbers = any("Scalar" in kinds.get(name, "") and "Type" not in kinds[name] for name in self.values)
+        return bool(self.saved_inputs or self.saved_results or numbers)
+
     def users(self, name: str) -> list[str]:
         """Give the inputs whose gradients use a tensor."""
         return [wanted for wanted in self.gradients if name in self._names_in(wanted)]

@@ -24,7 +24,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.formulas import conjugate
 from dispatch_core.arrays import KEY_TYPES
 from dispatch_core.keys import ARRAYS, AUTOGRAD, keys_of
 
@@ -47,14 +51,20 @@ def node_name(name: str, number: int = 0) -> str:
     return re.sub(r"(?:^|_+)([a-zA-Z0-9])", lambda found: found[1].upper(), base.rstrip("_")) + f"Backward{number}"
 
 
-def node_source(recipe: Recipe) -> str:
-    """Give the source of ``apply``: unpack what was saved, check it, compute the gradients that are wanted."""
+def node_source(recipe: Recipe, *, conjugates: bool = True) -> str:
+    """Give the source of ``apply``: unpack what was saved, check it, compute the gradients that are wanted.
+
+    Without ``conjugates`` it is what `_Conjugated` calls for gradients that are complex.
+    """
     lines = ["def apply(node, grads):"]
     if recipe.outputs == 1:
         lines += ["    grad = grads[0]", "    if grad is None:", "        return (None,) * len(node.next)"]
     else:
         lines += ["    if all(grad is None for grad in grads):", "        return (None,) * len(node.next)"]
         lines += ["    grad = grads[0]"] if "grad" in recipe.names else []
+    if conjugates and recipe.outputs == 1 and recipe.has_factors:
+        found = "grad._dispatch_data.dtype in COMPLEX" if recipe.plain_arrays else "_dtype(grad).is_complex"
+        lines += [f"    if {found}:", "        return conjugated(node, grads)"]
     tensors = [*recipe.saved_inputs, *recipe.saved_results]
     if tensors:
         lines += ["    saved = node.saved", "    if saved is None:", "        raise released()"]
@@ -256,6 +266,29 @@ def kernel_source(recipe: Recipe) -> str:
     return "\n".join([*lines, *(f"        {line}" for line in inner), f"    return {call}"]) + "\n"
 
 
+class _Conjugated:
+    """Computes gradients that are complex, from the same formulas: see what ``derivatives`` says of them."""
+
+    def __init__(self, recipe: Recipe, names: dict[str, Any]) -> None:
+        self.recipe, self.names = recipe, names
+        self.apply: Any = None
+
+    def __call__(self, node: Any, grads: list[Any]) -> tuple[Any, ...]:
+        if self.apply is None:
+            scope = dict(self.names)
+            source = node_source(self.recipe, conjugates=False)
+            exec(compile(source, f"<complex backward of {self.recipe.op.name}>", "exec"), scope)  # noqa: S102  # as below
+            self.apply = scope["apply"]
+        found = self.apply(node, [None if grad is None else conjugate(grad) for grad in grads])
+        return tuple(None if grad is None else conjugate(grad) for grad in found)
+
+
+#: Complex dtypes, as arrays have them.
+_COMPLEX = frozenset(
+    {*(each for each in ScalarType if each.is_complex), np.dtype(np.complex64), np.dtype(np.complex128)}
+)
+
+
 def _clone(tensor: Any) -> Any:
     return dc.ops.aten.clone.default(tensor)
 
@@ -275,7 +308,10 @@ def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
         "version_error": version_error,
         "version_of": version_of,
         "give_back": give_back,
+        "COMPLEX": _COMPLEX,
+        "_dtype": dc.dtype,
     }
+    names["conjugated"] = _Conjugated(recipe, names)
     source = node_source(recipe)
     exec(compile(source, f"<backward of {op.name}>", "exec"), names)  # noqa: S102  # made above, from our own formulas
     body = {"apply": names["apply"], "saved": None, "values": tuple(recipe.default_values.values())}

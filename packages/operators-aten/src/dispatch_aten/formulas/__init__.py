@@ -5,8 +5,9 @@ What is common to several formulas, or too long for an expression, is here; the 
 
 from __future__ import annotations
 
-from ._shared import count_of, inverse_permutation, max_one, moved, negated, one_minus, scaled, spread
+from ._shared import conjugate, count_of, inverse_permutation, max_one, moved, negated, one_minus, scaled, sgn, spread
 from .elementwise import (
+    acosh_slope,
     clamp_gradient,
     clamp_max_gradient,
     clamp_min_gradient,
@@ -53,6 +54,7 @@ from .reductions import (
 from .views import as_strided_gradient, slice_gradient, split_gradient, unbind_gradient
 
 __all__ = [
+    "acosh_slope",
     "aminmax_gradient",
     "as_strided_gradient",
     "bce_with_logits_gradient",
@@ -61,6 +63,7 @@ __all__ = [
     "clamp_gradient",
     "clamp_max_gradient",
     "clamp_min_gradient",
+    "conjugate",
     "count_of",
     "cumprod_gradient",
     "div_mode_gradient",
@@ -91,6 +94,7 @@ __all__ = [
     "repeat_gradient",
     "reversed_cumsum",
     "scaled",
+    "sgn",
     "slice_gradient",
     "softmax_second",
     "softplus_second",

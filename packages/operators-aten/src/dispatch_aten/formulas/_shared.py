@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Array",
     "aten",
+    "conjugate",
     "count_of",
     "inverse_permutation",
     "max_one",
@@ -23,6 +24,7 @@ __all__ = [
     "negated",
     "one_minus",
     "scaled",
+    "sgn",
     "spread",
     "with_reduced_dims",
 ]
@@ -36,6 +38,23 @@ aten: Final[Any] = dc.ops.aten
 def scaled(self: Array, factor: Number) -> Array:
     """Give ``self * factor``, and ``self`` itself for 1."""
     return self if factor == 1 else aten.mul.Scalar(self, factor)
+
+
+def conjugate(self: Array) -> Array:
+    """Give the complex conjugates; real numbers are their own."""
+    dtype = dc.dtype(self)
+    if not dtype.is_complex:
+        return self
+    real = aten._to_copy.default(self, dtype=dtype.to_real())
+    return aten.add.Tensor(real, aten.sub.Tensor(real, self))
+
+
+def sgn(self: Array) -> Array:
+    """Give the sign, of a complex number the one of absolute value 1 in its direction (source: ``torch.sgn``)."""
+    if not dc.dtype(self).is_complex:
+        return aten.sign.default(self)
+    size = aten.abs.default(self)
+    return aten.div.Tensor(self, aten.masked_fill.Scalar(size, aten.eq.Scalar(size, 0), 1))
 
 
 def one_minus(self: Array) -> Array:

@@ -6,12 +6,15 @@ import cmath
 import math
 from typing import TYPE_CHECKING
 
+import dispatch_core as dc
+
 from ._shared import Array, aten, one_minus, scaled
 
 if TYPE_CHECKING:
     from dispatch_aten.promotion import Number
 
 __all__ = [
+    "acosh_slope",
     "clamp_gradient",
     "clamp_max_gradient",
     "clamp_min_gradient",
@@ -25,6 +28,14 @@ __all__ = [
     "pow_gradient",
     "softplus_second",
 ]
+
+
+def acosh_slope(self: Array) -> Array:
+    """Give ``1 / sqrt(self**2 - 1)``, of complex numbers on the branch where acosh lies."""
+    if not dc.dtype(self).is_complex:
+        return aten.rsqrt.default(aten.sub.Scalar(aten.square.default(self), 1))
+    roots = (aten.rsqrt.default(aten.add.Scalar(self, shift)) for shift in (1, -1))
+    return aten.mul.Tensor(*roots)
 
 
 def halved_where(grad: Array, tie: Array) -> Array:
@@ -94,13 +105,22 @@ def pow_exponent_gradient(grad: Array, self: Array | Number, exponent: Array, re
     """Give the exponent's gradient; zero where base and exponent leave the power at zero."""
     if isinstance(self, (bool, int, float, complex)):
         if self == 0:
-            flat = aten.ge.Scalar(exponent, 0)
+            flat = _not_negative(exponent)
             return aten.where.ScalarSelf(flat, 0, aten.mul.Tensor(grad, aten.mul.Scalar(result, -math.inf)))
         slope = cmath.log(self) if isinstance(self, complex) else math.log(self) if self > 0 else math.nan
         return aten.mul.Tensor(grad, aten.mul.Scalar(result, slope))
-    flat = aten.logical_and.default(aten.eq.Scalar(self, 0), aten.ge.Scalar(exponent, 0))
+    flat = aten.logical_and.default(aten.eq.Scalar(self, 0), _not_negative(exponent))
     steep = aten.where.ScalarSelf(flat, 0, aten.mul.Tensor(result, aten.log.default(self)))
     return aten.mul.Tensor(grad, steep)
+
+
+def _not_negative(self: Array) -> Array:
+    """Tell which elements are real numbers and not below zero."""
+    dtype = dc.dtype(self)
+    if not dtype.is_complex:
+        return aten.ge.Scalar(self, 0)
+    real = aten._to_copy.default(self, dtype=dtype.to_real())
+    return aten.logical_and.default(aten.eq.Tensor(self, real), aten.ge.Scalar(real, 0))
 
 
 def softplus_second(grad: Array, self: Array, beta: Number, threshold: Number) -> Array:

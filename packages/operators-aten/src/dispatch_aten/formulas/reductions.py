@@ -9,7 +9,7 @@ from dispatch_aten.dtypes import int64
 from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_core import shape as shape_of
 
-from ._shared import Array, aten, count_of, max_one, spread, with_reduced_dims
+from ._shared import Array, aten, count_of, max_one, sgn, spread, with_reduced_dims
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -170,7 +170,7 @@ def norm_gradient(
     if order == 0:
         return aten.zeros_like.default(self)
     if order == 1:
-        return aten.mul.Tensor(grad, aten.sign.default(self))
+        return aten.mul.Tensor(grad, sgn(self))
     if order == 2:
         unit = aten.div.Tensor(self, norm)
         return aten.mul.Tensor(grad, aten.masked_fill.Scalar(unit, aten.eq.Scalar(norm, 0), 0))
@@ -180,8 +180,8 @@ def norm_gradient(
         dims = list(wrap_dims(dim, count))
         ties = aten.sum.dim_IntList(reached, dims, True) if dims else aten.ones_like.default(reached, dtype=int64)
         share = aten.div.Tensor(grad, ties)
-        return aten.mul.Tensor(aten.mul.Tensor(aten.sign.default(self), reached), share)
-    powers = aten.mul.Tensor(aten.sign.default(self), aten.pow.Tensor_Scalar(size, order - 1))
+        return aten.mul.Tensor(aten.mul.Tensor(sgn(self), reached), share)
+    powers = aten.mul.Tensor(sgn(self), aten.pow.Tensor_Scalar(size, order - 1))
     if order < 1:
         powers = aten.masked_fill.Scalar(powers, aten.eq.Scalar(self, 0), 0)
     slope = aten.div.Tensor(powers, aten.pow.Tensor_Scalar(norm, order - 1))
