@@ -33,21 +33,19 @@ from dispatch_core.interrupts import whole
 
 from ..acl import reports
 from ..acl.constants import ACL_ERROR_REPEAT_FINALIZE, ACL_ERROR_REPEAT_INITIALIZE
-from ..acl.errors import DeviceTimeoutError
-from ..acl.library import bind, call, fail, recent_message
+from ..acl.library import bind, call, fail
 from . import waiting
+from .waiting import check_answers, has_answered
 
 __all__ = [
     "Session",
     "Stage",
     "at_finalize",
     "at_timeout",
-    "check_answers",
     "current",
     "ensure",
     "finalize",
     "guard",
-    "has_answered",
     "index_of",
     "init",
     "is_initialized",
@@ -113,8 +111,6 @@ _era: object = object()
 _forked = False
 _closers: Final[list[tuple[Stage, Callable[[int], None]]]] = []
 _quarantines: Final[list[Callable[[Session, int], None]]] = []
-#: Devices that did not answer, and the function, the code and the words that told it.
-_silent: Final[dict[int, tuple[str, int, str]]] = {}
 
 
 def at_finalize(stage: Stage, close: Callable[[int], None]) -> None:
@@ -158,17 +154,6 @@ def _enter(device: int) -> int:
     return device
 
 
-def check_answers(device: int) -> None:
-    """Raise ``DeviceTimeoutError`` for a device that did not answer."""
-    if device in _silent:
-        raise DeviceTimeoutError(device, *_silent[device])
-
-
-def has_answered(device: int | None = None) -> bool:
-    """Say whether a device, or every one, has answered within the time limit so far."""
-    return device not in _silent if device is not None else not _silent
-
-
 def wait(function: str, *handle: int) -> None:
     """Call a function that waits for the thread's device, within the time limit if there is one.
 
@@ -188,7 +173,7 @@ def _give_up(device: int, function: str, status: int) -> None:
     """Let nobody work with a device any more, and nobody else with what it may be working with."""
     global _era
     with _lock:
-        _silent.setdefault(device, (function, status, recent_message()))
+        waiting.give_up(device, function, status)
         if _session is not None:
             for quarantine in _quarantines:
                 quarantine(_session, device)

@@ -16,9 +16,10 @@ from dispatch_core.errors import BackendError
 from ..acl.constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
 from ..acl.library import call, call_each
 from .allocator import size_class
-from .device import Stage, at_finalize, has_answered, session
+from .device import Stage, at_finalize, session
 from .event import Event
 from .stream import Stream, current, peek
+from .waiting import has_answered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

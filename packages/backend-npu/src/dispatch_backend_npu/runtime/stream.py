@@ -26,7 +26,6 @@ from .device import (
     Stage,
     at_finalize,
     at_timeout,
-    check_answers,
     ensure,
     guard,
     index_of,
@@ -35,6 +34,7 @@ from .device import (
     thread,
     wait,
 )
+from .waiting import check_answers
 
 if TYPE_CHECKING:
     from dispatch_core.devices import Device

@@ -1,4 +1,4 @@
-"""How long the host waits for a device: as long as it takes, or no longer than the user allows."""
+"""How long the host waits for a device, as long as it takes or no longer than the user allows, and which did not answer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,20 @@ from ..acl.constants import (
     ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
     ACL_ERROR_RT_WAIT_TIMEOUT,
 )
-from ..acl.library import bind
+from ..acl.errors import DeviceTimeoutError
+from ..acl.library import bind, recent_message
 
-__all__ = ["TIMED_OUT", "VARIABLE", "ask", "read_environment", "set_sync_timeout", "sync_timeout"]
+__all__ = [
+    "TIMED_OUT",
+    "VARIABLE",
+    "ask",
+    "check_answers",
+    "give_up",
+    "has_answered",
+    "read_environment",
+    "set_sync_timeout",
+    "sync_timeout",
+]
 
 VARIABLE: Final = "DISPATCH_NPU_SYNC_TIMEOUT"
 """The environment variable that gives the time limit, in seconds, that a program begins with."""
@@ -34,6 +45,8 @@ _LIMITED: Final = {
 #: The limit in milliseconds, None for none, and whether the environment or the program has said so.
 _limit: int | None = None
 _is_set = False
+#: Devices that did not answer, and the function, the code and the words that told it.
+_silent: Final[dict[int, tuple[str, int, str]]] = {}
 
 
 def set_sync_timeout(seconds: float | None) -> None:
@@ -86,3 +99,19 @@ def ask(function: str, *handle: int) -> tuple[str, int]:
         return function, bind(function)(*handle)
     limited = _LIMITED[function]
     return limited, bind(limited)(*handle, limit)
+
+
+def give_up(device: int, function: str, status: int) -> None:
+    """Note that a device has not answered: ``function`` gave ``status``."""
+    _silent.setdefault(device, (function, status, recent_message()))
+
+
+def check_answers(device: int) -> None:
+    """Raise ``DeviceTimeoutError`` for a device that did not answer."""
+    if device in _silent:
+        raise DeviceTimeoutError(device, *_silent[device])
+
+
+def has_answered(device: int | None = None) -> bool:
+    """Say whether a device, or every one, has answered within the time limit so far."""
+    return device not in _silent if device is not None else not _silent
