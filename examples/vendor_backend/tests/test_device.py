@@ -240,6 +240,27 @@ def test_detach_cuts_off_the_history(grid):
         assert not y.detach().requires_grad
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda place: torchlike.ones(2, device=place),
+        lambda place: torchlike.ones(2).to(place),
+        lambda place: torchlike.tensor([1.0], device=place),
+        lambda place: torchlike.ones(2, device=place.type).to(place),
+        lambda place: torchlike.ones(2, device=place.type).new_empty(2, device=place),
+        lambda place: torchlike.zeros_like(torchlike.ones(2, device=place.type), device=place),
+        lambda place: nn.Linear(2, 2).to(place),
+    ],
+)
+def test_an_index_out_of_range_is_refused(use, device):
+    assert use(torchlike.device(device, 0)) is not None
+    with pytest.raises(dc.BackendUnavailableError) as caught:
+        use(torchlike.device(device, 1))
+    assert f"There is no device '{device}:1': of the devices of {device}-backend 0.1.0 there is one" in str(
+        caught.value
+    )
+
+
 def test_a_layer_that_is_made_on_the_device_trains_there(device):
     torchlike.manual_seed(0)
     layer = nn.Linear(3, 1, device=device)

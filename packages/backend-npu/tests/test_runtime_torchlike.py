@@ -25,6 +25,16 @@ def test_devices():
     torchlike.npu.synchronize(torchlike.device("npu:0"))
 
 
+def test_an_index_out_of_range_is_refused():
+    count = torchlike.npu.device_count()
+    here = torchlike.ones(2, device="npu")
+    for use in (lambda place: torchlike.ones(2, device=place), lambda place: torchlike.ones(2).to(place), here.to):
+        with pytest.raises(
+            RuntimeError, match=rf"There is no device 'npu:{count}': of the devices of dispatch-backend-npu"
+        ):
+            use(f"npu:{count}")
+
+
 def test_the_simulator_announces_itself(simulator):
     assert "simulator" in torchlike.npu.get_device_name()
 

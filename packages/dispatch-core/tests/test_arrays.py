@@ -287,3 +287,81 @@ def test_a_rolled_back_claim_leaves_a_private_registry_as_it_was(registry, toy):
         1 / 0  # noqa: B018  # the registration is to be undone
     assert registry.translated(toy.key.value) == toy.key.value
     assert arrays.TYPE_MASKS[toy.array] == toy.key.value
+
+
+def broken(array):
+    """Read an array whose dtype the vendor's table lacks."""
+    return {}["float8"]
+
+
+@pytest.fixture
+def unreadable():
+    """A backend whose readers raise, each in turn."""
+    made = []
+
+    def make(**readers):
+        cls = type("Odd", (), {"__module__": "odd_backend", "__slots__": ("__weakref__",)})
+        plain = {"shape": lambda array: (2,), "dtype": lambda array: "float64", "strides": lambda array: (1,)}
+        info = dc.BackendInfo("odd", array_types=(dc.ArrayType(cls, **plain | readers),))
+        made.append((info, dc.registry.add_backend(info)))
+        return cls()
+
+    yield make
+    for info, key in made:
+        arrays._remove_backend(info, key)
+
+
+READERS = {
+    "shape": dc.shape,
+    "strides": dc.strides,
+    "dtype": dc.dtype,
+    "storage_offset": dc.storage_offset,
+    "storage": arrays.storage_of,
+    "device_index": dc.device,
+}
+
+
+@pytest.mark.parametrize("what", READERS)
+def test_a_reader_that_raises_is_named(unreadable, what):
+    array = unreadable(**{what: broken})
+    with pytest.raises(dc.BackendError) as caught:
+        READERS[what](array)
+    assert str(caught.value) == (
+        f"device 'odd': ArrayType.{what} raised KeyError: 'float8', for an array of type odd_backend.Odd"
+        f"\nHint: ArrayType({what}=...) must answer for every array that the backend's kernels return"
+    )
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_an_error_of_ours_leaves_a_reader_as_it_is(unreadable):
+    def refuse(array):
+        raise dc.ArgumentError("no such dtype")
+
+    with pytest.raises(dc.ArgumentError, match=r"^no such dtype$"):
+        dc.dtype(unreadable(dtype=refuse))
+
+
+def test_a_coercion_that_raises_is_named(unreadable, registry, library):
+    array = unreadable(coerce=lambda value: {}["float8"])
+    library.define("f(Tensor x) -> Tensor")
+    library.impl("f", lambda x: 1.5, "Odd")
+    with pytest.raises(dc.BackendError, match=r"ArrayType\.coerce raised KeyError: 'float8', for an array of"):
+        registry.ops.t.f(array)
+
+
+@pytest.mark.parametrize("index", ["x", 1.5, True, "1", b"1", [], -1, -(2**70)])
+def test_what_is_no_index_is_refused(index):
+    with pytest.raises(dc.ArgumentError, match="index must"):
+        dc.Device("cpu", index)
+
+
+@pytest.mark.parametrize("name", ["", 1, None, b"cpu", ["cpu"]])
+def test_what_is_no_name_of_a_device_is_refused(name):
+    with pytest.raises(dc.ArgumentError, match="device's type is a name"):
+        dc.Device(name)
+
+
+def test_an_index_may_be_numpys():
+    found = dc.Device("npu", np.int64(1))
+    assert found == dc.Device("npu:1")
+    assert type(found.index) is int

@@ -634,3 +634,65 @@ for _ in range(2):
 """
     done = run_python("-c", code, site=[site])
     assert done.stdout.split("\n")[:-1] == ["opened None", "opened 0", "refreshed"] * 2, done.stderr
+
+
+COUNTED = """
+    import dispatch_core as dc
+    opened = []
+
+    @dc.hookimpl
+    def dispatch_backend_info():
+        return dc.BackendInfo("counted", "PrivateUse3")
+
+    @dc.hookimpl
+    def dispatch_register(registry):
+        pass
+
+    @dc.hookimpl
+    def dispatch_open_device(index):
+        opened.append(index)
+
+    @dc.hookimpl
+    def dispatch_device_count():
+        return {count}
+"""
+
+
+@pytest.mark.parametrize(("count", "there"), [(0, "there are none"), (1, "there is one"), (2, "there are 2")])
+def test_an_index_out_of_range_is_refused_before_the_device_is_opened(install, run_python, count, there):
+    program = f"""
+import dispatch_core as dc
+from dispatch_core.plugins.loader import open_device
+import counted_plugin
+for index in (None, *range({count}), {count}, 10**30):
+    try:
+        open_device("counted", index)
+    except dc.BackendUnavailableError as error:
+        print(error)
+print(counted_plugin.opened)
+"""
+    site = install(
+        "counted-backend",
+        backends={"counted": "counted_plugin"},
+        requires=["dispatch-core"],
+        modules={"counted_plugin": COUNTED.format(count=count)},
+    )
+    done = run_python("-c", program, site=[site])
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"There is no device 'counted:{count}': of the devices of counted-backend 1.0 {there}"
+    assert lines[1] == "Hint: indices begin at 0: write 'counted' or 'counted:0' for the first one"
+    assert len(lines) == 5
+    assert lines[-1] == str([None, *range(count)])
+
+
+def test_a_count_that_is_no_number_is_the_plugins_fault(install, run_python):
+    site = install(
+        "counted-backend",
+        backends={"counted": "counted_plugin"},
+        requires=["dispatch-core"],
+        modules={"counted_plugin": COUNTED.format(count="'two'")},
+    )
+    program = "from dispatch_core.plugins.loader import open_device; open_device('counted', 1)"
+    done = run_python("-c", program, site=[site])
+    assert "The device 'counted' of counted-backend 1.0 cannot be opened" in done.stderr
+    assert "dispatch_device_count returned 'two', which is no int" in done.stderr

@@ -104,3 +104,25 @@ def test_devices_compare_and_print():
         torchlike.device("npu:x")
     assert torchlike.ones(1).device == torchlike.device("cpu")
     assert repr(torchlike.ones(1).device) == "device(type='cpu')"
+
+
+def test_every_index_of_the_cpu_is_the_cpu(cpu):
+    place = torchlike.device("cpu")
+    for made in (
+        torchlike.ones(3, device="cpu:3"),
+        cpu.to("cpu:1"),
+        torchlike.tensor([1.0], device=torchlike.device("cpu", 7)),
+        torchlike.zeros_like(cpu, device="cpu:2"),
+    ):
+        assert made.device == place
+        assert (made + cpu).device == place
+    assert torchlike.Generator("cpu:2").device == place
+    assert torchlike.rand(3, generator=torchlike.Generator("cpu:1"), device="cpu:4").device == place
+
+
+@pytest.mark.parametrize("index", ["x", 1.5, True, -1])
+def test_what_is_no_index_is_refused(index, cpu):
+    with pytest.raises(TypeError, match="index must"):
+        torchlike.device("cpu", index)
+    with pytest.raises(TypeError, match="Invalid device"):
+        cpu.to(f"cpu:{index}")

@@ -35,3 +35,9 @@ def dispatch_register(registry: dc.Registry) -> None:
 def dispatch_is_available() -> bool:
     """Say yes: the device is simulated."""
     return True
+
+
+@dc.hookimpl
+def dispatch_device_count() -> int:
+    """Say that there is one device, so that ``toy:1`` is refused."""
+    return 1

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "dispatch_backend_info",
+    "dispatch_device_count",
     "dispatch_is_available",
     "dispatch_open_device",
     "dispatch_plan",
@@ -82,6 +83,12 @@ def dispatch_is_available() -> dc.Availability:
     """Say whether an NPU can be opened and, if not, what was looked for."""
     reason = runtime.unavailable_reason()
     return dc.Availability(ok=not reason, reason=reason)
+
+
+@dc.hookimpl
+def dispatch_device_count() -> int:
+    """Say how many NPUs there are."""
+    return runtime.device_count()
 
 
 @dc.hookimpl

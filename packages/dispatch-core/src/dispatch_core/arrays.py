@@ -8,6 +8,11 @@ Note [What installed plugins declare is theirs]
     A type that an installed distribution declares for its device belongs to that device from the beginning, and so does a
     key of this project's own devices: no backend that is there earlier can take ``numpy.ndarray`` from cpu. In a private
     registry any backend may own such a type: there `Registry.translated` puts its key in the place of the owner's.
+
+Note [Readers belong to vendors]
+    What reads an array's shape, strides or dtype is the vendor's function, and may raise anything (a ``KeyError`` for a
+    dtype that its table lacks). Only documented errors leave a public call: another becomes a `BackendError` that names
+    the device, the distribution and the type of array.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from typing import Any, Final
 
 from .backend import ArrayType, BackendInfo
 from .devices import Device
-from .errors import ArgumentError, BackendError, BackendNotFoundError, RegistrationError
+from .errors import ArgumentError, BackendError, BackendNotFoundError, DispatchError, RegistrationError
 from .journal import record
 from .keys import ARRAYS, DispatchKey, keys_of, show_claim
 
@@ -296,19 +301,50 @@ def _reader(value: Any) -> tuple[ArrayType, Any]:
     return known, data
 
 
+def unread(reader: ArrayType, what: str, error: Exception) -> DispatchError:
+    """Return the error for a reader that has raised ``error``; see Note [Readers belong to vendors]."""
+    if isinstance(error, DispatchError):
+        return error
+    from .plugins.loader import backends  # plugins stand above arrays; only an error needs them
+
+    key = next(iter(keys_of(TYPE_MASKS.get(reader.type, 0) & ARRAYS)), None)
+    name = None if key is None else KEY_DEVICES.get(key.backend)
+    state = None if name is None else backends().get(name)
+    whose = "a backend" if name is None else f"device {name!r}"
+    whose += "" if state is None else f" ({state.distribution} {state.version})"
+    fault = BackendError(
+        f"{whose}: ArrayType.{what} raised {type(error).__name__}: {error}, for an array of type"
+        f" {reader.type.__module__}.{reader.type.__qualname__}",
+        hint=f"ArrayType({what}=...) must answer for every array that the backend's kernels return",
+    )
+    fault.__cause__ = error
+    return fault
+
+
 def shape(value: Any) -> tuple[int, ...]:
-    """Return the shape of a tensor or array. Raises ``ArgumentError`` for anything else."""
+    """Return the shape of a tensor or array.
+
+    Raises ``ArgumentError`` for anything else, and ``BackendError``, as all readers do, where its `ArrayType` raises.
+    """
     reader, data = _reader(value)
-    return reader.shape(data)
+    try:
+        return reader.shape(data)
+    except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
+        fault = unread(reader, "shape", error)
+    raise fault
 
 
 def strides(value: Any) -> tuple[int, ...]:
     """Return the strides of a tensor or array, in elements; row-major where the array type has none."""
     reader, data = _reader(value)
     if reader.strides is not None:
-        return reader.strides(data)
+        try:
+            return reader.strides(data)
+        except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
+            fault = unread(reader, "strides", error)
+        raise fault
     step, found = 1, []
-    for size in reversed(reader.shape(data)):
+    for size in reversed(shape(data)):
         found.append(step)
         step *= max(size, 1)
     return tuple(reversed(found))
@@ -317,19 +353,31 @@ def strides(value: Any) -> tuple[int, ...]:
 def storage_offset(value: Any) -> int:
     """Return where a tensor's or array's first element lies in its storage, in elements."""
     reader, data = _reader(value)
-    return 0 if reader.storage_offset is None else reader.storage_offset(data)
+    try:
+        return 0 if reader.storage_offset is None else reader.storage_offset(data)
+    except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
+        fault = unread(reader, "storage_offset", error)
+    raise fault
 
 
 def storage_of(value: Any) -> Hashable:
     """Return what a tensor or array has in common with all others in the same memory, and with no other."""
     reader, data = _reader(value)
-    return id(data) if reader.storage is None else reader.storage(data)
+    try:
+        return id(data) if reader.storage is None else reader.storage(data)
+    except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
+        fault = unread(reader, "storage", error)
+    raise fault
 
 
 def dtype(value: Any) -> Any:
     """Return the scalar type of a tensor or array, as its backend names it."""
     reader, data = _reader(value)
-    return reader.dtype(data)
+    try:
+        return reader.dtype(data)
+    except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
+        fault = unread(reader, "dtype", error)
+    raise fault
 
 
 def is_mutable(value: Any) -> bool:
@@ -342,6 +390,10 @@ def device(value: Any) -> Device:
     reader, data = _reader(value)
     for key in keys_of(mask_of(data)):
         if key.owns_arrays:
-            index = None if reader.device_index is None else reader.device_index(data)
-            return Device(KEY_DEVICES[key.backend], index)
+            try:
+                index = None if reader.device_index is None else reader.device_index(data)
+                return Device(KEY_DEVICES[key.backend], index)
+            except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
+                fault = unread(reader, "device_index", error)
+            raise fault
     raise ArgumentError(f"{type(value).__qualname__} lies on no device")

@@ -10,7 +10,7 @@ import keyword
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
-from .arrays import KEY_TYPES
+from .arrays import KEY_TYPES, unread
 from .backend import ArrayType
 from .errors import KernelResultError
 from .frontend import Frontend
@@ -203,7 +203,11 @@ def coercer(boundary: Boundary, name: str) -> Callable[[Any], Any]:
                 return value
         for array_type in boundary.array_types:
             if array_type.coerce is not None:
-                made = array_type.coerce(value)
+                try:
+                    made = array_type.coerce(value)
+                except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors] in `arrays`
+                    fault = unread(array_type, "coerce", error)
+                    raise fault from fault.__cause__
                 if isinstance(made, array_type.type):
                     return made
         if boundary.array_types:

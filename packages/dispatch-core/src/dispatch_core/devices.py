@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from functools import lru_cache
+from typing import Any
 
 from .errors import ArgumentError, quoted
 from .records import Record
@@ -17,6 +19,8 @@ _SPELLING = r"(?P<type>[A-Za-z_][A-Za-z0-9_]*)(?::(?P<index>0|[1-9][0-9]*))?"
 class Device(Record):
     """A device type and, where there are several of one type, its index (source: ``torch.device``).
 
+    Raises ``ArgumentError`` for an index that is no int, or negative. Whether the device exists is seen when it is used.
+
     >>> Device("npu:1") == Device("npu", 1) == Device.parse("npu:1")
     True
     >>> str(Device("cpu"))
@@ -27,7 +31,14 @@ class Device(Record):
     index: int | None = None
 
     def __post_init__(self) -> None:
-        """Read a spelling with an index, as torch does."""
+        """Read a spelling with an index, as torch does; refuse what is no name or no index."""
+        if self.index is not None and (type(self.index) is not int or self.index < 0):
+            object.__setattr__(self, "index", _index(self.index))
+        if type(self.type) is not str or not self.type:
+            raise ArgumentError(
+                f"a device's type is a name, not {quoted(self.type)}",
+                hint="write 'type' or 'type:index', for example 'cpu' or 'npu:1'",
+            )
         if ":" not in self.type:
             return
         if self.index is not None:
@@ -55,6 +66,19 @@ class Device(Record):
     def __repr__(self) -> str:
         index = "" if self.index is None else f", index={self.index}"
         return f"device(type={self.type!r}{index})"
+
+
+def _index(value: Any) -> int:
+    """Return an index as an int: NumPy's integers are some, truth values are none."""
+    try:
+        found = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        found = None
+    if found is None:
+        raise ArgumentError(f"a device's index must be int, not {type(value).__name__}")
+    if found < 0:
+        raise ArgumentError(f"Device index must not be negative, and is {found}")
+    return found
 
 
 @lru_cache(maxsize=256)

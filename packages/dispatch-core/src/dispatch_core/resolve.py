@@ -194,7 +194,12 @@ class Resolution(Record):
 
         def choose(*values: Any) -> Any:
             device = values[index]
-            return (run if device is None or device.type == home else elsewhere)(*values)
+            if device is None:
+                return run(*values)
+            if device.type != home:
+                return elsewhere(*values)
+            open_device(device)
+            return run(*values)
 
         return choose
 

@@ -49,7 +49,9 @@ class Generator:
     __slots__ = ("__weakref__", "_device", "_seed", "engine", "lock")
 
     def __init__(self, device: str | Device = "cpu") -> None:
-        self._device = Device.parse(device)
+        place = Device.parse(device)
+        # There is one cpu, whatever index it is given.
+        self._device = Device("cpu") if place.type == "cpu" else place
         self._seed = DEFAULT_SEED
         self.engine: Any = None
         self.lock = threading.RLock()

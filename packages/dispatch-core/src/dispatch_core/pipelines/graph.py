@@ -303,7 +303,14 @@ def _device_index(pending: Pending) -> int | None:
     if pending.value is not None:
         return arrays.device(pending.value).index
     owners = arrays.KEY_TYPES.get(pending.key, ())
-    return next((each.current_device() for each in owners if each.current_device is not None), None)
+    owner = next((each for each in owners if each.current_device is not None), None)
+    if owner is None or owner.current_device is None:
+        return None
+    try:
+        return owner.current_device()
+    except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors] in `arrays`
+        fault = arrays.unread(owner, "current_device", error)
+    raise fault
 
 
 class _Inside(dict[str, bool]):

@@ -58,8 +58,12 @@ def _looked_up(array: Any) -> Any:
     read = arrays.ARRAY_TYPES[kind].layout if kind in arrays.ARRAY_TYPES else None
     if read is None:
         return _found(array)
-    look = kind, read(array)
-    known = _looks.get(look)
+    try:
+        look = kind, read(array)
+        known = _looks.get(look)
+    except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors] in `arrays`
+        fault = arrays.unread(arrays.ARRAY_TYPES[kind], "layout", error)
+        raise fault from fault.__cause__
     if known is None:
         if len(_looks) >= _KEPT:
             _looks.clear()

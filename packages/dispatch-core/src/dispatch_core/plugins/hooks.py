@@ -48,6 +48,11 @@ def dispatch_open_device(index: int | None) -> None:
 
 
 @hookspec
+def dispatch_device_count() -> int:  # type: ignore[empty-body]
+    """Say how many devices of this type there are: an index that is not below it is refused before it is opened."""
+
+
+@hookspec
 def dispatch_runtime() -> object:
     """Give the device's own interface, its streams and its memory for instance, for who works with this device alone.
 

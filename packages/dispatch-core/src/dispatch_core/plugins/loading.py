@@ -211,9 +211,25 @@ class BackendLoader:
                     if not available:
                         reason = available.reason or "its plugin gives no reason"
                         raise self._unavailable(name, reason)
+                    self._check_index(name, index)
                     self._ask(name, "dispatch_open_device", index=index)
                     self._opened.add((name, index))
         return info
+
+    def _check_index(self, name: str, index: int | None) -> None:
+        """Refuse an index out of range, where the plugin says how many devices there are."""
+        count = None if index is None else self._ask(name, "dispatch_device_count")
+        if count is None or index is None:
+            return
+        if not isinstance(count, int):
+            raise self._unavailable(name, f"dispatch_device_count returned {count!r}, which is no int")
+        if index >= count:
+            distribution = self._origins[BACKENDS, name].distribution
+            there = "there are none" if count < 1 else "there is one" if count == 1 else f"there are {count}"
+            raise BackendUnavailableError(
+                f"There is no device {f'{name}:{index}'!r}: of the devices of {distribution} {there}",
+                hint=f"indices begin at 0: write {name!r} or {f'{name}:0'!r} for the first one",
+            )
 
     def runtime(self, name: str) -> Any:
         """Return a device's own interface, which its plugin gives.
