@@ -13,11 +13,12 @@ True
 
 from __future__ import annotations
 
-import threading
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dispatch_core.forks import Order, forkable
 
 __all__ = ["LIMIT", "SMALL", "empty", "empty_cache"]
 
@@ -30,7 +31,7 @@ LIMIT: Final = 1 << 28
 _unused: Final[dict[int, list[tuple[int, NDArray[np.uint8]]]]] = {}
 _kept = 0
 #: Reentrant, because memory may be given back wherever objects are made.
-_lock: Final = threading.RLock()
+_lock: Final = forkable(Order.MEMORY)
 
 
 class _Block:

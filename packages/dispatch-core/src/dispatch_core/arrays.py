@@ -17,13 +17,13 @@ Note [Readers belong to vendors]
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Hashable
 from typing import Any, Final
 
 from .backend import ArrayType, BackendInfo
 from .devices import Device
 from .errors import ArgumentError, BackendError, BackendNotFoundError, DispatchError, RegistrationError
+from .forks import Order, forkable
 from .journal import record
 from .keys import ARRAYS, DispatchKey, keys_of, show_claim
 
@@ -38,7 +38,7 @@ KEY_TYPES: Final[dict[DispatchKey, tuple[ArrayType, ...]]] = {}
 #: device name → dispatch key, and back.
 DEVICE_KEYS: Final[dict[str, DispatchKey]] = {}
 KEY_DEVICES: Final[dict[str, str]] = {}
-_lock: Final = threading.RLock()
+_lock: Final = forkable(Order.TABLE)
 
 
 def add_backend(info: BackendInfo, claims: dict[type, int] | None = None) -> DispatchKey:

@@ -21,13 +21,13 @@ Note [The boundary contract]
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from .arrays import TYPE_MASKS, find_type, is_tensor, mask_of, to_data
 from .errors import ArgumentError, DeviceMismatchError, RegistrationError
+from .forks import Order, forkable
 from .journal import record
 from .keys import MARKER_BITS, MARKERS
 from .records import Record
@@ -82,7 +82,7 @@ class Frontend(Record, Generic[T]):
 
 #: marker bit → frontend.
 FRONTENDS: Final[dict[int, Frontend[Any]]] = {}
-_lock: Final = threading.RLock()
+_lock: Final = forkable(Order.TABLE)
 
 
 def _bare(tensor_type: type[T]) -> Callable[[], T]:

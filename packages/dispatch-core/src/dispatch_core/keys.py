@@ -12,11 +12,11 @@ Note [Where the bits lie]
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
 from .errors import DispatchKeyError, RegistrationError, quoted
+from .forks import Order, forkable
 
 __all__ = ["DISPATCH_KEY_PRIORITY", "PROFILES", "DispatchKey"]
 
@@ -234,7 +234,7 @@ DISPATCH_KEY_PRIORITY: Final[Sequence[DispatchKey]] = _Priority()
 PRIVATE: Final = frozenset({"PrivateUse1", "PrivateUse2", "PrivateUse3"})
 #: PrivateUse backend → the device that has claimed it, for display; `arrays` keeps the books.
 _claimants: dict[str, str] = {}
-_lock = threading.RLock()
+_lock = forkable(Order.TABLE)
 _backend_count = 0
 DispatchKey._by_name = {}
 DispatchKey._by_bit = {}

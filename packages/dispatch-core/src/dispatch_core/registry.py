@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from .errors import (
     SchemaError,
     quoted,
 )
+from .forks import Order, forkable
 from .kernel import (
     KernelFactory,
     Origin,
@@ -44,7 +44,7 @@ __all__ = ["OperatorEntry", "Registry", "registry"]
 
 _registries: Final[weakref.WeakSet[Registry]] = weakref.WeakSet()
 # A WeakSet cannot be read while another thread adds to it.
-_registries_lock: Final = threading.RLock()
+_registries_lock: Final = forkable(Order.REGISTRY)
 
 
 class Registry:
@@ -67,7 +67,7 @@ class Registry:
             )
         self.profile = profile
         self.engine: Any = interpret if interpreted else codegen
-        self.lock = threading.RLock()
+        self.lock = forkable(Order.REGISTRY)
         self.entries: dict[str, OperatorEntry] = {}
         #: packet name → its overloads' entries, in the order of registration.
         self.packets: dict[str, dict[str, OperatorEntry]] = {}

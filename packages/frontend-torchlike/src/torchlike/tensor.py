@@ -5,7 +5,6 @@ Operators are methods too; they are made from tables and added in ``torchlike.me
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -13,6 +12,7 @@ from weakref import ref
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
+from dispatch_core.forks import Order, forkable
 from dispatch_core.frontend import Frontend, register_frontend
 from dispatch_core.journal import outside
 from dispatch_core.keys import ARRAYS, AUTOGRAD, DispatchKey, keys_of
@@ -56,7 +56,7 @@ def prepare(key: DispatchKey) -> None:
 _prepared: Final[set[DispatchKey]] = set()
 AUTOGRAD_BITS: Final = _AutogradBits()
 autograd_bit: Final = AUTOGRAD_BITS.__getitem__
-_making: Final = threading.RLock()
+_making: Final = forkable(Order.MEMORY)
 
 
 class _Constructor(type):

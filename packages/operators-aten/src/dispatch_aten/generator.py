@@ -6,10 +6,10 @@ there. An engine has ``seed(number)``, ``get_state()`` and ``set_state(state)``.
 
 from __future__ import annotations
 
-import threading
 from typing import Any, Final, Protocol
 
 from dispatch_core import Device
+from dispatch_core.forks import Order, forkable
 
 from .errors import ArgumentTypeError, OperatorError
 
@@ -54,7 +54,7 @@ class Generator:
         self._device = Device("cpu") if place.type == "cpu" else place
         self._seed = DEFAULT_SEED
         self.engine: Any = None
-        self.lock = threading.RLock()
+        self.lock = forkable(Order.GENERATOR, self._forget_engine)
 
     @property
     def device(self) -> Device:
@@ -123,6 +123,10 @@ class Generator:
                 self.engine.set_state(new_state["engine"])
         return self
 
+    def _forget_engine(self) -> None:
+        """Begin again from the seed in a forked process, where another thread was drawing at the fork."""
+        self.engine = None
+
     def __repr__(self) -> str:
         return f"<Generator on {self._device}, seed {self._seed}>"
 
@@ -135,7 +139,7 @@ def _draw_what_is_recorded() -> None:
 
 
 _defaults: dict[str, Generator] = {}
-_lock: Final = threading.RLock()
+_lock: Final = forkable(Order.GENERATOR)
 _seed_for_all: int | None = None
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import ctypes
 import os
-import threading
 from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any, Final, NoReturn
+
+from dispatch_core.forks import Order, forkable
 
 from . import toolkit
 from .errors import AclError, FunctionNotFoundError, ToolkitNotFoundError, ToolkitVersionError
@@ -94,7 +95,7 @@ def prototype(name: str) -> Prototype:
     return Prototype(OPERATORS, "aclnnStatus", (*arguments, *WORKSPACE))
 
 
-_lock: Final = threading.RLock()
+_lock: Final = forkable(Order.MEMORY)
 _functions: Final[dict[str, Callable[..., Any]]] = {}
 _handles: Final[dict[str, ctypes.CDLL]] = {}
 _folder: str | None = None

@@ -16,10 +16,11 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import threading
 from collections import Counter, deque
 from functools import lru_cache
 from typing import Any, Final
+
+from dispatch_core.forks import Order, forkable
 
 from ..acl.constants import (
     ACL_ERROR_BAD_ALLOC,
@@ -138,7 +139,7 @@ class Allocator:
 
     def __init__(self, device: int) -> None:
         self.device = device
-        self._lock: Final = threading.RLock()
+        self._lock: Final = forkable(Order.MEMORY)
         #: Chunks whose blocks are gone. Appended to by finalizers, without a lock.
         self.returned: Final[deque[Chunk]] = deque()
         #: Chunks that other streams may still work with, and the events that tell when they are through.

@@ -7,11 +7,11 @@ own synchronous copy waits for nothing that is queued. Host memory is given as N
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core.errors import BackendError
+from dispatch_core.forks import Order, forkable
 
 from ..acl.constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
 from ..acl.library import call, call_each
@@ -101,7 +101,7 @@ class _Host:
     """Pinned memory that waits to be used again, by size, and all there is."""
 
     def __init__(self) -> None:
-        self.lock: Final = threading.RLock()
+        self.lock: Final = forkable(Order.MEMORY)
         self.pointers: Final[list[int]] = []
         self.free: Final[dict[int, list[int]]] = {}
         #: Pointer, size and last uses of blocks that are gone; appended to by finalizers.

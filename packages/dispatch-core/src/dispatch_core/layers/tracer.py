@@ -12,7 +12,6 @@ Note [What a value is]
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from .. import masks
 from ..arrays import TYPE_MASKS, to_data
 from ..boundary import Plan
 from ..errors import ArgumentError, DispatchError
+from ..forks import Order, forkable
 from ..frontend import Frontend, frontend_of
 from ..interrupts import Guard, by_subscript, whole
 from ..keys import DispatchKey
@@ -60,7 +60,7 @@ class _Recorder:
         self.steps: list[Step] = []
         self.constants: list[Any] = []
         # Reentrant, so that an interrupt at a bad moment does not let a thread wait for itself.
-        self._lock = threading.RLock()
+        self._lock = forkable(Order.MEMORY)
         self._count = 0
         #: id of a tensor or an array → its value and its frontend; what an id stands for is kept alive beside it.
         self._known: dict[int, tuple[Value, Frontend[Any] | None, Any]] = {}

@@ -8,7 +8,6 @@ Note [Plans are kept]
 from __future__ import annotations
 
 import itertools
-import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import arrays, conformance
 from ..entry import CHANGES
 from ..errors import BackendError
+from ..forks import Order, forkable
 from .program import Node, PlannedStep, Program, Survey, Value, build, filled
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ __all__ = ["KEPT", "Part", "Plan", "cached", "clear", "make"]
 #: How many plans are kept.
 KEPT: Final = 512
 _plans: Final[dict[tuple[Any, ...], Plan]] = {}
-_lock: Final = threading.RLock()
+_lock: Final = forkable(Order.TABLE)
 _clock: Final = itertools.count()
 
 

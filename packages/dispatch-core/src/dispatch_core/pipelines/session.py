@@ -33,7 +33,7 @@ from operator import attrgetter
 from time import perf_counter_ns
 from typing import Any, Final
 
-from .. import arrays, calltrace, masks
+from .. import arrays, calltrace, forks, masks
 from ..keys import DispatchKey
 from ..lending import BEFORE, LENT
 from . import guards
@@ -574,6 +574,9 @@ def _settle_memory(array: Any) -> None:
 
 
 BEFORE.append(_settle_memory)
+
+
+forks.FIRST.append(lambda: [session.lock for session in _living()])
 
 
 def _after_fork() -> None:

@@ -59,6 +59,24 @@ class Turn:
             self._holder = 0
             self._lock.release()
 
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take the lock as another lock is taken; tell whether that was possible."""
+        me = get_ident()
+        if self._holder == me:
+            self._depth += 1
+        elif self._lock.acquire(blocking, timeout):
+            self._holder, self._depth = me, 1
+        else:
+            return False
+        return True
+
+    def release(self) -> None:
+        """Let the lock go."""
+        self.__exit__(None, None, None)
+
+    def _at_fork_reinit(self) -> None:
+        """Do nothing in a forked process: the session asks by `take_from_others` whether another thread held the lock."""
+
     def _wait(self, me: int) -> bool:
         """Wait for the lock; False, at once, where its holder waits for this thread."""
         with _deciding:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..forks import Order, forkable
 from .loading import BackendLoader
 from .state import BackendState
 
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _loader: BackendLoader | None = None
-_making = threading.RLock()
+_making = forkable(Order.LOADING)
 
 
 def loader() -> BackendLoader:

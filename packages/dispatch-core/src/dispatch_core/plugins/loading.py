@@ -13,10 +13,9 @@ from __future__ import annotations
 
 import contextvars
 import importlib
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +25,7 @@ from dispatch_core.errors import ArgumentError, BackendError, BackendUnavailable
 from dispatch_core.keys import DispatchKey
 from dispatch_core.levels import Level
 
+from ..forks import Order, forkable
 from . import messages, policy
 from ._metadata import BACKENDS, OPERATORS, Claim
 from .array_types import ArrayTypeOwners, owners_of
@@ -67,11 +67,13 @@ class BackendLoader:
         self._read_settings = settings
         self._read_catalog = catalog
         self._wait_seconds = wait_seconds
-        self._lock = threading.RLock()
+        self._lock: Final = forkable(Order.LOADING, self._forget_loads)
         self._settings: Settings | None = None
         self._catalog: Catalog | None = None
         self._host: PluginHost | None = None
         self._loading: list[_Key] = []
+        #: What takes back each load under way, the innermost last.
+        self._rollbacks: list[ExitStack] = []
         self._loaded: dict[str, BackendInfo] = {}
         self._keys: dict[str, str] = {}
         self._origins: dict[_Key, Claim] = {}
@@ -319,13 +321,13 @@ class BackendLoader:
         origin = distribution.name, distribution.version
         transaction = journal.transaction(distribution=origin, level=Level.BACKEND, warned=self._warned)
         if claim.group != BACKENDS:
-            with forget_on_failure(roots), transaction as journaled:
+            with self._taken_back(forget_on_failure(roots), transaction) as journaled:
                 import_object(claim.value)
                 self._check_keys(claim, None, journaled)
             return
         host = self._plugins()
         try:
-            with forget_on_failure(roots), transaction as journaled:
+            with self._taken_back(forget_on_failure(roots), transaction) as journaled:
                 info = self._register(host, claim.name, import_object(claim.value))
                 self._check_keys(claim, DispatchKey[self._keys[claim.name]], journaled)
         except BaseException:
@@ -333,6 +335,33 @@ class BackendLoader:
             raise
         self._origins[BACKENDS, claim.name] = claim
         self._loaded[claim.name] = info
+
+    @contextmanager
+    def _taken_back(
+        self, modules: AbstractContextManager[None], transaction: AbstractContextManager[journal.Journal]
+    ) -> Iterator[journal.Journal]:
+        """Take back a load that fails, in a forked process also one that another thread was in the middle of."""
+        with ExitStack() as rollback:
+            rollback.enter_context(modules)
+            journaled = rollback.enter_context(transaction)
+            self._rollbacks.append(rollback)
+            try:
+                yield journaled
+            finally:
+                self._rollbacks.remove(rollback)
+
+    def _forget_loads(self) -> None:
+        """Take back in a forked process what another thread was loading, so that it can be loaded again."""
+        error = BackendError("the process was forked while another thread loaded this plugin")
+        for rollback in reversed(self._rollbacks):
+            # The context of that load is the other thread's.
+            with suppress(Exception):
+                rollback.__exit__(type(error), error, None)
+        for group, name in self._loading:
+            if group == BACKENDS and self._host is not None:
+                self._host.remove(name)
+        self._rollbacks.clear()
+        self._loading.clear()
 
     def _check_keys(self, claim: Claim, key: DispatchKey | None, journaled: journal.Journal) -> None:
         if claim.name not in self.settings.foreign_keys:

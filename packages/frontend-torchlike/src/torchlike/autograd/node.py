@@ -16,7 +16,6 @@ Note [A node is a tensor's state]
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
@@ -24,6 +23,7 @@ from weakref import ref
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.shapes import Described
+from dispatch_core.forks import Order, forkable
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -333,4 +333,4 @@ class Saved:
 
 
 #: Held while a gradient is added to ``.grad``, so that backward may run in several threads at once.
-accumulating: Final = threading.RLock()
+accumulating: Final = forkable(Order.GENERATOR)

@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
-from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, final
 from weakref import WeakValueDictionary
 
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
+from dispatch_core.forks import Order, forkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +79,7 @@ class TensorMeta:
 _set = object.__setattr__
 _known: Final[WeakValueDictionary[Any, TensorMeta]] = WeakValueDictionary()
 #: Held while a description is made; a finalizer that runs meanwhile may make another.
-_lock: Final = RLock()
+_lock: Final = forkable(Order.TABLE)
 
 
 def _make(
