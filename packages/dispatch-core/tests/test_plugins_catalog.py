@@ -186,3 +186,32 @@ def test_two_devices_that_claim_one_type_are_an_error_that_names_both():
         f"  a: '{HERE} = a' of a 1.0\n  b: '{HERE} = b' of b 1.0\n"
         "Hint: uninstall all but one of a and b"
     )
+
+
+def test_what_is_required_of_this_project_and_absent_is_told():
+    requires = [
+        "dispatch-core>=0.1",
+        "dispatch_operators.aten",
+        "dispatch-backend-cpu>=0.1; python_version>='3'",
+        "dispatch-backend-meta; extra=='test'",
+        "dispatch-backend-npu; python_version<'3'",
+        "dispatch-frontend-torchlike>=",
+        "numpy",
+    ]
+    acme = claim("acme", "acme", requires=requires)
+    assert Catalog(Scan((acme,)), "0.1.0").absent(acme.distribution) == [
+        "dispatch-operators-aten",
+        "dispatch-backend-cpu",
+    ]
+    installed = {"dispatch-operators-aten": "0.1.0", "dispatch-backend-cpu": "0.1.0"}
+    assert Catalog(Scan((acme,), versions=installed), "0.1.0").absent(acme.distribution) == []
+
+
+def test_a_requirement_on_any_of_this_project_is_compared_with_what_is_installed():
+    acme = claim("acme", "acme", requires=["dispatch-operators-aten>=7"])
+    (verdict,) = Catalog(Scan((acme,), versions={"dispatch-operators-aten": "0.1.0"}), "0.1.0").verdicts(
+        BACKENDS, "acme"
+    )
+    assert verdict.refusal == "it requires dispatch-operators-aten>=7, and dispatch-operators-aten 0.1.0 is installed"
+    assert verdict.hint == "install versions that fit: pip install --upgrade acme dispatch-operators-aten"
+    assert refusal(acme) == ""

@@ -103,6 +103,23 @@ class Catalog:
         """Return the claims to operator namespaces that may load."""
         return [claim for name in self.names(OPERATORS) if (claim := self.usable(OPERATORS, name)) is not None]
 
+    def absent(self, distribution: Distribution) -> list[str]:
+        """Return this project's distributions that a distribution requires and that are not installed."""
+        from packaging.requirements import InvalidRequirement, Requirement  # as in _wrong_version
+
+        found = []
+        for line in distribution.requires:
+            try:
+                requirement = Requirement(line)
+            except InvalidRequirement:
+                continue
+            name = normalize(requirement.name)
+            is_meant = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+            # A core that runs from its sources was never installed.
+            if is_meant and name in DISTRIBUTIONS - {"dispatch-core", *self.scan.versions}:
+                found.append(name)
+        return found
+
     def _judge(self, claims: tuple[Claim, ...]) -> Iterator[Verdict]:
         lawful: list[Claim] = []
         for claim in claims:
@@ -131,7 +148,7 @@ class Catalog:
             name = "" if match is None else normalize(match[0])
             if match is None or name not in DISTRIBUTIONS or line.strip() == match[0]:
                 continue
-            # What is not installed is told by the import that needs it.
+            # What is not installed is told by the import that needs it, and by `absent`.
             installed = self.core if name == "dispatch-core" else self.scan.versions.get(name)
             if installed is None:
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from dispatch_core.errors import BackendError
@@ -77,7 +77,7 @@ def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]
     findings += [found for claim, found in _array_types(catalog) if claim in wanted]
     with ThreadPoolExecutor(_WORKERS) as pool:
         claims = [(claim, found) for claim, found in _claims(catalog, settings) if claim in wanted]
-        tried = pool.map(lambda each: each[1] or try_in_subprocess(each[0], timeout), claims)
+        tried = pool.map(lambda each: each[1] or _tried(catalog, each[0], timeout), claims)
         return [*findings, *tried]
 
 
@@ -141,6 +141,12 @@ def _claims(catalog: Catalog, settings: Settings) -> Iterator[tuple[Claim, Findi
 def _finding(claim: Claim, outcome: str, reason: str = "", **more: Any) -> Finding:
     distribution = claim.distribution
     return Finding(_KINDS[claim.group], claim.name, distribution.name, distribution.version, outcome, reason, **more)
+
+
+def _tried(catalog: Catalog, claim: Claim, timeout: float) -> Finding:
+    finding = try_in_subprocess(claim, timeout)
+    absent = [f"it requires {name}, which is not installed" for name in catalog.absent(claim.distribution)]
+    return replace(finding, notes=(*absent, *finding.notes))
 
 
 def try_in_subprocess(claim: Claim, timeout: float) -> Finding:
