@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .autograd.grad_mode import no_grad
-from .interop import as_subclass, elements
+from .interop import as_subclass, elements, is_recording
 from .tensor import Tensor, wrap
 from .views import replay
 
@@ -61,6 +61,12 @@ def _key(original: object) -> tuple[str, int]:
 
 
 def _on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
+    if tensor._state.storage is None and is_recording(tensor):
+        # Only ``data`` gives others that lie in its memory, and hold the same array; so the copy can wait.
+        array = tensor._dispatch_data
+        if (whole := memo.get(_key(array))) is None:
+            whole = _remembered(memo, array, tensor.detach().clone())
+        return wrap(whole._dispatch_data)
     array = elements(tensor)
     owner: NDArray[Any] = array
     while isinstance(owner.base, np.ndarray):

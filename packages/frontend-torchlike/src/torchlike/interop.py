@@ -11,6 +11,8 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, ScalarType
+from dispatch_core import masks
+from dispatch_core.keys import DispatchKey
 from dispatch_core.lending import Holder, Window, lend, memory_of, pin
 
 from .tensor import Tensor, wrap
@@ -25,6 +27,7 @@ __all__ = [
     "dlpack_device",
     "elements",
     "from_numpy",
+    "is_recording",
     "lent",
     "put",
     "readable",
@@ -34,6 +37,7 @@ __all__ = [
 ]
 
 
+_PIPELINE: Final = DispatchKey.Pipeline.value
 _CPU: Final = dc.Device("cpu")
 #: id of an array that the user gave → the view of it that all windows of its memory refer to.
 _sources: Final[WeakValueDictionary[int, NDArray[Any]]] = WeakValueDictionary()
@@ -140,6 +144,12 @@ def elements(tensor: Tensor) -> NDArray[Any]:
     """Give the elements of a tensor on any device as a NumPy array that must not be written to."""
     array: NDArray[Any] = dc.ops.prims.device_get(tensor.detach() if tensor.requires_grad else tensor)
     return array
+
+
+def is_recording(tensor: Tensor | None = None) -> bool:
+    """Tell whether a pipeline may record calls here, or has recorded the tensor; if not, that costs a look."""
+    state = masks.current()
+    return bool(((0 if state is None else state[0]) | getattr(tensor, "_dispatch_mask", 0)) & _PIPELINE)
 
 
 def readable(tensor: Tensor) -> NDArray[Any]:

@@ -13,19 +13,17 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype
-from dispatch_core import masks
-from dispatch_core.keys import DispatchKey
 
 from . import indexing
 from .devices import as_device, move
 from .dtypes import DTYPES, type_name
 from .functions import FUNCTIONS, METHODS, NUMBER_FIRST, NUMBER_OVERLOADS, PLAIN_NUMBERS, TENSOR_OVERLOADS
+from .interop import is_recording
 from .tensor import Tensor
 from .ufuncs import with_array
 
 __all__: list[str] = []
 
-_PIPELINE: Final = DispatchKey.Pipeline.value
 _NUMBERS: Final = (bool, int, float, complex, np.generic)
 _TAKEN: Final = (Tensor, *_NUMBERS)
 
@@ -144,8 +142,8 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _end_wait(tensor: Tensor) -> None:
-    """Compute what a pipeline has recorded of a tensor; what no pipeline can have recorded costs a look."""
-    if masks.current() is not None or tensor._dispatch_mask & _PIPELINE:
+    """Compute what a pipeline has recorded of a tensor."""
+    if is_recording(tensor):
         from dispatch_core.pipelines import settle  # most programs open none
 
         settle(tensor)

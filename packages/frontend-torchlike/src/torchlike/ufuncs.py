@@ -16,12 +16,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_core import masks
-from dispatch_core.keys import DispatchKey
-
 from .dtypes import result_type
 from .functions import FUNCTIONS
-from .interop import from_numpy, put, to_array
+from .interop import from_numpy, is_recording, put, to_array
 from .tensor import Tensor
 
 __all__ = ["call_ufunc", "with_array"]
@@ -59,7 +56,6 @@ _FUNCTIONS: Final = {
 }
 
 
-_PIPELINE: Final = DispatchKey.Pipeline.value
 _NUMBERS: Final = (bool, int, float, complex)
 _TAKEN: Final = (Tensor, *_NUMBERS, np.generic, list, tuple)
 #: Other classes of arrays mean something else by operators: masks, matrices, units.
@@ -74,10 +70,8 @@ def as_operand(value: Any) -> Any:
     if type(value) not in _PLAIN_ARRAYS:
         return value
     is_strided = all(stride >= 0 and stride % value.itemsize == 0 for stride in value.strides)
-    state = masks.current()
     # A recorded call waits, and the user may write to the array meanwhile: a copy, which is not lent, can be recorded.
-    is_recorded = state is not None and state[0] & _PIPELINE
-    return from_numpy(value if is_strided and not is_recorded else value.copy())
+    return from_numpy(value if is_strided and not is_recording() else value.copy())
 
 
 def with_array(function: Callable[[Any, Any], Any], tensor: Tensor, array: Any) -> Any:
