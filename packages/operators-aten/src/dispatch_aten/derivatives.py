@@ -408,6 +408,8 @@ DERIVATIVES: Final[Mapping[str, Formula]] = MappingProxyType(_collect())
 
 NOT_DIFFERENTIABLE: Final = frozenset(
     """
+    greater.Tensor greater.Scalar greater_equal.Tensor greater_equal.Scalar less.Tensor less.Scalar less_equal.Tensor
+    less_equal.Scalar not_equal.Tensor not_equal.Scalar
     eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor ge.Scalar
     isnan isinf logical_and logical_or logical_xor logical_not
     bitwise_and.Tensor bitwise_and.Scalar bitwise_and.Scalar_Tensor bitwise_or.Tensor bitwise_or.Scalar

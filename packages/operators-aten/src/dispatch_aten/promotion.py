@@ -339,8 +339,10 @@ def check_output_dtype(result: ScalarType, output: ScalarType, out_of: str = "")
         return
     name = out_of.rpartition("::")[2]
     base = name.partition(".")[0]
+    if base in ("abs_", "absolute_") and output.is_complex:
+        raise DtypeError("In-place abs is not supported for complex tensors.", argument="self")
     if base in _TRUTHS:
-        if output is not uint8:
+        if output not in (bool_, uint8):
             raise DtypeError(f"{base} only supports bool tensor for result, got: {output.name}", argument="out")
         return
     exact = base in EXACT_OUTPUT and name not in _CONVERTED_OUTPUT

@@ -20,7 +20,7 @@ from ..arrays import Array, Expected, check_writable, conform, storage, storage_
 from ..expect import elementwise_plan, expect
 from ..quiet import quiet
 
-__all__ = ["cast", "check_overlap", "elementwise", "ruled", "store", "write"]
+__all__ = ["cast", "check_apart", "check_overlap", "elementwise", "ruled", "store", "write"]
 
 
 def ruled(name: str, compute: Kernel) -> Kernel:
@@ -82,6 +82,13 @@ def _check_partial_overlap(written: Array, read: Array) -> None:
     dense = [x.flags.forc or _is_dense(x) for x in (written, read)]
     if all(dense):
         raise _overlap_error()
+
+
+def check_apart(written: Array, *read: Any) -> None:
+    """Refuse to read any element that is written to, at the place where it is written too."""
+    for each in read:
+        if isinstance(each, np.ndarray) and written.size and each.size and np.may_share_memory(written, each):
+            raise _overlap_error()
 
 
 def _is_dense(array: Array) -> bool:

@@ -18,7 +18,7 @@ from .._table import Kernel, KernelTable
 from ..arrays import Array, Expected, check_writable, conform, describe, empty_strided
 from ..expect import expect, half_as_float
 from ..quiet import quiet
-from ._ruled import cast, check_overlap, ruled, write
+from ._ruled import cast, check_apart, check_overlap, ruled, write
 
 __all__ = ["KERNELS"]
 
@@ -79,6 +79,8 @@ def _check_range(self: Array, places: list[Array | None]) -> None:
 
 @KERNELS("index.Tensor")
 def _index(self: Array, indices: Indices) -> Array:
+    if not indices:
+        raise DimensionError("at least one index must be provided", operator="aten::index.Tensor", argument="indices")
     items, places = _expanded(self, indices)
     if not items:
         return self.copy()
@@ -184,6 +186,7 @@ def _scatter_into(name: str, self: Array, dim: int, index: Array, source: Any, *
     """Write ``source`` (an array or a number) to the places of ``index``; the last one wins, or all are added."""
     expect(name, self, dim, index, source)
     check_overlap(self, index, source)
+    check_apart(self, source)
     if not index.size:
         return self
     target, index = np.atleast_1d(self), np.atleast_1d(index)
@@ -230,6 +233,7 @@ def _index_select(self: Array, dim: int, index: Array) -> Array:
 def _index_add_inplace(self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
     expect("index_add_", self, dim, index, source, alpha=alpha)
     check_overlap(self, index, source)
+    check_apart(self, source)
     target = np.atleast_1d(self)
     axis = wrap_dim(dim, target.ndim)
     places = np.atleast_1d(index)

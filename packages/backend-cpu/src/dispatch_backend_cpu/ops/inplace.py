@@ -30,6 +30,8 @@ COVERED: Final[dict[str, Kernel]] = {}
 _REAL: Final = frozenset(map(np.dtype, "fd"))
 _NUMERIC: Final = pointwise.dtypes_of_kinds("ifc")
 _FACTORS: Final = frozenset({int, float})
+#: A factor that changes nothing; True does, for it is refused.
+_ONE: Final = 1
 
 
 def _is_plain(self: Array, *others: Any) -> bool:
@@ -74,7 +76,7 @@ def _with_number(name: str, ufunc: Any) -> Kernel:
 
     def kernel(self: Array, other: Any, *alpha: Any) -> Array:
         numbers = NUMBERS.get(self.dtype)
-        if numbers is not None and type(other) in _FACTORS and (not alpha or alpha[0] == 1) and is_small(self):
+        if numbers is not None and type(other) in _FACTORS and (not alpha or alpha[0] is _ONE) and is_small(self):
             try:
                 self[...] = run(ufunc, self, numbers[other])
             except (RuntimeError, ValueError, OverflowError):
@@ -82,7 +84,7 @@ def _with_number(name: str, ufunc: Any) -> Kernel:
             else:
                 return self
         check_overlap(self)
-        if self.dtype in _REAL and type(other) in _FACTORS and alpha in {(), (1,)}:
+        if self.dtype in _REAL and type(other) in _FACTORS and (not alpha or alpha[0] is _ONE):
             with_number(self, other)
             return self
         expect(name, self, other, *alpha)

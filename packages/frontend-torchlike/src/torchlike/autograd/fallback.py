@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
+from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
+from dispatch_aten.variants import functional_of
 from dispatch_core.keys import AUTOGRAD
 
 from .grad_mode import is_grad_enabled
@@ -101,12 +103,18 @@ def refuse_resize(op: Any, keyset: Any) -> Any:
 
 
 def refuse_out(op: Any, keyset: Any) -> Any:
-    """Make the kernel of an ``out=`` overload, which cannot be recorded."""
+    """Make the kernel of an ``out=`` overload, which cannot be recorded.
+
+    Inputs of an operator without a gradient by its nature may require grad; its outputs may not.
+    """
     below = (keyset.mask | keyset.marker) & ~AUTOGRAD
     redispatch = op.redispatch
+    written = {argument.name for argument in op.schema.arguments if argument.is_write}
+    plain = functional_of(op.name) in NOT_DIFFERENTIABLE
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        if is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_in([*args, *kwargs.values()])):
+        looked_at = [kwargs[name] for name in written] if plain else [*args, *kwargs.values()]
+        if is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_in(looked_at)):
             raise RuntimeError(
                 f"{op.name.rpartition('::')[2].partition('.')[0]}(): functions with out=... arguments don't support "
                 "automatic differentiation, but one of the arguments requires grad."

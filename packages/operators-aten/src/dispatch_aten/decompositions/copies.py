@@ -34,6 +34,12 @@ def _contiguous(self: Array, *, memory_format: int = 0) -> Array:
     layout = dc.shape(self), dc.strides(self)
     if is_channels_last(*layout) if memory_format in (2, 3) else is_contiguous(*layout):
         return self
+    if memory_format == _PRESERVE:
+        raise OperatorError(
+            "preserve memory format is unsupported by the contiguous operator",
+            operator="aten::contiguous",
+            argument="memory_format",
+        )
     return aten.clone.default(self, memory_format=memory_format)
 
 

@@ -90,7 +90,7 @@ def _inplace(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..
             if check_overlap is not None:
                 check_overlap(self, shape, args, kwargs)
             result = functional(self, *args, **kwargs)
-            check_output_dtype(dc.dtype(result), dc.dtype(self))
+            check_output_dtype(dc.dtype(result), dc.dtype(self), qualified)
             check_output_shape(dc.shape(result), shape)
         except AtenError as error:
             raise error.at(qualified) from None

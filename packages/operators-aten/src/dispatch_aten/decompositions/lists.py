@@ -67,6 +67,12 @@ def _meshgrid(tensors: Sequence[Array], *, indexing: str = "ij") -> list[Array]:
                 operator="aten::meshgrid",
                 argument="tensors",
             )
+        if dc.dtype(tensor) != dc.dtype(tensors[0]):
+            raise OperatorError(
+                "torch.meshgrid expects all tensors to have the same dtype",
+                operator="aten::meshgrid",
+                argument="tensors",
+            )
     if indexing not in ("ij", "xy"):
         raise OperatorError(
             f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}',

@@ -128,6 +128,12 @@ def _nll_loss_nd(
             operator="aten::nll_loss_nd",
             argument="target",
         )
+    if dc.dtype(target) != int64:
+        raise OperatorError(
+            f"expected scalar type Long but found {dc.dtype(target).name}",
+            operator="aten::nll_loss_nd",
+            argument="target",
+        )
     # Classes last and all other dimensions in one: the loss of a picture is that of its pixels.
     rows = aten.reshape.default(aten.movedim.int(self, 1, -1), (-1, shape[1]))
     loss = aten.nll_loss.default(rows, aten.reshape.default(target, (-1,)), weight, reduction, ignore_index)
@@ -150,6 +156,12 @@ def _cross_entropy_loss(
         )
     class_dim = 0 if ndim(self) == 1 else 1
     if dc.shape(self) == dc.shape(target) and dc.dtype(target).is_floating_point:
+        if ignore_index >= 0:
+            raise OperatorError(
+                "ignore_index is not supported for floating point target",
+                operator="aten::cross_entropy_loss",
+                argument="ignore_index",
+            )
         return _cross_entropy_of_probabilities(self, target, weight, reduction, label_smoothing, class_dim)
     logs = aten.log_softmax.int(self, class_dim, None)
     loss = aten.nll_loss_nd.default(logs, target, weight, reduction, ignore_index)
@@ -217,6 +229,7 @@ def _mse_loss(self: Array, target: Array, reduction: int = _MEAN) -> Array:
 
 
 def _mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int) -> Array:
+    RULES["mse_loss_backward"](meta_of(grad_output), meta_of(self), meta_of(target), reduction)
     away = aten.sub.Tensor(self, target)
     factor = 2.0 / max(numel_of(away), 1) if reduction == _MEAN else 2.0
     return aten.mul.Tensor(aten.mul.Scalar(away, factor), grad_output)
@@ -233,6 +246,9 @@ def _bce_with_logits(
     pos_weight: Array | None = None,
     reduction: int = _MEAN,
 ) -> Array:
+    RULES["binary_cross_entropy_with_logits"](
+        *(None if each is None else meta_of(each) for each in (self, target, weight, pos_weight)), reduction
+    )
     # log(1 + exp(-x)) without overflow on either side.
     below = aten.clamp_min.default(aten.neg.default(self), 0)
     soft = aten.add.Tensor(aten.log1p.default(aten.exp.default(aten.neg.default(aten.abs.default(self)))), below)

@@ -166,6 +166,7 @@ def _native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, 
         return input, aten.empty_like.default(input)
     if train is False:
         return aten.clone.default(input), aten.ones_like.default(input, dtype=bool_)
+    RULES["native_dropout"](meta_of(input), p, train)
     kept = aten.bernoulli.p(aten.empty_like.default(input, dtype=bool_), 1 - p)
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
     return aten.mul.Scalar(aten.mul.Tensor(input, kept), scale), kept

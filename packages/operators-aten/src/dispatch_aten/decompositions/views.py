@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.errors import AtenError
+from dispatch_aten.errors import AtenError, OperatorError
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.meta import TensorMeta, is_contiguous
@@ -60,6 +60,8 @@ def _narrow(self: Array, dim: int, start: int, length: int) -> Array:
 
 
 def _narrow_tensor(self: Array, dim: int, start: Array, length: int) -> Array:
+    if dc.shape(start) or not dc.dtype(start).is_integral:
+        raise OperatorError("start must be an 0-dim integral Tensor.", operator="aten::narrow.Tensor", argument="start")
     return _narrow(self, dim, aten.item.default(start), length)
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
+from dispatch_aten.dtypes import ScalarType, bool_, float16, float32, float64, get_default_dtype, int64
 from dispatch_aten.errors import OperatorError, ShapeError, UnsupportedError
-from dispatch_aten.promotion import Number, scalar_dtype
+from dispatch_aten.promotion import Number, check_output_dtype, scalar_dtype
 
-from .layout import preserved
+from .layout import broadcast_shapes, check_output_shape, preserved
 from .meta import TensorMeta, channels_last_strides, contiguous
 from .pointwise import elementwise
+from .refusals import c_name, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +46,8 @@ def _checked(size: Sequence[int]) -> tuple[int, ...]:
 
 def _empty(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
     meta = contiguous(_checked(size), dtype)
+    if options.get("memory_format") == _PRESERVE:
+        raise OperatorError("unsupported memory format Preserve", argument="memory_format")
     return formatted(meta, None, options.get("memory_format") or 0)
 
 
@@ -135,6 +139,7 @@ def _arange_from(
         dtype = int64 if all(isinstance(value, int) for value in (start, end, step)) else get_default_dtype()
     if dtype.is_integral:
         start, end, step = (int(value) if not isinstance(value, complex) else value for value in (start, end, step))
+    _check_none_of("arange_cpu", "bc", dtype)
     return contiguous((arange_length(start, end, step),), dtype)
 
 
@@ -149,6 +154,7 @@ def _linspace(start: Number, end: Number, steps: int, *, dtype: ScalarType | Non
         dtype = get_default_dtype()
         if isinstance(start, complex) or isinstance(end, complex):
             dtype = dtype.to_complex()
+    _check_none_of("linspace_cpu", "b", dtype)
     return contiguous((steps,), dtype)
 
 
@@ -229,6 +235,11 @@ def _fill_inplace(self: TensorMeta, value: TensorMeta | Number) -> TensorMeta:
     return self
 
 
+def _check_none_of(label: str, kinds: str, dtype: ScalarType) -> None:
+    if kind_of(dtype) in kinds:
+        raise UnsupportedError(f"\"{label}\" not implemented for '{dtype.name}'")
+
+
 def _check_real(label: str, dtype: ScalarType) -> None:
     if not dtype.is_differentiable:
         raise UnsupportedError(f"\"{label}\" not implemented for '{dtype.name}'")
@@ -243,11 +254,30 @@ def _random(label: str) -> Callable[..., TensorMeta]:
     return rule
 
 
-def _check_range(low: int, high: int | None) -> None:
+def _check_range(low: int, high: int | None, dtype: ScalarType) -> None:
+    """Refuse an empty range of random integers, and one that the dtype does not hold."""
     if high is not None and low >= high:
         raise OperatorError(
             f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}", argument="high"
         )
+    if dtype.is_complex:
+        raise OperatorError(
+            "check_random_bounds handles only integral, floating-point and boolean types", argument="dtype"
+        )
+    least, greatest = _bounds(dtype)
+    for name, argument, value in (("from", "low", low), ("to - 1", "high", low if high is None else high - 1)):
+        if not least <= value <= greatest:
+            raise OperatorError(f"{name} is out of bounds for {c_name(dtype)}", argument=argument)
+
+
+def _bounds(dtype: ScalarType) -> tuple[float, float]:
+    if dtype == bool_:
+        return 0, 1
+    if dtype.is_integral:
+        bits = 8 * dtype.itemsize
+        return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.is_signed else (0, (1 << bits) - 1)
+    greatest = _GREATEST.get(dtype, math.inf)
+    return -greatest, greatest
 
 
 def _randint(high: int, size: Sequence[int], *, dtype: ScalarType | None = int64, **options: Any) -> TensorMeta:
@@ -258,12 +288,14 @@ def _randint_low(
     low: int, high: int, size: Sequence[int], *, dtype: ScalarType | None = int64, **options: Any
 ) -> TensorMeta:
     meta = contiguous(_checked(size), dtype)
-    _check_range(low, high)
+    _check_range(low, high, meta.dtype)
     return meta
 
 
 def _randperm(n: int, *, dtype: ScalarType | None = int64, **options: Any) -> TensorMeta:
-    return contiguous(_checked((n,)), int64 if dtype is None else dtype)
+    dtype = int64 if dtype is None else dtype
+    _check_none_of("randperm", "bc", dtype)
+    return contiguous(_checked((n,)), dtype)
 
 
 def _random_like(label: str) -> Callable[..., TensorMeta]:
@@ -279,13 +311,22 @@ def _random_like(label: str) -> Callable[..., TensorMeta]:
 def _randint_like(self: TensorMeta, *bounds: int, **options: Any) -> TensorMeta:
     options.pop("generator", None)
     low, high = (0, *bounds) if len(bounds) == 1 else bounds
-    _check_range(low, high)
-    return _like(self, **options)
+    meta = _like(self, **options)
+    _check_range(low, high, meta.dtype)
+    return meta
+
+
+_GREATEST: Final = {float16: 65504.0, float32: 3.4028234663852886e38, float64: sys.float_info.max}
+"""The greatest number of each floating-point type that a range may reach."""
 
 
 def _uniform_inplace(self: TensorMeta, from_: float = 0.0, to: float = 1.0, **options: Any) -> TensorMeta:
     from_ = options.get("from", from_)
     _check_real("check_uniform_bounds", self.dtype)
+    greatest = _GREATEST.get(self.dtype, math.inf)
+    for name, value in (("from", from_), ("to", to)):
+        if not -greatest <= value <= greatest:
+            raise OperatorError(f"{name} is out of bounds for {c_name(self.dtype)}", argument=name)
     if from_ > to:
         raise OperatorError(
             f"uniform_ expects to return a [from, to) range, but found from={from_:g} > to={to:g}", argument="from"
@@ -294,16 +335,21 @@ def _uniform_inplace(self: TensorMeta, from_: float = 0.0, to: float = 1.0, **op
 
 
 def _normal_inplace(self: TensorMeta, mean: float = 0.0, std: float = 1.0, **options: Any) -> TensorMeta:
-    if std < 0:
+    if not std >= 0:
         raise OperatorError(f"normal expects std >= 0.0, but found std {std:g}", argument="std")
     _check_real("normal_kernel_cpu", self.dtype)
     return self
 
 
 def _exponential_inplace(self: TensorMeta, lambd: float = 1.0, **options: Any) -> TensorMeta:
-    if lambd <= 0:
+    if not lambd > 0:
         raise OperatorError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}", argument="lambd")
-    _check_real("exponential_cpu", self.dtype)
+    if not self.dtype.is_floating_point:
+        raise OperatorError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {self.dtype.name}",
+            argument="self",
+        )
     return self
 
 
@@ -313,8 +359,10 @@ def _bernoulli_inplace(self: TensorMeta, p: TensorMeta | float = 0.5, **options:
             raise OperatorError(
                 f"expected probabilities tensor to have floating type, got {p.dtype.name}", argument="p"
             )
+        check_output_shape(broadcast_shapes(self.shape, p.shape, argument="p"), self.shape)
     elif not 0 <= p <= 1:
         raise OperatorError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}", argument="p")
+    _check_none_of(f"bernoulli_{'tensor_cpu_self' if isinstance(p, TensorMeta) else 'scalar_cpu'}_", "c", self.dtype)
     return self
 
 
@@ -323,15 +371,18 @@ def _bernoulli(self: TensorMeta, p: float | None = None, **options: Any) -> Tens
         _bernoulli_inplace(self, p)
     else:
         _check_real("bernoulli_tensor_cpu_self_", self.dtype)
+        _check_none_of("bernoulli_tensor_cpu_self_", "c", self.dtype)
     return preserved(self) if p is None else contiguous(self.shape, self.dtype)
 
 
 def _random_inplace(self: TensorMeta, *bounds: int | None, **options: Any) -> TensorMeta:
     if len(bounds) == 2:
         low, high = bounds
-        _check_range(low or 0, high)
+        _check_range(low or 0, high, self.dtype)
     elif len(bounds) == 1:
-        _check_range(0, bounds[0])
+        _check_range(0, bounds[0], self.dtype)
+    else:
+        _check_none_of("random_kernel_cpu", "c", self.dtype)
     return self
 
 
@@ -340,6 +391,9 @@ def _native_dropout(input: TensorMeta, p: float, train: bool | None) -> tuple[Te
         return input, preserved(input)
     if train is False:
         return preserved(input), preserved(input, bool_)
+    # torch draws the mask in the input's dtype and divides it in place.
+    check_output_dtype(get_default_dtype(), input.dtype)
+    _check_none_of("bernoulli_scalar_cpu_", "c", input.dtype)
     return elementwise(input, 1.0), preserved(input, bool_)
 
 

@@ -104,6 +104,8 @@ def _roll(self: TensorMeta, shifts: int | Sequence[int], dims: int | Sequence[in
         raise OperatorError(
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}", argument="dims"
         )
+    if not self.numel:
+        return preserved(self)
     for shift, dim in zip(shifts, dims, strict=True):
         self = _roll_one(self, shift, wrap_dim(dim, self.ndim, argument="dims", scalar=False))
     return self

@@ -293,8 +293,13 @@ def _by_kind(dtype: ScalarType) -> int:
     return "bifc".index(kind_of(dtype))
 
 
-def _self_first(grad_output: TensorMeta, self: TensorMeta, *options: Any) -> TensorMeta:
-    return elementwise(self, grad_output)
+def _self_first(name: str) -> Callable[..., TensorMeta]:
+    def rule(grad_output: TensorMeta, self: TensorMeta, *options: Any) -> TensorMeta:
+        found = elementwise(self, grad_output)
+        check_kernel(name, found.dtype)
+        return found
+
+    return rule
 
 
 def _isinf(self: TensorMeta) -> TensorMeta:
@@ -354,7 +359,14 @@ def _elu_backward(
     is_result: bool,
     self_or_result: TensorMeta,
 ) -> TensorMeta:
-    return elementwise(grad_output, self_or_result)
+    if is_result and not isinstance(alpha, complex) and alpha < 0:
+        raise OperatorError(
+            "In-place elu backward calculation is triggered with a negative slope which is not supported.",
+            argument="alpha",
+        )
+    found = elementwise(grad_output, self_or_result)
+    check_kernel("elu_backward", found.dtype)
+    return found
 
 
 RULES: Final[dict[str, Callable[..., Any]]] = {
@@ -385,8 +397,8 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "masked_fill.Scalar": _masked_fill,
     "masked_fill.Tensor": _masked_fill,
     "elu_backward": _elu_backward,
-    "leaky_relu_backward": _self_first,
-    "threshold_backward": _self_first,
+    "leaky_relu_backward": _self_first("leaky_relu_backward"),
+    "threshold_backward": _self_first("threshold_backward"),
     "addcdiv": _addcdiv,
 }
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import ScalarType, bool_, int64, uint8
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError, UnsupportedError
-from dispatch_aten.promotion import Promotion, computation_type
+from dispatch_aten.promotion import Promotion, computation_type, promote_types
 
 from .dims import reduced_shape, wrap_dim, wrap_dims
 from .meta import TensorMeta, contiguous
@@ -177,6 +177,12 @@ def _vector_norm(
         raise DtypeError(
             f"linalg.vector_norm: dtype {dtype.name} does not fit the input {self.dtype.name}", argument="dtype"
         )
+    if dtype is not None and promote_types(self.dtype, dtype) != dtype:
+        raise DtypeError(
+            f"linalg.vector_norm: the dtype of the input ({self.dtype.name}) should be convertible without narrowing to the "
+            f"specified dtype ({dtype.name})",
+            argument="dtype",
+        )
     dims = wrap_dims(dim, self.ndim)
     if self.numel == 0 and (ord < 0 or ord == float("inf")):
         if not dims or all(self.shape[each] for each in dims):
@@ -206,6 +212,13 @@ def _norm(
 
 
 def _logsumexp(self: TensorMeta, dim: int | Sequence[int], keepdim: bool = False) -> TensorMeta:
+    if isinstance(dim, (tuple, list)) and not dim and self.shape and not keepdim:
+        # torch reduces all dimensions and makes room for a result without any.
+        raise ShapeError(
+            f"output with shape [] doesn't match the broadcast shape {[1] * self.ndim}",
+            argument="dim",
+            hint="name the dimensions to reduce all of them",
+        )
     return _reduce(self, dim, keepdim, computation_type(Promotion.INT_TO_FLOAT, self.dtype))
 
 
@@ -230,7 +243,13 @@ def _aminmax(self: TensorMeta, *, dim: int | None = None, keepdim: bool = False)
 
 def _scan(self: TensorMeta, dim: int, *, dtype: ScalarType | None = None) -> TensorMeta:
     wrap_dim(dim, self.ndim)
+    _check_scan(_accumulated(self, dtype))
     return contiguous(self.shape, _accumulated(self, dtype))
+
+
+def _check_scan(dtype: ScalarType) -> None:
+    if dtype == bool_:
+        raise UnsupportedError("\"cumulative_cpu\" not implemented for 'Bool'")
 
 
 def _scan_inplace(self: TensorMeta, dim: int, *, dtype: ScalarType | None = None) -> TensorMeta:
@@ -240,6 +259,7 @@ def _scan_inplace(self: TensorMeta, dim: int, *, dtype: ScalarType | None = None
             argument="dtype",
         )
     wrap_dim(dim, self.ndim)
+    _check_scan(self.dtype)
     return self
 
 

@@ -53,6 +53,11 @@ lt               c     lt_cpu
 le               c     le_cpu
 gt               c     gt_cpu
 ge               c     ge_cpu
+elu_backward     bic  elu_backward_cpu
+gelu_backward    bic  GeluBackwardKernelImpl
+leaky_relu_backward bic leaky_relu_backward_cpu
+softplus_backward bic softplus_backward_cpu
+threshold_backward bc threshold_cpu
 addcmul          b     addcmul_cpu_out
 clamp_min        c     maximum_cpu
 clamp_max        c     minimum_cpu

@@ -36,11 +36,11 @@ def _named(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
     return named
 
 
-def _inplace(functional: Callable[..., Any]) -> Callable[..., Any]:
+def _inplace(functional: Callable[..., Any], operator: str) -> Callable[..., Any]:
     def rule(self: TensorMeta, *args: Any, **kwargs: Any) -> TensorMeta:
         result: TensorMeta = functional(self, *args, **kwargs)
         check_output_shape(result.shape, self.shape)
-        check_output_dtype(result.dtype, self.dtype)
+        check_output_dtype(result.dtype, self.dtype, operator)
         return self
 
     return rule
@@ -74,6 +74,30 @@ def _written(result: TensorMeta, output: TensorMeta, operator: str) -> TensorMet
     return output if output.shape == result.shape else result.with_dtype(output.dtype)
 
 
+_TAKE_REAL_NUMBERS: Final = frozenset(
+    "addcmul addcdiv addmm baddbmm elu elu_backward index_add leaky_relu leaky_relu_backward lerp.Scalar masked_fill.Scalar"
+    " scalar_tensor scatter.value scatter_.value softplus softplus_backward threshold".split()
+)
+"""Operators whose numbers must be real where their result is."""
+
+
+def _with_real_numbers(rule: Callable[..., Any], schema: str) -> Callable[..., Any]:
+    arguments = [part for part in schema[schema.index("(") + 1 : schema.rindex(") ->")].split(", ") if part != "*"]
+    places = [
+        (place, part.split()[1].split("=")[0]) for place, part in enumerate(arguments) if part.startswith("Scalar ")
+    ]
+
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        found = rule(*args, **kwargs)
+        for place, name in places:
+            value = args[place] if place < len(args) else kwargs.get(name)
+            if value.__class__ is complex and not found.dtype.is_complex:
+                raise OperatorError("value cannot be converted to type double without overflow", argument=name)
+        return found
+
+    return checked
+
+
 def _written_names(schema: str) -> tuple[str, ...]:
     arguments = schema[: schema.rindex(" -> ")].rstrip(")").split("(", 1)[1].split(", ")
     return tuple(part.split()[-1] for part in arguments if "!" in part)
@@ -84,11 +108,14 @@ def _collect() -> dict[str, Callable[..., Any]]:
     for kind in (pointwise, view, reduction, matmul, factory, copy, indexing, lists, softmax, sorting, splitting):
         rules.update(kind.RULES)
     for operator in ATEN:
+        if operator.name in _TAKE_REAL_NUMBERS:
+            rules[operator.name] = _with_real_numbers(rules[operator.name], operator.schema)
+    for operator in ATEN:
         functional = functional_of(operator.name)
         if functional is None or operator.name in rules or functional not in rules:
             continue
         if is_inplace(operator.name):
-            rules[operator.name] = _inplace(rules[functional])
+            rules[operator.name] = _inplace(rules[functional], operator.name)
         else:
             rules[operator.name] = _out(rules[functional], _written_names(operator.schema), operator.name)
     for operator in ATEN:

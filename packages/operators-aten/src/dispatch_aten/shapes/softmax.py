@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import ScalarType, float16, float32, int64, uint8
 from dispatch_aten.errors import DtypeError, ShapeError, UnsupportedError
+from dispatch_aten.promotion import check_output_dtype
 
 from .dims import wrap_dim
+from .layout import check_output_shape
 from .meta import TensorMeta, contiguous
 from .pointwise import elementwise
 
@@ -47,7 +49,19 @@ def _softmax_backward(grad_output: TensorMeta, output: TensorMeta, dim: int, inp
             f"grad and output must have the same sizes, but got {list(grad_output.shape)} and {list(output.shape)}",
             argument="output",
         )
+    _check_same_dtype(grad_output, output, "output")
+    _check_floating("softmax_backward_kernel_impl", grad_output.dtype)
     return contiguous(grad_output.shape, input_dtype)
+
+
+def _check_same_dtype(meta: TensorMeta, other: TensorMeta | None, argument: str) -> None:
+    if other is not None and other.dtype != meta.dtype:
+        raise DtypeError(f"expected scalar type {meta.dtype.name} but found {other.dtype.name}", argument=argument)
+
+
+def _check_floating(label: str, dtype: ScalarType) -> None:
+    if not dtype.is_floating_point:
+        raise UnsupportedError(f"\"{label}\" not implemented for '{dtype.name}'")
 
 
 def _check_nll(self: TensorMeta, target: TensorMeta, weight: TensorMeta | None) -> None:
@@ -74,6 +88,7 @@ def _check_nll(self: TensorMeta, target: TensorMeta, weight: TensorMeta | None) 
         )
     if not self.dtype.is_floating_point:
         raise UnsupportedError(f"\"nll_loss_out_frame\" not implemented for '{self.dtype.name}'")
+    _check_same_dtype(self, weight, "weight")
 
 
 def _nll_loss_forward(
@@ -94,6 +109,12 @@ def _nll_loss_backward(
     total_weight: TensorMeta,
 ) -> TensorMeta:
     _check_nll(self, target, weight)
+    _check_same_dtype(self, grad_output, "grad_output")
+    rows = self.shape[:1] if reduction == 0 and self.ndim == 2 else ()
+    if grad_output.shape != rows if rows else grad_output.numel != 1 or grad_output.ndim > 1:
+        raise ShapeError(
+            f"Expected a gradient of shape {list(rows)}, but got: {list(grad_output.shape)}", argument="grad_output"
+        )
     if total_weight.numel != 1:
         raise ShapeError(
             f"expected total_weight to be a single element tensor, got: {list(total_weight.shape)}",
@@ -110,7 +131,10 @@ def _mse_loss(self: TensorMeta, target: TensorMeta, reduction: int = 1) -> Tenso
 
 
 def _mse_loss_backward(grad_output: TensorMeta, self: TensorMeta, target: TensorMeta, reduction: int) -> TensorMeta:
-    return elementwise(self, target, grad_output)
+    found = elementwise(self, target, grad_output)
+    _check_floating("mse_backward_cpu_out", found.dtype)
+    check_output_dtype(found.dtype, self.dtype)
+    return found
 
 
 def _bce_with_logits(
@@ -122,6 +146,14 @@ def _bce_with_logits(
 ) -> TensorMeta:
     tensors = [each for each in (self, target, weight, pos_weight) if each is not None]
     full = elementwise(*tensors)
+    _check_floating("log_sigmoid_cpu", self.dtype)
+    # torch computes in place: the loss where the target's complement was, the weighted sigmoids where they were.
+    check_output_shape(full.shape, target.shape, "target")
+    check_output_dtype(full.dtype, target.dtype)
+    if pos_weight is not None:
+        weighted = elementwise(self, target, pos_weight)
+        check_output_shape(weighted.shape, self.shape)
+        check_output_dtype(weighted.dtype, self.dtype)
     return full if reduction == 0 else contiguous((), full.dtype)
 
 

@@ -1,0 +1,102 @@
+"""Each operator refuses what torch refuses and takes what torch takes, on right calls made wrong one argument at a time."""
+
+import gc
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="the oracle of these tests is torch")
+
+pytestmark = pytest.mark.no_pipeline(
+    reason="a pipeline raises what depends on values later; the calls are compared at once"
+)
+
+_spec = importlib.util.spec_from_file_location("operator_calls", Path(__file__).with_name("operator_calls.py"))
+calls = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(calls)
+
+#: Why a difference stays, the operators, what was changed, and the error of the one that refuses.
+DEVIATIONS = [
+    ("torch computes a mean in its output's dtype", "mean.*", "dtype .*", "Expected out"),
+    ("torch draws nothing for no elements, whatever the probabilities", "bernoulli_.Tensor", "self no .*", ""),
+    ("torch refuses it in dropout alone", "native_dropout", "input torch.complex.*", ""),
+    ("torch looks at these where a reduction needs them", "nll_loss_backward.*", "total_weight .*", ""),
+    (
+        "torch writes to memory that elements share, and leaves to chance what stays",
+        ".*",
+        ".* expanded",
+        "single memory",
+    ),
+    ("torch's kernels read a meta tensor's missing data, its meta kernels a cpu tensor's", ".*", ".* on meta", ""),
+    ("torch resizes an output that is an input before it has read it", ".*", ".* is (self|tensor|other|target)", ""),
+    (
+        "torch checks the overlap of its parts",
+        ".*(out|values.*)",
+        ".* (beside|self) .*",
+        "single memory",
+    ),
+    ("torch copies a bias into the output first", "linear.*|addmm.*|baddbmm.*", "(out|bias) .*", ""),
+    ("an internal assertion of torch fails", "index.*", r"indices\[0\] (no dimensions|dim 0 gone)", "INTERNAL ASSERT"),
+    ("torch has no derivative by a weight", "cross_ent.*|.*nll_loss.*|binary.*", ".*weight that requires grad", ""),
+    ("torch lets these write to a leaf, and forgets it", "logical_.*_", "self that requires grad", "leaf Variable"),
+    (
+        "torch records what it writes by parts",
+        "(log_)?softmax.int_out|floor_divide.out",
+        ".* that requires grad",
+        "out=",
+    ),
+    ("torch draws into an output of any dtype", "bernoulli.out", "out .*", ""),
+    ("torch sees that a probability is none only where it smooths", "cross_entropy_loss", "label_smoothing .*", ""),
+    ("torch asks for a weight for each class of probabilities", "cross_entropy_loss", "weight tensor.*", ""),
+    ("torch makes a complex result real", "abs.*|mean.*|logsumexp.out", "self torch.complex.*", "type"),
+    ("torch knows the largest element of none", "(max|min).unary_out", "self no .*", ""),
+    ("torch adds nothing to no rows, wherever", "index_add.*", "self no rows", ""),
+    ("torch fills a bool with a complex number", "full.out", "fill_value 1j", ""),
+    ("torch transposes what has no dimensions", "mT", "self no dimensions", ""),
+    ("torch resizes no output that it is told the format of", "empty.out", "memory_format 0", ""),
+    ("whether it may is a question of the tensor, not of the operator", "resize_", "self that requires grad", ""),
+    ("backward's own operators convert their results", ".*backward.*", "(input_dtype|self) torch.*", ""),
+    ("torch's total weight need not be kept", "nll_loss_forward.output", "total_weight that requires grad", ""),
+]
+
+
+def deviates(name, what, error):
+    said = str(error).splitlines()[0]
+    return any(
+        re.fullmatch(names, name) and re.fullmatch(changes, what) and re.search(text, said)
+        for _, names, changes, text in DEVIATIONS
+    )
+
+
+def differences(name):
+    """Return what torch refuses and we take, and the other way round."""
+    found = []
+    for make, kwargs in calls.CALLS[name][:2]:
+        args = calls.bound(name, make, kwargs)
+        for what, given in (*calls.mutated(name, args), *calls.overlapping(name, args)):
+            # Backward's own operators read beyond their arguments where shapes do not fit: torch checks them no more.
+            if "backward" in name and "torch." not in what:
+                continue
+            mirror = calls.Mirror()
+            ours = {key: mirror(value) for key, value in given.items()}
+            _, refused = calls.call_torch(name, given)
+            _, error = calls.call_ours(name, ours)
+            if (refused is None) != (error is None) and not deviates(name, what, refused or error):
+                found.append(f"{what}: torch {refused!r}, ours {error!r}"[:300])
+    return found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_is_there_already_is_not_collected():
+    """Torch's modules are millions of objects, and these tests make many cycles."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.parametrize("name", calls.CALLS)
+def test_what_torch_refuses_is_refused_and_nothing_else(name):
+    found = differences(name)
+    assert not found, f"{len(found)} differences\n" + "\n".join(found[:20])
