@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+import torchlike
+from torchlike import nn
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the process limits its memory by the module resource")
 
 SCRIPT = Path(__file__).with_name("hostile_calls.py")
@@ -42,6 +45,80 @@ def hostile_calls():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+class Hostile:
+    """An object whose conversions raise what they like."""
+
+    def __index__(self):
+        raise ZeroDivisionError
+
+    __int__ = __float__ = __array__ = __index__
+
+
+def cyclic():
+    found = []
+    found.append(found)
+    return found
+
+
+def deep():
+    found = 1
+    for _ in range(10_000):
+        found = [found]
+    return found
+
+
+X, NUMBERS, META = torchlike.ones(2), torchlike.arange(2), torchlike.ones(2, 3, device="meta")
+#: What was found first, and has to be refused at once.
+FIRST = {
+    "a deep list as data": lambda: torchlike.tensor(deep()),
+    "a deep list as a size": lambda: X.view(deep()),
+    "a deep list as an index": lambda: X[deep(),],
+    "a deep list behind a number": lambda: torchlike.tensor([1, deep()]),
+    "a list of itself as data": lambda: torchlike.tensor(cyclic()),
+    "a list of itself as dimensions": lambda: X.sum(cyclic()),
+    "a complex range": lambda: torchlike.arange(1j),
+    "text as a generator": lambda: X.clone().uniform_(generator="x"),
+    "a number as a dtype": lambda: X.mean(dtype=5),
+    "a bound beyond 64 bits": lambda: X.clamp(10**30),
+    "a bound beyond 64 bits, of integers": lambda: NUMBERS.clamp(10**30),
+    "an operand beyond 64 bits": lambda: X + 10**30,
+    "an operand beyond 64 bits, without data": lambda: META * 10**30,
+    "a dimension beyond 64 bits": lambda: X.sum(10**30),
+    "a size beyond 64 bits": lambda: torchlike.zeros(2**70, device="meta"),
+    "elements beyond 64 bits": lambda: META[0, 0].expand(2**40, 2**40),
+    "a range beyond 64 bits": lambda: torchlike.randint(10**30, (2,)),
+    "a type of no name": lambda: X.type("nonsense"),
+    "more pieces than memory holds": lambda: torchlike.tensor_split(X, 2**31),
+    "as many empty pieces": lambda: torchlike.ones(0).chunk(2**40),
+    "a scalar out= elsewhere": lambda: torchlike.exp2(META, out=torchlike.ones(())),
+}
+
+
+@pytest.mark.parametrize("call", FIRST.values(), ids=FIRST)
+def test_what_was_found_first_is_refused(hostile_calls, call):
+    run = hostile_calls.Run(0)
+    run.attempt("f", "call", call, str)
+    assert run.findings == []
+    assert run.raised.total() == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: torchlike.tensor([Hostile()]),
+        lambda: X.view(Hostile()),
+        lambda: X.sum(Hostile()),
+        lambda: X.clone().fill_(Hostile()),
+        lambda: torchlike.manual_seed(Hostile()),
+        lambda: torchlike.zeros(Hostile()),
+        lambda: nn.init.kaiming_uniform_(torchlike.ones(2, 2), Hostile()),
+    ],
+)
+def test_what_a_conversion_raises_does_not_leave_the_call(call):
+    with pytest.raises((TypeError, RuntimeError)):
+        call()
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ def strided_view(array: Array, shape: Sequence[int], strides: Sequence[int], sto
         steps = tuple([stride * itemsize for stride in strides])
         try:
             view: Array = np.ndarray(tuple(shape), array.dtype, owner, storage_offset * itemsize, steps)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             pass  # It reaches too far, which is explained below.
         else:
             if not array.flags.writeable:

@@ -74,11 +74,13 @@ class Usual(Record):
 #: Tests that let a value of the usual type pass without a call; others go to the argument's checker.
 _QUICK: Final = MappingProxyType(
     {
-        "int": "type({0}) is not int",
-        "SymInt": "type({0}) is not int",
+        "int": "type({0}) is not int or not -0x8000000000000000 <= {0} <= 0x7FFFFFFFFFFFFFFF",
+        "SymInt": "type({0}) is not int or not -0x8000000000000000 <= {0} <= 0x7FFFFFFFFFFFFFFF",
         "float": "type({0}) is not float",
         "bool": "{0} is not True and {0} is not False",
-        "Scalar": "type({0}) is not int and type({0}) is not float",
+        "Scalar": (
+            "type({0}) is not float and (type({0}) is not int or not -0x8000000000000000 <= {0} <= 0xFFFFFFFFFFFFFFFF)"
+        ),
         "Any": "",
     }
 )
@@ -297,7 +299,7 @@ def _check_lines(plan: Plan) -> list[str]:
         if not quick:
             continue
         tests = [] if parameter.required else [f"{name} is not __default{index}"]
-        tests += [] if quick == "True" else [quick.format(name)]
+        tests += [] if quick == "True" else [f"({quick.format(name)})"]
         condition = " and ".join(tests) or "True"
         lines += [f"if {condition}:", f"    {name} = __check{index}({name})"]
     return lines

@@ -253,7 +253,7 @@ def _binary(operator: _Operator) -> Callable[..., Any]:
             return packet(_number(input), _number(other))
         if isinstance(input, _NUMBERS) and isinstance(other, Tensor):
             input = _like(_number(input), other)
-        elif "out" in given and isinstance(other, _NUMBERS) and not number_out:
+        elif "out" in given and isinstance(other, _NUMBERS) and isinstance(input, Tensor) and not number_out:
             number = _number(other)
             # A quotient is one of floats, also of an integer that the tensor's dtype cannot hold.
             divided = operator.name == "div" and given.get("rounding_mode") is None and type(number) is int

@@ -48,6 +48,8 @@ def read(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], Sca
     if array is None:
         try:
             return _walk(data, dtype)
+        except RecursionError:  # lists without end, behind the first element
+            raise ValueError(f"too many dimensions '{type(data).__name__}'") from None
         except (TypeError, ValueError, RuntimeError):
             raise
         except Exception as error:  # the conversion is the caller's, and may raise anything

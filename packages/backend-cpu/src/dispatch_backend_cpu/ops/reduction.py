@@ -76,7 +76,7 @@ def _fast_sum_of_dims() -> Kernel:
         if dtype is None and dim and not keepdim and self.dtype in _plain_sum:
             try:
                 r = run(SUM, self, dim if isinstance(dim, int) else tuple(dim))
-            except (RuntimeError, ValueError):
+            except (RuntimeError, ValueError, OverflowError):
                 pass  # The context is occupied, or the dims do not fit, which the rule explains.
             else:
                 if r.ndim == 0 or (r.size and (r.ndim == 1 or (r.flags.c_contiguous and 1 not in r.shape))):

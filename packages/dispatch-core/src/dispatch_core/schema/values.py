@@ -20,6 +20,8 @@ IsTensor = Callable[[object], bool]
 Check = Callable[[object], object]
 
 _SCALARS: Final = frozenset({int, float, bool, complex})
+#: Integers have 64 bits, as in torch: a sign and 63 others, or, as a number of no argument's own kind, 64 without a sign.
+_WORD: Final = 1 << 63
 _KINDS: Final[tuple[type[Any], ...]] = (int, float, complex)
 
 
@@ -89,14 +91,27 @@ def _none(value: object) -> object:
 
 def _int(value: object) -> object:
     if type(value) is int:
-        return value
+        return _within(value, "int", _WORD)
     # NumPy's bool has an index before 2.3, with a warning.
     if not isinstance(value, bool) and not isinstance(_numpy_item(value), bool):
         try:
-            return int(operator.index(value))  # type: ignore[arg-type]  # whether it has __index__ is the question
+            found = int(operator.index(value))  # type: ignore[arg-type]  # whether it has __index__ is the question
         except Exception:  # noqa: BLE001, S110  # it is the caller's, and may raise anything
             pass
+        else:
+            return _within(found, "int", _WORD)
     raise TypeError(f"must be int, not {type(value).__name__}")
+
+
+class _RangeError(TypeError):
+    """An integer of the right type is too large."""
+
+
+def _within(number: int, name: str, beyond: int) -> int:
+    """Return an integer of 64 bits; raises ``TypeError`` for one from ``beyond`` on, or below the least with a sign."""
+    if -_WORD <= number < beyond:
+        return number
+    raise _RangeError(f"must be {name} within 64 bits, not an int of {number.bit_length()} bits")
 
 
 def _float(value: object) -> object:
@@ -152,13 +167,15 @@ def _scalar(value: object) -> object:
     plain = _plain(value)
     if plain is None:
         raise TypeError(f"must be Number, not {type(value).__name__}")
-    return plain
+    return _within(plain, "Number", 2 * _WORD) if type(plain) is int else plain
 
 
 def _complex(value: object) -> object:
     plain = _plain(value)
     if plain is None or isinstance(plain, bool):
         raise TypeError(f"must be complex, not {type(value).__name__}")
+    if type(plain) is int:
+        plain = _within(plain, "complex", 2 * _WORD)
     return complex(plain)  # type: ignore[call-overload]  # one of the four types of _SCALARS
 
 
@@ -278,8 +295,9 @@ def _element(type: Type, position: int, item: object, check: Check) -> object:
     try:
         return check(item)
     except TypeError as wrong:
-        # A list inside a list is of the right type itself, so only its own complaint tells what is wrong.
-        inner = f": element {position} {wrong}" if isinstance(item, list | tuple) else ""
+        # A list inside a list is of the right type itself, as a large integer is: their own complaint tells what is wrong.
+        is_told = isinstance(item, list | tuple) or isinstance(wrong, _RangeError)
+        inner = f": element {position} {wrong}" if is_told else ""
     found = inner or f", but found element of type {item.__class__.__name__} at pos {position}"
     raise TypeError(f"must be {expectation(type)}{found}")
 

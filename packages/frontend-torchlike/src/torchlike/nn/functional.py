@@ -41,6 +41,7 @@ softplus = FUNCTIONAL["softplus"]
 one_hot = FUNCTIONAL["one_hot"]
 sigmoid = FUNCTIONS["sigmoid"]
 tanh = FUNCTIONS["tanh"]
+_relu, _relu_ = FUNCTIONS["relu"], FUNCTIONS["relu_"]
 
 #: torch's numbers for what is done with the losses of a batch.
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
@@ -56,7 +57,7 @@ def _reduction(name: str) -> int:
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Give ``max(input, 0)``."""
-    result: Tensor = FUNCTIONS["relu_" if inplace else "relu"](input)
+    result: Tensor = _relu_(input) if inplace else _relu(input)
     return result
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from weakref import WeakValueDictionary
 
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
+from dispatch_aten.errors import OperatorError
 from dispatch_core.forks import Order, forkable
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ class TensorMeta:
 
 
 _set = object.__setattr__
+#: Sizes, strides and bytes are counted in 64 bits with a sign, as in torch.
+_BEYOND: Final = 1 << 63
 _known: Final[WeakValueDictionary[Any, TensorMeta]] = WeakValueDictionary()
 #: Held while a description is made; a finalizer that runs meanwhile may make another.
 _lock: Final = forkable(Order.TABLE)
@@ -86,9 +89,11 @@ def _make(
     cls: type[TensorMeta], shape: tuple[int, ...], strides: tuple[int, ...], dtype: ScalarType, storage_offset: int
 ) -> TensorMeta:
     made = object.__new__(cls)
-    shape = tuple(map(int, shape))
+    shape, strides = tuple(map(int, shape)), tuple(map(int, strides))
+    if prod(shape) * dtype.itemsize >= _BEYOND or max((*shape, *strides, storage_offset), default=0) >= _BEYOND:
+        raise OperatorError(f"Storage size calculation overflowed with sizes={list(shape)}")
     _set(made, "shape", shape)
-    _set(made, "strides", tuple(map(int, strides)))
+    _set(made, "strides", strides)
     _set(made, "dtype", dtype)
     _set(made, "storage_offset", int(storage_offset))
     _set(made, "ndim", len(shape))
