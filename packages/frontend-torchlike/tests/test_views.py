@@ -219,3 +219,12 @@ def test_resizing_through_out_leaves_older_views_alone():
     torchlike.add(torchlike.ones(3), torchlike.ones(3), out=out)
     assert out.tolist() == [2.0] * 3
     assert view.shape == (0,)
+
+
+def test_a_view_that_was_resized_takes_its_gradient_by_its_new_layout(leaf):
+    base = torchlike.zeros(2, 3)
+    row = base[0]
+    row.resize_(2, 2)
+    base.copy_(leaf * 2)
+    (row * 3).sum().backward()
+    assert row.shape == (2, 2) and leaf.grad.tolist() == [[6.0, 6.0, 6.0], [6.0, 0.0, 0.0]]

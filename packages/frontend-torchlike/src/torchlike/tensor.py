@@ -226,7 +226,7 @@ class Tensor(metaclass=_Constructor):
     @property
     def is_leaf(self) -> bool:
         """Whether no recorded operator made the tensor."""
-        return self._state.made is None
+        return self._state.grad_fn is None
 
     @property
     def output_nr(self) -> int:
@@ -268,9 +268,10 @@ class Tensor(metaclass=_Constructor):
         """Keep the gradient of a tensor that is no leaf in ``.grad``."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self.is_leaf:
+        state = self._state
+        if state.made is None or self._keeps(state):
             return
-        edge = self._state.edge
+        edge = state.edge
         if edge.node.retained is None:
             edge.node.retained = {}
         edge.node.retained[edge.output_nr] = self._state
@@ -278,9 +279,12 @@ class Tensor(metaclass=_Constructor):
     @property
     def retains_grad(self) -> bool:
         """Whether ``retain_grad`` was called on a tensor that is no leaf."""
-        edge = self._state.edge
-        retained = None if self.is_leaf else edge.node.retained
-        return retained is not None and edge.output_nr in retained
+        return self._keeps(self._state)
+
+    @staticmethod
+    def _keeps(state: Any) -> bool:
+        made = state.made
+        return made is not None and made.retained is not None and state.output_nr in made.retained
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(grad)`` whenever a gradient of the tensor is computed; what it returns replaces the gradient."""

@@ -227,6 +227,8 @@ def rebind(tensor: Tensor, data: Any) -> None:
     if storage is None or storage.aliases is None or dc.shape(data) != dc.shape(tensor):
         if dc.is_mutable(data):
             _follow(tensor, data)
+            if tensor._state.is_view:
+                _restride(tensor._state, data)
         elif storage is not None and storage.aliases is not None:
             _leave(tensor, storage)
         tensor._dispatch_data = data
@@ -243,6 +245,14 @@ def rebind(tensor: Tensor, data: Any) -> None:
             target._dispatch_data = replay(storage.data, steps)
             living.append((alias, steps))
     storage.aliases = living
+
+
+def _restride(state: View, data: Any) -> None:
+    """Let a view that was resized be replayed as what it is now, by strides in the storage."""
+    layout = dc.shape(data), dc.strides(data), dc.storage_offset(data)
+    state.chain = (state.skip if state.base is not None else None, dc.ops.aten.as_strided.default, layout)
+    if state.base is None:
+        state.skip = state.chain
 
 
 def _leave(tensor: Tensor, storage: Storage) -> None:

@@ -259,7 +259,7 @@ class Leaf(Node):
 
     def meta_of(self, number: int) -> Meta | None:
         tensor = self.tensor()
-        return None if tensor is None else tensor._meta()
+        return None if tensor is None or not self.requires_grad else tensor._meta()
 
     def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
         return ()
