@@ -61,12 +61,14 @@ def _key(original: object) -> tuple[str, int]:
 
 
 def _on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
-    if tensor._state.storage is None and is_recording(tensor):
-        # Only ``data`` gives others that lie in its memory, and hold the same array; so the copy can wait.
-        array = tensor._dispatch_data
-        if (whole := memo.get(_key(array))) is None:
-            whole = _remembered(memo, array, tensor.detach().clone())
-        return wrap(whole._dispatch_data)
+    data = tensor._dispatch_data
+    if is_recording(tensor):
+        # Others in the memory of a whole storage hold the same array, so its copy can wait.
+        whole = memo.get(_key(data))
+        if whole is None and _is_whole(tensor, data):
+            whole = _remembered(memo, data, tensor.detach().clone())
+        if isinstance(whole, Tensor):
+            return wrap(whole._dispatch_data)
     array = elements(tensor)
     owner: NDArray[Any] = array
     while isinstance(owner.base, np.ndarray):
@@ -76,8 +78,18 @@ def _on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     copy = memo.get(_key(owner))
     if copy is None:
         copy = _remembered(memo, owner, owner.ravel(order="K").copy())
+    elif isinstance(copy, Tensor):
+        copy = elements(copy)
     start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0] if array.size else 0
     return wrap(np.ndarray(array.shape, array.dtype, copy, start, array.strides))
+
+
+def _is_whole(tensor: Tensor, data: Any) -> bool:
+    """Tell whether a tensor is a storage of its own, or will be, and no views were made of it."""
+    from dispatch_core.pipelines import Pending  # asked for where a pipeline records
+
+    is_alone = data.shared is None if isinstance(data, Pending) else data.base is None
+    return is_alone and tensor._state.storage is None
 
 
 def _by_views(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
