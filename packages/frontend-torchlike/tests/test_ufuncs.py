@@ -196,3 +196,13 @@ def test_an_array_beside_a_tensor_may_be_written_while_the_call_waits():
 def test_fields_of_records_stand_beside_tensors():
     records = np.ones(3, dtype=[("a", "i1"), ("b", "f4")])
     assert (torchlike.ones(3) + records["b"]).tolist() == [2.0] * 3
+
+
+def test_a_pipeline_reads_an_array_beside_a_tensor_before_the_user_writes_to_it():
+    n, t = np.ones(3), torchlike.ones(3)
+    with torchlike.pipeline():
+        found = [t + n, n * t, n == t, np.maximum(n, t), n[None] @ t]
+        n[:] = 100
+        n += t * 2
+    assert [each.tolist() for each in found] == [[2.0] * 3, [1.0] * 3, [True] * 3, [1.0] * 3, [3.0]]
+    assert n.tolist() == [102.0] * 3

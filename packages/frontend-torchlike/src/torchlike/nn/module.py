@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Self
 
 from dispatch_aten.dtypes import ScalarType
@@ -15,6 +15,7 @@ from ..functions import FUNCTIONS
 from ..tensor import Tensor
 from .parameter import Parameter
 from .state import Stateful
+from .tree import Tree
 
 __all__ = ["Module"]
 
@@ -27,7 +28,7 @@ def _typename(value: object) -> str:
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
-class Module(Stateful):
+class Module(Tree, Stateful):
     """A layer or a whole network (source: ``torch.nn.Module``).
 
     Subclasses call ``super().__init__()``, assign parameters and modules as attributes, and define ``forward``.
@@ -203,111 +204,6 @@ class Module(Stateful):
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a submodule: ``add_module`` by another name."""
         self.add_module(name, module)
-
-    # Walking.
-
-    def named_children(self) -> Iterator[tuple[str, Module]]:
-        seen: set[Module] = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
-
-    def children(self) -> Iterator[Module]:
-        for _, module in self.named_children():
-            yield module
-
-    def named_modules(
-        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Module]]:
-        memo = set() if memo is None else memo
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
-
-    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
-            yield module
-
-    def _named(self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
-        seen: set[Tensor] = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
-        for path, module in modules:
-            for name, value in getattr(module, kind).items():
-                if value is not None and value not in seen:
-                    if remove_duplicate:
-                        seen.add(value)
-                    yield f"{path}.{name}" if path else name, value
-
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
-        yield from self._named("_parameters", prefix, recurse, remove_duplicate)
-
-    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        for _, parameter in self.named_parameters(recurse=recurse):
-            yield parameter
-
-    def named_buffers(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Tensor]]:
-        yield from self._named("_buffers", prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
-
-    def _find(self, target: str, wanted: type, called: str) -> Any:
-        """Find an attribute by its dotted path; raises ``AttributeError`` where it is missing or something else."""
-        if not isinstance(target, str):
-            raise TypeError(f"a path is text with dots between names, not {type(target).__name__}")
-        path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        found = getattr(module, name)
-        if not isinstance(found, wanted):
-            raise AttributeError(f"`{name}` is not {called}")
-        return found
-
-    def get_submodule(self, target: str) -> Module:
-        """Find a submodule by its dotted path, the module itself by an empty one."""
-        if not isinstance(target, str):
-            raise TypeError(f"a path is text with dots between names, not {type(target).__name__}")
-        module: Module = self
-        for name in target.split(".") if target else ():
-            module = module._find(name, Module, "an nn.Module")
-        return module
-
-    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put a submodule at a dotted path; with ``strict`` there must be one."""
-        if not target:
-            raise ValueError("Cannot set the submodule without a target name!")
-        if not isinstance(module, Module):
-            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
-        path, _, name = target.rpartition(".")
-        parent = self.get_submodule(path)
-        if strict or hasattr(parent, name):
-            parent._find(name, Module, "an nn.Module")
-        setattr(parent, name, module)
-
-    def get_parameter(self, target: str) -> Parameter:
-        """Find a parameter by its dotted path."""
-        found: Parameter = self._find(target, Parameter, "an nn.Parameter")
-        return found
-
-    def get_buffer(self, target: str) -> Tensor:
-        """Find a buffer by its dotted path."""
-        found: Tensor = self._find(target, object, "a buffer")
-        path, _, name = target.rpartition(".")
-        if name not in self.get_submodule(path)._buffers:
-            raise AttributeError(f"`{name}` is not a buffer")
-        return found
 
     # The state.
 
