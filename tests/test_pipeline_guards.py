@@ -153,13 +153,14 @@ def test_a_new_kernel_is_seen(hits):
         def program(a):
             return (dc.ops.guarded.f(dc.ops.guarded.f(a)),)
 
-        for _ in range(3):
+        # The first run registers what the frontend keeps of a new operator; then it takes the usual two to know it again.
+        for _ in range(4):
             assert play(program, ones(2)) == [[3.0, 3.0]]
         old.close()
         with dc.Library("guarded", "IMPL", "CPU") as new:
             new.impl("f", lambda x: x * 5)
             assert play(program, ones(2)) == [[25.0, 25.0]]
-    assert hits == [False, False, True, False]
+    assert hits == [False, False, False, True, False]
 
 
 def test_a_failing_step_is_told_of_as_ever(hits):
