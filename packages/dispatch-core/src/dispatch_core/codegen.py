@@ -32,6 +32,7 @@ from .keyset import DispatchKeySet, as_mask
 from .schema.check import argument_error, bind
 from .schema.words import declaration
 from .source import (
+    BOXED,
     Spelling,
     Usual,
     UsualMasked,
@@ -358,6 +359,15 @@ def _named_checker(plan: Plan, index: int) -> Callable[[object], object]:
     return checked
 
 
+class _Box:
+    """Holds a constant that cannot be hashed; see `source.quoted`."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
 @lru_cache(maxsize=4096)
 def _code(source: str) -> CodeType:
     """Compile a module that defines one function. Many operators have the same signature, and so the same source."""
@@ -377,7 +387,7 @@ def _compile(
     """
     exec(_code(source), names)  # noqa: S102  # the source is made from a parsed schema's identifiers alone
     function: Any = next(names[name] for name in ("__call", "__redispatch", "__run") if name in names)
-    constants = {f"\0{name[2:]}": value for name, value in quoted.items()}
+    constants = {f"\0{name[2:]}": _Box(value) if name.startswith(BOXED) else value for name, value in quoted.items()}
     code = function.__code__
     function.__code__ = code.replace(
         co_filename=f"<dispatch of {plan.name}>",

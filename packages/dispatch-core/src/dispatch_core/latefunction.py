@@ -65,6 +65,7 @@ class LateFunction:
         if made.__closure__:
             names, code, defaults, keyword_defaults = {"__target": made}, _forward.__code__, None, None
         else:
+            function.__name__, function.__qualname__ = made.__name__, made.__qualname__
             names, code = made.__globals__, made.__code__
             defaults, keyword_defaults = made.__defaults__, made.__kwdefaults__
         self._era = max(self._era, 0)
@@ -75,7 +76,6 @@ class LateFunction:
             self._watch(code)
         function.__globals__.update(names)
         function.__defaults__, function.__kwdefaults__ = defaults, keyword_defaults
-        function.__name__, function.__qualname__ = made.__name__, made.__qualname__
         function.__code__ = code
 
     def _watch(self, code: CodeType) -> None:

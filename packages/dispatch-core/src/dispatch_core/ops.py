@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
 
 from .arrays import is_tensor
 from .errors import ArgumentError, ClosedOperatorError
@@ -87,7 +87,8 @@ def describe(op: Any) -> None:
         late.forget_meaning()
     op.schema = op._schema = entry.schema
     op.tags = entry.tags
-    op.__name__ = op.__qualname__ = entry.name
+    op.__name__, op.__module__ = entry.name, __name__
+    op.__qualname__ = f"{entry.name}()\n{entry.name}" if entry.schema is None else f"{entry.schema}\n{entry.name}"
     op.__doc__ = OpOverload.__doc__
 
 
@@ -129,7 +130,71 @@ def respell(
     return late.function
 
 
-class OpOverloadPacket:
+class _Named:
+    """What is found by its name: a copy is the thing itself, and a pickle is its name in the process's registry."""
+
+    __slots__ = ()
+
+    _registry: Registry
+
+    #: ``namespace::name`` of a packet, a namespace, or "" for all.
+    _name: str
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        from .registry import registry  # registries stand above
+
+        if self._registry is not registry:
+            raise TypeError(f"cannot pickle {self!r}: it belongs to a registry that only this process has")
+        return _found, (self._name,)
+
+
+def _found(name: str) -> Any:
+    """Return a packet, a namespace, or all operators of the process's registry."""
+    from .registry import registry  # as above
+
+    ops = registry.ops
+    return ops.packet(name) if "::" in name else getattr(ops, name) if name else ops
+
+
+class _Overloads:
+    """What pickle asks for an overload: a function's qualified name, one attribute after the other.
+
+    That name is the schema, a new line, and the operator's name, which is where a search ends; `describe` makes it.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _overload(f"{self._text}.{name}")
+
+
+def _overload(text: str) -> Any:
+    name = text.rpartition("\n")[2]
+    if "\n" not in text or text.partition("(")[0] != name:
+        return _Overloads(text)
+    from .registry import registry  # as above
+
+    return registry.get(name).op
+
+
+def __getattr__(name: str) -> Any:
+    if "::" not in name:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _overload(name)
+
+
+class OpOverloadPacket(_Named):
     """All overloads of one name; calling it calls the first, in the order of definition, that fits the arguments."""
 
     __slots__ = ("__weakref__", "_cache", "_name", "_registry")
@@ -244,7 +309,7 @@ _NESTED: frozenset[Callable[..., Any]] = frozenset({list, tuple})
 _VALUED: frozenset[Callable[..., Any]] = frozenset({str, dict})
 
 
-class OpNamespace:
+class OpNamespace(_Named):
     """The operators of one namespace, by attribute."""
 
     def __init__(self, owner: Registry, name: str) -> None:
@@ -265,8 +330,10 @@ class OpNamespace:
         return f"<OpNamespace {self._name}: {len(dir(self))} operators>"
 
 
-class Ops:
+class Ops(_Named):
     """The operators of a registry by attribute: ``ops.namespace.name.overload`` (source: ``torch.ops``)."""
+
+    _name = ""
 
     def __init__(self, owner: Registry) -> None:
         self._registry = owner

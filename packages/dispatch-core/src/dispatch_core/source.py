@@ -24,6 +24,7 @@ from .boundary import Boundary, Parameter, Plan, Result
 from .records import Record, replace
 
 __all__ = [
+    "BOXED",
     "Spelling",
     "Usual",
     "UsualMasked",
@@ -34,6 +35,9 @@ __all__ = [
     "respelled_plan",
     "runner_source",
 ]
+
+#: How the names of constants begin that cannot be hashed; see `quoted`.
+BOXED: Final = "__its_"
 
 
 class Spelling(Record):
@@ -212,7 +216,8 @@ def body_lines(plan: Plan, boundary: Boundary, prefix: int, covered: Sequence[in
 def quoted(body: Sequence[str]) -> list[str]:
     r"""Return ``body`` with every constant given its value first, as a string that stands for it.
 
-    What only a branch needs is made there.
+    What only a branch needs is made there. What changes, named ``__its_…``, stands in a box: a code object hashes its
+    constants, and profilers hash code objects.
 
     >>> print(*quoted(["if __x is None:", "    __x = __new()", "return __wrap(__x)"]), sep="\n")
     __wrap = "\0wrap"
@@ -231,7 +236,7 @@ def quoted(body: Sequence[str]) -> list[str]:
 
 
 def _quoted(name: str) -> str:
-    return f'{name} = "\\0{name[2:]}"'
+    return f'{name} = "\\0{name[2:]}"{".value" if name.startswith(BOXED) else ""}'
 
 
 def _constants(line: str) -> list[str]:

@@ -40,24 +40,24 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
     settings, by_type = remembers() if remembers is not None else ((), False)
     answers: dict[Any, Any] = {}
     constants = {
-        "__answers": answers,
+        "__its_answers": answers,
         "__below": below,
         "__context": masks.current,
         "__frame": sys._getframe,
         "__id": id,
         "__innermost": innermost,
-        "__inside": INSIDE,
-        "__last": [(None,) * (len(plan.parameters) + 2)],
-        "__layouts": LAYOUTS,
-        "__lent": LENT,
+        "__its_inside": INSIDE,
+        "__its_last": [(None,) * (len(plan.parameters) + 2)],
+        "__its_layouts": LAYOUTS,
+        "__its_lent": LENT,
         "__learn": _learner(plain.meta, answers, settings),
         "__made": plain.made,
         "__place": place_asked_for,
         "__record_op": entry.op,
-        "__settings": settings,
+        "__its_settings": settings,
         "__step": plain.step,
         "__unusual": otherwise,
-        "__user": [None],
+        "__its_user": [None],
     }
     if frontend is not None:
         constants |= {

@@ -123,10 +123,10 @@ def _layout_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool,
     if "list" in parameter.tensors:
         return [
             f"{data}, {layout} = __t.take_list({name})",
-            *([f"if __lent and not __t.ignores_lent and __t.has_lent({data}):", lent] if lent else []),
+            *([f"if __its_lent and not __t.ignores_lent and __t.has_lent({data}):", lent] if lent else []),
         ]
     usual = " and ".join([f"{data}.session is __t", f"{data}.value is None", f"{data}.error is None"])
-    known = f"__layouts[__id({data})]"
+    known = f"__its_layouts[__id({data})]"
     lines = [
         f"{data} = {source}",
         f"if type({data}) is __made and {usual}:",
@@ -141,7 +141,7 @@ def _layout_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool,
         *([f"        {source} = {data}"] if wrapped else []),
         *([f"        {place} = __place({data})"] if lent else []),
         # The table is mostly empty, and what stands in it may be out of date: what serves unusual calls looks closer.
-        *([f"    if __lent and {place} in __lent and not __t.ignores_lent:", f"    {lent}"] if lent else []),
+        *([f"    if __its_lent and {place} in __its_lent and not __t.ignores_lent:", f"    {lent}"] if lent else []),
     ]
     if not _may_be_none(parameter):
         return lines
@@ -163,7 +163,7 @@ def _doubts(plan: Plan, *, wrapped: bool) -> str:
 def _answer_lines(plan: Plan, *, remembers: bool, by_type: bool) -> list[str]:
     """Return lines that look up what the shape rule said, or ask it."""
     described = []
-    key = ["__settings[1]"]
+    key = ["__its_settings[1]"]
     for index, parameter in enumerate(plan.parameters):
         name = parameter.word
         if parameter.tensors:
@@ -181,7 +181,7 @@ def _answer_lines(plan: Plan, *, remembers: bool, by_type: bool) -> list[str]:
         "__d = None",
         "try:",
         f"    __d = ({', '.join(key)},)",
-        "    __i = __answers[__d]",
+        "    __i = __its_answers[__d]",
         "except (KeyError, TypeError):",
         f"    __i = __learn({given})",
     ]
@@ -190,11 +190,13 @@ def _answer_lines(plan: Plan, *, remembers: bool, by_type: bool) -> list[str]:
     # The same question as the last time is told by its parts' identities. The settings are those from before the rule ran.
     parts = [f"__b{index}" if each.tensors else each.word for index, each in enumerate(plan.parameters)]
     names = [f"__d{index}" for index in range(len(parts) + 1)]
-    differs = " or ".join(f"{name} is not {part}" for name, part in zip(names, ["__settings[1]", *parts], strict=True))
+    differs = " or ".join(
+        f"{name} is not {part}" for name, part in zip(names, ["__its_settings[1]", *parts], strict=True)
+    )
     return [
-        f"__i, {', '.join(names)} = __last[0]",
+        f"__i, {', '.join(names)} = __its_last[0]",
         f"if {differs}:",
-        *_indented([*look_up, f"__last[0] = {', '.join(['__i', '__d[0]', *parts])}"]),
+        *_indented([*look_up, f"__its_last[0] = {', '.join(['__i', '__d[0]', *parts])}"]),
     ]
 
 
@@ -204,11 +206,11 @@ def _step_lines(plan: Plan, made: str) -> list[str]:
         "__x = __frame(1)",
         "__b = __x.f_code",
         # See Note [Whose line it is] in `graph`. It is mostly the same code as the last time.
-        "if __b is not __user[0]:",
-        "    while __inside[__b.co_filename] and (__i := __x.f_back) is not None:",
+        "if __b is not __its_user[0]:",
+        "    while __its_inside[__b.co_filename] and (__i := __x.f_back) is not None:",
         "        __x = __i",
         "        __b = __x.f_code",
-        "    __user[0] = __b",
+        "    __its_user[0] = __b",
         "__r = __t.notes",
         f"__r.append((__step, ({_given(plan)}), {made}, __b, __x.f_lasti, __c))",
     ]
