@@ -139,3 +139,18 @@ def test_assignment_is_recorded_for_backward():
     base[1] = value * 3
     (base * tensor([1.0, 10.0, 100.0])).sum().backward()
     assert value.grad.item() == 30.0
+
+
+def test_a_slices_bounds_may_be_farther_than_64_bits_count():
+    t = torchlike.arange(5)
+    assert t[: 2**70].tolist() == t[-(2**70) :].tolist() == [0, 1, 2, 3, 4]
+    assert t[2**70 :].tolist() == []
+
+
+def test_what_a_slices_conversion_raises_is_a_type_error():
+    class Hostile:
+        def __index__(self):
+            raise ZeroDivisionError
+
+    with pytest.raises(TypeError, match="slice indices must be integers"):
+        torchlike.arange(5)[Hostile() :]

@@ -72,7 +72,7 @@ def _index(value: Any) -> int:
     """Return an index as an int: NumPy's integers are some, truth values are none."""
     try:
         found = None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
+    except Exception:  # noqa: BLE001  # the conversion is the caller's, and may raise anything
         found = None
     if found is None:
         raise ArgumentError(f"a device's index must be int, not {type(value).__name__}")

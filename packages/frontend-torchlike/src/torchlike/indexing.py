@@ -7,7 +7,7 @@ at once at the end, as in torch.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -160,11 +160,16 @@ def _slice(self: Tensor, dim: int, item: slice) -> Tensor:
     return result
 
 
+#: As in Python, a slice's bound beyond any size is one that is as far as there is.
+_FARTHEST: Final = (1 << 63) - 1
+
+
 def _int(part: Any) -> int:
     try:
-        return int(part.__index__())
-    except AttributeError:
+        number = int(part.__index__())
+    except Exception:  # noqa: BLE001  # the conversion is the caller's, and may raise anything
         raise TypeError("slice indices must be integers or None or have an __index__ method") from None
+    return min(max(number, -_FARTHEST), _FARTHEST)
 
 
 def getitem(self: Tensor, index: Any) -> Tensor:

@@ -35,7 +35,8 @@ def is_sequence(value: Any) -> bool:
         return True
     if isinstance(value, (str, bytes, np.generic, Mapping, AbstractSet, Tensor)):
         return False
-    return hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+    # Looked for in the class itself: a dtype's metaclass has both, a dtype neither.
+    return all(any(name in base.__dict__ for base in kind.__mro__) for name in ("__getitem__", "__len__"))
 
 
 def read(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], ScalarType]:
