@@ -319,3 +319,29 @@ def test_calls_that_are_compiled_in_see_that_memory_is_lent(pipe, name):
     del array
     call(tensor, other)
     assert sum(pipe.stats().eager.values()) == 3
+
+
+def test_threads_that_lend_and_give_up_one_memory_leave_nothing_behind():
+    before = dict(lending.LENT)
+    tensor, source = made(), np.ones(6, np.float32)
+    faults = []
+
+    def lend():
+        for _ in range(300):
+            array, other = tensor.numpy(), torchlike.from_numpy(source[1:])
+            with dc.pipeline():
+                if (tensor + 1)._pending or (other + 1)._pending:
+                    faults.append(array)
+            del array, other
+
+    threads = [threading.Thread(target=lend) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not faults
+    with dc.pipeline():
+        assert (tensor + 1)._pending
+    tensor = None
+    gc.collect()
+    assert before == lending.LENT

@@ -14,6 +14,8 @@ Note [Windows]
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 from weakref import ref
@@ -21,6 +23,10 @@ from weakref import ref
 from . import arrays
 
 __all__ = ["LENT", "PINNED", "Holder", "Window", "is_lent", "lend", "memory_of", "pin"]
+
+
+#: Held while an entry is added or taken out; reentrant, as what is referred to may go wherever objects are made.
+_lock = threading.RLock()
 
 
 class Window:
@@ -60,7 +66,7 @@ class Holder(ref[Any]):
 
 
 #: Place → what shows that its memory is lent. What does not any more is taken out when it is asked, or when it is gone.
-LENT: Final[dict[Hashable, list[Holder]]] = {}
+LENT: Final[dict[Hashable, tuple[Holder, ...]]] = {}
 #: Place → a reference to the owner of memory that keeps its size, because an array of it was given out.
 PINNED: Final[dict[Hashable, ref[Any]]] = {}
 #: What runs before memory is handed out: whoever records calls lets those run that wait to read or write it.
@@ -72,17 +78,18 @@ def lend(array: Any, holder: type[Holder], held: Any) -> None:
     for settle in BEFORE:
         settle(array)
     place = arrays.storage_of(array)
-    entries = LENT.setdefault(place, [])
-    if entries and any(entry() is held for entry in entries):
-        return
     entry = holder(held, _forget)
     entry.place = place
-    entries.append(entry)
+    with _lock:
+        entries = LENT.get(place, ())
+        if not entries or all(each() is not held for each in entries):
+            # What is forgotten between these two lines stands there again: it holds nothing, and goes when it is asked.
+            LENT[place] = (*entries, entry)
 
 
 def is_lent(place: Hashable) -> bool:
     """Tell whether memory is held outside; see Note [Lent memory]."""
-    for entry in LENT.get(place, ())[:]:
+    for entry in LENT.get(place, ()):
         if entry.is_held():
             return True
         _forget(entry)
@@ -90,11 +97,14 @@ def is_lent(place: Hashable) -> bool:
 
 
 def _forget(entry: Holder) -> None:
-    entries = LENT.get(entry.place, [])
-    # By identity: references to living arrays would compare the arrays.
-    entries[:] = [each for each in entries if each is not entry]
-    if not entries:
-        LENT.pop(entry.place, None)
+    place = entry.place
+    with _lock:
+        # By identity: references to living arrays would compare the arrays.
+        left = tuple([each for each in LENT.get(place, ()) if each is not entry])
+        if left:
+            LENT[place] = left
+        else:
+            LENT.pop(place, None)
 
 
 def pin(array: Any) -> None:
@@ -102,3 +112,13 @@ def pin(array: Any) -> None:
     place = arrays.storage_of(array)
     if place not in PINNED:
         PINNED[place] = ref(memory_of(array), lambda _: PINNED.pop(place, None))
+
+
+def _after_fork() -> None:
+    """Make the lock again, which another thread may have held; the tables are whole at any moment."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
