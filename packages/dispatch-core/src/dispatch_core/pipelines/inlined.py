@@ -19,7 +19,7 @@ from ..keys import DispatchKey
 from ..lending import LENT
 from .blocks import innermost
 from .graph import INSIDE, place_asked_for
-from .layouts import LAYOUTS, layout_of
+from .layouts import LAYOUTS, UNKNOWN, layout_of
 from .recorder_source import recorder_lines
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ def _learner(rule: Runner, answers: dict[Any, Any], settings: Any) -> Runner:
     """
 
     def learn(key: Any, *values: Any) -> Any:
+        if any(value is UNKNOWN or (type(value) is list and UNKNOWN in value) for value in values):
+            return None
         before = tuple(settings)
         try:
             found = layout_of(rule(*values))

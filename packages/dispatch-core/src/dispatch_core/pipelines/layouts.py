@@ -17,7 +17,10 @@ from weakref import ref
 from .. import arrays
 from ..keys import DispatchKey
 
-__all__ = ["LAYOUTS", "layout_of", "layout_of_array"]
+__all__ = ["LAYOUTS", "UNKNOWN", "layout_of", "layout_of_array"]
+
+#: Stands for the layout of an array that no meta array can describe: its dtype is none of torch's.
+UNKNOWN: Final = object()
 
 _KEPT: Final = 4096
 _known: Final[dict[tuple[Any, ...], Any]] = {}
@@ -39,7 +42,7 @@ LAYOUTS: Final[dict[int, tuple[ref[Any], Any, Hashable]]] = {}
 
 
 def layout_of_array(array: Any) -> Any:
-    """Return the layout of a backend's array, as if it began where its memory does.
+    """Return the layout of a backend's array, as if it began where its memory does; ``UNKNOWN`` where there is none.
 
     It is remembered as long as the array lives, where that can be told.
     """
@@ -78,7 +81,11 @@ def _found(array: Any) -> Any:
         return known
     empty = arrays.KEY_TYPES[DispatchKey.Meta][0].empty
     assert empty is not None
-    return _kept((*look, 0), empty(*look))
+    try:
+        described = empty(*look)
+    except TypeError:
+        return UNKNOWN
+    return _kept((*look, 0), described)
 
 
 def _kept(key: tuple[Any, ...], meta: Any) -> Any:

@@ -41,7 +41,7 @@ from . import plan as plans
 from .blocks import Block, current, paused, tidy
 from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
 from .graph import Note, Pending, Step, place_of, step_of
-from .layouts import layout_of, layout_of_array
+from .layouts import UNKNOWN, layout_of, layout_of_array
 from .needs import RANDOM, needed, observable, places_in
 from .plan import Plan
 from .program import Survey, survey
@@ -194,14 +194,20 @@ class Session:
         return found
 
     def describe_one(self, value: Any) -> Any:
-        """Return the meta array of an array or a pending value; of a list, those of its elements."""
+        """Return the meta array of an array or a pending value; of a list, those of its elements.
+
+        Raises ``NotImplementedError`` for an array that no meta array can describe.
+        """
         if isinstance(value, Pending):
             return value.meta
         if isinstance(value, (list, tuple)):
             return [self.describe_one(item) for item in value]
         if value is None:
             return None
-        return layout_of_array(value)
+        found = layout_of_array(value)
+        if found is UNKNOWN:
+            raise NotImplementedError("no shape rule")
+        return found
 
     def row_major(self, meta: Any) -> Any:
         """Return a meta array like another, with its elements in row-major order at the beginning of its memory."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from weakref import WeakValueDictionary
 
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
-from dispatch_aten.errors import OperatorError
+from dispatch_aten.errors import ArgumentTypeError, OperatorError
 from dispatch_core.forks import Order, forkable
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ def _make(
     cls: type[TensorMeta], shape: tuple[int, ...], strides: tuple[int, ...], dtype: ScalarType, storage_offset: int
 ) -> TensorMeta:
     made = object.__new__(cls)
+    if not isinstance(dtype, ScalarType):
+        raise ArgumentTypeError(f"expected a {ScalarType.__name__}, but got {type(dtype).__name__}")
     shape, strides = tuple(map(int, shape)), tuple(map(int, strides))
     if prod(shape) * dtype.itemsize >= _BEYOND or max((*shape, *strides, storage_offset), default=0) >= _BEYOND:
         raise OperatorError(f"Storage size calculation overflowed with sizes={list(shape)}")
