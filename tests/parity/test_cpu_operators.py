@@ -129,7 +129,6 @@ def _has_size_one(args):
 
 # Where torch is left alone: the operator, when, and what torch does there.
 DEVIATIONS = {
-    "clamp.Tensor": lambda args, kwargs: _kinds(args) == {"b"},  # refuses bool
     "pow.Tensor_Scalar": lambda args, kwargs: args[0].dtype.kind == "b",  # refuses -1
     "lerp.Tensor": lambda args, kwargs: _kinds(args) & set("biu"),  # takes float weights of 0-d tensors
     "addcmul": lambda args, kwargs: _kinds(args) & set("biu"),  # checks that the factor fits

@@ -162,12 +162,6 @@ def _general(operator: _Operator) -> Callable[..., Any]:
 
     def function(*args: Any, **kwargs: Any) -> Any:
         requires_grad = False
-        if empty and (len(args) > 1 or kwargs):
-            # Torch's functions take None where the schema's default is an empty list.
-            args = tuple([[] if each is None and place in empty.values() else each for place, each in enumerate(args)])
-            kwargs = {
-                key: [] if each is None and _ALIASES.get(key, key) in empty else each for key, each in kwargs.items()
-            }
         if not kwargs:
             if len(args) == 1 and results is None:
                 return alone(*args)
@@ -194,12 +188,30 @@ def _general(operator: _Operator) -> Callable[..., Any]:
                     kwargs["out"] = out
         if sizes:
             args = _packed(name, args)
-        found = packet(*args, **kwargs)
+        try:
+            found = packet(*args, **kwargs)
+        except dc.DispatchError:
+            listed = _lists_for_none(empty, args, kwargs)
+            if listed is None:
+                raise
+            found = packet(*listed[0], **listed[1])
         if requires_grad:
             return finish(found, requires_grad)
         return results(*found) if results is not None and type(found) is tuple else found
 
     return function
+
+
+def _lists_for_none(
+    empty: dict[str, int], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """Put a list for None where ``empty`` says that the schema's default is one, as torch does; None if there is none."""
+    wanted = {key for key, place in empty.items() if (args[place] if place < len(args) else kwargs.get(key, 0)) is None}
+    if not wanted:
+        return None
+    places = {empty[key] for key in wanted}
+    found = [[] if place in places else each for place, each in enumerate(args)]
+    return found, {key: [] if key in wanted else value for key, value in kwargs.items()}
 
 
 _ONLY_INT: Final = {int}

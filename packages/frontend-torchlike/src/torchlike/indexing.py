@@ -207,8 +207,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         source = source.to(target.dtype)
     # Leading dimensions of size one are dropped, so that a row can be set from a matrix of one row.
     shape = dc.shape(source)
-    ones = next((place for place, size in enumerate(shape) if size != 1), len(shape))
-    if ones:
+    if shape and shape[0] == 1:
+        ones = next((place for place, size in enumerate(shape) if size != 1), len(shape))
         source = aten.view.default(source, shape[ones:])
     if left:
         aten.index_put_(target, left, source)

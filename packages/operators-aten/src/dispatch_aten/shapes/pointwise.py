@@ -232,7 +232,10 @@ def _clamp(
     bounds = [bound for bound in (min, max) if bound is not None]
     if not bounds:
         raise OperatorError("torch.clamp: At least one of 'min' or 'max' must not be None", argument="min")
-    refuse("clamp", result_type(self, *bounds))
+    common = result_type(self, *bounds)
+    refuse("clamp", common)
+    if common == bool_:
+        raise UnsupportedError("\"clamp_cpu\" not implemented for 'Bool'")
     numbers = [bound for bound in bounds if not isinstance(bound, TensorMeta)]
     return _like_unary(self, *numbers) if len(numbers) == len(bounds) else elementwise(self, *bounds)
 
@@ -265,8 +268,9 @@ def _pow_scalar(self: TensorMeta, exponent: Number) -> TensorMeta:
 
 
 def _scalar_pow(self: Number, exponent: TensorMeta) -> TensorMeta:
-    if self != 1:
-        check_kernel("pow", result_type(self, exponent))
+    common = result_type(self, exponent)
+    if self != 1 or common == bool_:
+        check_kernel("pow", common)
     return contiguous(exponent.shape, result_type(self, exponent))
 
 
