@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import re
+import weakref
 from importlib.util import find_spec
 
 import numpy as np
@@ -365,3 +367,32 @@ def test_an_index_may_be_numpys():
     found = dc.Device("npu", np.int64(1))
     assert found == dc.Device("npu:1")
     assert type(found.index) is int
+
+
+def test_subclasses_of_arrays_are_forgotten_with_their_last_array(toy):
+    """Packets, which remember the types of arguments, keep them alive neither."""
+
+    def met():
+        class Sub(toy.array):
+            pass
+
+        array = Sub([1.0, 2.0])
+        assert dc.device(array).type == "toy"
+        assert arrays.TYPE_MASKS[Sub] == toy.key.value
+        assert Sub in arrays.ARRAY_TYPES
+        assert arrays.find_type(Sub) == toy.key.value
+        packet = library_of_one.f
+        assert packet(array) == 1
+        assert packet(array) == 1
+        return weakref.ref(Sub)
+
+    registry = dc.Registry()
+    library = dc.Library("weak", "DEF", registry=registry)
+    library.define("f(Tensor x) -> int")
+    library.impl("f", lambda x: 1, "CompositeImplicitAutograd")
+    library_of_one = registry.ops.weak
+    before = len(arrays.TYPE_MASKS), len(arrays.ARRAY_TYPES)
+    found = [met() for _ in range(5)]
+    gc.collect()
+    assert [each() for each in found] == [None] * 5
+    assert (len(arrays.TYPE_MASKS), len(arrays.ARRAY_TYPES)) == before

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Any, Final
+from weakref import ref
 
 from .backend import ArrayType, BackendInfo
 from .devices import Device
@@ -181,14 +182,32 @@ def find_type(cls: type) -> int:
     return TYPE_MASKS[cls]
 
 
+class _Subclass(ref[type]):
+    """A class as a key that does not keep it alive: found by the class, and gone when that is."""
+
+    __slots__ = ()
+
+    __hash__ = ref.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or self() is other
+
+
+def _forget(cls: Any, tables: tuple[dict[Any, Any], ...] = (TYPE_MASKS, ARRAY_TYPES)) -> None:
+    for table in tables:
+        table.pop(cls, None)
+
+
 def _inherit(cls: type) -> bool:
-    """Take over what is known of the first base class that has an owner."""
+    """Take over what is known of the first base class that has an owner, for as long as the class lives."""
     with _lock:
         for base in cls.__mro__:
             known = ARRAY_TYPES.get(base)
             if known is not None:
-                ARRAY_TYPES[cls] = known
-                TYPE_MASKS[cls] = TYPE_MASKS[base]
+                if base is not cls:
+                    key: Any = _Subclass(cls, _forget)
+                    ARRAY_TYPES[key] = known
+                    TYPE_MASKS[key] = TYPE_MASKS[base]
                 return True
     return False
 

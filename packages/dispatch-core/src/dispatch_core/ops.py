@@ -8,6 +8,7 @@ Note [An overload is a function]
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
@@ -229,7 +230,7 @@ class OpOverloadPacket(_Named):
             )
         if len(entries) == 1:
             only = next(iter(entries.values())).op
-            if (types := _types(args, kwargs)) is not None:
+            if (types := _types(args, kwargs)) is not None and _lasts(types):
                 cache[types] = only
             return only
         without_schema = None
@@ -238,7 +239,7 @@ class OpOverloadPacket(_Named):
             if schema is None:
                 without_schema = entry
             elif matches(schema, args, kwargs, is_tensor):
-                if (types := _types(args, kwargs)) is not None:
+                if (types := _types(args, kwargs)) is not None and _lasts(types):
                     cache[types] = entry.op
                 return entry.op
         if without_schema is not None:
@@ -297,6 +298,15 @@ def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | N
     return tuple(found)
 
 
+def _lasts(types: Any) -> bool:
+    """Tell whether all classes in what `_types` gives live as long as their modules, so that to keep them keeps nothing."""
+    if isinstance(types, tuple):
+        return all(map(_lasts, types))
+    if isinstance(types, str) or not types.__flags__ & _ON_HEAP:
+        return True
+    return getattr(sys.modules.get(types.__module__), types.__qualname__, None) is types
+
+
 def _type_of(value: Any, levels: int = 8) -> Any:
     if type(value) not in _NESTED:
         return type(value)
@@ -305,6 +315,8 @@ def _type_of(value: Any, levels: int = 8) -> Any:
     return (type(value), *[_type_of(item, levels - 1) for item in value])
 
 
+#: CPython's flag of a class that may go away.
+_ON_HEAP = 1 << 9
 _NESTED: frozenset[Callable[..., Any]] = frozenset({list, tuple})
 _VALUED: frozenset[Callable[..., Any]] = frozenset({str, dict})
 

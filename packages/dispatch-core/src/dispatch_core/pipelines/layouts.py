@@ -57,15 +57,16 @@ def layout_of_array(array: Any) -> Any:
 
 
 def _looked_up(array: Any) -> Any:
-    kind = type(array)
-    read = arrays.ARRAY_TYPES[kind].layout if kind in arrays.ARRAY_TYPES else None
-    if read is None:
+    reader = arrays.ARRAY_TYPES.get(type(array))
+    read = None if reader is None else reader.layout
+    if reader is None or read is None:
         return _found(array)
     try:
-        look = kind, read(array)
+        # Not the array's own type, which may be a subclass that goes away.
+        look = reader.type, read(array)
         known = _looks.get(look)
     except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors] in `arrays`
-        fault = arrays.unread(arrays.ARRAY_TYPES[kind], "layout", error)
+        fault = arrays.unread(reader, "layout", error)
         raise fault from fault.__cause__
     if known is None:
         if len(_looks) >= _KEPT:
