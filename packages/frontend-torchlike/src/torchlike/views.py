@@ -227,7 +227,7 @@ def rebind(tensor: Tensor, data: Any) -> None:
     if storage is None or storage.aliases is None or dc.shape(data) != dc.shape(tensor):
         if dc.is_mutable(data):
             _follow(tensor, data)
-            if tensor._state.is_view:
+            if tensor._state.is_view and dc.shape(data) != dc.shape(tensor):
                 _restride(tensor._state, data)
         elif storage is not None and storage.aliases is not None:
             _leave(tensor, storage)
