@@ -166,3 +166,13 @@ def test_a_view_that_is_resized_is_written_to(device):
     assert whole.tolist() == ([7, 7, 7, 7, 4, 5] if device == "cpu" else [0, 1, 2, 3, 4, 5])
     view.resize_(3).zero_()
     assert view.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("parts", [lambda t: t.unbind(0), lambda t: t.split(1), lambda t: t.chunk(2)])
+def test_one_of_several_views_takes_no_write_that_is_recorded(grid, parts):
+    part = parts(grid.requires_grad_() * 1)[0]
+    with pytest.raises(RuntimeError, match="a function that returns multiple views"):
+        part.mul_(2)
+    with no_grad():
+        part.mul_(2)
+    assert part.detach().flatten().tolist() == [0.0, 2.0, 4.0]
