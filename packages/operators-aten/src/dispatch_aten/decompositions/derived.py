@@ -121,7 +121,10 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
         if is_factory:
             kwargs.update(dtype=dc.dtype(outputs[0]), device=dc.device(outputs[0]))
         elif computes_in_output and kwargs.get("dtype") is None:
-            kwargs["dtype"] = dc.dtype(outputs[0])
+            wanted = dc.dtype(outputs[0])
+            # Floats are summed in their own dtype anyway, and sooner where no dtype is given.
+            if not wanted.is_floating_point or wanted is not dc.dtype(args[0]):
+                kwargs["dtype"] = wanted
         found = functional(*args, **kwargs)
         results = (found,) if len(names) == 1 else found
         if is_factory:
