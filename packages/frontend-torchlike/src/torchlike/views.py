@@ -275,20 +275,18 @@ def _follow(tensor: Tensor, data: Any) -> None:
         return
     if old == id(tensor._dispatch_data) and tensor._state.storage is None and not tensor.numel():
         return  # What ``out=`` is given mostly: an empty storage that nothing else is a view of.
-    from dispatch_core.pipelines import (  # what is deferred is of no concern before memory changes places
-        Pending,
-        settle,
-    )
+    from dispatch_core.pipelines import Pending, force, settle  # most programs open none
 
+    settle(tensor)
+    old, data = storage_of(tensor), force(data)
     for other in gc.get_objects():
         # By its type: objects may say of themselves that they are of another class, in code of their own.
         if other is tensor or not hasattr(type(other), "_dispatch_rebind"):
             continue
         array = getattr(other, "_dispatch_data", None)
-        if isinstance(array, Pending):
-            array = array.value  # What waits to read or write the memory has run before it is resized.
-        if type(array) is type(data) and storage_of(array) == old:
-            settle(other)
+        is_pending = isinstance(array, Pending) and array.shared is not None
+        if (is_pending or type(array) is type(data)) and storage_of(array) == old:
+            array = settle(other)
             layout = dc.shape(array), dc.strides(array), dc.storage_offset(array)
             other._dispatch_data = dc.ops.aten.as_strided(data, *layout)
 
