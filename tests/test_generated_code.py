@@ -9,6 +9,7 @@ import pickle
 import pstats
 import subprocess
 import sys
+import weakref
 from types import CodeType, FunctionType
 
 import pytest
@@ -101,3 +102,20 @@ def test_an_operator_of_a_private_registry_is_copied_and_not_pickled():
     assert copy.deepcopy(packet) is packet
     with pytest.raises(TypeError, match="a registry that only this process has"):
         pickle.dumps(packet)
+
+
+def test_an_operator_that_was_called_and_closed_is_collected():
+    """Code refers to what it runs, and the collector does not look into code."""
+
+    def called(number):
+        library = dc.Library("gone", "DEF")
+        library.define(f"op{number}(int x) -> int")
+        library.impl(f"op{number}", lambda x: x + 1, "CompositeImplicitAutograd")
+        op = getattr(dc.ops.gone, f"op{number}").default
+        assert op(1) == 2
+        library.close()
+        return weakref.ref(op)
+
+    found = [called(number) for number in range(5)]
+    gc.collect()
+    assert [each() for each in found] == [None] * 5

@@ -386,7 +386,8 @@ def _compile(
     ``quoted`` holds the objects that stand in the place of strings (see `source.quoted`).
     """
     exec(_code(source), names)  # noqa: S102  # the source is made from a parsed schema's identifiers alone
-    function: Any = next(names[name] for name in ("__call", "__redispatch", "__run") if name in names)
+    # Not left among its own globals: the collector does not see the constants of code, and they may refer to the operator.
+    function: Any = names.pop(next(name for name in ("__call", "__redispatch", "__run") if name in names))
     constants = {f"\0{name[2:]}": _Box(value) if name.startswith(BOXED) else value for name, value in quoted.items()}
     code = function.__code__
     function.__code__ = code.replace(
