@@ -377,3 +377,43 @@ def test_never_recorded_operators_are_listed(root):
     text = (root / "docs" / "pipeline-eager.md").read_text()
     assert found
     assert [(name, why) for name, why in found if f"`{name}`" not in text or f"| {why} |" not in text] == []
+
+
+#: What the operators that make a tensor beside another one need besides the tensor and the device.
+BESIDE = {"full_like": (2,), "new_empty": ((3,),), "new_empty_strided": ((3,), (1,)), "new_full": ((3,), 2)}
+BESIDE |= {"new_ones": ((3,),), "new_zeros": ((3,),), "randint_like": (5,), "randint_like.low_dtype": (1, 5)}
+BESIDE["randint_like.low_generator_dtype"] = (1, 5)
+
+
+def _placed_beside():
+    """Every operator of aten that takes a tensor and a device, but for those with arguments of another kind."""
+    import dispatch_aten  # noqa: F401  # defines them
+
+    for name, entry in sorted(dc.registry.entries.items()):
+        plan = entry.plan
+        if name.startswith("aten::") and plan is not None and plan.device_index is not None and not plan.is_factory:
+            if plan.parameters[0].tensors == "tensor" and not plan.writes:
+                yield name.removeprefix("aten::")
+
+
+@pytest.mark.parametrize("name", list(_placed_beside()))
+def test_what_is_made_on_another_device_is_as_without_a_pipeline(name):
+    op = dc.registry.get(f"aten::{name}").op
+    more = BESIDE.get(name.partition(".")[0] if name not in BESIDE else name, ())
+    x = torchlike.ones(2)
+    required = {"dtype": torchlike.float32, "layout": 0} if name == "to.dtype_layout" else {}
+    if name == "to.device":
+        more, required = ("meta", torchlike.float32), {}
+    else:
+        required["device"] = "meta"
+    if "generator" in name:
+        required["generator"] = None
+    expected = op(x, *more, **required)
+    with dc.pipeline():
+        for each in (x, x * 1, x):
+            found = op(each, *more, **required)
+            assert (type(found._dispatch_data), found._dispatch_mask) == (
+                type(expected._dispatch_data),
+                expected._dispatch_mask,
+            )
+            assert (found.shape, found.dtype, str(found.device)) == (expected.shape, expected.dtype, "meta")

@@ -44,6 +44,7 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
         "__below": below,
         "__context": masks.current,
         "__frame": sys._getframe,
+        "__home": plain.home,
         "__id": id,
         "__innermost": innermost,
         "__its_inside": INSIDE,

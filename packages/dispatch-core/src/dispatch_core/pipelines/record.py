@@ -92,6 +92,14 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     def run(*values: Any) -> Any:
         return run_settled(*values) if finish() is None else record(*values)
 
+    if plan.device_index is not None and not plan.is_factory:
+        here, index = run, plan.device_index
+
+        def run(*values: Any) -> Any:
+            # What goes to another device is composed of calls that are recorded there.
+            device = values[index]
+            return pass_on(*values) if device is not None and device.type != plain.home else here(*values)
+
     is_plain = plain.why_not or plain.doubts is not None or not plain.has_strides
     if is_plain or not can_generate(plan) or entry.registry.engine is not codegen:
         return run
@@ -131,6 +139,7 @@ class Recorder:
         "entry",
         "has_frontend",
         "has_strides",
+        "home",
         "made",
         "mask",
         "meta",
@@ -153,6 +162,8 @@ class Recorder:
     ) -> None:
         self.entry, self.plan, self.mask, self.made = entry, plan, mask, made
         self.has_frontend = has_frontend
+        #: The device that the kernel computes for.
+        self.home = arrays.KEY_DEVICES.get(key.backend)
         self.has_strides = any(each.strides is not None for each in arrays.KEY_TYPES.get(key, ()))
         self.step = step_type(entry, mask, plan.writes)
         self.why_not = why_not or _why_not(plan)

@@ -67,6 +67,9 @@ def recorder_lines(plan: Plan, boundary: Boundary, *, remembers: bool, by_type: 
     wrapped = boundary.frontend is not None
     otherwise = f"    return __unusual({arguments})"
     lines = ["__t = __innermost()", "if __t is None or not __t.takes_notes:", otherwise, "__t = __t.session"]
+    if plan.device_index is not None and not plan.is_factory:
+        device = plan.parameters[plan.device_index].word
+        lines += [f"if {device} is not None and {device}.type != __home:", f"    return __below({arguments})"]
     result = plan.results[0]
     # A view of an array that is there is made at once, and reads nothing.
     lent = otherwise if result.kind != "view" else ""
