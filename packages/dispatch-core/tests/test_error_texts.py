@@ -79,7 +79,9 @@ class Setting:
         self.library.impl("number", lambda x: x, "CPU")
 
     def misspell(self):
-        dc.Library("aten", "IMPL").impl("expp", lambda x: x, "CPU")
+        pytest.importorskip("dispatch_aten", reason="names are compared with those of an installed operator library")
+        with dc.Library("aten", "IMPL") as library:
+            library.impl("expp", lambda x: x, "CPU")
 
     def check(self):
         dc.opcheck(self.ops.t.liar.default, (self.array,))
