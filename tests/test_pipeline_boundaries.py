@@ -386,14 +386,14 @@ BESIDE["randint_like.low_generator_dtype"] = (1, 5)
 
 
 def _placed_beside():
-    """Every operator of aten that takes a tensor and a device, but for those with arguments of another kind."""
+    """Every operator of aten that makes a tensor beside another one, and takes a device."""
     import dispatch_aten  # noqa: F401  # defines them
 
-    for name, entry in sorted(dc.registry.entries.items()):
-        plan = entry.plan
-        if name.startswith("aten::") and plan is not None and plan.device_index is not None and not plan.is_factory:
-            if plan.parameters[0].tensors == "tensor" and not plan.writes:
-                yield name.removeprefix("aten::")
+    plans = {name: entry.plan for name, entry in sorted(dc.registry.entries.items()) if entry.plan is not None}
+    for name, plan in plans.items():
+        takes_both = plan.device_index is not None and not plan.is_factory and plan.parameters[0].tensors == "tensor"
+        if name.startswith("aten::") and takes_both and not plan.writes:
+            yield name.removeprefix("aten::")
 
 
 @pytest.mark.parametrize("name", list(_placed_beside()))
