@@ -64,6 +64,36 @@ def test_values_that_do_not_fit_change_nothing():
     assert not a.any()
 
 
+WRITERS = {
+    "index_put_": lambda self, index, source: KERNELS["index_put_"](self, [index], source),
+    "index_put_ that accumulates": lambda self, index, source: KERNELS["index_put_"](self, [index], source, True),
+    "scatter_.src": lambda self, index, source: KERNELS["scatter_.src"](self, 0, index, source),
+    "scatter_add_": lambda self, index, source: KERNELS["scatter_add_"](self, 0, index, source),
+    "index_add_": lambda self, index, source: KERNELS["index_add_"](self, 0, index, source),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_writing_by_index_reads_other_columns_and_no_block_that_it_writes_to(name):
+    write = WRITERS[name]
+    a = np.arange(6).reshape(3, 2)
+    b = a.copy()
+    write(a[:, 0], np.array([2, 1, 0]), a[:, 1])
+    write(expected := b[:, 0].copy(), np.array([2, 1, 0]), b[:, 1].copy())
+    assert a[:, 0].tolist() == expected.tolist()
+    block = np.arange(3)
+    for index, source in ((block, np.zeros(3, int)), (np.array([0, 1, 2]), block), (np.array([0, 1]), block[1:])):
+        with pytest.raises(OperatorError, match="single memory location"):
+            write(block, index, source)
+    assert block.tolist() == [0, 1, 2]
+
+
+def test_a_mask_takes_its_one_value_from_what_it_writes_to():
+    a = np.arange(4.0)
+    KERNELS["index_put_"](a, [a > 1], a[:1])
+    assert a.tolist() == [0, 1, 0, 0]
+
+
 def test_gather_and_scatter_are_inverses():
     order = np.array([[2, 0, 1], [1, 2, 0]])
     a = np.arange(6.0).reshape(2, 3)

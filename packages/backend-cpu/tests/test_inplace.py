@@ -47,6 +47,15 @@ def test_partial_overlap_is_refused_and_full_overlap_is_not():
     assert add_(a, a).tolist() == [0, 4, 8, 12]
 
 
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1), (1, 1), (1, 3, 1)])
+def test_dimensions_of_one_element_make_no_overlap_of_what_is_read_where_it_is_written(shape):
+    a = np.arange(float(np.prod(shape))).reshape(shape)
+    doubled = (a * 2).tolist()
+    assert add_(a[:5], a[0] if shape[0] == 1 else a[:5]).tolist() == doubled
+    assert KERNELS["copy_"](a, a[None][0]).tolist() == doubled
+    assert add_(a.T, a.reshape(1, *shape)[0].T).T.tolist() == np.multiply(doubled, 2).tolist()
+
+
 def test_expanded_arrays_are_refused():
     expanded = np.ndarray((2, 3), np.float64, np.zeros(3), 0, (0, 8))
     with pytest.raises(OperatorError, match="more than one element of the written-to tensor"):

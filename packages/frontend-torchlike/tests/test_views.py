@@ -213,6 +213,17 @@ def test_expanded_tensors_are_not_written(leaf):
         wide.add_(1)
 
 
+@pytest.mark.parametrize("key", [slice(2), ..., slice(-3, None), (slice(None), slice(3))])
+@pytest.mark.parametrize("shape", [(1, 3), (3, 1), (1, 1), (1, 3, 1)])
+def test_parts_are_changed_in_place_whatever_has_one_element(shape, key):
+    x = torchlike.zeros(shape)
+    x[key] += 1
+    assert x[key].sum() == x[key].numel()
+    y = torchlike.ones(shape).transpose(0, 1)
+    y[...] *= 2
+    assert y.sum() == 2 * y.numel()
+
+
 def test_resizing_through_out_leaves_older_views_alone():
     out = torchlike.empty(0)
     view = out.view(0)

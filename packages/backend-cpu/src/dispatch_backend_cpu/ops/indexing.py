@@ -99,9 +99,12 @@ def _is_one_mask(indices: Indices) -> bool:
 def _index_put_inplace(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
     items, places = _expanded(self, indices)
     if not accumulate and values.size == 1 and _is_one_mask(indices):
-        values = cast(values, self.dtype)  # Torch calls masked_fill_ here, which converts its value.
+        values = cast(
+            values, self.dtype
+        ).copy()  # Torch calls masked_fill_ here, which reads and converts its value first.
     expect("index_put_", self, places, values, accumulate)
     check_writable(self, expanded=True)
+    check_apart(self, values, *places)
     _check_range(self, places)
     place = tuple(items)
     source = np.broadcast_to(values, expect("index.Tensor", self, places).shape)
@@ -185,8 +188,8 @@ def _gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
 def _scatter_into(name: str, self: Array, dim: int, index: Array, source: Any, *, add: bool = False) -> Array:
     """Write ``source`` (an array or a number) to the places of ``index``; the last one wins, or all are added."""
     expect(name, self, dim, index, source)
-    check_overlap(self, index, source)
-    check_apart(self, source)
+    check_overlap(self)
+    check_apart(self, index, source)
     if not index.size:
         return self
     target, index = np.atleast_1d(self), np.atleast_1d(index)
@@ -232,8 +235,8 @@ def _index_select(self: Array, dim: int, index: Array) -> Array:
 @quiet
 def _index_add_inplace(self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
     expect("index_add_", self, dim, index, source, alpha=alpha)
-    check_overlap(self, index, source)
-    check_apart(self, source)
+    check_overlap(self)
+    check_apart(self, index, source)
     target = np.atleast_1d(self)
     axis = wrap_dim(dim, target.ndim)
     places = np.atleast_1d(index)

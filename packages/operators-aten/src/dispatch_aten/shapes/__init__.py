@@ -24,7 +24,15 @@ from .layout import (
     preserved,
     preserved_strides,
 )
-from .meta import TensorMeta, contiguous, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, numel
+from .meta import (
+    TensorMeta,
+    contiguous,
+    contiguous_strides,
+    is_contiguous,
+    is_non_overlapping_and_dense,
+    numel,
+    same_places,
+)
 from .remember import Described, remembered
 from .rules import RULES, infer
 
@@ -47,6 +55,7 @@ __all__ = [
     "preserved",
     "preserved_strides",
     "remembered",
+    "same_places",
     "wrap_dim",
     "wrap_dims",
 ]

@@ -18,6 +18,7 @@ from .meta import (
     is_channels_last,
     is_contiguous,
     is_non_overlapping_and_dense,
+    same_places,
 )
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ def check_apart(written: TensorMeta, read: TensorMeta, argument: str = "self", *
     ends = [start + meta.numel * meta.dtype.itemsize for start, meta in zip(starts, (written, read), strict=True)]
     if max(starts) >= min(ends):
         return
-    same = starts[0] == starts[1] and ends[0] == ends[1] and written.strides == read.strides
+    same = starts[0] == starts[1] and same_places(written.shape, written.strides, read.shape, read.strides)
     if entirely or not same:
         raise OperatorError(
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "

@@ -22,7 +22,15 @@ from dispatch_core.forks import Order, forkable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["TensorMeta", "contiguous", "contiguous_strides", "is_contiguous", "is_non_overlapping_and_dense", "numel"]
+__all__ = [
+    "TensorMeta",
+    "contiguous",
+    "contiguous_strides",
+    "is_contiguous",
+    "is_non_overlapping_and_dense",
+    "numel",
+    "same_places",
+]
 
 
 @final
@@ -209,3 +217,18 @@ def is_non_overlapping_and_dense(shape: tuple[int, ...], strides: tuple[int, ...
             return False
         step *= size
     return True
+
+
+def same_places(
+    shape: tuple[int, ...], strides: tuple[int, ...], other_shape: tuple[int, ...], other_strides: tuple[int, ...]
+) -> bool:
+    """Tell whether two arrays that begin at one place have the same elements in the same order.
+
+    Strides along dimensions of one element, and whether there are such dimensions, make no difference.
+
+    >>> same_places((1, 2), (2, 1), (2,), (1,)), same_places((2, 2), (2, 1), (2, 2), (1, 2))
+    (True, False)
+    """
+    return [each for each in zip(shape, strides, strict=True) if each[0] != 1] == [
+        each for each in zip(other_shape, other_strides, strict=True) if each[0] != 1
+    ]
