@@ -152,7 +152,7 @@ class Machine:
         other, dim, number = self.like(x), self.dim(x), self.number()
         written = inplace(kind, x, other, dim, number, self.choose)
         self.log.append(("version", x._version))
-        if written is not None:
+        if written is not None and kind != "resize_":
             assert written is x
         del other
 
@@ -482,7 +482,8 @@ def inplace(kind, x, other, dim, number, choose):
         x.data = other.detach().clone()
 
     table = {
-        "resize_": lambda: x.resize_(choose.choice([(2,), (3, 4), (1, 5), (), (0,), (2, 3, 2)])).fill_(number),
+        # What was added holds anything, and autograd may refuse to write to a view.
+        "resize_": lambda: x.resize_(choose.choice([(2,), (3, 4), (1, 5), (), (0,), (2, 3, 2)])).detach().fill_(number),
         "out_resized": lambda: torchlike.mul(other.detach(), other.detach(), out=x),
         "add_": lambda: x.add_(number),
         "mul_": lambda: x.mul_(number),
