@@ -119,3 +119,21 @@ def test_an_operator_that_was_called_and_closed_is_collected():
     found = [called(number) for number in range(5)]
     gc.collect()
     assert [each() for each in found] == [None] * 5
+
+
+def test_names_of_closed_operators_cost_nothing():
+    def objects():
+        gc.collect()
+        return sum(type(each).__name__ in ("OperatorName", "OpOverloadPacket") for each in gc.get_objects())
+
+    def define(numbers):
+        for number in numbers:
+            library = dc.Library("named", "DEF")
+            library.define(f"op{number}(int x) -> int")
+            assert getattr(dc.ops.named, f"op{number}").default is not None
+            library.close()
+
+    define(range(5))
+    before = objects()
+    define(range(5, 25))
+    assert objects() <= before

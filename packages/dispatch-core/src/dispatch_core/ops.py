@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
+from weakref import WeakValueDictionary
 
 from .arrays import is_tensor
 from .errors import ArgumentError, ClosedOperatorError
@@ -349,7 +350,8 @@ class Ops(_Named):
 
     def __init__(self, owner: Registry) -> None:
         self._registry = owner
-        self._packets: dict[str, OpOverloadPacket] = {}
+        #: Each packet as long as someone holds it: its overloads, a namespace, or a caller.
+        self._packets: WeakValueDictionary[str, OpOverloadPacket] = WeakValueDictionary()
 
     def packet(self, name: str) -> OpOverloadPacket:
         """Return the packet ``namespace::name``; raises ``OperatorNotFoundError`` when there is none."""
@@ -360,7 +362,10 @@ class Ops(_Named):
         """Return the packet of that name, whether or not it has overloads."""
         packet = self._packets.get(name)
         if packet is None:
-            packet = self._packets.setdefault(name, OpOverloadPacket(self._registry, name))
+            with self._registry.lock:
+                packet = self._packets.get(name)
+                if packet is None:
+                    packet = self._packets[name] = OpOverloadPacket(self._registry, name)
         return packet
 
     def forget(self, name: str) -> None:

@@ -130,6 +130,8 @@ class Registry:
         if self.entries.get(entry.name) is not entry:
             return
         del self.entries[entry.name]
+        for spelled in (entry.name, f"{entry.name}.default"):
+            _names.pop(spelled, None)
         packet = entry.operator_name.packet
         left = {name: found for name, found in self.packets.get(packet, {}).items() if found is not entry}
         if left:
