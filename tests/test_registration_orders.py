@@ -12,6 +12,9 @@ import sys
 
 import pytest
 
+import dispatch_core as dc
+import torchlike
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="orders run in forks of one process")
 
 PROGRAM = """
@@ -225,3 +228,23 @@ def test_the_winner_runs_after_any_interleaving(tmp_path):
         [sys.executable, "-c", INTERLEAVED], capture_output=True, check=False, cwd=tmp_path, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("key", ["AutogradCPU", "Autograd"])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "floor_divide"])
+@pytest.mark.parametrize("suffix", ["", "_"])
+def test_a_number_reaches_a_programs_autograd_kernel_for_tensors(key, name, suffix):
+    ran = []
+
+    def kernel(self, *rest, **options):
+        ran.append(rest)
+        return self if suffix else self.detach()
+
+    x = torchlike.ones(3, requires_grad=True) * 1
+    overload = name if (name, suffix) == ("floor_divide", "") else f"{name}{suffix}.Tensor"
+    with dc.Library("aten", "IMPL", key) as program:
+        program.impl(overload, kernel, allow_override=True)
+        getattr(x, name + suffix)(2)
+        assert len(ran) == 1 and ran[0][0].item() == 2
+    getattr(x, name + suffix)(2)
+    assert len(ran) == 1

@@ -190,6 +190,22 @@ def test_an_overload_with_a_number_gives_way_to_a_programs_kernel_for_tensors(re
     assert (g(x, x), g(x, 5)) == ([1], [2])
 
 
+@pytest.mark.parametrize("key", ["Autograd", None])
+@pytest.mark.parametrize("autograd", [False, True])
+def test_under_autograd_it_gives_way_where_that_is_said(registry, g, toy, key, autograd):
+    way, entry = answering("way"), registry.get("t::g.Scalar")
+    runtime = dc.DispatchKey[f"Autograd{toy.key.name}"]
+    registry.give_way("t::g.Scalar", "t::g.Tensor", way, autograd=autograd)
+    registry.register_kernel("t::g.Scalar", "Autograd", answering("formula"), level="backend")
+    assert entry.computed_table()[runtime].kernel() == "formula"
+    with dc.Library("t", "IMPL", key or runtime, registry=registry) as program:
+        program.impl("g.Tensor", answering("theirs"))
+        assert entry.computed_table()[runtime].kernel() == ("way" if autograd else "formula")
+        program.impl("g.Scalar", answering("own"), allow_override=True)
+        assert entry.computed_table()[runtime].kernel() == "own"
+    assert entry.computed_table()[runtime].kernel() == "formula"
+
+
 def test_giving_way_is_taken_back_with_its_library(registry, g, toy, library):
     x = toy.array([0])
     registry.register_kernel("t::g.Tensor", toy.key, lambda x, y: toy.array([3]), allow_override=True)

@@ -77,7 +77,7 @@ class OperatorEntry:
         self._registrations: Mapping[DispatchKey, Registrations] = _NOTHING
         self._covered: Mapping[DispatchKey, Registrations] = _NOTHING
         #: The operator whose kernels of a higher level this one gives way to, and what then runs.
-        self._way: tuple[str, Registration] | None = None
+        self._way: tuple[str, Registration, bool] | None = None
         self._op: OpOverload | None = None
 
     @property
@@ -176,11 +176,13 @@ class OperatorEntry:
 
     def _giving_way(self, key: DispatchKey | None, slot: Slot) -> Slot:
         """Return ``slot``, or what runs where it gives way; see Note [What a general kernel hides] in `levels`."""
-        if self._way is None or key is None or not key.owns_arrays:
+        if self._way is None or key is None or not (key.owns_arrays or (self._way[2] and key.kind == "autograd")):
             return slot
-        name, instead = self._way
+        name, instead, _ = self._way
         other, own = self.registry.entries.get(name), slot.registration
         theirs = None if other is None else other.newest(key)
+        if theirs is None and other is not None and not key.owns_arrays:
+            theirs = other.newest(DispatchKey.Autograd)
         if theirs is None or theirs.level <= (Level.BACKEND if own is None else own.level):
             return slot
         return Slot("default backend kernel", instead)

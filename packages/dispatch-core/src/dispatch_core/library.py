@@ -149,13 +149,13 @@ class Library:
         registration = self.registry.register_fallback(chosen, fn, with_keyset=with_keyset, level=self.level)
         self._keep(lambda: self.registry.remove_fallback(registration))
 
-    def give_way(self, name: str, to: str, fn: Callable[..., Any]) -> None:
+    def give_way(self, name: str, to: str, fn: Callable[..., Any], *, autograd: bool = False) -> None:
         """Let an operator run ``fn``, which calls ``to``, where a kernel of ``to`` is of a higher level than its own.
 
         See ``Registry.give_way``. Both names are of the library's namespace.
         """
         self._open()
-        entry, way = self.registry.give_way(f"{self.ns}::{name}", f"{self.ns}::{to}", fn)
+        entry, way = self.registry.give_way(f"{self.ns}::{name}", f"{self.ns}::{to}", fn, autograd=autograd)
         self._keep(lambda: self.registry.remove_way(entry, way))
 
     def close(self) -> None:

@@ -374,16 +374,19 @@ class Registry:
             if key not in self.fallbacks:
                 journal.outside(lambda: self.register_fallback(key, fn, with_keyset=with_keyset))
 
-    def give_way(self, name: str, to: str, fn: Callable[..., Any]) -> tuple[OperatorEntry, tuple[str, Registration]]:
+    def give_way(
+        self, name: str, to: str, fn: Callable[..., Any], *, autograd: bool = False
+    ) -> tuple[OperatorEntry, tuple[str, Registration, bool]]:
         """Let the operator ``name`` run ``fn``, which calls ``to``, where a kernel of ``to`` is of a higher level.
 
         For an overload with a number, whose kernels are no more than a quicker way than that of the overload with a tensor:
-        see Note [What a general kernel hides] in `levels`. ``fn`` is a composite, and sees what the caller passed.
+        see Note [What a general kernel hides] in `levels`. ``fn`` is a composite, and sees what the caller passed. With
+        ``autograd`` that holds under Autograd keys too: who writes the number calls ``to`` itself.
         """
         registration = Registration(
             DispatchKey.CompositeExplicitAutograd, fn, caller_origin(), level=_level(None), number=next_number()
         )
-        way = str(parse_name(to)), registration
+        way = str(parse_name(to)), registration, autograd
         with self.lock:
             entry = self._entry(name)
             entry._way = way
@@ -392,7 +395,7 @@ class Registry:
         journal.record(lambda: self.remove_way(entry, way))
         return entry, way
 
-    def remove_way(self, entry: OperatorEntry, way: tuple[str, Registration]) -> None:
+    def remove_way(self, entry: OperatorEntry, way: tuple[str, Registration, bool]) -> None:
         """Take back what ``give_way`` has registered, unless it was replaced since."""
         with self.lock:
             if entry._way is not way:

@@ -102,5 +102,5 @@ def register(library: Library) -> None:
     for name, kernel in EXPLICIT.items():
         library.impl(name, kernel, "CompositeExplicitAutograd")
     for name, (other, kernel) in GIVING_WAY.items():
-        library.give_way(name, other, kernel)
+        library.give_way(name, other, kernel, autograd=name in scalars.NUMBERS_AS_TENSORS)
     derived.register(library, IMPLICIT, EXPLICIT)

@@ -16,7 +16,7 @@ from ._shared import Array, as_scalar_tensor, aten, common_dtype, converted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BY_TENSOR", "EXPLICIT", "IMPLICIT"]
+__all__ = ["BY_TENSOR", "EXPLICIT", "IMPLICIT", "NUMBERS_AS_TENSORS"]
 
 
 def _overload(name: str) -> Any:
@@ -154,6 +154,12 @@ BY_TENSOR: Final = _by_tensor()
 A backend's own kernel for them is a short way, which gives way to a program's kernel for the overload with tensors.
 Comparisons and ``pow`` are not among them: in torch, too, they have kernels of their own.
 """
+
+NUMBERS_AS_TENSORS: Final = frozenset(
+    {f"{name}{suffix}.Scalar" for name in ("add", "sub", "mul", "div") for suffix in ("", "_")}
+    | {"div.Scalar_mode", "div_.Scalar_mode", "floor_divide.Scalar", "floor_divide_.Scalar"}
+)
+"""Overloads that torch's Python never calls: it makes a tensor of the number first, so that layers see the other one."""
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = (
     {f"{name}.Scalar": _number_last(f"{name}.Tensor") for name in _ARITHMETIC}
