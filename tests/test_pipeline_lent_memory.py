@@ -345,3 +345,22 @@ def test_threads_that_lend_and_give_up_one_memory_leave_nothing_behind():
     tensor = None
     gc.collect()
     assert before == lending.LENT
+
+
+@pytest.mark.parametrize("back", [lambda given: given, lambda given: given[1:], lambda given: given.view()])
+def test_an_array_given_out_is_lent_on_when_a_tensor_that_it_came_back_to_is_gone(back):
+    x = torchlike.zeros(3)
+    given = x.numpy()
+    with dc.pipeline() as pipe:
+        _ = torchlike.from_numpy(back(given)) + 1
+        del _
+        x += 1
+        given[:] = 5
+        y = x * 2
+    assert x.tolist() == [5.0] * 3
+    assert y.tolist() == [10.0] * 3
+    assert pipe.stats().eager["aten::add_.Scalar", "lent"] == 1
+    del given
+    with dc.pipeline() as pipe:
+        x += 1
+    assert not pipe.stats().eager

@@ -64,6 +64,10 @@ class Holder(ref[Any]):
         """Tell whether somebody outside holds the memory now."""
         return self() is not None
 
+    def is_over(self) -> bool:
+        """Tell whether nobody outside can come to hold the memory again by this, where nobody holds it now."""
+        return True
+
 
 #: Place → what shows that its memory is lent. What does not any more is taken out when it is asked, or when it is gone.
 LENT: Final[dict[Hashable, tuple[Holder, ...]]] = {}
@@ -92,7 +96,8 @@ def is_lent(place: Hashable) -> bool:
     for entry in LENT.get(place, ()):
         if entry.is_held():
             return True
-        _forget(entry)
+        if entry.is_over():
+            _forget(entry)
     return False
 
 

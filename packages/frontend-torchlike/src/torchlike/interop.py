@@ -70,6 +70,10 @@ class _Export(Holder):
         array = self()
         return array is not None and id(array) not in _sources
 
+    def is_over(self) -> bool:
+        # The tensor that the array came back to may go before the user's own reference to the array.
+        return self() is None
+
 
 def borrowed(array: NDArray[Any]) -> NDArray[Any]:
     """Give an array in the same memory whose storage is what the user's array shows, from its first element to its last.
