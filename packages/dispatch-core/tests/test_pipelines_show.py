@@ -161,6 +161,12 @@ def test_the_program_of_an_empty_pipeline_is_empty(registry):
     assert texts(graph.svg()) == ["0 steps pending, 0 to be dropped"]
 
 
+def test_a_program_that_nobody_can_see_anything_of_is_shown_as_dropped(registry, ops, toy):
+    with dc.pipeline(registry=registry) as pipe:
+        ops.add(toy.array(1.0), toy.array(2.0))
+        assert "dropped" in str(pipe.graph())
+
+
 def test_the_program_runs_again_as_a_graph_of_the_tracer(registry, ops, toy):
     x = toy.array([[1, 2], [3, 4]])
     with dc.pipeline(registry=registry) as pipe:

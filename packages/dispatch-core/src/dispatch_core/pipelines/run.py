@@ -69,7 +69,7 @@ def _reporting(progress: Callable[[int, int], object], total: int, stats: Stats)
 
 def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[Step]]]:
     """Cut steps into runs for one device each, those left out that were needed meanwhile."""
-    if all(step.mask == steps[0].mask and not step.done for step in steps):
+    if steps and all(step.mask == steps[0].mask and not step.done for step in steps):
         yield device_of(steps[0]), steps
     else:
         for device, group in groupby(steps, device_of):
