@@ -1,7 +1,9 @@
 """Memory that the user holds too: calls on it run at once while he does, and are recorded again afterwards."""
 
+import _thread
 import ctypes
 import gc
+import signal
 import threading
 
 import numpy as np
@@ -10,6 +12,9 @@ import pytest
 import dispatch_core as dc
 import torchlike
 from dispatch_core import lending
+from dispatch_core.arrays import storage_of
+from dispatch_core.interrupts import by_subscript
+from dispatch_core.pipelines.layouts import LAYOUTS, layout_of_array
 
 pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their own")
 
@@ -283,6 +288,25 @@ def test_what_is_known_of_lent_memory_goes_with_it():
     assert len(lending.LENT) == before[0] + 2
     del array, other, tensor
     assert (len(lending.LENT), len(lending.PINNED)) == before
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_what_is_known_of_an_array_goes_with_it_where_an_interrupt_waits():
+    press_ctrl_c = by_subscript(_thread.interrupt_main)
+
+    def let_go(box):
+        press_ctrl_c[signal.SIGINT]
+        box.clear()
+
+    box = [np.ones((2, 3))]
+    torchlike.ones(1)  # loads the devices
+    layout_of_array(box[0])
+    lending.pin(box[0])
+    key, place = id(box[0]), storage_of(box[0])
+    assert key in LAYOUTS and place in lending.PINNED
+    with pytest.raises(KeyboardInterrupt):
+        let_go(box)
+    assert key not in LAYOUTS and place not in lending.PINNED
 
 
 def test_a_program_of_its_own_lends_nothing():

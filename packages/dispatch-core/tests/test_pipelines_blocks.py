@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import asyncio
 import contextvars
 import copy
 import gc
 import pickle
+import signal
 import threading
 import time
 import weakref
@@ -17,6 +19,8 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
+from dispatch_core import forks
+from dispatch_core.interrupts import by_subscript
 
 UNMASKED = dc.DispatchKeySet()
 
@@ -483,3 +487,30 @@ def test_a_pipeline_says_whether_it_is_open_and_what_waits(work):
         assert repr(pipe) == "<pipeline: open, 1 steps wait>"
     assert repr(pipe) == "<pipeline: closed, 0 steps wait>"
     assert value.result() == [2]
+
+
+_press_ctrl_c = by_subscript(_thread.interrupt_main)
+
+
+def _let_go(box):
+    """Empty a list with an interrupt waiting, which falls where the first Python function begins."""
+    _press_ctrl_c[signal.SIGINT]
+    box.clear()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_where_the_handle_dies_leaves_no_pipeline_open(work):
+    box = [work.pipeline()]
+    box[0].__enter__()
+    with suppress(KeyboardInterrupt):
+        _let_go(box)
+    assert dc.current_pipeline() is None
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_an_interrupt_where_a_lock_dies_leaves_nothing_to_take_before_a_fork():
+    box = [forks.forkable(forks.Order.MEMORY)]
+    key = id(box[0])
+    with pytest.raises(KeyboardInterrupt):
+        _let_go(box)
+    assert key not in forks._watched

@@ -19,6 +19,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable
 from enum import IntEnum
+from functools import partial
 from threading import get_ident
 from typing import Any, Final
 
@@ -57,8 +58,8 @@ def forkable(order: Order, remake: Callable[[], None] | None = None) -> Any:
     lock = threading.RLock()
     number = id(lock)
     owned: Any = None if remake is None else (weakref.ref(remake.__self__), remake.__func__)  # type: ignore[attr-defined]  # a method
-    forget = _watched.pop  # as the interpreter ends, its name is gone before the locks are
-    _watched[number] = (weakref.ref(lock, lambda _: forget(number, None)), order, owned)
+    # See Note [Where an array dies] in `interrupts`.
+    _watched[number] = (weakref.ref(lock, partial(_watched.pop, number)), order, owned)
     return lock
 
 

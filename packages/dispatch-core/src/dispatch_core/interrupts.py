@@ -5,6 +5,11 @@ Note [Where an interrupt falls]
     sets a context variable by a subscript, which is no call, as the last thing that ``__enter__`` does: Ctrl-C falls before
     that, or inside the block. ``__exit__`` takes it back inside a ``try`` that holds from the first instruction on
     (`whole`), where Ctrl-C falls that came while the block ended; the handler finishes the exit.
+
+Note [Where an array dies]
+    A function that a weak reference calls begins where its object dies, so Ctrl-C may fall there, and Python drops what it
+    raises: what the function was to take out would stay, and pass for what is known of the next object with that id. So
+    entries go by ``partial(entries.pop, key)``, which is C throughout: the reference it is given is ``pop``'s default.
 """
 
 from __future__ import annotations

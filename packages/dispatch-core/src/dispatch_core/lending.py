@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, Final
 from weakref import ref
 
@@ -116,7 +117,8 @@ def pin(array: Any) -> None:
     """Note that the memory of ``array``, which is like NumPy's, keeps its size from now on."""
     place = arrays.storage_of(array)
     if place not in PINNED:
-        PINNED[place] = ref(memory_of(array), lambda _: PINNED.pop(place, None))
+        # See Note [Where an array dies] in `interrupts`.
+        PINNED[place] = ref(memory_of(array), partial(PINNED.pop, place))
 
 
 def _after_fork() -> None:

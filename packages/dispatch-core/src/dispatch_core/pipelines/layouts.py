@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 from weakref import ref
 
@@ -44,7 +45,7 @@ LAYOUTS: Final[dict[int, tuple[ref[Any], Any, Hashable]]] = {}
 def layout_of_array(array: Any) -> Any:
     """Return the layout of a backend's array, as if it began where its memory does; ``UNKNOWN`` where there is none.
 
-    It is remembered as long as the array lives, where that can be told.
+    It is remembered as long as the array lives, where that can be told; see Note [Where an array dies] in `interrupts`.
     """
     key = id(array)
     known = LAYOUTS.get(key)
@@ -52,7 +53,7 @@ def layout_of_array(array: Any) -> Any:
         return known[1]
     found = _looked_up(array)
     with suppress(TypeError):
-        LAYOUTS[key] = ref(array, lambda _: LAYOUTS.pop(key, None)), found, arrays.storage_of(array)
+        LAYOUTS[key] = ref(array, partial(LAYOUTS.pop, key)), found, arrays.storage_of(array)
     return found
 
 

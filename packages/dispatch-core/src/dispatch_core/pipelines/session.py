@@ -34,6 +34,7 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from .. import arrays, calltrace, forks, masks
+from ..interrupts import whole
 from ..keys import DispatchKey
 from ..lending import BEFORE, LENT
 from . import guards
@@ -113,8 +114,17 @@ class Session:
         if self.is_empty:
             self.is_unfinished = False
 
+    @whole
     def abandon(self, _handle: object = None) -> None:
         """End all blocks, and run nothing: this is called where the handle dies."""
+        try:
+            self._end_blocks()
+        except BaseException:
+            # See Note [Where an array dies] in `interrupts`.
+            self._end_blocks()
+            raise
+
+    def _end_blocks(self) -> None:
         self.is_closed = True
         for block in self.blocks:
             block.is_open = block.takes_notes = False
