@@ -324,6 +324,31 @@ def test_a_compiled_chain_gives_what_the_kernels_give(shape, dtype, tmp_path, mo
     assert len(list(tmp_path.glob("*.py"))) == 1
 
 
+SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, 0.5, -0.5, 2.5, -2.5, 1e-40, 1e30, -1e30]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "name",
+    "abs add ceil div eq floor ge gt isnan le lt maximum minimum mul ne neg relu sqrt sub trunc div_trunc clamp".split(),
+)
+def test_a_compiled_chain_gives_nan_inf_and_signed_zeros_as_the_kernels_do(name, dtype, tmp_path, monkeypatch):
+    pytest.importorskip("numba", reason="numba, the optional extra `jit`, is not installed")
+    monkeypatch.setenv("DISPATCH_CPU_JIT", "1")
+    monkeypatch.setenv("DISPATCH_CPU_CACHE", str(tmp_path))
+    x, y = (np.ascontiguousarray(each.ravel(), dtype) for each in np.meshgrid(SPECIAL, SPECIAL))
+    two = "add sub mul div maximum minimum eq ne lt le gt ge".split()
+    call = {
+        "div_trunc": lambda a, b: aten.div.Tensor_mode(a, b, rounding_mode="trunc"),
+        "clamp": lambda a, b: aten.clamp(a, -0.5, 1.0),
+    }.get(name, lambda a, b: getattr(aten, name)(a, b) if name in two else getattr(aten, name)(a))
+    for _ in range(3):
+        with dc.pipeline() as pipe:
+            found = call(aten.neg(aten.neg(x)), aten.neg(aten.neg(y)))
+        same(found, call(x, y))
+    assert pipe.stats().fused
+
+
 def test_what_a_compiled_chain_does_not_take_is_left_to_numpy(tmp_path, monkeypatch):
     pytest.importorskip("numba", reason="numba, the optional extra `jit`, is not installed")
     monkeypatch.setenv("DISPATCH_CPU_JIT", "1")

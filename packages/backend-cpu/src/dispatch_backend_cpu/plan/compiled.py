@@ -119,8 +119,9 @@ def loop(
     size = next(iter(stored.values()))
     source = "\n".join(
         [
-            "from math import ceil, floor, inf, sqrt, trunc",
+            "from math import inf, sqrt",
             "from numba import boolean, float32, float64, njit, void",
+            "from numpy import ceil, floor, trunc",  # those of `math` give integers, which hold no nan and no inf
             "",
             f"@njit(void({', '.join(types)}), cache=CACHE, error_model='numpy', nogil=True)",
             f"def loop({', '.join(arguments)}):",
