@@ -125,3 +125,9 @@ def test_sorting_is_stable_both_ways_and_nan_is_greatest():
     assert KERNELS["sort"](a, -1, True)[1].tolist() == [1, 0, 3, 2]
     values, indices = KERNELS["topk"](a[2:], 1, -1, True, True)
     assert (values.tolist(), indices.tolist()) == ([1.0], [1])
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_sums_so_far_of_negative_zeros_are_zeros(dtype):
+    found = KERNELS["cumsum"](np.array([-0.0, -0.0, -1.0], dtype), 0)
+    assert np.signbit(found).tolist() == [False, False, True]

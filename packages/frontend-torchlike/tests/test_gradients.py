@@ -254,3 +254,18 @@ def test_complex_gradients_are_conjugated_as_in_torch():
     x.grad = None
     x.abs().sum().backward()
     assert x.grad.tolist() == pytest.approx([0.6 + 0.8j, (1 - 1j) / 2**0.5, 0j])
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_the_gradient_of_an_extremum_that_is_nan_is_shared_by_the_nans(name):
+    x = torchlike.tensor([1.0, float("nan"), 2.0, float("nan")], requires_grad=True)
+    getattr(x, name)().backward()
+    assert x.grad.tolist() == [0.0, 0.5, 0.0, 0.5]
+
+
+@pytest.mark.parametrize("small", [0.0, -0.0, 1e-30])
+def test_the_gradient_of_an_angle_at_the_origin_is_zero(small):
+    y, x = (torchlike.tensor([small, 3.0], requires_grad=True) for _ in range(2))
+    torchlike.atan2(y, x).sum().backward()
+    assert y.grad[0] == x.grad[0] == 0
+    assert y.grad[1] == -x.grad[1] == pytest.approx(1 / 6)

@@ -207,7 +207,10 @@ def _scan(accumulate: Any) -> Callable[..., Any]:
         if not a.ndim:
             return a.copy()
         wide = {"e": np.dtype(np.float32), "f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
-        return accumulate(a, wrap_dim(dim, a.ndim), wide.get(wanted.char, wanted))
+        found = accumulate(a, wrap_dim(dim, a.ndim), wide.get(wanted.char, wanted))
+        if accumulate == np.add.accumulate and wanted.kind in "fc":
+            found += 0  # Torch begins with a zero, which leaves no negative ones.
+        return found
 
     return compute
 

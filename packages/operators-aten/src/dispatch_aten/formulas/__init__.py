@@ -20,6 +20,7 @@ from .elementwise import (
     pow_exponent_gradient,
     pow_gradient,
     softplus_second,
+    squared_radius,
 )
 from .indexing import (
     cat_gradient,
@@ -42,6 +43,7 @@ from .reductions import (
     aminmax_gradient,
     cumprod_gradient,
     extremum_gradient,
+    extremum_of_all_gradient,
     logsumexp_gradient,
     norm_gradient,
     prod_dim_gradient,
@@ -71,6 +73,7 @@ __all__ = [
     "elu_second",
     "embedding_second",
     "extremum_gradient",
+    "extremum_of_all_gradient",
     "floor_of_ratio",
     "gelu_second",
     "halved_where",
@@ -100,6 +103,7 @@ __all__ = [
     "softplus_second",
     "split_gradient",
     "spread",
+    "squared_radius",
     "std_gradient",
     "take_gradient",
     "unbind_gradient",

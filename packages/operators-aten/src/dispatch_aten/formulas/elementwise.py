@@ -27,6 +27,7 @@ __all__ = [
     "pow_exponent_gradient",
     "pow_gradient",
     "softplus_second",
+    "squared_radius",
 ]
 
 
@@ -157,3 +158,9 @@ def gelu_second(grad: Array, self: Array, approximate: str) -> Array:
     )
     second = aten.mul.Tensor(slope, aten.add.Tensor(rise, scaled(aten.mul.Tensor(self, curve), 0.5)))
     return aten.mul.Tensor(grad, second)
+
+
+def squared_radius(self: Array, other: Array) -> Array:
+    """Give ``self**2 + other**2``, and infinity at the origin, where what is divided by it shall be 0, as in torch."""
+    total = aten.add.Tensor(aten.square.default(self), aten.square.default(other))
+    return aten.masked_fill.Scalar(total, aten.eq.Scalar(total, 0), math.inf)

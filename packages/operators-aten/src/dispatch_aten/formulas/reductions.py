@@ -18,6 +18,7 @@ __all__ = [
     "aminmax_gradient",
     "cumprod_gradient",
     "extremum_gradient",
+    "extremum_of_all_gradient",
     "logsumexp_gradient",
     "norm_gradient",
     "prod_dim_gradient",
@@ -37,6 +38,13 @@ def extremum_gradient(grad: Array, self: Array, result: Array, dim: int | Sequen
     ties = aten.sum.dim_IntList(mask, dims, True) if dims else aten.ones_like.default(mask, dtype=int64)
     share = aten.div.Tensor(with_reduced_dims(grad, count, dim, keepdim), ties)
     return aten.mul.Tensor(share, mask)
+
+
+def extremum_of_all_gradient(grad: Array, self: Array, result: Array) -> Array:
+    """Share the gradient among all elements that are the extremum, which are the nans where that is nan."""
+    same = aten.eq.Tensor(self, result)
+    mask = aten.where.self(aten.ne.Tensor(result, result), aten.ne.Tensor(self, self), same)
+    return aten.mul.Tensor(aten.div.Tensor(grad, aten.sum.default(mask)), mask)
 
 
 def aminmax_gradient(
