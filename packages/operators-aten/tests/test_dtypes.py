@@ -44,6 +44,14 @@ def test_a_dtype_is_one_object_after_copies_and_pickles(dtype):
         assert pickle.loads(pickle.dumps(dtype, protocol)) is dtype
 
 
+def test_a_dtype_cannot_be_changed():
+    for change in (setattr, lambda dtype, name, _: delattr(dtype, name)):
+        for name in ("itemsize", "short", "anything"):
+            with pytest.raises(AttributeError, match=f"attribute '{name}' of torchlike.float32 cannot be changed"):
+                change(ScalarType.Float, name, 1)
+    assert (ScalarType.Float.itemsize, ScalarType.Float.short) == (4, "float32")
+
+
 def test_every_dtype_is_found_by_its_name():
     assert {dtypes.BY_NAME[dtype.short] for dtype in ScalarType} == set(ScalarType)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Final, Self
+from typing import Any, Final, NoReturn, Self
 
 from dispatch_core import declare_dtypes
 
@@ -123,6 +123,14 @@ class ScalarType(Enum):
 
     def __repr__(self) -> str:
         return f"torchlike.{self.short}"
+
+
+def _refuse_change(self: ScalarType, name: str, value: object = None, /) -> NoReturn:
+    raise AttributeError(f"attribute {name!r} of {self!r} cannot be changed", name=name, obj=self)
+
+
+# Dtypes are shared by the whole process. An enum sets its members' attributes while it is made, so this comes after.
+ScalarType.__setattr__ = ScalarType.__delattr__ = _refuse_change  # type: ignore[assignment,method-assign]
 
 
 _TO_COMPLEX: Final = {
