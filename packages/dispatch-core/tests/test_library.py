@@ -24,6 +24,13 @@ def test_define_refuses_another_namespace_and_bad_text(registry, library):
     assert not registry.entries
 
 
+@pytest.mark.parametrize("schema", [None, 3, b"f(Tensor x) -> Tensor"])
+def test_define_refuses_what_is_no_schema(library, schema):
+    with pytest.raises(dc.DispatchError, match="takes a schema as text or a FunctionSchema") as caught:
+        library.define(schema)
+    assert isinstance(caught.value, TypeError)
+
+
 def test_an_operator_is_defined_once(registry, library):
     library.define("f(int x) -> int")
     with pytest.raises(dc.RegistrationError) as caught:

@@ -277,6 +277,14 @@ def test_containers_are_changed_as_lists_are(net):
     assert next(iter(named.items()))[0] == "a" and isinstance(named.pop("b"), nn.ReLU) and list(named.keys()) == ["a"]
 
 
+def test_what_is_no_module_and_a_hook_that_returns_something_are_refused_with_documented_errors(net):
+    with pytest.raises(TypeError, match="module should be of type"):
+        net.insert(0, None)
+    net.register_load_state_dict_post_hook(lambda module, keys: keys)
+    with pytest.raises(RuntimeError, match="not expected to return new values"):
+        net.load_state_dict(net.state_dict())
+
+
 def test_a_refused_insertion_changes_nothing(net):
     before = dict(net._modules)
     for index in (7, -9):

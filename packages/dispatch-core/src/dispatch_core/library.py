@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar
 
-from .errors import RegistrationError, SchemaError, quoted
+from .errors import ArgumentError, RegistrationError, SchemaError, quoted
 from .journal import level, record
 from .kernel import KernelFactory, caller_origin
 from .keys import DispatchKey
@@ -90,6 +90,8 @@ class Library:
                 hint="open it as DEF or FRAGMENT",
             )
         parsed = FunctionSchema.parse(schema) if isinstance(schema, str) else schema
+        if not isinstance(parsed, FunctionSchema):
+            raise ArgumentError(f"define() takes a schema as text or a FunctionSchema, not {type(schema).__name__}")
         if parsed.name.namespace not in (None, self.ns):
             raise SchemaError(f"{parsed.name} is in another namespace than its library, {self.ns!r}")
         parsed = parsed.with_namespace(self.ns)

@@ -103,7 +103,7 @@ class Sequential(_Numbered):
     def insert(self, index: int, module: Module) -> Self:
         """Put a module before the one at ``index``."""
         if not isinstance(module, Module):
-            raise AssertionError(f"module should be of type: {Module}")
+            raise TypeError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
             raise IndexError(f"Index out of range: {index}")
         self._shift(index + len(self) if index < 0 else index, module)

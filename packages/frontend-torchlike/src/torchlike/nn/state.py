@@ -258,7 +258,7 @@ class Stateful:
         keys = _IncompatibleKeys(faults.missing, faults.unexpected)
         for hook in self._load_state_dict_post_hooks.values():
             if hook(self, keys) is not None:
-                raise AssertionError(
+                raise RuntimeError(
                     "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
                     "if incompatible_keys need to be modified, it should be done inplace."
                 )
