@@ -102,12 +102,12 @@ def make_backend():
     def numpys(array):
         return tuple(step // array.a.itemsize for step in array.a.strides)
 
-    def make(name, key="", *, mutable=True, device_index=None, strides=numpys):
+    def make(name, key="", *, mutable=True, device_index=None, strides=numpys, **readers):
         cls = type(f"{name.capitalize()}Array", (Array,), {"__slots__": ()})
         array_type = dc.ArrayType(
             cls,
-            shape=lambda array: array.a.shape,
-            dtype=lambda array: array.a.dtype.name,
+            shape=readers.get("shape", lambda array: array.a.shape),
+            dtype=readers.get("dtype", lambda array: array.a.dtype.name),
             strides=strides,
             mutable=mutable,
             coerce=lambda value: cls(value) if isinstance(value, np.generic) else value,

@@ -229,6 +229,8 @@ def test_a_base_class_that_is_anothers_takes_no_declared_type(install, run_pytho
     program = OWNED + (
         "import vendor_plugin\n"
         "print(refused(dc.registry, 'evil', '', (array_type(object),)))\n"
+        "for plain in (bool, int, float, complex):\n"
+        "    assert 'which operators take as numbers' in refused(dc.registry, 'evil', '', (array_type(plain),))\n"
         "assert refused(dc.registry, 'rival', '', (array_type(vendor_plugin.Base),)) is None\n"
         "dc.Library('t', 'DEF').define('who(Tensor x) -> str')\n"
         "dc.registry.register_kernel('t::who', 'Rival', lambda x: 'rival')\n"

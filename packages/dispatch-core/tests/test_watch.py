@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import watch
+from dispatch_core import conformance, watch
 
 pytestmark = pytest.mark.usefixtures("meta")
 FOLDER = re.escape(__file__)
@@ -98,6 +98,49 @@ def test_a_kernel_that_returns_something_else_is_named(define, toy, tensors, sch
         second,
     )
     assert hint == f"Hint: {caught.value.hint}"
+
+
+NO_ARRAYS = [
+    ("(Tensor x) -> Tensor", None, "the kernel for Toy returned builtins.NoneType where the schema promises a Tensor "),
+    ("(Tensor x) -> Tensor", [1], "the kernel for Toy returned builtins.list where the schema promises a Tensor "),
+    (
+        "(Tensor(a) x) -> Tensor(a)",
+        1.0,
+        "the kernel for Toy returned builtins.float where the schema promises a Tensor ",
+    ),
+    ("(Tensor x) -> (Tensor, Tensor)", [1], "the kernel returned 1 results where the schema promises 2 results"),
+    ("(Tensor x) -> (Tensor, Tensor)", None, "the kernel returned NoneType where the schema promises 2 results"),
+]
+
+
+@pytest.mark.parametrize(("schema", "result", "text"), NO_ARRAYS)
+def test_a_kernel_that_returns_no_array_is_named(define, toy, schema, result, text):
+    op = define(schema, lambda x: result, same)
+    with pytest.raises(dc.KernelResultError) as caught:
+        op(toy.array([[1, 2, 3]]))
+    first, second = str(caught.value).splitlines()[:2]
+    assert first.startswith(f"t::f: {text}")
+    assert re.match(rf"Kernel for Toy: .*<lambda> \({FOLDER}:\d+\), registered by ", second)
+
+
+ANSWERS = [
+    ("shape", [2, 3], "gave [2, 3], which is no tuple of ints"),
+    ("shape", None, "gave None, which is no tuple of ints"),
+    ("shape", ("2", 3), "gave ('2', 3), which is no tuple of ints"),
+    ("strides", [3, 1], "gave [3, 1], which is no tuple with an int for each dimension"),
+    ("strides", None, "gave None, which is no tuple with an int for each dimension"),
+    ("strides", (1,), "gave (1,), which is no tuple with an int for each dimension"),
+    ("dtype", None, "gave None, of type builtins.NoneType, which is no builtins.str"),
+    ("dtype", 6, "gave 6, of type builtins.int, which is no builtins.str"),
+]
+
+
+@pytest.mark.parametrize(("what", "answer", "text"), ANSWERS)
+def test_a_reader_whose_answer_nobody_can_use_is_named(make_backend, what, answer, text):
+    slip = make_backend("slip", **{what: lambda array: answer})
+    with pytest.raises(dc.BackendError) as caught:
+        conformance.difference(slip.array(np.ones((2, 3))), (2, 3), (3, 1), "float64")
+    assert f"device 'slip': ArrayType.{what} {text}, for an array of type " in str(caught.value)
 
 
 def test_what_does_not_matter_is_not_compared(define, toy):

@@ -11,8 +11,9 @@ Note [What installed plugins declare is theirs]
 
 Note [Readers belong to vendors]
     What reads an array's shape, strides or dtype is the vendor's function, and may raise anything (a ``KeyError`` for a
-    dtype that its table lacks). Only documented errors leave a public call: another becomes a `BackendError` that names
-    the device, the distribution and the type of array.
+    dtype that its table lacks), or give what nobody can use (a dtype of the vendor's own library). Only documented errors
+    leave a public call: both become a `BackendError` that names the device, the distribution and the type of array.
+    Answers are looked at where results are compared with the shape rule.
 """
 
 from __future__ import annotations
@@ -61,6 +62,11 @@ def add_backend(info: BackendInfo, claims: dict[type, int] | None = None) -> Dis
     if object in declared:
         raise RegistrationError(
             f"device {info.name!r} claims the array type object, which everything is an instance of",
+            hint="claim the class of your arrays",
+        )
+    if plain := next((each for each in declared if each in (bool, int, float, complex)), None):
+        raise RegistrationError(
+            f"device {info.name!r} claims the array type {plain.__qualname__}, which operators take as numbers",
             hint="claim the class of your arrays",
         )
     with _lock:
@@ -324,6 +330,34 @@ def unread(reader: ArrayType, what: str, error: Exception) -> DispatchError:
     """Return the error for a reader that has raised ``error``; see Note [Readers belong to vendors]."""
     if isinstance(error, DispatchError):
         return error
+    fault = _reader_fault(reader, what, f"raised {type(error).__name__}: {error}")
+    fault.__cause__ = error
+    return fault
+
+
+def check_answers(array: Any, kind: Any) -> None:
+    """Refuse answers of readers that nobody can use; ``kind`` is a dtype of the operator library's.
+
+    Raises ``BackendError``; see Note [Readers belong to vendors].
+    """
+    reader, sizes, found = ARRAY_TYPES[type(array)], shape(array), dtype(array)
+    if not isinstance(sizes, tuple) or not all(size is None or hasattr(size, "__index__") for size in sizes):
+        raise _reader_fault(reader, "shape", f"gave {sizes!r}, which is no tuple of ints")
+    if reader.strides is not None:
+        steps = strides(array)
+        if not isinstance(steps, tuple) or len(steps) != len(sizes):
+            raise _reader_fault(reader, "strides", f"gave {steps!r}, which is no tuple with an int for each dimension")
+    if found != kind and not isinstance(found, type(kind)):
+        raise _reader_fault(
+            reader, "dtype", f"gave {found!r}, of type {_qualified(type(found))}, which is no {_qualified(type(kind))}"
+        )
+
+
+def _qualified(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _reader_fault(reader: ArrayType, what: str, how: str) -> BackendError:
     from .plugins.loader import backends  # plugins stand above arrays; only an error needs them
 
     key = next(iter(keys_of(TYPE_MASKS.get(reader.type, 0) & ARRAYS)), None)
@@ -331,13 +365,10 @@ def unread(reader: ArrayType, what: str, error: Exception) -> DispatchError:
     state = None if name is None else backends().get(name)
     whose = "a backend" if name is None else f"device {name!r}"
     whose += "" if state is None else f" ({state.distribution} {state.version})"
-    fault = BackendError(
-        f"{whose}: ArrayType.{what} raised {type(error).__name__}: {error}, for an array of type"
-        f" {reader.type.__module__}.{reader.type.__qualname__}",
+    return BackendError(
+        f"{whose}: ArrayType.{what} {how}, for an array of type {_qualified(reader.type)}",
         hint=f"ArrayType({what}=...) must answer for every array that the backend's kernels return",
     )
-    fault.__cause__ = error
-    return fault
 
 
 def shape(value: Any) -> tuple[int, ...]:

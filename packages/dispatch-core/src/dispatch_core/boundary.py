@@ -228,20 +228,22 @@ def view_checker(boundary: Boundary, name: str) -> Callable[[Any], Any]:
     return check
 
 
-def bad_result(name: str, boundary: Boundary, value: Any) -> KernelResultError:
-    """Return the error for a kernel's result that the schema does not allow."""
+def bad_result(name: str, boundary: Boundary, value: Any, who: str = "") -> KernelResultError:
+    """Return the error for a kernel's result that the schema does not allow; ``who`` tells whose it is."""
     expected = " or ".join(f"{known.type.__module__}.{known.type.__qualname__}" for known in boundary.array_types)
     return KernelResultError(
         f"{name}: the kernel for {boundary.key.label} returned {type(value).__module__}.{type(value).__qualname__}"
-        f" where the schema promises a Tensor (here {expected})",
+        f" where the schema promises a Tensor (here {expected}){who and chr(10) + who}",
         hint="return the backend's own array; for a view, one that shares memory with its base",
     )
 
 
-def bad_count(name: str, expected: int, value: Any) -> KernelResultError:
-    """Return the error for a kernel that returned the wrong number of results."""
+def bad_count(name: str, expected: int, value: Any, who: str = "") -> KernelResultError:
+    """Return the error for a kernel that returned the wrong number of results; ``who`` tells whose they are."""
     got = f"{len(value)} results" if isinstance(value, tuple | list) else type(value).__qualname__
-    return KernelResultError(f"{name}: the kernel returned {got} where the schema promises {expected} results")
+    return KernelResultError(
+        f"{name}: the kernel returned {got} where the schema promises {expected} results{who and chr(10) + who}"
+    )
 
 
 def bad_list(name: str, value: Any) -> KernelResultError:

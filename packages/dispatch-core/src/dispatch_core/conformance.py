@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from .arrays import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, dtype, is_tensor, shape, strides
+from .arrays import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, check_answers, dtype, is_tensor, shape, strides
 from .errors import KernelResultError
 from .kernel import Registration
 from .keys import DispatchKey
@@ -49,6 +49,8 @@ def difference(
     """
     if not is_tensor(array):
         return "type", f"{type(array).__module__}.{type(array).__qualname__}", "an array"
+    if type(array) in ARRAY_TYPES:
+        check_answers(array, kind)
     found = tuple(shape(array))
     if len(found) != len(sizes) or any(
         one != other and one is not None and other is not None for one, other in zip(found, sizes, strict=True)

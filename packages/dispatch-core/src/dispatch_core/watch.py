@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import masks
 from .arrays import ARRAY_TYPES, KEY_TYPES, device_key, dtype, is_tensor, shape, strides
-from .boundary import Boundary, Plan, coercer
+from .boundary import Boundary, Plan, bad_count, bad_result, coercer, view_checker
 from .conformance import HINTS, differs_from, differs_in_shape, kernel_of, misfit, rule_of, stand_in_maker
 from .errors import BackendError, KernelResultError
 from .kernel import KernelFactory, Registration
@@ -113,6 +113,7 @@ class Watch:
         "_rule",
         "_said",
         "_seen",
+        "_view",
         "is_settled",
         "when_settled",
     )
@@ -128,7 +129,7 @@ class Watch:
     ) -> None:
         self._entry, self._plan, self._boundary = entry, plan, boundary
         self._rule, self._registration, self._covered = rule, registration, covered
-        self._coerce = coercer(boundary, plan.name)
+        self._coerce, self._view = coercer(boundary, plan.name), view_checker(boundary, plan.name)
         #: The rule as a function of the arguments in order, once it is needed.
         self._said: Runner | None = None
         self._numbers = [
@@ -275,8 +276,10 @@ class Watch:
         count = len(results)
         found = (returned,) if count == 1 else returned
         expected = (answer,) if count == 1 else answer
-        if count == 0 or not isinstance(found, tuple | list) or len(found) != count:
-            return  # The boundary refuses another number of results.
+        if count == 0:
+            return
+        if not isinstance(found, tuple | list) or len(found) != count:
+            raise bad_count(self._plan.name, count, returned, self._who(values, whose))
         if not isinstance(expected, tuple | list) or len(expected) != count:
             expected = (None,) * count
         for index, (result, value, meta) in enumerate(zip(results, found, expected, strict=True)):
@@ -290,8 +293,8 @@ class Watch:
                 array = item
                 if result.kind == "self":
                     array = written if item is None else item
-                elif result.kind == "fresh" and item is not None:
-                    array = self._coerce(item)
+                elif result.kind in ("fresh", "view") and not (item is None and result.is_optional):
+                    array = self._own(item, result.kind, values, whose)
                 if array is None or described is None or type(array) not in ARRAY_TYPES:
                     continue  # Nothing is known; and the boundary refuses what is no array.
                 # Where arrays cannot be written to, the frontend lays out and converts what takes an array's place.
@@ -299,6 +302,14 @@ class Watch:
                 differs = differs_from(array, described) if is_written else differs_in_shape(array, described)
                 if differs is not None:
                     raise misfit(self._entry, differs, self._who(values, whose), index, count)
+
+    def _own(self, item: Any, kind: str, values: Sequence[Any], whose: Registration | None) -> Any:
+        """Return a result as the backend's array; refuse it, as the boundary would, and tell whose it is."""
+        try:
+            return self._coerce(item) if kind == "fresh" else self._view(item)
+        except KernelResultError:
+            pass
+        raise bad_result(self._plan.name, self._boundary, item, self._who(values, whose))
 
     def _compare_number(self, index: int, value: Any, values: Sequence[Any], whose: Registration | None) -> None:
         check = self._numbers[index]
