@@ -239,3 +239,10 @@ def test_a_view_that_was_resized_takes_its_gradient_by_its_new_layout(leaf):
     base.copy_(leaf * 2)
     (row * 3).sum().backward()
     assert row.shape == (2, 2) and leaf.grad.tolist() == [[6.0, 6.0, 6.0], [6.0, 0.0, 0.0]]
+
+
+def test_positive_is_the_tensor_itself():
+    leaf = torchlike.ones(2, requires_grad=True)
+    for x in (leaf, leaf * 2, leaf[:1], torchlike.arange(3)):
+        assert +x is x
+        assert x.positive() is x
