@@ -10,7 +10,7 @@ from dispatch_core.frontend import refuse_mixed
 from .autograd.function import Function
 from .tensor import Tensor
 
-__all__ = ["as_device", "call_mixed", "device", "move"]
+__all__ = ["as_device", "call_mixed", "device", "move", "with_index"]
 
 device: Final = dc.Device
 
@@ -18,6 +18,19 @@ device: Final = dc.Device
 def as_device(value: Any) -> dc.Device | None:
     """Read what users write for a device: None, a name, or a device."""
     return None if value is None else dc.Device.parse(value)
+
+
+def with_index(device: dc.Device, own: dc.Device) -> dc.Device:
+    """Return a device with the index of the current one of its kind, as in torch, where ``own`` is of that kind and has one."""
+    if device.type != own.type or device.index is not None or own.index is None:
+        return device
+    from dispatch_core.plugins.loader import runtime  # as in `npu`
+
+    try:
+        current = runtime(device.type).ensure
+    except (dc.BackendError, AttributeError):
+        return own
+    return dc.Device(device.type, current())
 
 
 class _ToDevice(Function):

@@ -15,7 +15,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype
 
 from . import indexing
-from .devices import as_device, move
+from .devices import as_device, move, with_index
 from .dtypes import DTYPES, type_name
 from .functions import FUNCTIONS, METHODS, NUMBER_FIRST, NUMBER_OVERLOADS, PLAIN_NUMBERS, TENSOR_OVERLOADS
 from .interop import is_recording
@@ -124,16 +124,14 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         kwargs["device"] = as_device(kwargs["device"])
     given.update(kwargs)
     device, dtype = given.get("device"), given.get("dtype")
-    if device is not None and device == self.device and other is None:
-        _end_wait(self)
+    if device is not None:
+        own = self.device
+        device = given["device"] = with_index(device, own)
+        if device == own and other is None:
+            _end_wait(self)
     if dtype is not None and not isinstance(dtype, ScalarType):
         dtype = given["dtype"] = as_dtype(dtype)
-    if (
-        dtype in (None, self.dtype)
-        and device in (None, self.device)
-        and not given.get("copy")
-        and given.get("memory_format") is None
-    ):
+    if dtype in (None, self.dtype) and stays and not given.get("copy") and given.get("memory_format") is None:
         return self
     if device is not None and device != self.device:
         return move(self, device, dtype)
