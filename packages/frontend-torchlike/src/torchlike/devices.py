@@ -21,7 +21,7 @@ def as_device(value: Any) -> dc.Device | None:
 
 
 def with_index(device: dc.Device, own: dc.Device) -> dc.Device:
-    """Return a device with the index of the current one of its kind, as in torch, where ``own`` is of that kind and has one."""
+    """Return a device of the kind of ``own`` with an index: without one, it means the current one, as in torch."""
     if device.type != own.type or device.index is not None or own.index is None:
         return device
     from dispatch_core.plugins.loader import runtime  # as in `npu`

@@ -131,7 +131,12 @@ def _to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             _end_wait(self)
     if dtype is not None and not isinstance(dtype, ScalarType):
         dtype = given["dtype"] = as_dtype(dtype)
-    if dtype in (None, self.dtype) and stays and not given.get("copy") and given.get("memory_format") is None:
+    if (
+        dtype in (None, self.dtype)
+        and device in (None, self.device)
+        and not given.get("copy")
+        and given.get("memory_format") is None
+    ):
         return self
     if device is not None and device != self.device:
         return move(self, device, dtype)
