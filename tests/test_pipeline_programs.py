@@ -19,7 +19,7 @@ import pytest
 import torchlike
 
 #: How many programs are tried; more in a run of its own. Each version of Python has others.
-PROGRAMS = int(os.environ.get("PIPELINE_PROGRAMS", "1000"))
+PROGRAMS = int(os.environ.get("PIPELINE_PROGRAMS", "500"))
 FIRST = 100_000 * sys.version_info.minor
 CHUNKS = 10
 SIZES = [(), (1,), (3,), (2, 3), (3, 1), (3, 3), (2, 3, 2), (0, 3)]
