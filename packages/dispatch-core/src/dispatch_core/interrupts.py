@@ -36,8 +36,11 @@ def whole(function: _F) -> _F:
     """Let the first ``try`` of a function begin with the function itself.
 
     CPython's table of handlers has entries of four numbers: where one begins, its length, the handler, the stack's depth.
+    Another implementation of Python has no such table; there the function stays as it is.
     """
     code = function.__code__
+    if not hasattr(code, "co_exceptiontable"):
+        return function
     table = iter(code.co_exceptiontable)
     length = _number(table) + _number(table)
     handlers = bytes((_BEGIN, *_bytes(length), *table))
