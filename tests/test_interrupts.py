@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import dis
 import gc
 import linecache
 import os
@@ -10,12 +11,14 @@ import signal
 import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import dispatch_core as dc
 import torchlike
 from dispatch_core import masks
+from dispatch_core.interrupts import whole
 
 ROOT = str(Path(__file__).parents[1] / "packages")
 INSTALLED = tuple(str(Path(module.__file__).parent) for module in (dc, torchlike))
@@ -113,9 +116,17 @@ def layers(fall=None):
     return x.tolist(), len(trace.graph.steps), len(profile.events)
 
 
+def loops(fall=None):
+    """Where a loop jumps back, Ctrl-C falls inside the block, whose handler takes the mode back."""
+    with torchlike.no_grad():
+        doubled = [each * 2 for each in SIZES if not fall or fall[signal.SIGINT] is None]
+    return doubled
+
+
+SIZES = range(3)
 SOURCE, WRITTEN = torchlike.ones(3), torchlike.ones(3)
 GUARDS = [torchlike.no_grad, nested, set_off, torchlike.inference_mode, included, excluded, dc.profile, dc.trace]
-PROGRAMS = [*map(guarded, GUARDS), pipeline, several, backward, decorated, layers]
+PROGRAMS = [*map(guarded, GUARDS), pipeline, several, backward, decorated, layers, loops]
 
 
 def named(program):
@@ -132,11 +143,17 @@ def assert_nothing_is_on():
     assert masks.current() is None
 
 
+def jumps_back(frame):
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("JUMP_BACKWARD")
+
+
 def interrupted(program, place):
     """Run a program with an interrupt before a line of the library's own code; give how many lines there were.
 
-    The way back to a ``with`` statement as its block ends is left out: there, CPython looks for no signals before the call
-    of ``__exit__``.
+    Two places are left out. On the way back to a ``with`` statement as its block ends, CPython looks for no signals before
+    the call of ``__exit__``. And where a loop jumps back within its line, as a comprehension inside its function does,
+    CPython 3.12 and 3.13 look for no handler of what a trace function raises: they lose the place (``INSTRUMENTED_JUMP``
+    computes it from a pointer that is null by then), and leave the function. What a signal raises there is handled.
     """
     seen = 0
     before = sys.gettrace()
@@ -153,6 +170,8 @@ def interrupted(program, place):
             line, last = frame.f_lineno, lines.get(frame, 0)
             lines[frame] = line
             if line < last and linecache.getline(file, line).lstrip().startswith("with "):
+                return trace
+            if line == last and jumps_back(frame):
                 return trace
             seen += 1
             if seen == place:
@@ -223,6 +242,13 @@ def test_ctrl_c_at_any_moment_leaves_nothing_on(program):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_a_function_stays_as_it_is_where_python_has_no_table_of_handlers():
+    function = SimpleNamespace(__code__=SimpleNamespace(co_code=b""))
+    code = function.__code__
+    assert whole(function) is function
+    assert function.__code__ is code
 
 
 # Abandoned pipelines.
