@@ -206,3 +206,24 @@ def test_a_pipeline_reads_an_array_beside_a_tensor_before_the_user_writes_to_it(
         n += t * 2
     assert [each.tolist() for each in found] == [[2.0] * 3, [1.0] * 3, [True] * 3, [1.0] * 3, [3.0]]
     assert n.tolist() == [102.0] * 3
+
+
+@pytest.mark.parametrize("kind", [np.memmap, np.recarray, type("Named", (np.ndarray,), {})])
+def test_an_array_of_a_subclass_that_computes_as_numpys_is_taken(kind):
+    tensor, plain = torchlike.tensor([1.0, 2.0, 3.0]), np.array([1.0, 5.0, 3.0], np.float32)
+    array = plain.view(kind)
+    for found, expected in (
+        (tensor + array, [2, 7, 6]),
+        (array + tensor, [2, 7, 6]),
+        (tensor == array, [True, False, True]),
+        (array == tensor, [True, False, True]),
+        (tensor @ array, 20),
+        (np.maximum(array, tensor), [1, 5, 3]),
+    ):
+        assert type(found) is torchlike.Tensor and found.tolist() == expected
+
+
+def test_arrays_with_a_meaning_of_their_own_are_left_to_their_operators():
+    tensor = torchlike.ones(2)
+    for array in (np.ma.masked_array([1.0, 2.0], [True, False]), np.ones((2, 2)).view(np.matrix)):
+        assert tensor.__add__(array) is NotImplemented

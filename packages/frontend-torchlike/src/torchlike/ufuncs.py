@@ -58,8 +58,17 @@ _FUNCTIONS: Final = {
 
 _NUMBERS: Final = (bool, int, float, complex)
 _TAKEN: Final = (Tensor, *_NUMBERS, np.generic, list, tuple)
-#: Other classes of arrays mean something else by operators: masks, matrices, units.
-_PLAIN_ARRAYS: Final = frozenset({np.ndarray, np.memmap})
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value is an array whose operators mean what NumPy's do; those of masks, matrices and units do not."""
+    kind = type(value)
+    return kind is np.ndarray or (
+        isinstance(value, np.ndarray)
+        and kind.__array_ufunc__ is np.ndarray.__array_ufunc__
+        # A class that answers operators itself has a higher priority than NumPy's own, which has 0.
+        and value.__array_priority__ <= 0
+    )
 
 
 def as_operand(value: Any) -> Any:
@@ -67,8 +76,9 @@ def as_operand(value: Any) -> Any:
 
     Raises ``TypeError`` for an array of a dtype that tensors do not have.
     """
-    if type(value) not in _PLAIN_ARRAYS:
+    if not _is_plain(value):
         return value
+    value = value.view(np.ndarray)
     is_strided = all(stride >= 0 and stride % value.itemsize == 0 for stride in value.strides)
     # A recorded call waits, and the user may write to the array meanwhile: a copy, which is not lent, can be recorded.
     return from_numpy(value if is_strided and not is_recording() else value.copy())
@@ -91,7 +101,7 @@ def _matmul(left: Tensor, right: Tensor) -> Tensor:
 def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Answer a ufunc that was called with tensors among its operands (source: ``numpy.ndarray.__array_ufunc__``)."""
     out = [each for each in kwargs.get("out", ()) if each is not None]
-    if method == "at" or not all(isinstance(each, _TAKEN) or type(each) in _PLAIN_ARRAYS for each in (*inputs, *out)):
+    if method == "at" or not all(isinstance(each, _TAKEN) or _is_plain(each) for each in (*inputs, *out)):
         return NotImplemented
     if method == "__call__" and not kwargs:
         if ufunc is np.matmul:
