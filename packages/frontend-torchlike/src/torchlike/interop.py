@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_aten import host
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_core import masks
 from dispatch_core.keys import DispatchKey
@@ -146,7 +147,7 @@ def put(array: NDArray[Any], device: Any = None) -> Tensor:
 
 def elements(tensor: Tensor) -> NDArray[Any]:
     """Give the elements of a tensor on any device as a NumPy array that must not be written to."""
-    array: NDArray[Any] = dc.ops.prims.device_get(tensor.detach() if tensor.requires_grad else tensor)
+    array: NDArray[Any] = host.get(tensor.detach() if tensor.requires_grad else tensor)
     return array
 
 
@@ -170,7 +171,7 @@ def _checked(tensor: Tensor) -> NDArray[Any]:
         )
     if tensor.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    array: NDArray[Any] = dc.ops.prims.device_get(tensor)
+    array: NDArray[Any] = host.get(tensor)
     return array
 
 

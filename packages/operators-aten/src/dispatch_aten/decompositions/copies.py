@@ -6,6 +6,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
+from dispatch_aten import host
 from dispatch_aten.errors import MetaDataError, OperatorError
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.factory import formatted
@@ -125,7 +126,7 @@ def _to_device(
         return dc.wrap_like(self, fresh)
     if source.type == "meta":
         raise MetaDataError("Cannot copy out of meta tensor; no data!", operator="aten::_to_copy", argument="self")
-    moved = prims.device_put.default(prims.device_get.default(self), device=target)
+    moved = prims.device_put.default(host.get(self), device=target)
     result = dc.wrap_like(self, moved)
     return result if dtype is None else converted(result, dtype)
 
@@ -204,7 +205,7 @@ def _local_scalar_dense(self: Array) -> Any:
         raise MetaDataError(
             "Tensor.item() cannot be called on meta tensors", operator="aten::_local_scalar_dense", argument="self"
         )
-    return prims.device_get.default(self).flat[0].item()
+    return host.get(self).flat[0].item()
 
 
 def _is_nonzero(self: Array) -> bool:
