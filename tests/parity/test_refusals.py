@@ -53,7 +53,6 @@ DEVIATIONS = [
     ("torch makes a complex result real", "abs.*|mean.*|logsumexp.out", "self torch.complex.*", "type"),
     ("torch knows the largest element of none", "(max|min).unary_out", "self no .*", ""),
     ("torch adds nothing to no rows, wherever", "index_add.*", "self no rows", ""),
-    ("torch fills a bool with a complex number", "full.out", "fill_value 1j", ""),
     ("torch transposes what has no dimensions", "mT", "self no dimensions", ""),
     ("torch resizes no output that it is told the format of", "empty.out", "memory_format 0", ""),
     ("whether it may is a question of the tensor, not of the operator", "resize_", "self that requires grad", ""),

@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.dtypes import ScalarType, float16
 
-from .creation import tensor
+from .creation import FACTORIES, tensor
 from .dtypes import type_name
 from .tensor import Tensor
 
@@ -201,7 +201,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     elif left:
         source = tensor(value, dtype=self.dtype, device=self.device)
     else:
-        aten.fill_.Scalar(target, value)
+        if self.dtype is float16 or 0 in dc.strides(target):
+            # Torch makes a tensor of each number. A half holds any then, and what shares memory is not written to.
+            value = FACTORIES["scalar_tensor"](value, dtype=self.dtype, device=self.device)
+        aten.fill_(target, value)
         return
     if left and source.dtype != target.dtype and source.dim() == 0:
         source = source.to(target.dtype)

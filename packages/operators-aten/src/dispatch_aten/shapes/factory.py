@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import ScalarType, bool_, float16, float32, float64, get_default_dtype, int64
+from dispatch_aten.dtypes import ScalarType, bool_, float16, float64, get_default_dtype, int64
 from dispatch_aten.errors import OperatorError, ShapeError, UnsupportedError
 from dispatch_aten.promotion import Number, check_output_dtype, scalar_dtype
 
 from .layout import broadcast_shapes, check_output_shape, preserved
 from .meta import TensorMeta, channels_last_strides, contiguous
 from .pointwise import elementwise
-from .refusals import c_name, kind_of
+from .refusals import GREATEST, c_name, check_fits, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,41 +73,8 @@ def _empty_strided(
 
 def _full(size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
     found = scalar_dtype(fill_value) if dtype is None else dtype
-    _check_fits(fill_value, found)
+    check_fits(fill_value, found, "fill_value")
     return contiguous(_checked(size), found)
-
-
-def _check_fits(value: Number, dtype: ScalarType, argument: str = "fill_value") -> None:
-    """Refuse a number that the dtype cannot hold, as torch's conversion of a scalar does."""
-    if isinstance(value, complex) and not dtype.is_complex and value.imag:
-        raise _overflow(dtype, argument)
-    if not dtype.is_integral or isinstance(value, complex):
-        return
-    bits = dtype.itemsize * 8
-    low, high = (
-        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.is_signed else (-((1 << bits) - 1), (1 << bits) - 1)
-    )
-    if not math.isfinite(value) or not low <= math.trunc(value) <= high:
-        raise _overflow(dtype, argument)
-
-
-def _overflow(dtype: ScalarType, argument: str) -> OperatorError:
-    name = _C_TYPES.get(dtype.name, dtype.short)
-    return OperatorError(f"value cannot be converted to type {name} without overflow", argument=argument)
-
-
-_C_TYPES: Final = {
-    "Byte": "uint8_t",
-    "Char": "int8_t",
-    "Short": "int16_t",
-    "Int": "int",
-    "Long": "int64_t",
-    "Float": "float",
-    "Double": "double",
-    "Half": "at::Half",
-    "Bool": "bool",
-    "BFloat16": "at::BFloat16",
-}
 
 
 def arange_length(start: Number, end: Number, step: Number) -> int:
@@ -166,7 +132,10 @@ def _eye(n: int, m: int | None = None, *, dtype: ScalarType | None = None, **opt
 
 
 def _scalar_tensor(s: Number, *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
-    return contiguous((), dtype)
+    meta = contiguous((), dtype)
+    # Torch makes a half of any real number here, if need be an infinity, where a fill refuses.
+    check_fits(s, float64 if meta.dtype == float16 else meta.dtype, "s")
+    return meta
 
 
 def _like(
@@ -183,7 +152,7 @@ def _full_like(
     memory_format: int | None = None,
     **options: Any,
 ) -> TensorMeta:
-    _check_fits(fill_value, self.dtype if dtype is None else dtype)
+    check_fits(fill_value, self.dtype if dtype is None else dtype, "fill_value")
     return formatted(self, dtype, memory_format)
 
 
@@ -199,7 +168,7 @@ def _new_full(
     self: TensorMeta, size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None = None, **options: Any
 ) -> TensorMeta:
     found = self.dtype if dtype is None else dtype
-    _check_fits(fill_value, found)
+    check_fits(fill_value, found, "fill_value")
     return contiguous(_checked(size), found)
 
 
@@ -226,7 +195,7 @@ def _fill(self: TensorMeta, value: TensorMeta | Number) -> TensorMeta:
                 argument="value",
             )
     else:
-        _check_fits(value, self.dtype, "value")
+        check_fits(value, self.dtype, "value")
     return preserved(self)
 
 
@@ -276,7 +245,7 @@ def _bounds(dtype: ScalarType) -> tuple[float, float]:
     if dtype.is_integral:
         bits = 8 * dtype.itemsize
         return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.is_signed else (0, (1 << bits) - 1)
-    greatest = _GREATEST.get(dtype, math.inf)
+    greatest = GREATEST.get(dtype, math.inf)
     return -greatest, greatest
 
 
@@ -316,14 +285,10 @@ def _randint_like(self: TensorMeta, *bounds: int, **options: Any) -> TensorMeta:
     return meta
 
 
-_GREATEST: Final = {float16: 65504.0, float32: 3.4028234663852886e38, float64: sys.float_info.max}
-"""The greatest number of each floating-point type that a range may reach."""
-
-
 def _uniform_inplace(self: TensorMeta, from_: float = 0.0, to: float = 1.0, **options: Any) -> TensorMeta:
     from_ = options.get("from", from_)
     _check_real("check_uniform_bounds", self.dtype)
-    greatest = _GREATEST.get(self.dtype, math.inf)
+    greatest = GREATEST.get(self.dtype, math.inf)
     for name, value in (("from", from_), ("to", to)):
         if not -greatest <= value <= greatest:
             raise OperatorError(f"{name} is out of bounds for {c_name(self.dtype)}", argument=name)

@@ -16,6 +16,7 @@ from dispatch_aten.errors import (
 from .dims import wrap_dim
 from .layout import broadcast_shapes, broadcast_strides, iterator_strides, preserved
 from .meta import TensorMeta, contiguous, contiguous_strides
+from .refusals import check_fits
 from .view import RULES as VIEW_RULES
 from .view import view_strides
 
@@ -231,6 +232,8 @@ def _check_scatter(name: str, self: TensorMeta, dim: int, index: TensorMeta, src
 def _scatter(name: str, result: Callable[[TensorMeta], TensorMeta]) -> Callable[..., TensorMeta]:
     def rule(self: TensorMeta, dim: int, index: TensorMeta, src: Any, **options: Any) -> TensorMeta:
         _check_scatter(name, self, dim, index, src if isinstance(src, TensorMeta) else None)
+        if not isinstance(src, TensorMeta) and index.numel:
+            check_fits(src, self.dtype, "value")
         return result(self)
 
     return rule

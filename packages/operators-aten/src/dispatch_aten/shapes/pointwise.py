@@ -13,7 +13,7 @@ from dispatch_aten.promotion import Number, Promotion, computation_type, result_
 
 from .layout import broadcast_shapes, iterator_strides, preserved
 from .meta import TensorMeta, contiguous, contiguous_strides
-from .refusals import c_name, check_kernel, kind_of, refuse, refused_dtypes
+from .refusals import c_name, check_fits, check_kernel, kind_of, refuse, refused_dtypes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -351,6 +351,8 @@ def _masked_fill(self: TensorMeta, mask: TensorMeta, value: TensorMeta | Number)
             f"with {len(value.shape)} dimension(s).",
             argument="value",
         )
+    if not isinstance(value, TensorMeta):
+        check_fits(value, self.dtype, "value")
     shape = broadcast_shapes(self.shape, mask.shape, argument="mask")
     return contiguous(shape, self.dtype)
 
@@ -406,5 +408,5 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "addcdiv": _addcdiv,
 }
 
-NUMBERS_BY_TYPE: Final = frozenset(RULES) - {"pow.Tensor_Scalar", "pow.Scalar"}
+NUMBERS_BY_TYPE: Final = frozenset(RULES) - {"pow.Tensor_Scalar", "pow.Scalar", "masked_fill.Scalar"}
 """Operators whose rules look at the types of numbers alone, never at their values."""

@@ -1,13 +1,28 @@
-"""Which dtypes element-wise operators refuse, and in whose words."""
+"""Which dtypes and numbers operators refuse, and in whose words."""
 
 from __future__ import annotations
 
-from typing import Final
+import math
+import sys
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
-from dispatch_aten.dtypes import ScalarType, bool_
+from dispatch_aten.dtypes import (
+    ScalarType,
+    bfloat16,
+    bool_,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+)
 from dispatch_aten.errors import OperatorError, UnsupportedError
 
-__all__ = ["c_name", "check_kernel", "kind_of", "refuse", "refused_dtypes"]
+if TYPE_CHECKING:
+    from dispatch_aten.promotion import Number
+
+__all__ = ["GREATEST", "c_name", "check_fits", "check_kernel", "kind_of", "refuse", "refused_dtypes"]
 
 
 def kind_of(dtype: ScalarType) -> str:
@@ -145,4 +160,54 @@ _C_NAMES: Final = {
     "BFloat16": "c10::BFloat16",
     "ComplexFloat": "c10::complex<float>",
     "ComplexDouble": "c10::complex<double>",
+}
+
+
+GREATEST: Final = {
+    float16: 65504.0,
+    bfloat16: 3.3895313892515355e38,
+    float32: 3.4028234663852886e38,
+    float64: sys.float_info.max,
+    complex64: 3.4028234663852886e38,
+    complex128: sys.float_info.max,
+}
+"""The greatest finite number of floating-point and complex types."""
+
+
+def check_fits(value: Number, dtype: ScalarType, argument: str) -> None:
+    """Refuse a number that the dtype cannot hold, as torch's conversion of a scalar does (source: ``c10::overflows``).
+
+    Integers may wrap to unsigned types, infinities and nan are taken where there are some, and all fits ``bool``.
+    """
+    if dtype == bool_:
+        return
+    parts: tuple[float, ...] = (value.real, value.imag) if isinstance(value, complex) else (value,)
+    if not dtype.is_complex and any(parts[1:]):
+        fits = False
+    elif dtype.is_integral:
+        low, high = _integers(dtype)
+        # Integers alone wrap.
+        fits = (low or (-high if isinstance(value, int) else 0)) <= parts[0] <= high
+    else:
+        greatest = GREATEST.get(dtype, math.inf)
+        fits = all(not math.isfinite(part) or abs(part) <= greatest for part in parts)
+    if not fits:
+        name = _C_TYPES.get(dtype.name) or _C_NAMES.get(dtype.name) or f"{dtype.short}_t"
+        raise OperatorError(f"value cannot be converted to type {name} without overflow", argument=argument)
+
+
+@cache
+def _integers(dtype: ScalarType) -> tuple[int, int]:
+    bits = 8 * dtype.itemsize
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.is_signed else (0, (1 << bits) - 1)
+
+
+_C_TYPES: Final = {
+    "Byte": "uint8_t",
+    "Char": "int8_t",
+    "Short": "int16_t",
+    "Int": "int",
+    "Long": "int64_t",
+    "Float": "float",
+    "Double": "double",
 }

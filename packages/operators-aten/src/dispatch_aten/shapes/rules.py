@@ -75,8 +75,8 @@ def _written(result: TensorMeta, output: TensorMeta, operator: str) -> TensorMet
 
 
 _TAKE_REAL_NUMBERS: Final = frozenset(
-    "addcmul addcdiv addmm baddbmm elu elu_backward index_add leaky_relu leaky_relu_backward lerp.Scalar masked_fill.Scalar"
-    " scalar_tensor scatter.value scatter_.value softplus softplus_backward threshold".split()
+    "addcmul addcdiv addmm baddbmm elu elu_backward index_add leaky_relu leaky_relu_backward lerp.Scalar softplus"
+    " softplus_backward threshold".split()
 )
 """Operators whose numbers must be real where their result is."""
 
