@@ -70,7 +70,12 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
 
     def lines(spelled: Any) -> list[str]:
         return recorder_lines(
-            spelled, boundary, remembers=remembers is not None, by_type=by_type, has_effect=has_effect
+            spelled,
+            boundary,
+            remembers=remembers is not None,
+            by_type=by_type,
+            has_effect=has_effect,
+            is_pointwise="pointwise" in entry.tags,
         )
 
     return codegen.runner_of(plan, codegen.Inlined(lines, constants, DispatchKey.Pipeline.value))

@@ -246,13 +246,16 @@ class Recorder:
         written = [value for index in self.plan.writes for value in values_in(values[index])]
         if not self.has_frontend and not all(isinstance(value, Pending) for value in written):
             return "others can see the memory that it writes to"
-        others = [
+        read = [
             each
-            for parameter, value in zip(self.plan.parameters, values, strict=True)
-            if parameter.tensors
+            for index, (parameter, value) in enumerate(zip(self.plan.parameters, values, strict=True))
+            if parameter.tensors and index not in self.plan.writes
             for each in values_in(value)
-            if not _has_no_views(each) and all(each is not other for other in written)
         ]
+        if "pointwise" not in self.entry.tags and any(each is other for each in read for other in written):
+            # Kernels refuse it, but for those that read each element where they write it.
+            return "it reads from the tensor that it writes to"
+        others = [each for each in read if not _has_no_views(each) and all(each is not other for other in written)]
         if others:
             # Whether they overlap, which kernels refuse, is more than a shape rule can tell.
             places = set(map(place_of, written))

@@ -57,11 +57,13 @@ def can_generate(plan: Plan) -> bool:
     return source is None or not ("list" in source.tensors or _may_be_none(source))
 
 
-def recorder_lines(plan: Plan, boundary: Boundary, *, remembers: bool, by_type: bool, has_effect: bool) -> list[str]:
+def recorder_lines(
+    plan: Plan, boundary: Boundary, *, remembers: bool, by_type: bool, has_effect: bool, is_pointwise: bool
+) -> list[str]:
     """Return the lines that record a call.
 
     Where the rule ``remembers``, its answers are looked up; ``by_type`` says that of numbers it looks at the type alone.
-    ``has_effect`` says that the operator does more than to make a value.
+    ``has_effect`` says that the operator does more than to make a value, ``is_pointwise`` that it may read what it writes.
     """
     arguments = values(plan)
     wrapped = boundary.frontend is not None
@@ -80,7 +82,7 @@ def recorder_lines(plan: Plan, boundary: Boundary, *, remembers: bool, by_type: 
         # A view of an array that is there is made at once.
         at_once = ["    __t.stats.views += 1", f"    return __below({arguments})"] if wrapped else [otherwise]
         lines += [f"if type(__x{result.source}) is not __made:", *at_once]
-    doubts = _doubts(plan, wrapped=wrapped) if plan.writes else ""
+    doubts = _doubts(plan, wrapped=wrapped, is_pointwise=is_pointwise) if plan.writes else ""
     if doubts:
         lines += [f"if {doubts}:", otherwise]
     lines += _answer_lines(plan, remembers=remembers, by_type=by_type)
@@ -152,13 +154,15 @@ def _layout_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool,
     return [f"if {name} is None:", nothing, "else:", *_indented(lines)]
 
 
-def _doubts(plan: Plan, *, wrapped: bool) -> str:
+def _doubts(plan: Plan, *, wrapped: bool, is_pointwise: bool) -> str:
     """Return the condition under which a write may have to run at once: `Recorder.why_not_later` tells."""
     target, place = f"__x{plan.writes[0]}", f"__p{plan.writes[0]}"
     doubts = [] if wrapped else [f"type({target}) is not __made"]
     for index, parameter in enumerate(plan.parameters):
         if parameter.tensors and index not in plan.writes:
             other = f"__p{index}"
+            if not is_pointwise:
+                doubts.append(f"__x{index} is {target}")
             doubts.append(f"({other} is not None and {other} == {place} and __x{index} is not {target})")
     return " or ".join(doubts)
 
