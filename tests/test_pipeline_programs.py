@@ -550,3 +550,8 @@ def test_random_programs_that_come_again_run_by_plans_that_are_recognised(monkey
         for _ in range(5):
             compare(seed, 12 + seed % 30)
     assert sum(hits) > PROGRAMS // 60
+
+
+def test_a_storage_that_grows_takes_along_a_tensor_that_still_holds_an_executed_value():
+    # The program that showed it; the tensor must have been executed, and nothing may have asked where it lies.
+    compare(1300544, 15)

@@ -284,6 +284,9 @@ def _follow(tensor: Tensor, data: Any) -> None:
         if other is tensor or not hasattr(type(other), "_dispatch_rebind"):
             continue
         array = getattr(other, "_dispatch_data", None)
+        if isinstance(array, Pending) and array.value is not None:
+            array = array.value
+        # Of a value that waits, and that was never asked where it lies, nothing can be a view.
         is_pending = isinstance(array, Pending) and array.shared is not None
         if (is_pending or type(array) is type(data)) and storage_of(array) == old:
             array = settle(other)
