@@ -546,7 +546,8 @@ def test_random_programs_that_come_again_run_by_plans_that_are_recognised(monkey
         return found
 
     monkeypatch.setattr(guards, "find", counted)
-    for seed in range(FIRST, FIRST + PROGRAMS // 20):
+    # How many come again as they were depends on the programs alone, so they are the same on every Python.
+    for seed in range(1_100_000, 1_100_000 + PROGRAMS // 20):
         for _ in range(5):
             compare(seed, 12 + seed % 30)
     assert sum(hits) > PROGRAMS // 60
