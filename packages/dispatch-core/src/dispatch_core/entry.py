@@ -214,10 +214,11 @@ class OperatorEntry:
 
     def forget(self) -> None:
         """Empty the tables, because something that they were computed from has changed."""
+        # Slots go first: who looks one up without the lock and has read the new number must find none of the older state.
+        self._slots.clear()
         self.generation += 1
         CHANGES[0] += 1
         self.tables.clear()
-        self._slots.clear()
         if self.usual is not None or self.usual_masked is not None:
             self.usual = self.usual_masked = None
             self._forget_callers()
