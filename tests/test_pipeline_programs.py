@@ -22,6 +22,8 @@ import torchlike
 PROGRAMS = int(os.environ.get("PIPELINE_PROGRAMS", "500"))
 FIRST = 100_000 * sys.version_info.minor
 CHUNKS = 10
+#: Larger results are dropped: outer products of outer products would take all memory.
+MOST_ELEMENTS = 512
 SIZES = [(), (1,), (3,), (2, 3), (3, 1), (3, 3), (2, 3, 2), (0, 3)]
 DTYPES = [torchlike.float32, torchlike.float32, torchlike.float32, torchlike.float64, torchlike.int64, torchlike.bool]
 
@@ -106,7 +108,9 @@ class Machine:
         self.log.append(kind)
         found = self.attempt(getattr(self, kind)) if kind in OTHER else self.attempt(self.operator, kind)
         made = [] if found is None else list(found) if isinstance(found, (list, tuple)) else [found]
-        self.tensors += [tensor for tensor in made if isinstance(tensor, torchlike.Tensor)]
+        self.tensors += [
+            tensor for tensor in made if isinstance(tensor, torchlike.Tensor) and tensor.numel() <= MOST_ELEMENTS
+        ]
         del made, found
         while len(self.tensors) > 12:
             self.delete()
