@@ -12,8 +12,8 @@ from types import ModuleType
 import pytest
 
 import dispatch_core as dc
+from dispatch_core.distributions import BACKENDS, Claim, Distribution, Scan
 from dispatch_core.pipelines.errors import PipelineError
-from dispatch_core.plugins._metadata import BACKENDS, Claim, Distribution, Scan
 from dispatch_core.plugins.catalog import Catalog
 from dispatch_core.plugins.loading import BackendLoader
 from dispatch_core.schema import SchemaSyntaxError

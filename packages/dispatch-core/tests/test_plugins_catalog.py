@@ -2,9 +2,9 @@
 
 import pytest
 
+from dispatch_core import distributions
+from dispatch_core.distributions import ARRAY_TYPES, BACKENDS, OPERATORS, Claim, Distribution, Scan
 from dispatch_core.errors import BackendError
-from dispatch_core.plugins import _metadata
-from dispatch_core.plugins._metadata import ARRAY_TYPES, BACKENDS, OPERATORS, Claim, Distribution, Scan
 from dispatch_core.plugins.array_types import ArrayTypeOwners
 from dispatch_core.plugins.catalog import Catalog
 
@@ -25,7 +25,7 @@ def refusal(claim, **options):
 def test_a_scan_finds_the_entry_points_with_their_distributions(install, monkeypatch):
     site = install("acme-dispatch", "2.1", backends={"acme": "acme.plugin"}, requires=["dispatch-core>=0.1", "numpy"])
     monkeypatch.syspath_prepend(site)
-    (found,) = [claim for claim in _metadata.scan().claims if claim.name == "acme"]
+    (found,) = [claim for claim in distributions.scan().claims if claim.name == "acme"]
     assert (found.group, found.value) == (BACKENDS, "acme.plugin")
     assert (found.distribution.name, found.distribution.version) == ("acme-dispatch", "2.1")
     assert found.distribution.requires == ("dispatch-core>=0.1", "numpy")
@@ -43,7 +43,7 @@ def test_one_distribution_on_two_entries_of_the_path_is_one_claim(install, monke
     (tmp_path / "lib64").symlink_to(site, target_is_directory=True)
     monkeypatch.syspath_prepend(tmp_path / "lib64")
     monkeypatch.syspath_prepend(site)
-    assert len([claim for claim in _metadata.scan().claims if claim.name == "acme"]) == 1
+    assert len([claim for claim in distributions.scan().claims if claim.name == "acme"]) == 1
 
 
 def test_the_first_of_two_installations_of_a_distribution_speaks_for_it(install, monkeypatch):
@@ -51,7 +51,7 @@ def test_the_first_of_two_installations_of_a_distribution_speaks_for_it(install,
     new = install("Acme", "2.0", backends={"acme": "new"}, to="new")
     monkeypatch.syspath_prepend(old)
     monkeypatch.syspath_prepend(new)
-    assert [claim.value for claim in _metadata.scan().claims if claim.name == "acme"] == ["new"]
+    assert [claim.value for claim in distributions.scan().claims if claim.name == "acme"] == ["new"]
 
 
 def test_an_unreadable_distribution_is_reported_and_hides_no_other(install, monkeypatch):
@@ -59,7 +59,7 @@ def test_an_unreadable_distribution_is_reported_and_hides_no_other(install, monk
     broken = install("broken", backends={"broken": "x"}) / "broken-1.0.dist-info"
     (broken / "METADATA").write_text("Metadata-Version: 2.1\n")
     monkeypatch.syspath_prepend(site)
-    scan = _metadata.scan()
+    scan = distributions.scan()
     assert "acme" in [claim.name for claim in scan.claims]
     assert scan.problems == (f"{broken} cannot be read: ValueError: its metadata has no name or no version",)
 

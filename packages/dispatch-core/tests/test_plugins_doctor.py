@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from dispatch_core import __main__ as command
+from dispatch_core.distributions import BACKENDS, scan
 from dispatch_core.plugins import doctor
-from dispatch_core.plugins._metadata import BACKENDS, scan
 from dispatch_core.plugins.doctor import Finding, examine, try_in_subprocess
 
 GOOD = """
@@ -270,10 +270,10 @@ def test_the_distributions_are_scanned_once_however_often_one_asks(install, run_
     install("acme", backends={"acme": "acme.plugin"}, requires=["dispatch-core>=0.1,<99"])
     code = """
 import fractions
-from dispatch_core.plugins import _metadata
+from dispatch_core import distributions
 from dispatch_core.plugins.loader import array_type_owner, loader
 scans = []
-scan, _metadata.scan = _metadata.scan, lambda: scans.append(1) or scan()
+scan, distributions.scan = distributions.scan, lambda: scans.append(1) or scan()
 for _ in range(3):
     assert loader().catalog.usable("dispatch_core.backends", "acme")
     assert array_type_owner(fractions.Fraction) is None

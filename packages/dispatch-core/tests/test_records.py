@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.records import Record, replace
+from dispatch_core._record import Record, replace
 from dispatch_core.schema.model import Argument
 from dispatch_core.schema.types import BaseType, ListType
 

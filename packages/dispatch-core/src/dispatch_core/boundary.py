@@ -10,12 +10,12 @@ import keyword
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
+from ._record import Record
 from .arrays import KEY_TYPES, unread
 from .backend import ArrayType
 from .errors import KernelResultError
 from .frontend import Frontend
 from .keys import DispatchKey
-from .records import Record
 from .schema.check import checker
 from .schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kind
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
+from .environment import Switch
 from .interrupts import by_subscript
-from .switch import Switch
 
 __all__ = ["TRACE", "traced", "write"]
 

@@ -16,21 +16,21 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+from ._record import replace
 from .arrays import is_tensor, named_key
 from .boundary import make_plan
 from .errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from .formulas import autograd_kernel, fake_kernel
 from .frontend import AutogradFormula
 from .infer import infer_schema
-from .journal import record
 from .kernel import Registration, caller_origin
 from .keys import DispatchKey
 from .library import Library
 from .ops import OpOverload
-from .records import replace
 from .registry import Registry, parse_name, the_registry
 from .results import checked
 from .schema.model import Argument, FunctionSchema
+from .transactions import record
 
 __all__ = ["CustomOpDef", "check_formula", "custom_op", "devices_of", "find_custom_op"]
 

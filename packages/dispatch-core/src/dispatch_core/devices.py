@@ -7,8 +7,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from ._record import Record
 from .errors import ArgumentError, quoted
-from .records import Record
 
 __all__ = ["Device"]
 

@@ -25,12 +25,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
+from ._record import Record
 from .arrays import TYPE_MASKS, find_type, is_tensor, mask_of, to_data
 from .errors import ArgumentError, DeviceMismatchError, RegistrationError
 from .forks import Order, forkable
-from .journal import record
 from .keys import MARKER_BITS, MARKERS
-from .records import Record
+from .transactions import record
 
 __all__ = ["AutogradFormula", "Frontend", "rebind", "register_frontend", "wrap_like"]
 

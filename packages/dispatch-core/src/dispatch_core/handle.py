@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from . import masks
+from ._record import replace
 from .arrays import is_tensor
 from .entry import OperatorEntry, kernel_keys
 from .errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
@@ -14,7 +15,6 @@ from .kernel import Origin
 from .keys import MARKERS, DispatchKey, keys_of
 from .keyset import KeyLike, KeysetLike, as_key, as_mask
 from .ops import OpOverload, OpOverloadPacket
-from .records import replace
 from .registry import Registry, the_registry
 from .resolve import Resolution
 from .schema.check import bind

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from .journal import current as current_journal
+from ._record import Record
 from .keys import DispatchKey
 from .levels import Level
-from .records import Record
+from .transactions import current as current_journal
 
 if TYPE_CHECKING:
     from pathlib import PurePath
@@ -88,7 +88,7 @@ class Origin(Record):
 @lru_cache(maxsize=1024)
 def _distribution_of(file: str) -> tuple[str, str]:
     """Find the distribution that installed ``file``; asked only when an error or a report is printed."""
-    from .plugins._metadata import distribution_of_module  # kept off the import path of the core
+    from .distributions import distribution_of_module  # kept off the import path of the core
 
     path = _importable(file)
     return (

@@ -7,13 +7,13 @@ from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar
 
 from .errors import ArgumentError, RegistrationError, SchemaError, quoted
-from .journal import level, record
 from .kernel import KernelFactory, caller_origin
 from .keys import DispatchKey
 from .keyset import KeyLike, as_key
 from .ops import OpOverload
 from .registry import Registry, parse_name, the_registry
 from .schema.model import FunctionSchema
+from .transactions import level, record
 
 __all__ = ["Library"]
 

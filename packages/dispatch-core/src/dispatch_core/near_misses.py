@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import journal
+from . import transactions
 from .errors import UnknownOperatorWarning
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def has_library(entry: OperatorEntry) -> bool:
 def warn_of_unknown(entry: OperatorEntry, registration: Registration) -> None:
     """Warn of a kernel for an operator that nothing defines, if there are operators of much the same name."""
     if is_unknown(entry) and (names := near(entry)):
-        journal.warn(
+        transactions.warn(
             f"a kernel for {entry.name} is registered under {registration.key.label} at {registration.origin}, and no"
             f" operator has that name; did you mean {' or '.join(names)}?",
             UnknownOperatorWarning,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from . import arrays, codegen, interpret, journal, masks
+from . import arrays, codegen, interpret, masks, transactions
 from .backend import BackendInfo
 from .entry import NO_TAGS, OperatorEntry, kernel_keys
 from .errors import (
@@ -235,7 +235,7 @@ class Registry:
                 )
             entry.schema, entry.tags, entry.origin = made, frozenset(tags) if tags else NO_TAGS, origin
             self._reset(entry)
-        journal.record(lambda: self.remove_schema(entry, made))
+        transactions.record(lambda: self.remove_schema(entry, made))
         return entry
 
     def _load_siblings(self, name: OperatorName) -> None:
@@ -316,7 +316,7 @@ class Registry:
                 self._drop_if_empty(entry)
                 raise
             self._put(entry, registration)
-        journal.record(lambda: self.remove_kernel(entry, registration), (entry, registration))
+        transactions.record(lambda: self.remove_kernel(entry, registration), (entry, registration))
         return registration
 
     def register_fallthrough(self, name: str, key: KeyLike) -> Registration:
@@ -363,7 +363,7 @@ class Registry:
             self._fallbacks[found] = stack = stacked(held, registration)
             self.fallbacks[found] = stack[0]
             self.forget_all()
-        journal.record(lambda: self.remove_fallback(registration), (None, registration))
+        transactions.record(lambda: self.remove_fallback(registration), (None, registration))
         return registration
 
     def ensure_fallback(
@@ -372,7 +372,7 @@ class Registry:
         """Register a layer's fallback for good, unless its key has one; not as part of a transaction under way."""
         with self.lock:
             if key not in self.fallbacks:
-                journal.outside(lambda: self.register_fallback(key, fn, with_keyset=with_keyset))
+                transactions.outside(lambda: self.register_fallback(key, fn, with_keyset=with_keyset))
 
     def give_way(
         self, name: str, to: str, fn: Callable[..., Any], *, autograd: bool = False
@@ -392,7 +392,7 @@ class Registry:
             entry._way = way
             self.giving_way[way[0]] = (*self.giving_way.get(way[0], ()), entry.name)
             entry.forget()
-        journal.record(lambda: self.remove_way(entry, way))
+        transactions.record(lambda: self.remove_way(entry, way))
         return entry, way
 
     def remove_way(self, entry: OperatorEntry, way: tuple[str, Registration, bool]) -> None:
@@ -428,7 +428,7 @@ class Registry:
             raise RegistrationError(_overwriting(entry, below, new), hint="close the library that registered the first")
         if not (new.is_meant or above.is_meant):
             # Reported for the line that registers, however many frames of the core lie above it.
-            journal.warn(_overwriting(entry, below, above), OverwriteWarning, above.origin)
+            transactions.warn(_overwriting(entry, below, above), OverwriteWarning, above.origin)
 
     def _put(self, entry: OperatorEntry, new: Registration) -> None:
         if new.when is not None:
@@ -476,7 +476,7 @@ class Registry:
         Raises ``RegistrationError`` when one of them is another backend's.
         """
         # Recorded first, so that a rollback, which runs backwards, empties the tables last.
-        journal.record(forget_everywhere)
+        transactions.record(forget_everywhere)
         key = arrays.add_backend(info, None if self is registry else self._claims)
         forget_everywhere()
         return key
@@ -490,7 +490,7 @@ class Registry:
         ``distribution`` (name and version) is whom the registrations belong to. With ``level="backend"`` they rank below
         whatever the program registers; a library imported by the program registers its own so.
         """
-        with journal.transaction(distribution=distribution, level=None if level is None else Level.of(level)):
+        with transactions.transaction(distribution=distribution, level=None if level is None else Level.of(level)):
             yield
 
     def translated(self, mask: int) -> int:
@@ -580,7 +580,7 @@ def _overwriting(entry: OperatorEntry, older: Registration, new: Registration) -
 
 def _level(wanted: str | Level | None) -> Level:
     """Return the level of what is registered now: no higher than that of the transaction under way."""
-    highest = journal.level()
+    highest = transactions.level()
     return highest if wanted is None else min(Level.of(wanted), highest)
 
 

@@ -32,6 +32,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from . import calltrace, masks
+from ._record import Record, replace
 from .arrays import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key, to_data
 from .boundary import Boundary, Covered, Plan, Result, make_boundary, unwrap
 from .devices import Device
@@ -49,7 +50,6 @@ from .interpret import result_wrapper, tensors_in, unchecked_mask
 from .kernel import KernelFactory, Registration
 from .keys import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
 from .keyset import DispatchKeySet
-from .records import Record, replace
 from .schema.check import bind
 from .schema.model import Argument
 from .schema.types import walk

@@ -20,8 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+from ._record import Record, replace
 from .boundary import Boundary, Parameter, Plan, Result
-from .records import Record, replace
 
 __all__ = [
     "BOXED",

@@ -26,12 +26,12 @@ from . import masks
 from .arrays import ARRAY_TYPES, KEY_TYPES, device_key, dtype, is_tensor, shape, strides
 from .boundary import Boundary, Plan, bad_count, bad_result, coercer, view_checker
 from .conformance import HINTS, differs_from, differs_in_shape, kernel_of, misfit, rule_of, stand_in_maker
+from .environment import Switch
 from .errors import BackendError, KernelResultError
 from .kernel import KernelFactory, Registration
 from .keys import DispatchKey
 from .keyset import DispatchKeySet
 from .schema.check import checker
-from .switch import Switch
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry

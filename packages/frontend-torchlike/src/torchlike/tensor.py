@@ -14,8 +14,8 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_core.forks import Order, forkable
 from dispatch_core.frontend import Frontend, register_frontend
-from dispatch_core.journal import outside
 from dispatch_core.keys import ARRAYS, AUTOGRAD, DispatchKey, keys_of
+from dispatch_core.transactions import outside
 
 from . import views
 from .autograd.node import Leaf, Node, RemovableHandle, State, is_plain

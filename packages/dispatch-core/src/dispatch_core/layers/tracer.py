@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from .. import masks
+from .._record import replace
 from ..arrays import TYPE_MASKS, to_data
 from ..boundary import Plan
 from ..errors import ArgumentError, DispatchError
@@ -29,7 +30,6 @@ from ..keys import DispatchKey
 from ..keyset import DispatchKeySet
 from ..masks import exclude_keys
 from ..ops import OpOverload
-from ..records import replace
 from ..registry import Registry, the_registry
 from ..resolve import Resolution, masked_off, resolve
 from .graph import Call, Constant, Graph, Step, Value, Wrap

@@ -29,7 +29,7 @@ def is_internal(file: str) -> bool:
 
 
 def _packages() -> set[str]:
-    from ..plugins._metadata import BACKENDS, OPERATORS  # asked once for each file of code
+    from ..distributions import BACKENDS, OPERATORS  # asked once for each file of code
     from ..plugins.loader import loader
 
     claims = loader().catalog.scan.claims

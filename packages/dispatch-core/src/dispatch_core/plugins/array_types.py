@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+from ..distributions import ARRAY_TYPES, BACKENDS, Claim, normalize
 from . import messages
-from ._metadata import ARRAY_TYPES, BACKENDS, Claim, normalize
 from .catalog import OWNERS, Catalog, is_own
 
 __all__ = ["ArrayTypeOwners", "device_of", "owners_of"]

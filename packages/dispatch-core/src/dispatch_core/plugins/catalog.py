@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from . import _metadata
-from ._metadata import BACKENDS, DISTRIBUTIONS, OPERATORS, Claim, Distribution, Scan, normalize
+from .. import distributions
+from ..distributions import BACKENDS, DISTRIBUTIONS, OPERATORS, Claim, Distribution, Scan, normalize
 
 __all__ = ["OWNERS", "Catalog", "Verdict", "is_own"]
 
@@ -59,7 +59,7 @@ class Catalog:
     @classmethod
     def from_installed(cls) -> Catalog:
         """Scan what is installed now."""
-        return cls(_metadata.scan(), _metadata.core_version())
+        return cls(distributions.scan(), distributions.core_version())
 
     @cached_property
     def _by_name(self) -> dict[tuple[str, str], list[Claim]]:

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from dispatch_core.errors import BackendError
 
+from ..distributions import ARRAY_TYPES, BACKENDS, OPERATORS, Claim, normalize
 from . import probe
-from ._metadata import ARRAY_TYPES, BACKENDS, OPERATORS, Claim, normalize
 from .array_types import device_of, owners_of
 from .catalog import Catalog
 from .children import run_in_child

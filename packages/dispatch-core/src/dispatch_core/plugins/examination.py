@@ -16,7 +16,7 @@ from dispatch_core.keys import DispatchKey
 from dispatch_core.registry import Registry
 from dispatch_core.resolve import functional_overload
 
-from ._metadata import normalize
+from ..distributions import normalize
 
 __all__ = ["faults_of", "misfit", "missing_kernels"]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dispatch_core.errors import RegistrationError
 from dispatch_core.keys import DispatchKey
 
-from ._metadata import Claim, normalize
+from ..distributions import Claim, normalize
 from .settings import FOREIGN_KEYS
 
 if TYPE_CHECKING:

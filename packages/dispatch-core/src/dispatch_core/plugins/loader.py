@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dispatch_core.backend import Availability, BackendInfo
     from dispatch_core.keys import DispatchKey
 
-    from ._metadata import Claim
+    from ..distributions import Claim
 
 __all__ = [
     "array_type_owner",

@@ -20,14 +20,14 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_core import journal
+from dispatch_core import transactions
 from dispatch_core.errors import ArgumentError, BackendError, BackendUnavailableError, RegistrationError
 from dispatch_core.keys import DispatchKey
 from dispatch_core.levels import Level
 
+from ..distributions import BACKENDS, OPERATORS, Claim
 from ..forks import Order, forkable
 from . import messages, policy
-from ._metadata import BACKENDS, OPERATORS, Claim
 from .array_types import ArrayTypeOwners, owners_of
 from .catalog import Catalog, is_own
 from .foreign import refuse_foreign_keys
@@ -82,7 +82,7 @@ class BackendLoader:
         self._type_owners: ArrayTypeOwners | None = None
         self._opened: set[tuple[str, int | None]] = set()
         #: Warnings about what plugins registered, to be given once no plugin is loading any more.
-        self._warned: list[journal.Warned] = []
+        self._warned: list[transactions.Warned] = []
         #: How long each plugin took to import and register, in seconds.
         self.seconds: dict[_Key, float] = {}
 
@@ -258,7 +258,7 @@ class BackendLoader:
             self._lock.release()
         if self._warned and not self._loading:
             warned, self._warned[:] = [*self._warned], []
-            journal.give(warned)
+            transactions.give(warned)
 
     def _backend(self, name: str, *, automatic: bool) -> BackendInfo:
         if not isinstance(name, str):
@@ -319,7 +319,7 @@ class BackendLoader:
             return {owner.module.partition(".")[0] for owner in (claim, *unloaded)}
 
         origin = distribution.name, distribution.version
-        transaction = journal.transaction(distribution=origin, level=Level.BACKEND, warned=self._warned)
+        transaction = transactions.transaction(distribution=origin, level=Level.BACKEND, warned=self._warned)
         if claim.group != BACKENDS:
             with self._taken_back(forget_on_failure(roots), transaction) as journaled:
                 import_object(claim.value)
@@ -338,8 +338,8 @@ class BackendLoader:
 
     @contextmanager
     def _taken_back(
-        self, modules: AbstractContextManager[None], transaction: AbstractContextManager[journal.Journal]
-    ) -> Iterator[journal.Journal]:
+        self, modules: AbstractContextManager[None], transaction: AbstractContextManager[transactions.Journal]
+    ) -> Iterator[transactions.Journal]:
         """Take back a load that fails, in a forked process also one that another thread was in the middle of."""
         with ExitStack() as rollback:
             rollback.enter_context(modules)
@@ -363,7 +363,7 @@ class BackendLoader:
         self._rollbacks.clear()
         self._loading.clear()
 
-    def _check_keys(self, claim: Claim, key: DispatchKey | None, journaled: journal.Journal) -> None:
+    def _check_keys(self, claim: Claim, key: DispatchKey | None, journaled: transactions.Journal) -> None:
         if claim.name not in self.settings.foreign_keys:
             refuse_foreign_keys(claim, key, journaled.made)
 

@@ -7,8 +7,8 @@ from typing import Final
 
 from dispatch_core.errors import BackendError, BackendNotFoundError
 
+from ..distributions import BACKENDS, Claim
 from . import settings
-from ._metadata import BACKENDS, Claim
 from .catalog import OWNERS, Verdict
 from .state import BackendState, Failure
 

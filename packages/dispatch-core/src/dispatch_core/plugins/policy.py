@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from ..distributions import BACKENDS, Claim
 from . import messages
-from ._metadata import BACKENDS, Claim
 from .catalog import Catalog, is_own
 from .settings import ALLOW, AUTOLOAD, BLOCK, Settings
 from .state import BackendState

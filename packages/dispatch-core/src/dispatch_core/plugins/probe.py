@@ -8,7 +8,7 @@ from typing import Any
 from dispatch_core.arrays import device_key
 from dispatch_core.registry import registry
 
-from ._metadata import BACKENDS
+from ..distributions import BACKENDS
 from .children import end_child, teller
 from .examination import faults_of, missing_kernels
 from .loader import loader

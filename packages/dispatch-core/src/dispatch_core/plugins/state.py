@@ -9,7 +9,7 @@ from typing import Final
 
 from dispatch_core.errors import DispatchError
 
-from ._metadata import Claim
+from ..distributions import Claim
 
 __all__ = ["BackendState", "Failure", "explain_exception"]
 

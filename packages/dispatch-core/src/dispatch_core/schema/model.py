@@ -6,9 +6,9 @@ import re
 from enum import Enum
 from typing import Any, Final, Literal
 
+from dispatch_core._record import Record
 from dispatch_core.devices import Device
 from dispatch_core.errors import SchemaError
-from dispatch_core.records import Record
 
 from .dtypes import dtype_of_number
 from .types import AliasInfo, BaseType, ListType, OptionalType, Type, is_written, outermost_alias

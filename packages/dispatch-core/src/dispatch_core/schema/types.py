@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from dispatch_core.records import Record
+from dispatch_core._record import Record
 
 __all__ = [
     "AliasInfo",

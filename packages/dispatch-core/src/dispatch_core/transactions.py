@@ -41,7 +41,7 @@ class Journal:
         self.warned: list[Warned] = []
 
 
-_journal: Final[ContextVar[Journal | None]] = ContextVar("dispatch_core.journal", default=None)
+_journal: Final[ContextVar[Journal | None]] = ContextVar("dispatch_core.transactions", default=None)
 _set_journal: Final = by_subscript(_journal.set)
 current: Final = _journal.get
 
