@@ -5,7 +5,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.decompositions import required_kernels
 from dispatch_backend_cpu.arrays import dtype_of, storage_offset_of, strides_of
-from dispatch_backend_cpu.plugin import KERNELS
+from dispatch_backend_cpu.kernels import KERNELS
 
 
 class Spare:

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch", reason="the oracle of these tests is torch"
 
 from dispatch_aten.dtypes import ScalarType  # noqa: E402  # after the skip
 from dispatch_backend_cpu.arrays import dtype_of, storage, storage_offset_of, strides_of  # noqa: E402
-from dispatch_backend_cpu.plugin import KERNELS  # noqa: E402
+from dispatch_backend_cpu.kernels import KERNELS  # noqa: E402
 
 TORCH_DTYPES = {
     scalar_type: getattr(torch, scalar_type.short) for scalar_type in ScalarType if hasattr(torch, scalar_type.short)

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch", reason="the oracle of these tests is torch"
 
 from dispatch_aten.dtypes import ScalarType  # noqa: E402  # after the skip
 from dispatch_aten.generator import Generator  # noqa: E402
-from dispatch_backend_cpu.plugin import KERNELS  # noqa: E402
+from dispatch_backend_cpu.kernels import KERNELS  # noqa: E402
 
 FLOATS = {"float16": ScalarType.Half, "float32": ScalarType.Float, "float64": ScalarType.Double}
 TOLERANCE = {"float16": (2e-3, 1e-4), "float32": (1e-5, 1e-6), "float64": (1e-12, 1e-12)}

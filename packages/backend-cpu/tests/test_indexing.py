@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
-from dispatch_backend_cpu.plugin import KERNELS
+from dispatch_backend_cpu.kernels import KERNELS
 
 index, put = KERNELS["index.Tensor"], KERNELS["index_put_"]
 A = np.arange(24).reshape(2, 3, 4)

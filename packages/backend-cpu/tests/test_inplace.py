@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
+from dispatch_backend_cpu.kernels import COVERED, KERNELS
 from dispatch_backend_cpu.ops.pointwise import UNARY
-from dispatch_backend_cpu.plugin import COVERED, KERNELS
 
 add_ = COVERED["add_.Tensor"]
 

@@ -6,6 +6,7 @@ from dispatch_aten.decompositions import EXPLICIT, IMPLICIT
 from dispatch_aten.operators import ATEN
 from dispatch_aten.variants import functional_of
 from dispatch_backend_cpu import plugin
+from dispatch_backend_cpu.kernels import COVERED, KERNELS
 
 NAMES = {operator.name for operator in ATEN}
 
@@ -21,17 +22,17 @@ def test_the_backend_describes_itself():
 
 
 def test_kernels_have_operators():
-    assert set(plugin.KERNELS) <= NAMES
-    assert set(plugin.COVERED) <= set(plugin.KERNELS)
+    assert set(KERNELS) <= NAMES
+    assert set(COVERED) <= set(KERNELS)
 
 
 def test_composites_that_are_differentiated_through_their_parts_are_left_alone():
-    assert set(plugin.KERNELS) & set(IMPLICIT) == set()
+    assert set(KERNELS) & set(IMPLICIT) == set()
 
 
 def test_every_operator_is_a_kernel_or_composed_of_some():
     alone = {name for name in NAMES if functional_of(name) is None}
-    assert alone - set(plugin.KERNELS) - set(IMPLICIT) - set(EXPLICIT) == set()
+    assert alone - set(KERNELS) - set(IMPLICIT) - set(EXPLICIT) == set()
 
 
 @pytest.mark.no_pipeline(reason="a call on raw arrays gives a value that is no array yet")
@@ -43,9 +44,9 @@ def test_raw_arrays_reach_the_kernels():
     assert type(dc.ops.aten.sum(a)) is np.ndarray
 
 
-@pytest.mark.parametrize("name", sorted(plugin.COVERED))
+@pytest.mark.parametrize("name", sorted(COVERED))
 def test_covered_kernels_agree_with_the_general_ones(name):
     other = 2.0 if "Scalar" in name else np.array([3.0, 4.0])
     options = ((1,), {}) if "Scalar" in name else ((), {"alpha": 1})
-    general = plugin.KERNELS[name](np.array([1.0, 2.0]), other, *options[0], **options[1])
-    assert plugin.COVERED[name](np.array([1.0, 2.0]), other).tolist() == general.tolist()
+    general = KERNELS[name](np.array([1.0, 2.0]), other, *options[0], **options[1])
+    assert COVERED[name](np.array([1.0, 2.0]), other).tolist() == general.tolist()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.shapes import RULES
 from dispatch_backend_cpu.arrays import describe, strides_of
-from dispatch_backend_cpu.plugin import COVERED, KERNELS
+from dispatch_backend_cpu.kernels import COVERED, KERNELS
 
 add = COVERED["add.Tensor"]
 SMALL = st.integers(-50, 50)

@@ -6,7 +6,7 @@ import pytest
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.generator import Generator, default_generator
 from dispatch_backend_cpu.engine import Engine
-from dispatch_backend_cpu.plugin import KERNELS
+from dispatch_backend_cpu.kernels import KERNELS
 
 
 def seeded(seed=0):

@@ -5,7 +5,7 @@ import pytest
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError
-from dispatch_backend_cpu.plugin import KERNELS
+from dispatch_backend_cpu.kernels import KERNELS
 
 
 def sum_of(a, *args, **kwargs):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from dispatch_aten.errors import DimensionError, ShapeError
 from dispatch_aten.shapes import RULES, TensorMeta
 from dispatch_backend_cpu.arrays import dtype_of, storage, storage_offset_of, strides_of
-from dispatch_backend_cpu.plugin import KERNELS
+from dispatch_backend_cpu.kernels import KERNELS
 
 
 def described(array):

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import dispatch_core as dc
 from dispatch_core.lending import memory_of
 
-from . import creation, random
-from ._table import Kernel, KernelTable
 from .arrays import coerce, dtype_of, shape_of, storage_offset_of, strides_of
-from .ops import copy, indexing, inplace, lists, matmul, pointwise, reduction, softmax, sorting, view
+from .kernels import COVERED, KERNELS, PRIMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dispatch_core.pipelines.program import PlannedStep, Program
 
-__all__ = ["COVERED", "KERNELS", "dispatch_backend_info", "dispatch_is_available", "dispatch_plan", "dispatch_register"]
-
-KERNELS: Final = KernelTable()
-"""Every kernel of the ``aten`` namespace, by operator name with overload."""
-
-for _module in (creation, random, pointwise, inplace, reduction, matmul, softmax, view, copy, indexing, lists, sorting):
-    KERNELS.update(_module.KERNELS)
-
-COVERED: Final[dict[str, Kernel]] = {**pointwise.COVERED, **inplace.COVERED}
-"""Kernels beside those of the same name in ``KERNELS``, for calls with ``alpha == 1``."""
+__all__ = ["dispatch_backend_info", "dispatch_is_available", "dispatch_plan", "dispatch_register"]
 
 
 @dc.hookimpl
@@ -50,14 +39,13 @@ def dispatch_backend_info() -> dc.BackendInfo:
 @dc.hookimpl
 def dispatch_register(registry: dc.Registry) -> None:
     """Register every kernel under the key CPU."""
-    aten = dc.Library("aten", "IMPL", "CPU", registry=registry)
+    aten, prims = (dc.Library(namespace, "IMPL", "CPU", registry=registry) for namespace in ("aten", "prims"))
     for name, kernel in KERNELS.items():
         aten.impl(name, kernel)
     for name, kernel in COVERED.items():
         aten.impl(name, kernel, when=("alpha", 1))
-    prims = dc.Library("prims", "IMPL", "CPU", registry=registry)
-    prims.impl("device_get", copy.device_get)
-    prims.impl("device_put", copy.device_put)
+    for name, kernel in PRIMS.items():
+        prims.impl(name, kernel)
 
 
 @dc.hookimpl

@@ -18,6 +18,7 @@ from .._table import Kernel, KernelTable
 from ..arrays import Array, Expected, check_writable, conform, describe, empty_strided
 from ..expect import expect, half_as_float
 from ..quiet import quiet
+from . import view
 from ._ruled import cast, check_apart, check_overlap, ruled, write
 
 __all__ = ["KERNELS"]
@@ -303,9 +304,7 @@ def _slice_backward(meta: Expected, grad: Array, input_sizes: Any, dim: int, sta
 
 def _diagonal_backward(meta: Expected, grad: Array, input_sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
     result = np.zeros(meta.shape, meta.array_dtype)
-    from .view import KERNELS as VIEWS
-
-    write(VIEWS["diagonal"](result, offset, dim1, dim2), grad)
+    write(view.KERNELS["diagonal"](result, offset, dim1, dim2), grad)
     return result
 
 

@@ -19,8 +19,8 @@ import numpy as np
 from dispatch_aten.shapes import contiguous_strides
 from dispatch_core.pipelines.program import Node, Value
 
-from .. import plugin
 from ..arrays import numpy_dtype
+from ..kernels import KERNELS
 from ..ops._folds import MAX, MIN, SUM
 from .tape import Symbol
 
@@ -59,7 +59,7 @@ def folded(node: Node, now: Mapping[Value, Symbol]) -> Fold | None:
     """Give the reduction that a node is, where it reduces one of the values in ``now`` in a way that can be tiled."""
     name = node.name.removeprefix("aten::")
     row = _FOLDS.get(name)
-    if row is None or "reduction" not in node.tags or node.kernel is not plugin.KERNELS.get(name):
+    if row is None or "reduction" not in node.tags or node.kernel is not KERNELS.get(name):
         return None
     fold, over_all, is_mean = row
     value, *options = node.arguments

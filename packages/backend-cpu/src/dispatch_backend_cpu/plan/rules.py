@@ -16,9 +16,9 @@ from dispatch_aten.promotion import Promotion, computation_type, result_of, resu
 from dispatch_aten.shapes import TensorMeta
 from dispatch_core.pipelines.program import Node, Value
 
-from .. import plugin
 from ..arrays import numpy_dtype
 from ..expect import half_as_float
+from ..kernels import COVERED, KERNELS
 from ..ops import _formulas, pointwise
 from .tape import Symbol, Tape, Untraceable
 
@@ -110,7 +110,7 @@ def lowered(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Symbol |
 
 
 def _is_ours(name: str, kernel: Any) -> bool:
-    return kernel is not None and (kernel is plugin.KERNELS.get(name) or kernel is plugin.COVERED.get(name))
+    return kernel is not None and (kernel is KERNELS.get(name) or kernel is COVERED.get(name))
 
 
 def _functional(name: str) -> str:

@@ -1,0 +1,23 @@
+"""Every kernel of the backend by operator name with overload."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from . import creation, random
+from ._table import Kernel, KernelTable
+from .ops import copy, indexing, inplace, lists, matmul, pointwise, reduction, softmax, sorting, view
+
+__all__ = ["COVERED", "KERNELS", "PRIMS"]
+
+KERNELS: Final = KernelTable()
+"""Every kernel of the ``aten`` namespace."""
+
+for _module in (creation, random, pointwise, inplace, reduction, matmul, softmax, view, copy, indexing, lists, sorting):
+    KERNELS.update(_module.KERNELS)
+
+COVERED: Final[dict[str, Kernel]] = {**pointwise.COVERED, **inplace.COVERED}
+"""Kernels beside those of the same name in ``KERNELS``, for calls with ``alpha == 1``."""
+
+PRIMS: Final[dict[str, Kernel]] = {"device_get": copy.device_get, "device_put": copy.device_put}
+"""The kernels of the ``prims`` namespace."""
