@@ -43,7 +43,7 @@ from .printing import set_printoptions
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .serialization import load, save
 from .size import Size
-from .tensor import Tensor
+from .tensors import Tensor
 
 from . import nn, optim  # isort: skip  # they are built on all of the above
 

@@ -20,7 +20,7 @@ from .dtypes import numpy_dtype
 from .interop import as_subclass, check_dtype, from_numpy, put
 from .literals import is_sequence, read
 from .size import Size
-from .tensor import Tensor, wrap
+from .tensors import Tensor, wrap
 
 __all__ = ["FACTORIES", "as_tensor", "construct", "finish", "tensor"]
 

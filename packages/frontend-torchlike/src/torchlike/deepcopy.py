@@ -16,7 +16,7 @@ import numpy as np
 
 from .autograd.grad_mode import no_grad
 from .interop import as_subclass, elements, is_recording
-from .tensor import Tensor, wrap
+from .tensors import Tensor, wrap
 from .views import replay
 
 if TYPE_CHECKING:

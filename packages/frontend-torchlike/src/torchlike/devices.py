@@ -8,7 +8,7 @@ import dispatch_core as dc
 from dispatch_core.frontend import refuse_mixed
 
 from .autograd.function import Function
-from .tensor import Tensor
+from .tensors import Tensor
 
 __all__ = ["as_device", "call_mixed", "device", "move", "with_index"]
 

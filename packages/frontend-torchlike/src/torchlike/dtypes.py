@@ -38,7 +38,7 @@ from dispatch_aten.dtypes import (
 from dispatch_aten.promotion import Operand
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    from .tensors import Tensor
 
 __all__ = [
     "BY_NAME",

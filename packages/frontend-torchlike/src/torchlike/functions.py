@@ -22,7 +22,7 @@ from dispatch_aten.operators import ATEN
 from .creation import FACTORIES, finish, tensor
 from .devices import as_device
 from .dtypes import result_type
-from .tensor import Tensor
+from .tensors import Tensor
 
 __all__ = ["FUNCTIONAL", "FUNCTIONS", "METHODS", "NUMBER_OVERLOADS", "PLAIN_NUMBERS", "QUICK", "TENSOR_OVERLOADS"]
 

@@ -16,7 +16,7 @@ from dispatch_aten.dtypes import ScalarType, float16
 
 from .creation import FACTORIES, tensor
 from .dtypes import type_name
-from .tensor import Tensor
+from .tensors import Tensor
 
 __all__ = ["getitem", "setitem"]
 

@@ -16,7 +16,7 @@ from dispatch_core import masks
 from dispatch_core.keys import DispatchKey
 from dispatch_core.lending import Holder, Window, lend, memory_of, pin
 
-from .tensor import Tensor, wrap
+from .tensors import Tensor, wrap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

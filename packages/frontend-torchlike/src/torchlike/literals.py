@@ -19,7 +19,7 @@ from dispatch_aten.dtypes import BY_NAME, ScalarType, get_default_dtype
 
 from .dtypes import numpy_dtype, promote_types
 from .interop import check_dtype
-from .tensor import Tensor
+from .tensors import Tensor
 
 __all__ = ["is_sequence", "read"]
 

@@ -19,7 +19,7 @@ from .devices import as_device, move, with_index
 from .dtypes import DTYPES, type_name
 from .functions import FUNCTIONS, METHODS, NUMBER_FIRST, NUMBER_OVERLOADS, PLAIN_NUMBERS, TENSOR_OVERLOADS
 from .interop import is_recording
-from .tensor import Tensor
+from .tensors import Tensor
 from .ufuncs import with_array
 
 __all__: list[str] = []

@@ -27,7 +27,7 @@ from .interop import readable
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .tensor import Tensor
+    from .tensors import Tensor
 
 __all__ = ["set_printoptions", "tensor_text"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .interop import elements, put
-from .tensor import Tensor
+from .tensors import Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

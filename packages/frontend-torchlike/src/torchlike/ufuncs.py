@@ -19,7 +19,7 @@ import numpy as np
 from .dtypes import result_type
 from .functions import FUNCTIONS
 from .interop import from_numpy, is_recording, put, to_array
-from .tensor import Tensor
+from .tensors import Tensor
 
 __all__ = ["call_ufunc", "with_array"]
 

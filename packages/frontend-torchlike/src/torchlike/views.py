@@ -23,7 +23,7 @@ from .autograd.grad_mode import enable_grad, is_grad_enabled
 from .autograd.node import Edge, Leaf, Node, State, Storage
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    from .tensors import Tensor
 
 __all__ = ["Chain", "View", "new_view", "rebind", "replay", "set_history"]
 

@@ -18,7 +18,7 @@ from .function import Function
 from .grad_mode import is_grad_enabled
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
+    from ..tensors import Tensor
 
 __all__ = ["make_kernel"]
 

@@ -18,7 +18,7 @@ from .node import Edge, Leaf, Meta, Node, accumulating, scalar_type
 from .saved import check_cut
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
+    from ..tensors import Tensor
 
 __all__ = ["execute"]
 

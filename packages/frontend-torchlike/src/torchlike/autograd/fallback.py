@@ -15,7 +15,7 @@ from .inplace import check_inplace, rebase
 from .node import Node, next_sequence
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
+    from ..tensors import Tensor
 
 __all__ = ["NotDifferentiable", "pass_on", "refuse_out", "refuse_resize", "run_without_formula"]
 
@@ -73,7 +73,7 @@ def run_without_formula(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
             node.next = (None, *edges)
             rebase(tensor, node)
         else:
-            from ..tensor import autograd_bit
+            from ..tensors import autograd_bit
 
             node.next = edges
             node.storage = tensor._state.storage

@@ -9,7 +9,7 @@ from .node import Edge, Leaf, Node, Output, Saved, next_sequence, scalar_type
 from .saved import give_back, released, version_error
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
+    from ..tensors import Tensor
 
 __all__ = ["Function"]
 
@@ -125,7 +125,7 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function and record it."""
-        from ..tensor import Tensor
+        from ..tensors import Tensor
 
         context = type(f"{cls.__name__}Backward", (_Context,), {"function": cls})()
         inputs = [arg if isinstance(arg, Tensor) else None for arg in args]
@@ -159,7 +159,7 @@ class Function:
 
 
 def _record(context: _Context, results: list[Any], edges: list[Edge | None], single: bool) -> None:
-    from ..tensor import Tensor, autograd_bit
+    from ..tensors import Tensor, autograd_bit
     from ..views import CUSTOM
 
     dirty = {id(tensor) for tensor in context.dirty}

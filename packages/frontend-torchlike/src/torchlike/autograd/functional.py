@@ -9,7 +9,7 @@ from .engine import accumulate, execute
 from .node import Edge
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
+    from ..tensors import Tensor
 
 __all__ = ["backward", "clear_gradient", "grad"]
 

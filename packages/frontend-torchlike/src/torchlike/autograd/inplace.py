@@ -15,7 +15,7 @@ import dispatch_core as dc
 from .node import Node, next_sequence
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
+    from ..tensors import Tensor
 
 __all__ = ["CopySlices", "check_inplace", "rebase"]
 
@@ -62,7 +62,7 @@ class CopySlices(Node):
 
 def rebase(tensor: Tensor, node: Node) -> None:
     """Make ``node`` the history of a tensor that an operator has written to; the node's first input is the tensor."""
-    from ..tensor import autograd_bit
+    from ..tensors import autograd_bit
     from ..views import set_history
 
     bit = autograd_bit(tensor._dispatch_mask)

@@ -32,7 +32,7 @@ from dispatch_aten.formulas import conjugate
 from dispatch_core.arrays import KEY_TYPES
 from dispatch_core.keys import ARRAYS, AUTOGRAD, keys_of
 
-from .formulas import Recipe
+from .derivative import Recipe
 from .grad_mode import is_grad_enabled
 from .inplace import check_inplace, rebase
 from .node import Node, Output, Saved, is_plain, sequence
@@ -295,7 +295,7 @@ def _clone(tensor: Any) -> Any:
 
 def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
     """Make the kernel of one overload for one effective keyset."""
-    from ..tensor import AUTOGRAD_BITS
+    from ..tensors import AUTOGRAD_BITS
     from ..views import ONE_OF_SEVERAL, View
 
     mask = keyset.mask | keyset.marker

@@ -26,7 +26,7 @@ from dispatch_aten.shapes import Described
 from dispatch_core.forks import Order, forkable
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
+    from ..tensors import Tensor
 
 __all__ = [
     "Edge",

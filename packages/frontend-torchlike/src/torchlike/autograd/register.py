@@ -11,8 +11,8 @@ from dispatch_aten.operators import ATEN
 from dispatch_aten.variants import functional_of, is_inplace
 from dispatch_core.keys import DispatchKey
 
+from .derivative import Recipe
 from .fallback import pass_on, refuse_out, refuse_resize, run_without_formula
-from .formulas import Recipe
 from .kernels import make_kernel
 
 __all__ = ["cover"]

@@ -10,7 +10,7 @@ import dispatch_core as dc
 from .node import Leaf, Node, Saved, State
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
+    from ..tensors import Tensor
 
 __all__ = ["changed", "check_cut", "give_back", "released", "version_error", "version_of"]
 
@@ -20,7 +20,7 @@ def give_back(saved: Saved, node: Node) -> Tensor:
 
     Raises ``RuntimeError`` when the result was changed in place meanwhile.
     """
-    from ..tensor import autograd_bit, bare
+    from ..tensors import autograd_bit, bare
     from .node import Output
 
     tensor = bare()

@@ -10,7 +10,7 @@ from dispatch_aten.dtypes import ScalarType
 
 from ..arguments import check_tensor
 from ..functions import FUNCTIONAL, FUNCTIONS
-from ..tensor import Tensor
+from ..tensors import Tensor
 
 __all__ = [
     "binary_cross_entropy_with_logits",

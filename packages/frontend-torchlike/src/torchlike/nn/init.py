@@ -8,7 +8,7 @@ from typing import Any
 from ..arguments import check_tensor
 from ..autograd.grad_mode import no_grad
 from ..functions import METHODS
-from ..tensor import Tensor
+from ..tensors import Tensor
 
 __all__ = [
     "calculate_gain",

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..creation import FACTORIES
 from ..functions import FUNCTIONS
-from ..tensor import Tensor
+from ..tensors import Tensor
 from . import functional as F  # noqa: N812  # torch's own abbreviation
 from . import init
 from .module import Module

@@ -12,7 +12,7 @@ from ..autograd.grad_mode import no_grad
 from ..autograd.node import RemovableHandle
 from ..dtypes import type_name
 from ..functions import FUNCTIONS
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .parameter import Parameter
 from .state import Stateful
 from .tree import Tree

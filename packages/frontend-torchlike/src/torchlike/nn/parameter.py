@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 from ..arguments import check_tensor
-from ..tensor import Tensor
+from ..tensors import Tensor
 
 __all__ = ["Parameter"]
 

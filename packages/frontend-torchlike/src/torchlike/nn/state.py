@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ..autograd.grad_mode import no_grad
 from ..autograd.node import RemovableHandle
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .parameter import Parameter
 
 if TYPE_CHECKING:

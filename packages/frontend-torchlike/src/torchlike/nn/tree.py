@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .parameter import Parameter
 
 if TYPE_CHECKING:

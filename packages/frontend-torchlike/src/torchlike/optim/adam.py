@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..functions import FUNCTIONS
-from ..tensor import Tensor
+from ..tensors import Tensor
 from .optimizer import Optimizer, implementation
 
 __all__ = ["Adam", "AdamW"]

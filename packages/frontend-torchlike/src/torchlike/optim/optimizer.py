@@ -9,7 +9,7 @@ from typing import Any
 
 from ..autograd.functional import clear_gradient
 from ..autograd.grad_mode import enable_grad, no_grad
-from ..tensor import Tensor
+from ..tensors import Tensor
 
 __all__ = ["Optimizer", "implementation"]
 
