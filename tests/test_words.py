@@ -1,0 +1,216 @@
+"""What a program can check of the rules of words in CONTRIBUTING.md."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
+PLACES = [
+    *(f"packages/{path.name}" for path in PACKAGES),
+    *("tests", "examples", "benchmarks", "docs", "README.md", "CONTRIBUTING.md", "conftest.py", "noxfile.py"),
+]
+#: Places, and names of packages, whose words are still being changed.
+UNFINISHED = {*PLACES}
+
+#: Words that a docstring may begin with. One that is missing, and is a verb in the imperative, is added.
+IMPERATIVES = frozenset((ROOT / "tests/data/imperatives.txt").read_text().split())
+#: Verbs before a question, where the answer is returned: "Return whether" is what is meant.
+TELLING = re.compile(r"(Ask|Say|See|Tell) (whether|what|which|who|whose|why|how|where|if|when)\b")
+
+#: Participles that do not end in -ed, and verbs in the imperative that do.
+IRREGULAR = frozenset(
+    "begun bent borne bought bound broken brought built caught chosen done drawn driven fallen felt forgotten found"
+    " frozen given gone got grown heard held hidden kept known laid led left lent lost made meant met paid risen said"
+    " seen sent shown sold sought spent spoken spun stood struck sunk sworn swept taken thought thrown told torn"
+    " understood won woven written".split()
+)
+REGULAR = frozenset("bleed breed embed exceed feed heed need proceed seed shed speed succeed weed".split())
+#: Functions of Python (``Future.done``) and NumPy (``numpy.ma.filled``) that are named by a participle.
+FOREIGN = frozenset(["done", "filled", "reversed", "sorted"])
+
+#: Words for those whom a sentence does not name, and for what it calls by no noun.
+VAGUE = re.compile(r"(?<!`)\b(whoever|nobody|somebody|no[\s#]+one|anew|what[\s#]+it[\s#]+was)\b", re.IGNORECASE)
+
+#: Class names that two packages share with good reason: type hints name any frontend's tensors, and torch has a Node in
+#: its graphs of calls and another in autograd's.
+SHARED = frozenset(["Node", "Tensor"])
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def place(argument):
+    """Return a parameter of a test, which is skipped while the place is unfinished."""
+    return pytest.param(argument, marks=[pytest.mark.skip(reason="unfinished")] if argument in UNFINISHED else [])
+
+
+every_place = pytest.mark.parametrize("where", [place(where) for where in PLACES])
+every_package = pytest.mark.parametrize("package", [place(where) for where in PLACES if where.startswith("packages/")])
+
+
+def files(where, suffix):
+    """Return the files of a place that end in ``suffix``; this one names the words that it looks for."""
+    path = ROOT / where
+    found = [path] if path.is_file() else sorted(path.rglob("*"))
+    return [path for path in found if path.suffix == suffix and path != Path(__file__)]
+
+
+@cache
+def parse(path):
+    """Return a file's syntax tree."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def functions(where):
+    """Yield the functions of a place, each with its file and whether it stands in another one."""
+    for path in files(where, ".py"):
+        todo = [(parse(path), False)]
+        while todo:
+            node, is_inner = todo.pop()
+            for child in ast.iter_child_nodes(node):
+                if isinstance(child, Function):
+                    yield path, child, is_inner
+                todo.append((child, is_inner or isinstance(child, Function)))
+
+
+def describe(path, line, text):
+    """Return a finding as a line that editors and terminals lead to."""
+    return f"{path.relative_to(ROOT)}:{line}: {text}"
+
+
+def is_noun(function):
+    """Return whether a function's name stands for a value, as a property's, or for a behaviour, as a test's."""
+    decorators = [ast.unparse(node).partition("(")[0].rpartition(".")[2] for node in function.decorator_list]
+    return function.name.startswith("test_") or any(
+        name.endswith("property") or name in {"setter", "getter", "overload", "fixture"} for name in decorators
+    )
+
+
+def returns_value(function):
+    """Return whether a function returns anything but None, by its annotation, or else by its statements."""
+    if function.returns is not None:
+        return ast.unparse(function.returns) not in {"None", "Never", "NoReturn"}
+    todo = list(function.body)
+    for node in todo:
+        if isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) != "None":
+            return True
+        if not isinstance(node, Function | ast.Lambda | ast.ClassDef):
+            todo.extend(ast.iter_child_nodes(node))
+    return False
+
+
+def begins_well(function, text):
+    """Return whether a docstring begins with an imperative, and with "Return" where that is what is meant."""
+    first = re.sub(r"\W+$", "", text.split()[0].strip("`*")).lower()
+    if is_noun(function):
+        return first not in {"give", "gives"}
+    return first in IMPERATIVES and not (TELLING.match(text) and returns_value(function))
+
+
+@every_place
+def test_docstrings_begin_with_an_imperative(where):
+    texts = [(path, function, ast.get_docstring(function)) for path, function, _ in functions(where)]
+    assert [
+        describe(path, function.body[0].lineno, text.splitlines()[0])
+        for path, function, text in texts
+        if text and not begins_well(function, text)
+    ] == []
+
+
+@every_place
+def test_no_function_is_named_by_a_bare_participle(where):
+    found = []
+    for path, function, is_inner in functions(where):
+        name = function.name.strip("_")
+        is_participle = name in IRREGULAR or (re.fullmatch("[a-z]+ed", name) and name not in REGULAR)
+        is_stand_in = is_inner and "tests" in path.relative_to(ROOT).parts
+        if is_participle and not (name in FOREIGN or is_noun(function) or is_stand_in or function.name.endswith("__")):
+            found.append(describe(path, function.lineno, function.name))
+    assert found == []
+
+
+@every_place
+def test_sentences_name_those_who_act(where):
+    found = []
+    for path in [*files(where, ".py"), *files(where, ".md")]:
+        text = path.read_text(encoding="utf-8")
+        for word in VAGUE.finditer(text):
+            line = text.count("\n", 0, word.start())
+            found.append(describe(path, line + 1, text.splitlines()[line].strip()))
+    assert found == []
+
+
+@cache
+def classes():
+    """Return the packages' classes: name → module → line."""
+    found = defaultdict(dict)
+    for package in PACKAGES:
+        for path in files(package / "src", ".py"):
+            for node in ast.walk(parse(path)):
+                if isinstance(node, ast.ClassDef):
+                    found[node.name][path] = node.lineno
+    return found
+
+
+@every_package
+def test_a_class_name_means_one_thing(package):
+    shared = {
+        name: [describe(path, line, name) for path, line in places.items()]
+        for name, places in classes().items()
+        if len(places) > 1 and name not in SHARED and any(path.is_relative_to(ROOT / package) for path in places)
+    }
+    assert shared == {}
+
+
+def rooms(package):
+    """Yield a package's folders, each with the names of its modules and of the folders in it."""
+    for path in files(f"{package}/src", ".py"):
+        if path.name == "__init__.py":
+            inner = [module.stem for module in path.parent.glob("*.py") if module != path]
+            yield path.parent, sorted([*inner, *(module.parent.name for module in path.parent.glob("*/__init__.py"))])
+
+
+def differ_by_a_letter(left, right):
+    """Return whether one letter tells two names apart, or one has a letter more."""
+    short, long = sorted((left.strip("_"), right.strip("_")), key=len)
+    if len(short) == len(long):
+        return sum(a != b for a, b in zip(short, long, strict=True)) == 1
+    return any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
+
+
+@every_package
+def test_neighbouring_modules_differ_by_more_than_a_letter(package):
+    pairs = [pair for _, names in rooms(package) for pair in combinations(names, 2)]
+    assert [pair for pair in pairs if differ_by_a_letter(*pair)] == []
+
+
+def attributes(init):
+    """Return what a package's ``__init__`` binds but its modules themselves: what it imports, defines and promises."""
+    bound, modules = set(), set()
+    for node in parse(init).body:
+        if isinstance(node, ast.ImportFrom):
+            (modules if node.module is None else bound).update(alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, Function | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names = {target.id for target in targets if isinstance(target, ast.Name)}
+            bound |= names
+            # What is promised, and the table of what is imported when it is asked for.
+            if names == {"__all__"} or isinstance(node.value, ast.Dict):
+                keys = node.value.keys if isinstance(node.value, ast.Dict) else ast.walk(node.value)
+                bound.update(key.value for key in keys if isinstance(key, ast.Constant))
+    return bound - modules
+
+
+@every_package
+def test_no_module_is_named_like_an_attribute_of_its_package(package):
+    found = [(folder, set(names) & attributes(folder / "__init__.py")) for folder, names in rooms(package)]
+    assert [(str(folder.relative_to(ROOT)), names) for folder, names in found if names] == []
