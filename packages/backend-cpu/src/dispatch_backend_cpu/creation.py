@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ._table import Kernel, KernelTable
 from .arrays import Array, Expected, check_writable, empty_strided
-from .expect import expect
-from .ops._ruled import cast
-from .quiet import quiet
+from .fp_errors import quiet
+from .kernel_table import Kernel, KernelTable
+from .ops.rule_kernels import cast
+from .output_specs import expect
 
 __all__ = ["KERNELS"]
 

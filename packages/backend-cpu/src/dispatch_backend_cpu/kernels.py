@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from . import creation, random
-from ._table import Kernel, KernelTable
+from .kernel_table import Kernel, KernelTable
 from .ops import copy, indexing, inplace, lists, matmul, pointwise, reduction, softmax, sorting, view
 
 __all__ = ["COVERED", "KERNELS", "PRIMS"]

@@ -16,11 +16,11 @@ import numpy as np
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.generator import Generator, default_generator
 
-from ._table import Kernel, KernelTable
 from .arrays import Array, check_writable, dtype_of, empty_strided, numpy_dtype
 from .engine import Engine
-from .expect import expect, half_as_float
-from .quiet import quiet
+from .fp_errors import quiet
+from .kernel_table import Kernel, KernelTable
+from .output_specs import expect, half_as_float
 
 __all__ = ["KERNELS", "engine_of"]
 

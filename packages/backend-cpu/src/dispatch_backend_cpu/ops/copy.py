@@ -12,12 +12,12 @@ from dispatch_aten.errors import ArgumentTypeError, OperatorError
 from dispatch_core.devices import Device
 from dispatch_core.lending import PINNED, Window, memory_of
 
-from .._table import KernelTable
 from ..arrays import Array, as_array, dtype_of, empty_strided, numpy_dtype, storage_offset_of, strided_view
 from ..arrays import storage as storage_of
-from ..expect import expect
-from ..quiet import quiet
-from ._ruled import check_overlap, write
+from ..fp_errors import quiet
+from ..kernel_table import KernelTable
+from ..output_specs import expect
+from .rule_kernels import check_overlap, write
 
 __all__ = ["KERNELS", "device_get", "device_put"]
 

@@ -14,12 +14,12 @@ import numpy as np
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError
 from dispatch_aten.shapes.dims import wrap_dim
 
-from .._table import Kernel, KernelTable
 from ..arrays import Array, Expected, check_writable, conform, describe, empty_strided
-from ..expect import expect, half_as_float
-from ..quiet import quiet
+from ..fp_errors import quiet
+from ..kernel_table import Kernel, KernelTable
+from ..output_specs import expect, half_as_float
 from . import view
-from ._ruled import cast, check_apart, check_overlap, ruled, write
+from .rule_kernels import cast, check_apart, check_overlap, ruled, write
 
 __all__ = ["KERNELS"]
 

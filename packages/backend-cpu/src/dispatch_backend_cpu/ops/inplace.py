@@ -13,13 +13,13 @@ import numpy as np
 
 from dispatch_aten.shapes import check_output_shape
 
-from .._table import Kernel, KernelTable
 from ..arrays import Array, check_writable
-from ..expect import expect
-from ..quiet import quiet, run
+from ..fp_errors import quiet, run
+from ..kernel_table import Kernel, KernelTable
+from ..output_specs import expect
 from . import pointwise
-from ._fast import NUMBERS, inplace_binary, inplace_unary, is_small
-from ._ruled import cast, check_overlap, store
+from .fast_paths import NUMBERS, inplace_binary, inplace_unary, is_small
+from .rule_kernels import cast, check_overlap, store
 
 __all__ = ["COVERED", "KERNELS"]
 

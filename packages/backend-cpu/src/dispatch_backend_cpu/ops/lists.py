@@ -9,9 +9,9 @@ import numpy as np
 
 from dispatch_aten.shapes.dims import wrap_dim
 
-from .._table import Kernel, KernelTable
 from ..arrays import Array, Expected, empty_strided
-from ._ruled import ruled, write
+from ..kernel_table import Kernel, KernelTable
+from .rule_kernels import ruled, write
 
 __all__ = ["KERNELS"]
 

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from .._table import Kernel, KernelTable
 from ..arrays import Array, Expected
-from ..expect import expect, half_as_float
-from ..quiet import quiet, run
-from ._formulas import number
-from ._ruled import cast, check_overlap, ruled, write
+from ..fp_errors import quiet, run
+from ..kernel_table import Kernel, KernelTable
+from ..output_specs import expect, half_as_float
+from .numpy_formulas import number
+from .rule_kernels import cast, check_overlap, ruled, write
 
 __all__ = ["KERNELS"]
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from dispatch_aten.promotion import Promotion
 
-from .._table import Kernel, KernelTable
 from ..arrays import Array, conform, laid_out
-from ..expect import expect, half_as_float
-from ..quiet import quiet, run
-from . import _formulas as f
-from ._fast import NUMBERS, binary, unary, with_number
-from ._ruled import cast, elementwise
+from ..fp_errors import quiet, run
+from ..kernel_table import Kernel, KernelTable
+from ..output_specs import expect, half_as_float
+from . import numpy_formulas as f
+from .fast_paths import NUMBERS, binary, unary, with_number
+from .rule_kernels import cast, elementwise
 from .special import erf, erfc
 
 __all__ = ["BINARY", "COVERED", "FORMULAS", "GENERAL", "KERNELS", "UNARY", "WITH_NUMBER", "dtypes_of_kinds"]

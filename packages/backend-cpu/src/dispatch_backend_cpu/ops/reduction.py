@@ -14,12 +14,12 @@ import numpy as np
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
 
-from .._table import Kernel, KernelTable
 from ..arrays import Array, Expected, numpy_dtype
-from ..expect import expect, half_as_float
-from ..quiet import quiet, run
-from ._folds import ALL, ANY, MAX, MIN, PROD, SUM
-from ._ruled import cast, check_overlap, ruled, write
+from ..fp_errors import quiet, run
+from ..kernel_table import Kernel, KernelTable
+from ..output_specs import expect, half_as_float
+from .reduce_ufuncs import ALL, ANY, MAX, MIN, PROD, SUM
+from .rule_kernels import cast, check_overlap, ruled, write
 
 __all__ = ["KERNELS"]
 

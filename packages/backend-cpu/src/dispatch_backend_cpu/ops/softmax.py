@@ -10,12 +10,12 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DimensionError
 from dispatch_aten.shapes.dims import wrap_dim
 
-from .._table import Kernel, KernelTable
 from ..arrays import Array, Expected
-from ..expect import half_as_float
-from ._folds import MAX, SUM
-from ._formulas import number
-from ._ruled import cast, ruled
+from ..kernel_table import Kernel, KernelTable
+from ..output_specs import half_as_float
+from .numpy_formulas import number
+from .reduce_ufuncs import MAX, SUM
+from .rule_kernels import cast, ruled
 
 __all__ = ["KERNELS"]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from dispatch_aten.shapes.dims import wrap_dim
 
-from .._table import Kernel, KernelTable
 from ..arrays import Array
-from ._ruled import ruled
+from ..kernel_table import Kernel, KernelTable
+from .rule_kernels import ruled
 
 __all__ = ["KERNELS"]
 

@@ -10,9 +10,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from .._table import Kernel, KernelTable
 from ..arrays import Array, Expected, storage_offset_of, strided_view
-from ..expect import expect
+from ..kernel_table import Kernel, KernelTable
+from ..output_specs import expect
 
 __all__ = ["KERNELS"]
 

@@ -22,8 +22,8 @@ from dispatch_aten.shapes import TensorMeta, contiguous_strides
 from dispatch_core.pipelines.program import Value
 
 from ..arrays import Array, Expected, check_writable, conform, empty_strided, numpy_dtype
-from ..ops._fast import INTO
-from ..quiet import quiet
+from ..fp_errors import quiet
+from ..ops.fast_paths import INTO
 from .compiled import can_compile, is_available, is_literal, runs_before
 from .compiled import loop as compiled_loop
 from .folds import LONGEST_ROW, Fold, halves, leaves, total

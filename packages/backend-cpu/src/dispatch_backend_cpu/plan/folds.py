@@ -21,7 +21,7 @@ from dispatch_core.pipelines.program import Node, Value
 
 from ..arrays import numpy_dtype
 from ..kernels import KERNELS
-from ..ops._folds import MAX, MIN, SUM
+from ..ops.reduce_ufuncs import MAX, MIN, SUM
 from .tape import Symbol
 
 __all__ = ["LONGEST_ROW", "Fold", "Tree", "folded", "halves", "total"]

@@ -18,7 +18,7 @@ from dispatch_core.pipelines.program import Node, PlannedStep, Program, Value
 from ..arrays import numpy_dtype
 from .code import Fold, Work, function
 from .folds import folded
-from .rules import lowered
+from .lowering import lowered
 from .tape import Symbol, Tape
 
 __all__ = ["Group", "plan"]

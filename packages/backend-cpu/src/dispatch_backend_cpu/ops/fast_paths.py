@@ -21,11 +21,11 @@ import numpy as np
 
 from dispatch_core.lending import Window
 
-from .._table import Kernel
 from ..arrays import Array, laid_out
-from ..expect import expect
-from ..quiet import run
-from ._ruled import check_overlap, store
+from ..fp_errors import run
+from ..kernel_table import Kernel
+from ..output_specs import expect
+from .rule_kernels import check_overlap, store
 
 __all__ = ["INTO", "NUMBERS", "binary", "inplace_binary", "inplace_unary", "is_small", "unary", "with_number"]
 

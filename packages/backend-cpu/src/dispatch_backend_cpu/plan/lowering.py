@@ -17,9 +17,9 @@ from dispatch_aten.shapes import TensorMeta
 from dispatch_core.pipelines.program import Node, Value
 
 from ..arrays import numpy_dtype
-from ..expect import half_as_float
 from ..kernels import COVERED, KERNELS
-from ..ops import _formulas, pointwise
+from ..ops import numpy_formulas, pointwise
+from ..output_specs import half_as_float
 from .tape import Symbol, Tape, Untraceable
 
 __all__ = ["lowered"]
@@ -41,7 +41,7 @@ class Rule:
 
 
 #: The formulas, which symbols go through as arrays do.
-f: Any = _formulas
+f: Any = numpy_formulas
 _where: Any = np.where
 
 

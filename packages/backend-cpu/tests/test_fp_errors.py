@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+from dispatch_backend_cpu.fp_errors import quiet, run, run_elsewhere
 from dispatch_backend_cpu.kernels import COVERED, KERNELS
-from dispatch_backend_cpu.quiet import quiet, run, run_elsewhere
 
 BIG = np.array([3e38, -1.0, np.nan, np.inf], np.float32)
 NOISY = {

@@ -16,10 +16,10 @@ from dispatch_aten.errors import OperatorError
 from dispatch_aten.promotion import Promotion
 from dispatch_aten.shapes import same_places
 
-from .._table import Kernel
 from ..arrays import Array, Expected, check_writable, conform, storage, storage_offset_of
-from ..expect import elementwise_plan, expect
-from ..quiet import quiet
+from ..fp_errors import quiet
+from ..kernel_table import Kernel
+from ..output_specs import elementwise_plan, expect
 
 __all__ = ["cast", "check_apart", "check_overlap", "elementwise", "ruled", "store", "write"]
 
