@@ -1,16 +1,12 @@
-"""Devices: naming them, and calls whose tensors lie on two of them."""
+"""Devices as users name them."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_core.frontend import refuse_mixed
 
-from .autograd.function import Function
-from .tensors import Tensor
-
-__all__ = ["as_device", "call_mixed", "device", "move", "with_index"]
+__all__ = ["as_device", "device", "with_index"]
 
 device: Final = dc.Device
 
@@ -31,95 +27,3 @@ def with_index(device: dc.Device, own: dc.Device) -> dc.Device:
     except (dc.BackendError, AttributeError):
         return own
     return dc.Device(device.type, current())
-
-
-class _ToDevice(Function):
-    """The copy between devices: no backend's kernel can do it alone, so the composite is called by its key."""
-
-    @staticmethod
-    def forward(ctx: Any, tensor: Tensor, target: dc.Device, dtype: Any) -> Tensor:
-        ctx.source, ctx.dtype = tensor.device, tensor.dtype
-        copy: Tensor = dc.call_direct(
-            "aten::_to_copy", "CompositeExplicitAutograd", tensor.detach(), device=target, dtype=dtype
-        )
-        return copy
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
-        return grad.to(ctx.source, ctx.dtype), None, None
-
-
-def move(tensor: Tensor, target: dc.Device, dtype: Any = None) -> Tensor:
-    """Copy a tensor to another device."""
-    moved: Tensor = _ToDevice.apply(tensor, target, dtype)
-    return moved
-
-
-#: Operators whose first tensor decides, because they copy the others or only read positions from them.
-_COPIES: Final = frozenset({"aten::copy_", "aten::index.Tensor", "aten::index_put", "aten::index_put_"})
-
-
-def call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Answer a call whose tensors lie on two devices (the boundary's hook).
-
-    Copies go ahead, and so do cpu tensors without dimensions, which stand for numbers; anything else is refused as torch
-    refuses it. Raises ``DeviceMismatchError``.
-    """
-    values = [*args, *kwargs.values()]
-    if op.name in _COPIES:
-        first = args[0]
-        if op.name == "aten::copy_":
-            return op(first, args[1].to(first.device), *args[2:], **kwargs)
-        moved = [_to(value, first.device) for value in args[1:]]
-        if all(_is_copied_index(value) for value in args[1:]):
-            return op(first, *moved, **kwargs)
-    found = [tensor for value in values for tensor in _tensors(value)]
-    others = {str(tensor.device) for tensor in found if not _is_number(tensor)}
-    if len(others) == 1 and not op.schema.is_mutable:
-        target = dc.Device.parse(others.pop())
-        return op(
-            *(_number_to(value, target) for value in args),
-            **{name: _number_to(value, target) for name, value in kwargs.items()},
-        )
-    # What is written to is the first argument, or given by name, and stays where it is.
-    written = [tensor for value in kwargs.values() for tensor in _tensors(value)]
-    if (
-        isinstance(args[0], Tensor)
-        and not _is_number(args[0])
-        and {str(args[0].device)} == others
-        and all(tensor.device == args[0].device for tensor in written)
-    ):
-        return op(*(_number_to(value, args[0].device) for value in args), **kwargs)
-    return refuse_mixed(op, args, kwargs)
-
-
-def _tensors(value: Any) -> list[Tensor]:
-    if isinstance(value, Tensor):
-        return [value]
-    return [item for item in value if isinstance(item, Tensor)] if isinstance(value, (list, tuple)) else []
-
-
-def _is_number(tensor: Tensor) -> bool:
-    return tensor.is_cpu and tensor.dim() == 0
-
-
-def _is_copied_index(value: Any) -> bool:
-    """Tell whether an argument of an index operator may come from the cpu: a list of indices, or a value for it."""
-    return (
-        all(tensor.is_cpu for tensor in _tensors(value))
-        if isinstance(value, (list, tuple))
-        else (not isinstance(value, Tensor) or _is_number(value))
-    )
-
-
-def _to(value: Any, target: dc.Device) -> Any:
-    if isinstance(value, Tensor):
-        # Where it lies there, it may go on to wait.
-        return value if value.device == target else value.to(target)
-    return [_to(item, target) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def _number_to(value: Any, target: dc.Device) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_number_to(item, target) for item in value]
-    return value.to(target) if isinstance(value, Tensor) and _is_number(value) else value

@@ -181,7 +181,7 @@ def to_numpy(tensor: Tensor, *, force: bool = False) -> NDArray[Any]:
     return lent(array) if tensor.is_cpu else array
 
 
-def to_array(tensor: Tensor, dtype: Any, copy: bool | None) -> NDArray[Any]:
+def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
     """Answer ``numpy.asarray(tensor)``."""
     array = _checked(tensor)
     if dtype is not None and array.dtype != dtype:
@@ -226,7 +226,7 @@ def data_ptr(tensor: Tensor) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def reduce(tensor: Tensor) -> tuple[Any, ...]:
+def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
     """Say how to pickle a tensor: as a NumPy array, its device, its class and whether it requires grad."""
     if not tensor.is_leaf:
         tensor = tensor.detach()

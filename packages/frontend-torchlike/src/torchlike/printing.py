@@ -84,13 +84,6 @@ def set_printoptions(
 
 def tensor_text(tensor: Tensor) -> str:
     """Give the text of a tensor as ``repr`` shows it."""
-    from .nn.parameter import Parameter
-
-    text = _tensor_text(tensor)
-    return f"Parameter containing:\n{text}" if isinstance(tensor, Parameter) else text
-
-
-def _tensor_text(tensor: Tensor) -> str:
     start = "tensor("
     shape, dtype, device = tuple(tensor.shape), tensor.dtype, tensor.device
     notes = []

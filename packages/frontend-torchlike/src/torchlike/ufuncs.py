@@ -98,7 +98,7 @@ def _matmul(left: Tensor, right: Tensor) -> Tensor:
     return result
 
 
-def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Answer a ufunc that was called with tensors among its operands (source: ``numpy.ndarray.__array_ufunc__``)."""
     out = [each for each in kwargs.get("out", ()) if each is not None]
     if method == "at" or not all(isinstance(each, _TAKEN) or _is_plain(each) for each in (*inputs, *out)):
@@ -115,7 +115,7 @@ def call_ufunc(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[st
             f"numpy.{ufunc.__name__}: out= must be a NumPy array, not a tensor\n"
             "Hint: use the torchlike function of that name, or the operator in place"
         )
-    arrays = [to_array(each, None, None) if isinstance(each, Tensor) else each for each in inputs]
+    arrays = [to_array(each) if isinstance(each, Tensor) else each for each in inputs]
     found = getattr(ufunc, method)(*arrays, **kwargs)
     if out:
         return found

@@ -3,20 +3,19 @@
 Note [Views can be replayed]
     A view keeps the operators and arguments that lead to it. Replaying them on its base gives the view's history after the
     base was changed in place (`View.history_now`), the part of a gradient that belongs to the view (`CopySlices`), and, for
-    backends whose arrays cannot be written, the view's new array (`rebind`). A chain is a linked list,
+    backends whose arrays cannot be written, the view's new array (`rebinding`). A chain is a linked list,
     ``(chain before, operator, arguments after the first)``, so that views of views share it.
 """
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 import dispatch_core as dc
-from dispatch_core.arrays import ARRAY_TYPES, storage_of
+from dispatch_core.arrays import ARRAY_TYPES
 from dispatch_core.keys import AUTOGRAD
 
 from .autograd.grad_mode import enable_grad, is_grad_enabled
@@ -25,7 +24,7 @@ from .autograd.node import Edge, Leaf, Node, State, Storage
 if TYPE_CHECKING:
     from .tensors import Tensor
 
-__all__ = ["Chain", "View", "new_view", "rebind", "replay", "set_history"]
+__all__ = ["CUSTOM", "ONE_OF_SEVERAL", "Chain", "View", "new_view", "replay", "set_history"]
 
 Chain = Any
 
@@ -212,101 +211,6 @@ def new_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
             storage.data = base._dispatch_data
             storage.aliases = [(ref(base), above.chain)]
         storage.aliases.append((ref(tensor), state.chain))
-
-
-def rebind(tensor: Tensor, data: Any) -> None:
-    """Let ``tensor`` hold ``data``; where arrays cannot be written, carry the change to every alias.
-
-    A tensor keeps its dtype. The aliases' common array is changed in the elements that the tensor is a view of, and every
-    living alias is made again from it.
-    """
-    kind = dc.dtype(tensor)
-    if dc.dtype(data) != kind:
-        data = dc.ops.aten._to_copy.default(data, dtype=kind)
-    storage = tensor._state.storage
-    if storage is None or storage.aliases is None or dc.shape(data) != dc.shape(tensor):
-        if dc.is_mutable(data):
-            _follow(tensor, data)
-            if tensor._state.is_view and dc.shape(data) != dc.shape(tensor):
-                _restride(tensor._state, data)
-        elif storage is not None and storage.aliases is not None:
-            _leave(tensor, storage)
-        tensor._dispatch_data = data
-        return
-    chain = tensor._state.chain
-    from dispatch_core.pipelines import force  # a value that was pending may stand here since the first view was made
-
-    data, storage.data = force(data), force(storage.data)
-    storage.data = data if chain is None else _scatter(storage.data, chain, data)
-    living = []
-    for alias, steps in storage.aliases:
-        target = alias()
-        if target is not None:
-            target._dispatch_data = replay(storage.data, steps)
-            living.append((alias, steps))
-    storage.aliases = living
-
-
-def _restride(state: View, data: Any) -> None:
-    """Let a view that was resized be replayed as what it is now, by strides in the storage."""
-    layout = dc.shape(data), dc.strides(data), dc.storage_offset(data)
-    state.chain = (state.skip if state.base is not None else None, dc.ops.aten.as_strided.default, layout)
-    if state.base is None:
-        state.skip = state.chain
-
-
-def _leave(tensor: Tensor, storage: Storage) -> None:
-    """Give a tensor that was resized a storage of its own: its array, which cannot be written, is no view of the others'."""
-    storage.aliases = [each for each in storage.aliases or () if each[0]() is not tensor]
-    own = Leaf.of(tensor)
-    own.storage = Storage()
-    own.storage.version = storage.version
-    tensor._autograd = own
-
-
-def _follow(tensor: Tensor, data: Any) -> None:
-    """Take along the tensors in ``tensor``'s memory when its storage has grown: ``data`` lies in a larger copy of all of it.
-
-    They are looked for among all objects, because views that each knew the others would cost every program time, and
-    storages that grow while others are views of them are rare.
-    """
-    old = storage_of(tensor)
-    if old == storage_of(data):
-        return
-    if old == id(tensor._dispatch_data) and tensor._state.storage is None and not tensor.numel():
-        return  # What ``out=`` is given mostly: an empty storage that nothing else is a view of.
-    from dispatch_core.pipelines import Pending, force, settle  # most programs open none
-
-    settle(tensor)
-    old, data = storage_of(tensor), force(data)
-    for other in gc.get_objects():
-        # By its type: objects may say of themselves that they are of another class, in code of their own.
-        if other is tensor or not hasattr(type(other), "_dispatch_rebind"):
-            continue
-        array = getattr(other, "_dispatch_data", None)
-        if isinstance(array, Pending) and array.value is not None:
-            array = array.value
-        # Of a value that waits, and that was never asked where it lies, nothing can be a view.
-        is_pending = isinstance(array, Pending) and array.shared is not None
-        if (is_pending or type(array) is type(data)) and storage_of(array) == old:
-            array = settle(other)
-            layout = dc.shape(array), dc.strides(array), dc.storage_offset(array)
-            other._dispatch_data = dc.ops.aten.as_strided(data, *layout)
-
-
-def _scatter(root: Any, chain: Chain, data: Any) -> Any:
-    """Give ``root`` with ``data`` in the elements that ``chain`` is a view of; all three are raw arrays.
-
-    The view of an array of positions says where its elements lie, whatever the chain is made of.
-    """
-    aten = dc.ops.aten
-    count = 1
-    for size in dc.shape(root):
-        count *= size
-    positions = aten.arange(count, device=dc.device(root))
-    where = replay(aten.reshape(positions, dc.shape(root)), chain)
-    flat = aten.index_put(aten.reshape(root, (-1,)), [aten.reshape(where, (-1,))], aten.reshape(data, (-1,)))
-    return aten.reshape(flat, dc.shape(root))
 
 
 def set_history(tensor: Tensor, node: Node) -> None:

@@ -10,7 +10,8 @@ from .grad_mode import (
     no_grad,
     set_grad_enabled,
 )
-from .node import Node, RemovableHandle
+from .hooks import RemovableHandle
+from .node import Node
 
 __all__ = [
     "Function",

@@ -14,6 +14,8 @@ import dispatch_core as dc
 from dispatch_aten import formulas as functions
 from dispatch_aten.derivatives import METADATA_SUFFIXES
 
+from ..functions import QUICK
+
 __all__ = ["Recipe"]
 
 
@@ -167,8 +169,6 @@ class Recipe:
     @property
     def namespace(self) -> dict[str, Any]:
         """The functions that the formulas call: the library's own, and operators by name."""
-        from ..functions import QUICK
-
         aten = dc.ops.aten
         return {
             f"f_{name}": getattr(functions, name, None) or QUICK.get(name) or getattr(aten, name)

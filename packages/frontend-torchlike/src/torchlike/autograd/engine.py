@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import is_non_overlapping_and_dense
+from dispatch_core.forks import Order, forkable
 
 from .grad_mode import enable_grad, no_grad
-from .node import Edge, Leaf, Meta, Node, accumulating, scalar_type
+from .metadata import Meta, scalar_type
+from .node import Edge, Leaf, Node
 from .saved import check_cut
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ __all__ = ["execute"]
 
 #: The number of torch's ``contiguous_format``.
 _CONTIGUOUS: Final = 0
+#: Held while a gradient is added to ``.grad``, so that backward may run in several threads at once.
+_accumulating: Final = forkable(Order.GENERATOR)
 _Buffers = dict[Node, "list[Tensor | None]"]
 
 
@@ -249,7 +253,7 @@ def accumulate(leaf: Node, grad: Tensor, create_graph: bool) -> None:
         raise RuntimeError("leaf variable has been moved into the graph interior")
     if not leaf.accumulates:
         return
-    with accumulating:
+    with _accumulating:
         before = leaf.grad
         if before is None:
             leaf.grad = grad if create_graph else _clone(grad, tensor)

@@ -10,6 +10,7 @@ from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
 from dispatch_aten.variants import functional_of
 from dispatch_core.keys import AUTOGRAD
 
+from .device_keys import autograd_bit
 from .grad_mode import is_grad_enabled
 from .inplace import check_inplace, rebase
 from .node import Node, next_sequence
@@ -73,8 +74,6 @@ def run_without_formula(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
             node.next = (None, *edges)
             rebase(tensor, node)
         else:
-            from ..tensors import autograd_bit
-
             node.next = edges
             node.storage = tensor._state.storage
             if tensor._state.is_view:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+import dispatch_core as dc
+
+from ..tensors import Tensor, wrap
+from ..views import CUSTOM
+from .device_keys import autograd_bit
 from .grad_mode import is_grad_enabled, no_grad
-from .node import Edge, Leaf, Node, Output, Saved, next_sequence, scalar_type
-from .saved import give_back, released, version_error
-
-if TYPE_CHECKING:
-    from ..tensors import Tensor
+from .metadata import scalar_type
+from .node import Edge, Leaf, Node, Output, next_sequence
+from .saved import Saved, give_back, released, version_error
 
 __all__ = ["Function"]
 
@@ -76,9 +79,7 @@ class _Context(Node):
         meta = self.meta_of(number)
         if meta is None:
             return None
-        from ..creation import FACTORIES
-
-        return FACTORIES["zeros"](meta[0], dtype=scalar_type(meta[1]), device=self.device)
+        return wrap(dc.ops.aten.zeros.default(meta[0], dtype=scalar_type(meta[1]), device=self.device))
 
     device: Any = None
 
@@ -125,8 +126,6 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function and record it."""
-        from ..tensors import Tensor
-
         context = type(f"{cls.__name__}Backward", (_Context,), {"function": cls})()
         inputs = [arg if isinstance(arg, Tensor) else None for arg in args]
         context.needs_input_grad = tuple(arg is not None and arg.requires_grad for arg in inputs)
@@ -159,9 +158,6 @@ class Function:
 
 
 def _record(context: _Context, results: list[Any], edges: list[Edge | None], single: bool) -> None:
-    from ..tensors import Tensor, autograd_bit
-    from ..views import CUSTOM
-
     dirty = {id(tensor) for tensor in context.dirty}
     plain = {id(tensor) for tensor in context.without_grad}
     differentiable = [

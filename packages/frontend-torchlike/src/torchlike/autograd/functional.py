@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import check_tensors
+from ..functions import FUNCTIONS
 from .engine import accumulate, execute
 from .node import Edge
 
@@ -20,9 +22,6 @@ def _listed(value: Any) -> list[Any]:
 
 def _roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None], who: str) -> list[tuple[Edge, Tensor]]:
     """Pair every output's edge with the gradient that enters there, ones for a scalar without a given one."""
-    from ..arguments import check_tensors
-    from ..functions import FUNCTIONS
-
     check_tensors(outputs, who, "tensors" if who == "backward" else "outputs")
     check_tensors(
         [given for given in grads if given is not None], who, "grad_tensors" if who == "backward" else "grad_outputs"
@@ -56,8 +55,6 @@ def _roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None], who: str) 
 
 
 def _edges(inputs: Sequence[Tensor], who: str) -> list[Edge]:
-    from ..arguments import check_tensors
-
     check_tensors(inputs, who, "inputs")
     for tensor in inputs:
         if not tensor.requires_grad:
@@ -125,8 +122,6 @@ def grad(
     >>> torchlike.autograd.grad(x ** 2, x)
     (tensor(6.),)
     """
-    from ..functions import FUNCTIONS
-
     if is_grads_batched:
         raise NotImplementedError("grad: is_grads_batched needs vmap, which is not here yet")
     if materialize_grads and allow_unused is False:

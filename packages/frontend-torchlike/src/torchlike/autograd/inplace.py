@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 
+from ..views import replay, set_history
+from .device_keys import autograd_bit
 from .node import Node, next_sequence
 
 if TYPE_CHECKING:
@@ -41,8 +43,6 @@ class CopySlices(Node):
     skip: Any
 
     def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
-        from ..views import replay
-
         (grad,) = grads
         if grad is None:
             return (None,) * len(self.next)
@@ -62,9 +62,6 @@ class CopySlices(Node):
 
 def rebase(tensor: Tensor, node: Node) -> None:
     """Make ``node`` the history of a tensor that an operator has written to; the node's first input is the tensor."""
-    from ..tensors import autograd_bit
-    from ..views import set_history
-
     bit = autograd_bit(tensor._dispatch_mask)
     tensor._dispatch_mask |= bit
     state = tensor._state

@@ -32,11 +32,14 @@ from dispatch_aten.formulas import conjugate
 from dispatch_core.arrays import KEY_TYPES
 from dispatch_core.keys import ARRAYS, AUTOGRAD, keys_of
 
+from ..views import ONE_OF_SEVERAL, View
 from .derivative import Recipe
+from .device_keys import AUTOGRAD_BITS
 from .grad_mode import is_grad_enabled
 from .inplace import check_inplace, rebase
-from .node import Node, Output, Saved, is_plain, sequence
-from .saved import give_back, released, version_error, version_of
+from .metadata import is_plain
+from .node import Node, Output, sequence
+from .saved import Saved, give_back, released, version_error, version_of
 
 __all__ = ["kernel_source", "make_kernel", "node_name", "node_source"]
 
@@ -295,9 +298,6 @@ def _clone(tensor: Any) -> Any:
 
 def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
     """Make the kernel of one overload for one effective keyset."""
-    from ..tensors import AUTOGRAD_BITS
-    from ..views import ONE_OF_SEVERAL, View
-
     mask = keyset.mask | keyset.marker
     below = mask & ~AUTOGRAD
     types = [known.type for key in keys_of(mask & ARRAYS) for known in KEY_TYPES.get(key, ())]

@@ -17,13 +17,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias
 from weakref import ref
 
-from dispatch_aten.dtypes import BY_NAME, ScalarType
-from dispatch_aten.shapes import Described
-from dispatch_core.forks import Order, forkable
+from .hooks import Hook, RemovableHandle
+from .metadata import Meta
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
@@ -33,48 +31,15 @@ __all__ = [
     "Leaf",
     "Node",
     "Output",
-    "RemovableHandle",
-    "Saved",
     "State",
     "Storage",
-    "is_plain",
     "next_sequence",
-    "scalar_type",
     "sequence",
 ]
 
 #: Numbers nodes in the order of their making; a node's inputs always have smaller numbers.
 sequence: Final = itertools.count(1)
 next_sequence: Final = sequence.__next__
-
-#: Shape and dtype, the dtype as the array itself has it (see `scalar_type`).
-Meta: TypeAlias = "tuple[tuple[int, ...], Any]"
-Hook: TypeAlias = "Callable[..., Any]"
-
-
-@cache
-def scalar_type(dtype: Any) -> ScalarType:
-    """Give the scalar type of a dtype as an array has it."""
-    return dtype if isinstance(dtype, ScalarType) else BY_NAME[str(dtype)]
-
-
-class _Plain(dict[type, bool]):
-    """Type of array → whether its ``shape`` and ``dtype`` are known to be what its `ArrayType` says of it, or NumPy's.
-
-    To read these costs less than to ask for them. Of any other type the attributes may mean something else.
-    """
-
-    def __missing__(self, cls: type) -> bool:
-        found = (cls.__module__, cls.__qualname__) == ("numpy", "ndarray") or issubclass(cls, Described)
-        if not found:
-            from dispatch_core.pipelines import Pending  # most arrays are told without it, and most programs open none
-
-            found = issubclass(cls, Pending)
-        self[cls] = found
-        return found
-
-
-is_plain: Final = _Plain()
 
 
 class Storage:
@@ -237,7 +202,7 @@ class Leaf(Node):
     was_cut: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, tensor: Tensor) -> Self:
+    def of(cls, tensor: Any) -> Self:
         """Make the state of a tensor; no __init__, which views would pay for too."""
         leaf = cls()
         leaf.tensor = ref(tensor)
@@ -291,46 +256,3 @@ class Output(State):
 
 
 Edge: TypeAlias = Node | Output
-
-
-class RemovableHandle:
-    """Takes a hook back (source: ``torch.utils.hooks.RemovableHandle``)."""
-
-    _ids = itertools.count().__next__
-    __slots__ = ("_hooks", "id")
-
-    def __init__(self, hooks: dict[int, Hook], hook: Hook) -> None:
-        self.id = RemovableHandle._ids()
-        self._hooks = hooks
-        hooks[self.id] = hook
-
-    def remove(self) -> None:
-        """Take the hook back; more than once does no harm."""
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.remove()
-
-
-class Saved:
-    """A result that its own node needs for backward.
-
-    Holding the tensor itself would make a circle (tensor, node, tensor), so the parts are kept and a tensor with the
-    same history is made of them when it is asked for.
-    """
-
-    __slots__ = ("data", "mask", "number", "storage", "version")
-
-    def __init__(self, tensor: Tensor, storage: Storage, number: int = 0) -> None:
-        self.data = tensor._dispatch_data
-        self.mask = tensor._dispatch_mask
-        self.storage = storage
-        self.version = storage.version
-        self.number = number
-
-
-#: Held while a gradient is added to ``.grad``, so that backward may run in several threads at once.
-accumulating: Final = forkable(Order.GENERATOR)

@@ -7,12 +7,32 @@ from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 
-from .node import Leaf, Node, Saved, State
+from ..dtypes import type_name
+from ..tensors import bare
+from .device_keys import autograd_bit
+from .node import Leaf, Node, Output, State, Storage
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = ["changed", "check_cut", "give_back", "released", "version_error", "version_of"]
+__all__ = ["Saved", "changed", "check_cut", "give_back", "released", "version_error", "version_of"]
+
+
+class Saved:
+    """A result that its own node needs for backward.
+
+    Holding the tensor itself would make a circle (tensor, node, tensor), so the parts are kept and a tensor with the
+    same history is made of them when it is asked for.
+    """
+
+    __slots__ = ("data", "mask", "number", "storage", "version")
+
+    def __init__(self, tensor: Tensor, storage: Storage, number: int = 0) -> None:
+        self.data = tensor._dispatch_data
+        self.mask = tensor._dispatch_mask
+        self.storage = storage
+        self.version = storage.version
+        self.number = number
 
 
 def give_back(saved: Saved, node: Node) -> Tensor:
@@ -20,9 +40,6 @@ def give_back(saved: Saved, node: Node) -> Tensor:
 
     Raises ``RuntimeError`` when the result was changed in place meanwhile.
     """
-    from ..tensors import autograd_bit, bare
-    from .node import Output
-
     tensor = bare()
     tensor._dispatch_data = saved.data
     tensor._dispatch_mask = saved.mask
@@ -64,8 +81,6 @@ def version_error(tensor: Tensor, version: int) -> RuntimeError:
 
 def changed(tensor: Tensor, version: int, expected: int, source: str) -> RuntimeError:
     """Give the error for a saved tensor that was changed in place."""
-    from ..dtypes import type_name
-
     which = f", which is {source}," if source else ""
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "

@@ -9,7 +9,7 @@ from dispatch_aten.dtypes import ScalarType
 
 from ..autograd.functional import clear_gradient
 from ..autograd.grad_mode import no_grad
-from ..autograd.node import RemovableHandle
+from ..autograd.hooks import RemovableHandle
 from ..dtypes import type_name
 from ..functions import FUNCTIONS
 from ..tensors import Tensor

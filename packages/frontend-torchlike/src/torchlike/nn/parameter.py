@@ -43,3 +43,6 @@ class Parameter(Tensor):
         if known is None:
             known = memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
         return known
+
+    def __repr__(self) -> str:
+        return f"Parameter containing:\n{super().__repr__()}"

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from ..autograd.grad_mode import no_grad
-from ..autograd.node import RemovableHandle
+from ..autograd.hooks import Hook, RemovableHandle
 from ..tensors import Tensor
 from .parameter import Parameter
 
@@ -25,8 +25,6 @@ __all__ = ["Stateful"]
 
 #: The name under which a module's extra state is saved.
 _EXTRA: Final = "_extra_state"
-
-Hook = Callable[..., Any]
 
 
 class _IncompatibleKeys(NamedTuple):

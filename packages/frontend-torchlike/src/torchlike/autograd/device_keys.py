@@ -1,0 +1,39 @@
+"""The Autograd key of each device, whose kernels are registered when a tensor of the device first needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from dispatch_core.keys import ARRAYS, DispatchKey, keys_of
+from dispatch_core.transactions import outside
+
+__all__ = ["AUTOGRAD_BITS", "autograd_bit", "prepare"]
+
+
+class _AutogradBits(dict[int, int]):
+    """A tensor's mask → the Autograd key of its device, as a mask; computed at the first look-up."""
+
+    #: Registers the kernels under an Autograd key; set by `methods`, because the kernels are made of tensors.
+    register: Callable[[DispatchKey], None]
+
+    def __missing__(self, mask: int) -> int:
+        bit = 0
+        for key in keys_of(mask & ARRAYS):
+            autograd = DispatchKey(f"Autograd{key.backend}" if key.backend else "AutogradOther")
+            prepare(autograd)
+            bit |= autograd
+        self[mask] = bit
+        return bit
+
+
+def prepare(key: DispatchKey) -> None:
+    """Register the kernels under an Autograd key, once, and outside the transaction of a plugin that is loading."""
+    if key not in _prepared:
+        outside(lambda: AUTOGRAD_BITS.register(key))
+        _prepared.add(key)
+
+
+_prepared: Final[set[DispatchKey]] = set()
+AUTOGRAD_BITS: Final = _AutogradBits()
+autograd_bit: Final = AUTOGRAD_BITS.__getitem__

@@ -1,0 +1,39 @@
+"""The shape and dtype of a tensor, kept for the checks of its gradient, and read from its array where that is quickest."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from dispatch_aten.dtypes import BY_NAME, ScalarType
+from dispatch_aten.shapes import Described
+
+__all__ = ["Meta", "is_plain", "scalar_type"]
+
+#: Shape and dtype, the dtype as the array itself has it (see `scalar_type`).
+Meta: TypeAlias = "tuple[tuple[int, ...], Any]"
+
+
+@cache
+def scalar_type(dtype: Any) -> ScalarType:
+    """Return the scalar type of a dtype as an array has it."""
+    return dtype if isinstance(dtype, ScalarType) else BY_NAME[str(dtype)]
+
+
+class _Plain(dict[type, bool]):
+    """Type of array → whether its ``shape`` and ``dtype`` are known to be those of its `ArrayType`, or NumPy's.
+
+    To read these costs less than to ask for them. Of any other type the attributes may mean something else.
+    """
+
+    def __missing__(self, cls: type) -> bool:
+        found = (cls.__module__, cls.__qualname__) == ("numpy", "ndarray") or issubclass(cls, Described)
+        if not found:
+            from dispatch_core.pipelines import Pending  # most arrays are told without it, and most programs open none
+
+            found = issubclass(cls, Pending)
+        self[cls] = found
+        return found
+
+
+is_plain: Final = _Plain()

@@ -1,0 +1,117 @@
+"""Other dtypes and devices for a tensor: ``to``, ``type`` and the methods named for one of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType, as_dtype
+
+from .devices import as_device, with_index
+from .dtypes import DTYPES, type_name
+from .interop import is_recording
+from .tensors import Tensor
+from .transfers import move
+
+__all__ = ["CASTS", "cpu", "to", "type_"]
+
+
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Give the tensor with another dtype or on another device, itself where nothing changes (source: ``Tensor.to``).
+
+    Takes a dtype, a device, a device and a dtype, or a tensor whose both are wanted. Where a device is named, a tensor that
+    awaits a pipeline has its elements afterwards, also where it lies there already.
+    """
+    given: dict[str, Any] = {}
+    rest = list(args)
+    other = None
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+        given = {"dtype": other.dtype, "device": other.device}
+    elif "other" in kwargs:
+        other = kwargs.pop("other")
+        given = {"dtype": other.dtype, "device": other.device}
+    else:
+        if rest and isinstance(rest[0], (str, dc.Device)):
+            given["device"] = as_device(rest.pop(0))
+        if rest and (rest[0] is None or isinstance(rest[0], (ScalarType, type))):
+            given["dtype"] = rest.pop(0)
+    for name, value in zip(("non_blocking", "copy"), rest, strict=False):
+        given[name] = value
+    if len(rest) > 2 or (rest and not isinstance(rest[0], bool)):
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got ({', '.join(type(arg).__name__ for arg in args)})"
+        )
+    if kwargs.get("device") is not None:
+        kwargs["device"] = as_device(kwargs["device"])
+    given.update(kwargs)
+    device, dtype = given.get("device"), given.get("dtype")
+    if device is not None:
+        own = self.device
+        device = given["device"] = with_index(device, own)
+        if device == own and other is None:
+            _end_wait(self)
+    if dtype is not None and not isinstance(dtype, ScalarType):
+        dtype = given["dtype"] = as_dtype(dtype)
+    if (
+        dtype in (None, self.dtype)
+        and device in (None, self.device)
+        and not given.get("copy")
+        and given.get("memory_format") is None
+    ):
+        return self
+    if device is not None and device != self.device:
+        return move(self, device, dtype)
+    result: Tensor = dc.ops.aten.to.dtype_layout(self, **given)
+    return result
+
+
+def _end_wait(tensor: Tensor) -> None:
+    """Compute what a pipeline has recorded of a tensor."""
+    if is_recording(tensor):
+        from dispatch_core.pipelines import settle  # most programs open none
+
+        settle(tensor)
+
+
+def _make_cast(name: str, dtype: ScalarType) -> Callable[..., Tensor]:
+    def method(self: Tensor, memory_format: int | None = None) -> Tensor:
+        return to(self, dtype, memory_format=memory_format)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"Give the tensor as {dtype}."
+    return method
+
+
+#: A tensor's type as `type_name` writes it: the device but for the cpu, and the dtype.
+_TENSOR_TYPE: Final = re.compile(r"torch(?:like)?\.(?:(\w+)\.)?(\w+)Tensor")
+
+
+def type_(self: Tensor, dtype: ScalarType | str | None = None) -> Any:
+    """Give the type's name, or the tensor with another dtype; raises ``ValueError`` for the name of no type."""
+    if dtype is None:
+        return type_name(self)
+    if isinstance(dtype, ScalarType):
+        return to(self, dtype)
+    if not isinstance(dtype, str):
+        raise TypeError("dtype must be a type, str, or dtype object")
+    spelled = _TENSOR_TYPE.fullmatch(dtype)
+    if spelled is None or spelled[2] not in ScalarType.__members__:
+        raise ValueError(f"invalid type: {dtype!r}")
+    return to(self, spelled[1] or "cpu", ScalarType[spelled[2]])
+
+
+def cpu(self: Tensor) -> Tensor:
+    """Give the tensor on the cpu."""
+    return to(self, "cpu")
+
+
+_CAST_NAMES: Final = ("half", "float", "double", "short", "int", "long", "bool", "cfloat", "cdouble", "bfloat16")
+#: Methods that convert to the dtype that they are named for.
+CASTS: Final = {
+    **{name: _make_cast(name, DTYPES[name]) for name in _CAST_NAMES},
+    "byte": _make_cast("byte", ScalarType.Byte),
+    "char": _make_cast("char", ScalarType.Char),
+}
