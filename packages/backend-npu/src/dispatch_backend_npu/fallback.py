@@ -15,7 +15,7 @@ import dispatch_core as dc
 from dispatch_aten.shapes import check_written
 
 from .aclnn.checks import described
-from .aclnn.launch import launch, refuse_noting
+from .aclnn.launch import forbid_collecting, launch
 from .arrays import AclArray, from_numpy, to_numpy
 
 __all__ = ["KERNELS", "REASONS", "counts", "on_host", "reset"]
@@ -45,7 +45,7 @@ def reset() -> None:
 def on_host(name: str, *args: Any, **kwargs: Any) -> Any:
     """Run an operator on the host, on arrays of the device; what it writes to is written on the device, too."""
     assert name in REASONS, name
-    refuse_noting()
+    forbid_collecting()
     _counted[name] += 1
     packet, _, overload = name.partition(".")
     operator = getattr(getattr(dc.ops.aten, packet), overload or "default")

@@ -1,9 +1,10 @@
 """Calling functions of aclnn by name, for kernels that do more than a row of the table can say.
 
-Note [Kernels that are noted]
-    What such a kernel launches depends on how its arguments look, not on their elements. So a plan can ask it beforehand:
-    within ``noted()`` nothing is launched, and arrays are made without memory; the plan does with the functions that were
-    noted what it does with rows. A kernel that needs the host says so (``refuse_noting``), and runs by itself.
+Note [Collecting launches]
+    The launches of such a kernel depend on the descriptions of its arguments, not on their elements. So a plan collects
+    them beforehand: within ``collect_launches()`` nothing is launched, and new arrays get a ``PlaceholderBlock`` in place of
+    memory; the plan treats the collected launches like those of a row. A kernel that needs the host raises
+    (``forbid_collecting``), and the plan runs it as it is.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from ..arrays import AclArray
 from .calls import Number, Recipe, keep, memory_of
 from .table import PROTOTYPES
 
-__all__ = ["Unmade", "launch", "made", "noted", "refuse_noting"]
+__all__ = ["PlaceholderBlock", "collect_launches", "forbid_collecting", "launch", "made"]
 
 _recipes: Final = memory_of()
 
 
 class _Thread(threading.local):
-    """What the thread has noted, and None where it runs what it launches."""
+    """The launches that the thread has collected; None while it runs them."""
 
     launches: list[tuple[str, tuple[Any, ...]]] | None = None
 
@@ -34,8 +35,8 @@ class _Thread(threading.local):
 _thread: Final = _Thread()
 
 
-class Unmade:
-    """Stands for the block of an array that a noted kernel has made."""
+class PlaceholderBlock:
+    """The block of an array that a kernel makes while its launches are collected."""
 
     __slots__ = ("spec",)
 
@@ -44,19 +45,19 @@ class Unmade:
 
 
 @contextmanager
-def noted() -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
-    """Note what the block launches, each function with its arguments, instead of running it."""
-    found = _thread.launches = []
+def collect_launches() -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
+    """Collect the launches within the block, each function with its arguments, instead of running them."""
+    launches = _thread.launches = []
     try:
-        yield found
+        yield launches
     finally:
         _thread.launches = None
 
 
-def refuse_noting() -> None:
-    """Raise ``RuntimeError`` where a kernel is noted that cannot be, see Note [Kernels that are noted]."""
+def forbid_collecting() -> None:
+    """Raise ``RuntimeError`` while launches are collected, see Note [Collecting launches]."""
     if _thread.launches is not None:
-        raise RuntimeError("what it launches depends on elements")
+        raise RuntimeError("the launches of this kernel depend on elements")
 
 
 def made(spec: TensorMeta) -> AclArray:
@@ -64,7 +65,7 @@ def made(spec: TensorMeta) -> AclArray:
     if _thread.launches is None:
         return on_device.made(spec)
     array: Any = object.__new__(AclArray)
-    array.block, array.spec, array.storage_offset = Unmade(spec), spec, 0
+    array.block, array.spec, array.storage_offset = PlaceholderBlock(spec), spec, 0
     return array
 
 

@@ -9,7 +9,7 @@ from dispatch_aten.shapes import TensorMeta
 from dispatch_core.pipelines.program import Node, Value, filled
 
 from ..aclnn.calls import Number, Recipe
-from ..aclnn.launch import Unmade, noted
+from ..aclnn.launch import PlaceholderBlock, collect_launches
 from ..aclnn.source import code_of
 from ..aclnn.table import OPERATORS, PROTOTYPES
 from ..arrays import AclArray
@@ -18,7 +18,7 @@ from ..placement import original
 
 __all__ = ["Task", "Work", "read", "seen"]
 
-_NOTED: Final = {name for names in BY_HAND.values() for name in names.split()}
+_BY_HAND: Final = {name for names in BY_HAND.values() for name in names.split()}
 
 
 class Task:
@@ -64,7 +64,7 @@ def read(index: int, node: Node, begin: int) -> Work | None:
         return None
     if name in OPERATORS:
         return _row(index, node, name)
-    return _Noted(begin).read(index, node, KERNELS[name]) if name in _NOTED else None
+    return _LaunchCollector(begin).read(index, node, KERNELS[name]) if name in _BY_HAND else None
 
 
 def _row(index: int, node: Node, name: str) -> Work | None:
@@ -89,11 +89,11 @@ def _row(index: int, node: Node, name: str) -> Work | None:
 
 
 class _UnknownError(Exception):
-    """What a kernel has launched cannot be told before it runs."""
+    """The launches of a kernel are not known before it runs."""
 
 
-class _Later(float):
-    """A number that each run gives anew: a kernel that is noted may pass it on, and not decide or compute by it."""
+class _LateScalar(float):
+    """A number that is different in each run: a kernel may pass it on, but neither compare it nor compute with it."""
 
     __slots__ = ("value",)
 
@@ -106,24 +106,24 @@ class _Later(float):
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = __abs__ = (
         _refuse
     )
-    # Rules are remembered by the class of such numbers, or look at nothing but it.
+    # The keys under which rules' answers are kept hold the class of such numbers, not their values.
     __hash__ = float.__hash__
 
 
-class _Noted:
-    """Reads a node by its kernel, see Note [Kernels that are noted] in ``aclnn.launch``."""
+class _LaunchCollector:
+    """Collect the launches of a node's kernel, see Note [Collecting launches] in ``aclnn.launch``."""
 
     def __init__(self, begin: int) -> None:
         self._begin = begin
         self._arrays: dict[int, AclArray] = {}
-        #: What stands for a block that the kernel makes → the value that it is the block of.
-        self._values: dict[Unmade, Value] = {}
+        #: Placeholder of a block → the value that it is the block of.
+        self._values: dict[PlaceholderBlock, Value] = {}
         self._temporaries: list[Value] = []
 
     def read(self, index: int, node: Node, kernel: Any) -> Work | None:
         positional, keywords = node.split()
         try:
-            with noted() as launches:
+            with collect_launches() as launches:
                 found = kernel(
                     *[self._given(value) for value in positional],
                     **{name: self._given(value) for name, value in keywords.items()},
@@ -143,9 +143,9 @@ class _Noted:
         if value.number is not None:
             if value.number is not float:
                 raise _UnknownError
-            later = _Later("nan")
-            later.value = value
-            return later
+            scalar = _LateScalar("nan")
+            scalar.value = value
+            return scalar
         array: Any = self._arrays.get(value.index)
         if array is None:
             array = self._arrays[value.index] = object.__new__(AclArray)
@@ -154,8 +154,8 @@ class _Noted:
 
     def _keep(self, node: Node, results: Sequence[Any]) -> None:
         """Match the kernel's results with the node's."""
-        made = [array for array in results if isinstance(array.block, Unmade)]
-        if [array.block for array in results if not isinstance(array.block, Unmade)] != list(node.written):
+        made = [array for array in results if isinstance(array.block, PlaceholderBlock)]
+        if [array.block for array in results if not isinstance(array.block, PlaceholderBlock)] != list(node.written):
             raise _UnknownError
         for array, value in zip(made, node.outputs, strict=True):
             assert value is not None
@@ -175,7 +175,7 @@ class _Noted:
             elif kind.endswith("TensorList*"):
                 tensors += map(self._place, value)
                 argument = [each.spec for each in value]
-            elif isinstance(value, _Later):
+            elif isinstance(value, _LateScalar):
                 if kind != "const aclScalar*":
                     raise _UnknownError
                 argument = Number(len(numbers), None)
@@ -188,7 +188,7 @@ class _Noted:
         block = array.block
         if array.storage_offset:
             raise _UnknownError
-        if isinstance(block, Unmade):
+        if isinstance(block, PlaceholderBlock):
             value = self._values.get(block)
             if value is None:
                 spec = block.spec
