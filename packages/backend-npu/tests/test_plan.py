@@ -240,10 +240,10 @@ def test_a_failure_among_several_functions_of_an_operator_is_that_operator_s(sim
 
 
 def test_all_functions_of_a_plan_share_one_workspace_of_the_largest_need(monkeypatch):
-    from dispatch_backend_npu.plan import prepared, state
+    from dispatch_backend_npu.plan import executor, state
 
     given, needs = [], []
-    prepare, reserve = prepared.Prepared.prepare, state.State._reserve
+    prepare, reserve = executor.RepeatedExecutor.prepare, state.RunState._reserve
 
     def noting(self, pointers, numbers):
         prepare(self, pointers, numbers)
@@ -256,9 +256,9 @@ def test_all_functions_of_a_plan_share_one_workspace_of_the_largest_need(monkeyp
 
         self.second = execute
 
-    monkeypatch.setattr(prepared.Prepared, "prepare", noting)
+    monkeypatch.setattr(executor.RepeatedExecutor, "prepare", noting)
     reserved = []
-    monkeypatch.setattr(state.State, "_reserve", lambda self: (reserve(self), reserved.append(self._workspace))[0])
+    monkeypatch.setattr(state.RunState, "_reserve", lambda self: (reserve(self), reserved.append(self._workspace))[0])
     x = torchlike.arange(4000, dtype=torchlike.float32, device="npu").view(40, 100)
     with dc.pipeline():
         found = torchlike.cat([x * 1, x @ x.t() @ x]).clone().sum(0).sort()[0]
@@ -363,16 +363,16 @@ def test_an_interrupt_in_a_first_phase_leaves_no_executor(simulator, monkeypatch
 
 
 def test_what_was_queued_before_a_failure_is_waited_for(simulator, monkeypatch):
-    from dispatch_backend_npu.plan.state import State
+    from dispatch_backend_npu.plan.state import RunState
 
-    begin = State.begin
+    begin = RunState.begin
 
     def disturbed(self, values):
         begin(self, values)
         # As another thread does that waits for the stream just now.
         torchlike.npu.current_stream().synchronize()
 
-    monkeypatch.setattr(State, "begin", disturbed)
+    monkeypatch.setattr(RunState, "begin", disturbed)
     a = tensor(1.0, 2.0)
     for function in ("aclnnExp", "aclnnExpGetWorkspaceSize"):
         simulator.fail_nth(function, 1, 561003)

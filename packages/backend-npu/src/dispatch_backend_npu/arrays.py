@@ -19,7 +19,7 @@ from .runtime import allocator, memory
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["AclArray", "empty", "from_numpy", "made", "to_numpy"]
+__all__ = ["AclArray", "allocate_array", "empty", "from_numpy", "to_numpy"]
 
 _new: Final = object.__new__
 _NOT_NUMPYS: Final = (ScalarType.BFloat16, ScalarType.ComplexHalf)
@@ -60,7 +60,7 @@ class AclArray(Described):
         return f"AclArray(shape={self.shape}, strides={self.strides}, dtype={self.dtype}{offset})"
 
 
-def made(spec: TensorMeta) -> AclArray:
+def allocate_array(spec: TensorMeta) -> AclArray:
     """Make an array as ``spec`` describes it, in a block of its own; its elements are whatever lay there before."""
     array = _new(AclArray)
     array.block = allocator.allocate(extent(spec) * spec.dtype.itemsize)
@@ -72,7 +72,7 @@ def made(spec: TensorMeta) -> AclArray:
 def empty(shape: Sequence[int], strides: Sequence[int] | None = None, dtype: ScalarType | None = None) -> AclArray:
     """Make an array whose elements are whatever lay there before; row-major unless ``strides`` are given."""
     spec = contiguous(shape, dtype)
-    return made(spec if strides is None else TensorMeta(spec.shape, tuple(strides), spec.dtype))
+    return allocate_array(spec if strides is None else TensorMeta(spec.shape, tuple(strides), spec.dtype))
 
 
 def extent(spec: TensorMeta) -> int:
@@ -107,7 +107,7 @@ def from_numpy(data: Any) -> AclArray:
     )
     order = sorted(range(data.ndim), key=lambda dim: -spec.strides[dim])
     host = np.ascontiguousarray(np.transpose(data, order), data.dtype.newbyteorder("="))
-    array = made(spec)
+    array = allocate_array(spec)
     if host.size:
         memory.copy_to_device(host, array.block.pointer)
     return array

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dispatch_aten.shapes import remembered
 
-from .aclnn.launch import launch, made
+from .aclnn.launch import allocate_result, launch
 from .arrays import AclArray
 
 __all__ = ["KERNELS"]
@@ -20,7 +20,7 @@ def _made(name: str, fill: Fill) -> Callable[..., AclArray]:
     rule = remembered(name)
 
     def kernel(*args: Any, **kwargs: Any) -> AclArray:
-        array = made(rule(*args, **kwargs))
+        array = allocate_result(rule(*args, **kwargs))
         fill(array, *args)
         return array
 

@@ -1,10 +1,10 @@
-"""Kernels on the device that their arrays lie on, where a process works with several.
+"""Kernels that run on the device of their arrays, for processes that work with several devices.
 
 Note [One device is the rule]
-    Kernels work on the thread's device. As long as a process has opened one device, that is where every array lies, and
-    they are registered as they are; only factories look at the device that they are asked for. When a second device is
-    opened, which is before an array can lie there, every kernel is registered anew, as ``placed`` makes it. Pipelines, which
-    know of one device, compute what they have recorded by then, and record no more of them.
+    Kernels work on the thread's device. While a process has opened one device, every array lies there, and kernels are
+    registered as they are; only factories read their argument ``device``. When a second device is opened, which is before
+    an array can lie there, every kernel is registered again, wrapped by ``on_array_device``. Pipelines serve one device:
+    they are flushed then, and record none of these kernels afterwards.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from dispatch_aten.operators import ATEN
 from .arrays import AclArray, from_numpy, to_numpy
 from .runtime.device import guard
 
-__all__ = ["located", "original", "placed"]
+__all__ = ["on_array_device", "on_requested_device", "unwrap_kernel"]
 
 _ORIGINALS: Final[WeakKeyDictionary[Any, Any]] = WeakKeyDictionary()
 _FACTORIES: Final = {operator.name for operator in ATEN if "Device? device" in operator.schema}
 
 
-def located(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a kernel that works on the device that its argument ``device`` names; those without one as they are."""
+def on_requested_device(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a kernel so that it runs on the device of its argument ``device``; return kernels without one as they are."""
     if name not in _FACTORIES:
         return kernel
 
@@ -36,27 +36,27 @@ def located(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
         if device is None or device.index is None:
             return kernel(*args, **kwargs)
         with guard(device.index) as index:
-            return kernel(*[_brought(value, index) for value in args], **kwargs)
+            return kernel(*[_to_device(value, index) for value in args], **kwargs)
 
     _ORIGINALS[on_named_device] = kernel
-    on_named_device.__wrapped__ = kernel  # type: ignore[attr-defined]  # it is named so
+    on_named_device.__wrapped__ = kernel  # type: ignore[attr-defined]
     return on_named_device
 
 
-def original(kernel: Any) -> Any:
-    """Give the kernel that a function made by ``located`` calls in the end.
+def unwrap_kernel(kernel: Any) -> Any:
+    """Return the kernel that ``on_requested_device`` has wrapped, any other function as it is.
 
-    By identity: a program's own kernel may wrap ours and mean something else.
+    The wrapper is found by identity: a program's own kernel may wrap ours and do something else.
     """
     return _ORIGINALS.get(kernel, kernel) if type(kernel) is FunctionType else kernel
 
 
-def placed(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a kernel that works on the device of its arrays; all must lie on the same, but for copies between two.
+def on_array_device(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a kernel so that it runs on the device of its arrays, which is one device, except for a copy between two.
 
-    Raises ``DeviceMismatchError`` where they do not.
+    The kernel raises ``DeviceMismatchError`` for arrays of different devices.
     """
-    inner = located(name, kernel)
+    inner = on_requested_device(name, kernel)
 
     def on_its_arrays_device(*args: Any, **kwargs: Any) -> Any:
         devices = list(dict.fromkeys(array.block.device for array in _arrays((*args, *kwargs.values()))))
@@ -70,10 +70,10 @@ def placed(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
                         + " and ".join(f"npu:{device}" for device in devices),
                         hint="move them by to(device)",
                     )
-                args = (args[0], _brought(args[1], index), *args[2:])
+                args = (args[0], _to_device(args[1], index), *args[2:])
             return inner(*args, **kwargs)
 
-    on_its_arrays_device.__wrapped__ = kernel  # type: ignore[attr-defined]  # it is named so
+    on_its_arrays_device.__wrapped__ = kernel  # type: ignore[attr-defined]
     on_its_arrays_device.runs_at_once = "several devices are open"  # type: ignore[attr-defined]  # pipelines read it
     return on_its_arrays_device
 
@@ -86,8 +86,8 @@ def _arrays(values: Any) -> Iterator[AclArray]:
             yield from _arrays(value)
 
 
-def _brought(value: Any, device: int) -> Any:
-    """Give an array of another device as a copy on this one, by way of the host; anything else as it is."""
+def _to_device(value: Any, device: int) -> Any:
+    """Return an array of another device as a copy on this one, by way of the host, and any other value as it is."""
     if not isinstance(value, AclArray) or value.block.device == device:
         return value
     with guard(value.block.device):

@@ -13,7 +13,7 @@ import dispatch_core as dc
 from . import runtime
 from .arrays import AclArray
 from .kernels import KERNELS, PRIMS
-from .placement import located, placed
+from .placement import on_array_device, on_requested_device
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +53,7 @@ def dispatch_register(registry: dc.Registry) -> None:
     """Register every kernel under the key NPU, and anew when a second device is opened."""
     aten = dc.Library("aten", "IMPL", "NPU", registry=registry)
     for name, kernel in KERNELS.items():
-        aten.impl(name, located(name, kernel))
+        aten.impl(name, on_requested_device(name, kernel))
     prims = dc.Library("prims", "IMPL", "NPU", registry=registry)
     for name, kernel in PRIMS.items():
         prims.impl(name, kernel)
@@ -62,10 +62,10 @@ def dispatch_register(registry: dc.Registry) -> None:
         """See Note [One device is the rule] in placement."""
         if (pipeline := dc.current_pipeline()) is not None:
             pipeline.flush()
-        made = placed if several else located
+        wrap = on_array_device if several else on_requested_device
         for name, kernel in KERNELS.items():
-            aten.impl(name, made(name, kernel), allow_override=True)
-        prims.impl("device_get", made("device_get", PRIMS["device_get"]), allow_override=True)
+            aten.impl(name, wrap(name, kernel), allow_override=True)
+        prims.impl("device_get", wrap("device_get", PRIMS["device_get"]), allow_override=True)
 
     runtime.on_second_device(change)
 

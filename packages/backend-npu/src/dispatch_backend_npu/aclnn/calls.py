@@ -1,11 +1,11 @@
-"""The two-phase call of an aclnn operator, prepared once for arguments that look alike and made again on other arrays.
+"""The two-phase call of an aclnn function, prepared once for arguments of one description and repeated on other arrays.
 
 Note [Prepared calls]
-    Most of what the first phase takes says how arrays look, not where they are. So a call keeps the descriptors that it
-    made, and gives them the addresses of the arrays at hand with ``aclSetRawTensorAddr``, which may be done before the
-    first phase; what is left of a call is that, the two phases, and the memory that the operator works in. Two threads
-    never use one call at a time: it is taken out of its recipe's stock, and comes back when the operator is enqueued. A
-    call that fails does not come back: its descriptors are destroyed, and what the first phase made with them.
+    Most arguments of the first phase describe arrays and do not say where they lie. So a call keeps its descriptors, and
+    sets the addresses of the arrays by ``aclSetRawTensorAddr``, which is allowed before the first phase; the rest of a call
+    is the two phases and the workspace. Two threads never use one call at a time: it is taken out of its template's pool,
+    and put back when the function is enqueued. A call that fails is not put back: its descriptors are destroyed, and
+    the executor of its first phase with them.
 """
 
 from __future__ import annotations
@@ -29,58 +29,68 @@ from .table import PROTOTYPES
 if TYPE_CHECKING:
     from ..arrays import AclArray
 
-__all__ = ["Call", "Number", "Recipe", "clear", "generation", "keep", "memory_of", "same", "stock"]
+__all__ = [
+    "CallTemplate",
+    "PreparedCall",
+    "ScalarParameter",
+    "clear",
+    "generation",
+    "is_same_scalar",
+    "pool",
+    "store",
+    "template_cache",
+]
 
-_KEPT: Final = 512
-#: Everything that keeps calls, by the operator that makes them.
-_memories: Final[list[dict[Any, Any]]] = []
-
-
-def memory_of() -> dict[Any, Any]:
-    """Give a dictionary for recipes, which `clear` empties with all others."""
-    memory: dict[Any, Any] = {}
-    _memories.append(memory)
-    return memory
-
-
-def keep(memory: dict[Any, Any], key: Any, recipe: Any) -> None:
-    """Keep a recipe; a program that calls an operator on ever new shapes begins anew from time to time."""
-    if len(memory) >= _KEPT:
-        memory.clear()
-    memory[key] = recipe
+_CAPACITY: Final = 512
+#: Every cache of templates, one for each operator.
+_caches: Final[list[dict[Any, Any]]] = []
 
 
-class Stock(list[Any]):
-    """Prepared things that wait to be used again; `clear` empties those that are still there."""
+def template_cache() -> dict[Any, Any]:
+    """Return a new dictionary for templates, which `clear` empties with all others."""
+    cache: dict[Any, Any] = {}
+    _caches.append(cache)
+    return cache
+
+
+def store(cache: dict[Any, Any], key: Any, template: Any) -> None:
+    """Keep a template; a full cache is emptied first, for programs whose shapes change with every call."""
+    if len(cache) >= _CAPACITY:
+        cache.clear()
+    cache[key] = template
+
+
+class Pool(list[Any]):
+    """Prepared calls or states that wait for their next use; `clear` empties every pool."""
 
     __slots__ = ("__weakref__",)
 
-    # Told apart by who they are.
+    # Compared by identity.
     __eq__ = object.__eq__
     __hash__ = object.__hash__  # type: ignore[assignment]  # lists have none
 
 
-_stocks: Final[weakref.WeakSet[Stock]] = weakref.WeakSet()
+_pools: Final[weakref.WeakSet[Pool]] = weakref.WeakSet()
 
 
-def stock() -> Stock:
-    """Give an empty stock."""
-    made = Stock()
-    _stocks.add(made)
-    return made
+def pool() -> Pool:
+    """Return a new, empty pool."""
+    new = Pool()
+    _pools.add(new)
+    return new
 
 
 def clear() -> None:
-    """Forget every prepared call and plan, and destroy the descriptors and executors that they hold."""
-    for memory in _memories:
-        memory.clear()
-    for each in list(_stocks):
+    """Drop every prepared call and plan, and destroy their descriptors and executors."""
+    for cache in _caches:
+        cache.clear()
+    for each in list(_pools):
         each.clear()
     drain()
 
 
 def _close(device: int) -> None:
-    """Destroy every descriptor and executor before the runtime is closed; who still has one must make a new one."""
+    """Destroy every descriptor and executor before the runtime is closed."""
     global _generation
     _generation += 1
     clear()
@@ -93,28 +103,28 @@ at_timeout(lambda session, device: quarantine())
 
 
 def generation() -> int:
-    """Say how many times the runtime has been closed: what was prepared before cannot be used any more."""
+    """Return how many times the runtime has been closed; calls that were prepared before are of no use."""
     return _generation
 
 
-class Number:
-    """A number of a recipe that each call gives anew: ``place`` says which of the numbers of the call it is."""
+class ScalarParameter:
+    """A scalar argument of a template that each call brings: ``index`` is its position among the numbers of the call."""
 
-    __slots__ = ("place", "value")
+    __slots__ = ("index", "value")
 
-    def __init__(self, place: int, value: Any) -> None:
-        self.place, self.value = place, value
+    def __init__(self, index: int, value: Any) -> None:
+        self.index, self.value = index, value
 
 
-class Recipe:
-    """What a function's first phase takes, addresses left out, and the calls that have been prepared of it.
+class CallTemplate:
+    """The arguments of a function's first phase without addresses, and the pool of calls that are prepared from it.
 
-    ``values`` stand for the function's arguments in their order: what has a ``spec``, or a `TensorMeta`, for tensors; lists
-    of these; a `Number`, or a Python number, for scalars; lists of integers or booleans; scalar types; numbers and text.
-    ``specs`` describe the results, and ``sizes`` are the bytes that they take.
+    ``values`` are the function's arguments in order: arrays or `TensorMeta` for tensors; lists of these; a
+    `ScalarParameter` or a Python number for scalars; lists of integers or booleans; scalar types; numbers and text.
+    ``specs`` describe the results, and ``sizes`` are their sizes in bytes.
     """
 
-    __slots__ = ("arguments", "function", "sizes", "spec", "specs", "stock")
+    __slots__ = ("arguments", "function", "pool", "sizes", "spec", "specs")
 
     def __init__(self, function: str, values: Sequence[Any], specs: Sequence[TensorMeta] = ()) -> None:
         self.function = function
@@ -123,30 +133,32 @@ class Recipe:
         self.sizes = tuple([extent(spec) * spec.dtype.itemsize for spec in self.specs])
         kinds = PROTOTYPES[function]
         assert len(kinds) == len(values), function
-        self.arguments = tuple([(kind, _described(kind, value)) for kind, value in zip(kinds, values, strict=True)])
-        self.stock: list[Call] = []
+        self.arguments = tuple(
+            [(kind, _creator_arguments(kind, value)) for kind, value in zip(kinds, values, strict=True)]
+        )
+        self.pool: list[PreparedCall] = []
 
     @property
     def size(self) -> int:
-        """How many bytes the first result takes."""
+        """The size of the first result in bytes."""
         return self.sizes[0]
 
     def launch(self, arrays: Sequence[AclArray], numbers: Sequence[Any] = ()) -> None:
         """Run the function on arrays, in the order of its tensors, on the current stream."""
         try:
-            call = self.stock.pop()
+            call = self.pool.pop()
         except IndexError:
-            call = Call(self)
+            call = PreparedCall(self)
         call(arrays, numbers)
-        self.stock.append(call)
+        self.pool.append(call)
 
 
-def _described(kind: str, value: Any) -> Any:
-    """Turn an argument into what its descriptor is made of."""
+def _creator_arguments(kind: str, value: Any) -> Any:
+    """Return the arguments from which an argument's descriptor is created."""
     if kind.endswith("aclTensor*"):
-        return None if value is None else _look(value)
+        return None if value is None else _spec_and_offset(value)
     if kind.endswith("aclTensorList*"):
-        return tuple([_look(each) for each in value])
+        return tuple([_spec_and_offset(each) for each in value])
     if kind == "aclDataType":
         return DATA_TYPES[value]
     if kind == "char*":
@@ -158,20 +170,20 @@ def _described(kind: str, value: Any) -> Any:
     return value
 
 
-def _look(value: Any) -> tuple[TensorMeta, int]:
+def _spec_and_offset(value: Any) -> tuple[TensorMeta, int]:
     return (value, 0) if isinstance(value, TensorMeta) else (value.spec, value.storage_offset)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Tell whether two numbers are the same to ACL; zeros have signs, and not-a-number is never equal to itself."""
+def is_same_scalar(one: Any, other: Any) -> bool:
+    """Return whether two numbers are the same to ACL; zeros have signs, and not-a-number is never equal to itself."""
     return one is other or (one == other and one.__class__ is other.__class__ and one != 0)
 
 
 _size_t: Final = ctypes.c_uint64
 
 
-class Call:
-    """One prepared call: descriptors, and what the two phases hand over; see Note [Prepared calls]."""
+class PreparedCall:
+    """Descriptors, and the executor and workspace size that the first phase leaves; see Note [Prepared calls]."""
 
     __slots__ = (
         "_addresses",
@@ -186,23 +198,24 @@ class Call:
         "_size",
     )
 
-    def __init__(self, recipe: Recipe) -> None:
-        self._function = recipe.function
-        self._first = library.bind(f"{recipe.function}GetWorkspaceSize")
-        self._second = library.bind(recipe.function)
+    def __init__(self, template: CallTemplate) -> None:
+        self._function = template.function
+        self._first = library.bind(f"{template.function}GetWorkspaceSize")
+        self._second = library.bind(template.function)
         self._set_address = library.bind("aclSetRawTensorAddr")
         self._size, self._executor = _size_t(), ctypes.c_void_p()
-        self._descriptors = made = Descriptors()
-        #: Place among the arguments, value, and place among the numbers of a call.
+        self._descriptors = descriptors = Descriptors()
+        #: Index among the arguments, value, and index among the numbers of a call.
         self._numbers: list[list[Any]] = []
         arguments: list[Any] = []
-        for kind, given in recipe.arguments:
-            is_number = isinstance(given, Number)
-            if is_number:
-                self._numbers.append([len(arguments), given.value, given.place])
-            arguments.append(made.add(kind, given.value if is_number else given))
+        for kind, argument in template.arguments:
+            value = argument
+            if isinstance(argument, ScalarParameter):
+                value = argument.value
+                self._numbers.append([len(arguments), value, argument.index])
+            arguments.append(descriptors.add(kind, value))
         self._arguments = [*arguments, ctypes.byref(self._size), ctypes.byref(self._executor)]
-        self._addresses = [0] * len(made.tensors)
+        self._addresses = [0] * len(descriptors.tensors)
 
     def __call__(self, arrays: Sequence[AclArray], numbers: Sequence[Any]) -> None:
         """Do both phases."""
@@ -212,14 +225,14 @@ class Call:
             status = self._second(None, 0, self._executor, stream.pointer)
         else:
             status = self._second(workspace.pointer, self._size.value, self._executor, stream.pointer)
-        # See Note [Idle streams] in runtime.stream: somebody may have waited for the stream meanwhile.
+        # Another thread may have waited for the stream meanwhile, see Note [Idle streams] in runtime.stream.
         stream.busy = True
-        # Whatever the second phase says, it has deleted the executor.
+        # The second phase has deleted the executor, whatever its status.
         if status:
             library.fail(self._function, status)
 
     def prepare(self, arrays: Sequence[AclArray], numbers: Sequence[Any]) -> allocator.Block | None:
-        """Do the first phase; give the memory that the second one works in, if it needs any."""
+        """Do the first phase; return the workspace of the second one, None where it needs none."""
         addresses = self._addresses
         for index, array in enumerate(arrays):
             pointer = array.block.pointer
@@ -230,7 +243,7 @@ class Call:
                 addresses[index] = pointer
         for number in self._numbers:
             value = numbers[number[2]]
-            if value is not number[1] and not same(value, number[1]):
+            if value is not number[1] and not is_same_scalar(value, number[1]):
                 self._arguments[number[0]] = self._descriptors.replace_scalar(self._arguments[number[0]], value)
                 number[1] = value
         executor: Any = self._executor
@@ -238,7 +251,7 @@ class Call:
         try:
             status = self._first(*self._arguments)
         except BaseException:
-            # An interrupt, which comes when the function has returned: nobody else knows what it has made.
+            # An interrupt, which comes when the function has returned: nothing else owns its executor.
             if executor.value:
                 reports.destroy("aclDestroyAclOpExecutor", executor)
             raise

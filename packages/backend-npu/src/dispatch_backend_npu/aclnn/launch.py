@@ -18,12 +18,12 @@ from dispatch_aten.shapes import Described, TensorMeta
 
 from .. import arrays as on_device
 from ..arrays import AclArray
-from .calls import Number, Recipe, keep, memory_of
+from .calls import CallTemplate, ScalarParameter, store, template_cache
 from .table import PROTOTYPES
 
-__all__ = ["PlaceholderBlock", "collect_launches", "forbid_collecting", "launch", "made"]
+__all__ = ["PlaceholderBlock", "allocate_result", "collect_launches", "forbid_collecting", "launch"]
 
-_recipes: Final = memory_of()
+_templates: Final = template_cache()
 
 
 class _Thread(threading.local):
@@ -60,10 +60,10 @@ def forbid_collecting() -> None:
         raise RuntimeError("the launches of this kernel depend on elements")
 
 
-def made(spec: TensorMeta) -> AclArray:
+def allocate_result(spec: TensorMeta) -> AclArray:
     """Make an array as ``spec`` describes it; its elements are whatever lay there before."""
     if _thread.launches is None:
-        return on_device.made(spec)
+        return on_device.allocate_array(spec)
     array: Any = object.__new__(AclArray)
     array.block, array.spec, array.storage_offset = PlaceholderBlock(spec), spec, 0
     return array
@@ -97,16 +97,16 @@ def launch(function: str, *values: Any) -> None:
                 key.append(tuple(value))
         else:
             key.append(value)
-    place = tuple(key)
-    recipe = _recipes.get(place)
-    if recipe is None:
-        places = iter(range(len(numbers)))
-        recipe = Recipe(
+    cache_key = tuple(key)
+    template = _templates.get(cache_key)
+    if template is None:
+        indices = iter(range(len(numbers)))
+        template = CallTemplate(
             function,
             [
-                Number(next(places), value) if kind == "const aclScalar*" and value is not None else value
+                ScalarParameter(next(indices), value) if kind == "const aclScalar*" and value is not None else value
                 for kind, value in zip(kinds, values, strict=True)
             ],
         )
-        keep(_recipes, place, recipe)
-    recipe.launch(arrays, numbers)
+        store(_templates, cache_key, template)
+    template.launch(arrays, numbers)

@@ -1,16 +1,16 @@
-"""Kernels generated from rows of the table: the text of a function for each operator, made when it is first called.
+"""Kernels generated from rows of the table: the text of a function for each operator, generated at its first call.
 
-A kernel looks up what it knows about calls with such arguments (Note [Rules are remembered] of the shape rules says what
-that depends on), makes the results and launches the function:
+A kernel looks up the template of a call by the descriptions of its arguments (Note [Rules are remembered] of the shape
+rules), allocates the results and launches the function:
 
     def kernel(self, other, *, alpha):
         try:
-            recipe = recipes[settings[0], self.spec, self.storage_offset, other.spec, other.storage_offset, alpha.__class__]
+            template = templates[settings[0], self.spec, self.storage_offset, other.spec, other.storage_offset, type(alpha)]
         except (AttributeError, KeyError, TypeError):
-            recipe, (self, other, alpha) = prepare(self, other, alpha)
+            template, (self, other, alpha) = prepare(self, other, alpha)
         out = new(AclArray)
-        out.block, out.spec, out.storage_offset = allocate(recipe.size), recipe.spec, 0
-        recipe.launch((self, other, out), (alpha,))
+        out.block, out.spec, out.storage_offset = allocate(template.size), template.spec, 0
+        template.launch((self, other, out), (alpha,))
         return out
 """
 
@@ -30,7 +30,7 @@ from dispatch_core import FunctionSchema
 
 from .. import arrays
 from ..runtime import allocator
-from .calls import Number, Recipe, keep, memory_of
+from .calls import CallTemplate, ScalarParameter, store, template_cache
 from .checks import check_overlap, described
 from .table import OPERATORS, PROTOTYPES
 
@@ -45,7 +45,7 @@ _NAMES: Final = {
     "dims": lambda dim: () if dim is None else dim,
 }
 
-#: How an argument takes part in what a recipe is kept under, by its type in the schema; others by value and type.
+#: How an argument takes part in what a template is kept under, by its type in the schema; others by value and type.
 _KEYS: Final = {
     "Tensor": "{0}.spec, {0}.storage_offset",
     "Tensor[]": "tuple([(__t.spec, __t.storage_offset) for __t in {0}])",
@@ -101,7 +101,7 @@ class Code:
         ]
         rule: Any = remembered(ON_EXPANDED.get(name, name))
         self.rule, self.by_type = rule, rule.remembers()[1]
-        self.recipes = memory_of()
+        self.templates = template_cache()
         self.values = [eval(f"lambda {self.scope}: {each}", dict(_NAMES)) for each in self.expressions]  # noqa: S307
 
     @property
@@ -111,7 +111,7 @@ class Code:
 
     @property
     def key(self) -> str:
-        """Return the text of what a recipe is kept under."""
+        """Return the text of what a template is kept under."""
         parts = ["__settings[0]"]
         for name in self.arguments:
             kind = self.kinds[name]
@@ -135,15 +135,15 @@ class Code:
             f"    return ({self.key},)",
             f"def __kernel({', '.join(signature)}):",
             "    try:",
-            f"        __recipe = __recipes[{self.key}]",
+            f"        __template = __templates[{self.key}]",
             "    except (AttributeError, KeyError, TypeError):",
-            f"        __recipe, ({given},) = __prepare({given})",
+            f"        __template, ({given},) = __prepare({given})",
         ]
         for number, out in enumerate(self.outs):
             size, spec = ("size", "spec") if len(self.outs) == 1 else (f"sizes[{number}]", f"specs[{number}]")
             lines += [
                 f"    {out} = __new(__array)",
-                f"    {out}.block, {out}.spec, {out}.storage_offset = __allocate(__recipe.{size}), __recipe.{spec}, 0",
+                f"    {out}.block, {out}.spec, {out}.storage_offset = __allocate(__template.{size}), __template.{spec}, 0",
             ]
         if self.written:
             for name in self.arguments:
@@ -152,7 +152,7 @@ class Code:
                         f"    if {name}.block is {self.written}.block: __check_overlap({self.written}, {name})"
                     )
         numbers = f", ({', '.join(self.numbers)},)" if self.numbers else ""
-        lines.append(f"    __recipe.launch(({', '.join(self.tensors)},){numbers})")
+        lines.append(f"    __template.launch(({', '.join(self.tensors)},){numbers})")
         lines.append(f"    return {self.written or ', '.join(self.outs)}")
         return "\n".join(lines)
 
@@ -162,7 +162,7 @@ class Code:
         defaults = {f"__default_{each.name}": each.value for each in self.schema.arguments if each.has_default}
         return defaults | {
             "__settings": dtypes._default,
-            "__recipes": self.recipes,
+            "__templates": self.templates,
             "__prepare": self._prepare,
             "__new": object.__new__,
             "__array": arrays.AclArray,
@@ -170,8 +170,8 @@ class Code:
             "__check_overlap": check_overlap,
         }
 
-    def _prepare(self, *given: Any) -> tuple[Recipe, Sequence[Any]]:
-        """Make the recipe for a call with such arguments, and keep it; give the arguments as arrays of this device."""
+    def _prepare(self, *given: Any) -> tuple[CallTemplate, Sequence[Any]]:
+        """Make the template for a call with such arguments, and store it; give the arguments as arrays of this device."""
         given = tuple([described(value) for value in given])
         positional, keywords = [], {}
         for argument, value in zip(self.schema.arguments, given, strict=True):
@@ -192,11 +192,11 @@ class Code:
         values = [value(*given, *specs) for value in self.values]
         for place, name in enumerate(self.numbers):
             index = self.expressions.index(name)
-            values[index] = Number(place, values[index])
-        recipe = Recipe(self.function, values, specs)
+            values[index] = ScalarParameter(place, values[index])
+        template = CallTemplate(self.function, values, specs)
         with suppress(TypeError):  # What cannot be hashed is not kept.
-            keep(self.recipes, self._key(*given), recipe)
-        return recipe, given
+            store(self.templates, self._key(*given), template)
+        return template, given
 
     @property
     def _key(self) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from dispatch_aten.shapes import TensorMeta, remembered
 from dispatch_core.devices import Device
 
 from .. import arrays
-from ..aclnn.launch import launch, made
+from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 
 __all__ = ["KERNELS", "device_get", "device_put"]
@@ -21,7 +21,7 @@ _converted: Final = remembered("_to_copy")
 
 def _fresh(found: TensorMeta, self: AclArray) -> AclArray:
     """Copy into new memory, laid out as a rule says."""
-    array = made(found)
+    array = allocate_result(found)
     if array.spec.numel:
         launch("aclnnInplaceCopy", array, self)
     return array
@@ -44,7 +44,7 @@ def _to_copy(
     found = _converted(self, dtype=dtype, memory_format=memory_format)
     if found.dtype is self.spec.dtype:
         return _fresh(found, self)
-    array = made(found)
+    array = allocate_result(found)
     if array.spec.numel:
         launch("aclnnCast", self, found.dtype, array)
     return array

@@ -13,7 +13,7 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import Described, check_output_shape, contiguous, is_expanded, remembered
 
 from ..aclnn.checks import check_overlap, described
-from ..aclnn.launch import launch, made
+from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 from ..fallback import on_host
 from .copy import KERNELS as COPIES
@@ -44,7 +44,9 @@ def _positions(indices: Sequence[Any]) -> list[Any]:
 def _listed(indices: Sequence[AclArray | None]) -> list[AclArray]:
     """Give indices as aclnn takes them: an empty array stands for all of a dimension, as in torch's own adapter."""
     last = max(place for place, index in enumerate(indices) if index is not None)
-    return [made(contiguous((0,), ScalarType.Long)) if index is None else index for index in indices[: last + 1]]
+    return [
+        allocate_result(contiguous((0,), ScalarType.Long)) if index is None else index for index in indices[: last + 1]
+    ]
 
 
 def _index(self: AclArray, indices: Sequence[Any]) -> AclArray:
@@ -54,7 +56,7 @@ def _index(self: AclArray, indices: Sequence[Any]) -> AclArray:
         indices = _positions(indices)
     if not any(index is not None for index in indices):
         return COPIES["clone"](self) if indices else _indexed(self, indices)
-    array = made(_indexed(self, indices))
+    array = allocate_result(_indexed(self, indices))
     if array.spec.numel:
         launch("aclnnIndex", self, _listed(indices), array)
     return array
@@ -62,7 +64,7 @@ def _index(self: AclArray, indices: Sequence[Any]) -> AclArray:
 
 def _checked(self: AclArray, indices: Sequence[Any]) -> None:
     """Have the rule check masks, whose answer it cannot give without their elements."""
-    remembered("index_put_")(self, indices, made(contiguous((), self.dtype)))
+    remembered("index_put_")(self, indices, allocate_result(contiguous((), self.dtype)))
 
 
 def _index_put(self: AclArray, indices: Sequence[Any], values: AclArray, accumulate: bool = False) -> AclArray:
@@ -115,7 +117,7 @@ def _masked_fill(name: str) -> Callable[..., AclArray]:
 
     def kernel(self: AclArray, mask: AclArray, value: Any) -> AclArray:
         value = described(value)
-        array = made(rule(self, mask, value))
+        array = allocate_result(rule(self, mask, value))
         if array.spec.numel:
             launch("aclnnInplaceCopy", array, self)
             launch(function, array, mask, value)
@@ -154,7 +156,7 @@ _embedding_rule: Final = remembered("embedding_dense_backward")
 def _embedding_backward(
     grad_output: AclArray, indices: AclArray, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> AclArray:
-    array = made(_embedding_rule(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq))
+    array = allocate_result(_embedding_rule(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq))
     # No row is the padding where there is none: the largest number of C's type.
     place = padding_idx & _UNSIGNED
     launch("aclnnEmbeddingDenseBackward", grad_output, indices, num_weights, place, scale_grad_by_freq, array)
@@ -166,7 +168,7 @@ _joined: Final = remembered("cat")
 
 def _cat(tensors: Sequence[AclArray], dim: int = 0) -> AclArray:
     tensors = [described(each) for each in tensors]
-    array = made(_joined(tensors, dim))
+    array = allocate_result(_joined(tensors, dim))
     # Torch lets one-dimensional arrays without elements stand among any others.
     parts = [each for each in tensors if each.spec.shape != (0,)]
     if parts and array.spec.numel:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dispatch_aten.shapes import contiguous, remembered
 
-from ..aclnn.launch import launch, made
+from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 
 __all__ = ["KERNELS"]
@@ -21,7 +21,7 @@ def _weights(self: AclArray, weight: AclArray | None) -> AclArray:
     if weight is not None:
         return weight
     classes = self.spec.shape[-1] if len(self.spec.shape) == 1 else self.spec.shape[1]
-    ones = made(contiguous((classes,), self.spec.dtype))
+    ones = allocate_result(contiguous((classes,), self.spec.dtype))
     launch("aclnnInplaceOne", ones)
     return ones
 
@@ -29,7 +29,7 @@ def _weights(self: AclArray, weight: AclArray | None) -> AclArray:
 def _forward(
     self: AclArray, target: AclArray, weight: AclArray | None, reduction: int, ignore_index: int
 ) -> tuple[AclArray, AclArray]:
-    output, total = map(made, _forward_rule(self, target, weight, reduction, ignore_index))
+    output, total = map(allocate_result, _forward_rule(self, target, weight, reduction, ignore_index))
     launch("aclnnNLLLoss", self, target, _weights(self, weight), reduction, ignore_index, output, total)
     if not reduction and len(self.spec.shape) > 1:
         # Nobody divides by it, and torch gives none.
@@ -46,7 +46,7 @@ def _backward(
     ignore_index: int,
     total_weight: AclArray,
 ) -> AclArray:
-    grad = made(_backward_rule(grad_output, self, target, weight, reduction, ignore_index, total_weight))
+    grad = allocate_result(_backward_rule(grad_output, self, target, weight, reduction, ignore_index, total_weight))
     weights = _weights(self, weight)
     launch("aclnnNLLLossBackward", grad_output, self, target, weights, reduction, ignore_index, total_weight, grad)
     return grad

@@ -8,7 +8,7 @@ from typing import Any, Final
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import is_contiguous, remembered
 
-from ..aclnn.launch import launch, made
+from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 from .copy import KERNELS as COPIES
 from .view import KERNELS as VIEWS
@@ -29,7 +29,7 @@ def _place_of_extreme(name: str, function: str) -> Callable[..., AclArray]:
     rule = remembered(name)
 
     def kernel(self: AclArray, dim: int | None = None, keepdim: bool = False) -> AclArray:
-        array = made(rule(self, dim, keepdim))
+        array = allocate_result(rule(self, dim, keepdim))
         if dim is None:
             row = array if not keepdim else array.view((), (), 0)
             launch(function, _in_a_row(self), 0, False, row)
@@ -53,7 +53,7 @@ def _spread(name: str, function: str) -> Callable[..., Any]:
             from ..fallback import on_host  # which stands above this module
 
             return on_host(name, self, dim, correction=correction, keepdim=keepdim)
-        results = [made(spec) for spec in (found if isinstance(found, tuple) else (found,))]
+        results = [allocate_result(spec) for spec in (found if isinstance(found, tuple) else (found,))]
         launch(function, self, _dims(dim), int(freedom), keepdim, *results)
         return tuple(results) if isinstance(found, tuple) else results[0]
 
@@ -68,7 +68,7 @@ _extremes: Final = remembered("aminmax")
 
 
 def _aminmax(self: AclArray, *, dim: int | None = None, keepdim: bool = False) -> tuple[AclArray, AclArray]:
-    low, high = map(made, _extremes(self, dim=dim, keepdim=keepdim))
+    low, high = map(allocate_result, _extremes(self, dim=dim, keepdim=keepdim))
     if dim is None:
         launch("aclnnAminmaxAll", self, low.view((), (), 0), high.view((), (), 0))
     else:
@@ -81,7 +81,7 @@ def _test(name: str, function: str) -> Callable[..., AclArray]:
     rule = remembered(name)
 
     def kernel(self: AclArray, dim: Any = None, keepdim: bool = False) -> AclArray:
-        array = made(rule(self, dim, keepdim))
+        array = allocate_result(rule(self, dim, keepdim))
         if dim is None or isinstance(dim, int) or len(dim):
             launch(function, self, _dims(dim), keepdim, array)
         else:

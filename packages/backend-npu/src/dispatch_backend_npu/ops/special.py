@@ -8,7 +8,7 @@ from typing import Any, Final
 from dispatch_aten.shapes import remembered
 
 from ..aclnn.checks import described
-from ..aclnn.launch import launch, made
+from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 
 __all__ = ["KERNELS"]
@@ -18,7 +18,7 @@ _clamped_by: Final = remembered("clamp.Tensor")
 
 
 def _clamp(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # torch's names
-    array = made(_clamped(self, min, max))
+    array = allocate_result(_clamped(self, min, max))
     if max is None:
         launch("aclnnClampMin", self, min, array)
     elif min is None:
@@ -30,7 +30,7 @@ def _clamp(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # tor
 
 def _clamp_by(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # torch's names
     self, min, max = map(described, (self, min, max))  # torch's names
-    array = made(_clamped_by(self, min, max))
+    array = allocate_result(_clamped_by(self, min, max))
     if max is None:
         launch("aclnnClampMinTensor", self, min, array)
     elif min is None:

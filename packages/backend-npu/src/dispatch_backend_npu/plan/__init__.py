@@ -1,21 +1,21 @@
-"""Plans for what a pipeline has recorded: everything is prepared first, then executed in order, then waited for once.
+"""Plans for recorded pipelines: every operator is prepared first, then all are executed in order, then the host waits once.
 
 Note [Three stages]
-    When the first of a plan's steps runs, the plan gets the memory of all results and, where they are not there yet, does
-    the first phase of every function that an operator launches; the largest need decides how large the workspace is that
-    all of them share. Then each step does its second phases, on one stream, and the last one waits for that stream. An
-    operator in between whose functions depend on elements, and which the host computes, runs its own kernel in its place.
+    The first step of a plan allocates the memory of all results and does the missing first phases of the functions that
+    the operators launch; all functions share one workspace, as large as the largest need. Each step then does its second
+    phases, on one stream, and the last step waits for that stream. An operator whose launches depend on elements, or that
+    the host computes, is not planned: its own kernel runs in its place.
 
 Note [Executors are repeated]
-    An executor is made repeatable, and serves the next run of the plan: it is told where the arrays lie then, where that
-    is not where they lay before. Results that nobody keeps lie in one block of memory, an arena, in which what is no longer
-    needed makes room; as a rule the next run gets the same block, and nothing has to be told. A first phase is done again
-    for a number that has changed, for a view that begins elsewhere, and for what the toolkit cannot repeat.
+    An executor is made repeatable and serves the next run of the plan, with new addresses for arrays that have moved.
+    Unused results lie in one block of memory, an arena, in which the memory of a dead result is used again; as a rule the
+    next run gets the same block, and no address changes. A first phase is done again when a number has changed, when a
+    view begins elsewhere, and when the toolkit cannot repeat the executor.
 
 Note [Steps fail by themselves]
-    Each step covers one node, so that an error belongs to its operator, and what comes after it can still run. A failure
-    of a first phase is kept until its own step's turn. Each run has a `State` of its own, at the end of the list of values;
-    one that does not come to its end is not used again.
+    Each step covers one node, so that an error belongs to its operator and later steps still run. The error of a first
+    phase is kept until its own step. Each run has a `RunState`, the last of its values; the state of a run that did not
+    finish is not used again.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from collections.abc import Iterable
 from dispatch_core import PlannedStep, Program
 
 from .schedule import Schedule
-from .tasks import Work, read
+from .tasks import NodeTasks, read_node
 
 __all__ = ["plan"]
 
 
 def plan(program: Program) -> Iterable[PlannedStep]:
-    """Give a step for each node whose launches are known beforehand."""
+    """Return a step for each node whose launches are known beforehand."""
     if not program.fuse:
         return []
-    works: list[Work] = []
+    planned: list[NodeTasks] = []
     # The state of a run stands last in the list of values, and temporaries before it.
     begin = -2
     for index, node in enumerate(program.nodes):
-        work = read(index, node, begin)
-        if work is not None:
-            works.append(work)
-            begin -= len(work.temporaries)
-    return Schedule(program, works).steps() if works else []
+        tasks = read_node(index, node, begin)
+        if tasks is not None:
+            planned.append(tasks)
+            begin -= len(tasks.temporaries)
+    return Schedule(program, planned).steps() if planned else []

@@ -1,4 +1,4 @@
-"""The steps of a plan, and what runs of it leave to one another."""
+"""The steps of a plan, and the states that one run leaves to the next."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 from dispatch_core import PlannedStep, Program
 
 from ..aclnn import calls
-from .arena import placed, size_of
-from .state import State
-from .tasks import Work, seen
+from .arena import assign_offsets, nbytes_of
+from .state import RunState
+from .tasks import NodeTasks, to_spec
 
 __all__ = ["Schedule"]
 
@@ -18,105 +18,107 @@ _Run: TypeAlias = Callable[[list[Any]], None]
 
 
 class Schedule:
-    """The tasks of one structure, where their results lie, and the states that runs have left for others."""
+    """The tasks of one program, where their results lie, and the states that finished runs have left."""
 
-    def __init__(self, program: Program, works: Sequence[Work]) -> None:
-        self.works = tuple(works)
-        self.tasks = tuple([task for work in works for task in work.tasks])
+    def __init__(self, program: Program, planned: Sequence[NodeTasks]) -> None:
+        self.planned = tuple(planned)
+        self.tasks = tuple([task for node_tasks in planned for task in node_tasks.tasks])
         #: Whether every node is planned.
-        self.is_whole = len(works) == len(program.nodes)
-        self.states: list[Any] = calls.stock()
+        self.is_whole = len(planned) == len(program.nodes)
+        self.states: list[Any] = calls.pool()
         #: Indices of the arrays that are there before the first step.
         self.given = tuple([value.index for value in program.values if value.given and value.number is None])
-        inner, self.arena = placed(program, works)
-        #: Index, description, and first element in the arena: results that nobody keeps.
-        self.inner = tuple([(value.index, seen(value), start // value.dtype.itemsize) for value, start in inner])
-        self.held = held = frozenset(value.index for value, _ in inner)
+        inner, self.arena = assign_offsets(program, planned)
+        #: Index, description, and first element in the arena: results that are not kept.
+        self.inner = tuple([(value.index, to_spec(value), start // value.dtype.itemsize) for value, start in inner])
+        self.in_arena = in_arena = frozenset(value.index for value, _ in inner)
         #: Tasks with numbers that may change.
         self.numbered = tuple([number for number, task in enumerate(self.tasks) if task.numbers])
-        made_here = [value for work in works for value in work.node.outputs if value is not None]
+        results = [value for node_tasks in planned for value in node_tasks.node.outputs if value is not None]
         #: Index, description and bytes of the others.
         self.outer = tuple(
-            [(value.index, seen(value), size_of(value)) for value in made_here if value.index not in held]
+            [(value.index, to_spec(value), nbytes_of(value)) for value in results if value.index not in in_arena]
         )
-        #: Where temporaries stand, which the plan's list of values has no place for.
-        self.room = (None,) * sum(len(work.temporaries) for work in works)
+        #: Where temporaries stand, for which the plan's list of values has no entry.
+        self.room = (None,) * sum(len(node_tasks.temporaries) for node_tasks in planned)
 
     def steps(self) -> Iterable[PlannedStep]:
-        """Give the steps in order."""
+        """Yield the steps in order."""
         number = 0
-        for work in self.works:
-            run = self._work(work, number)
-            number += len(work.tasks)
-            if work is self.works[0]:
-                run = self._beginning(run)
-            yield PlannedStep((work.index,), _ending(run) if work is self.works[-1] else run)
+        for node_tasks in self.planned:
+            run = self._node_step(node_tasks, number)
+            number += len(node_tasks.tasks)
+            if node_tasks is self.planned[0]:
+                run = self._begin_before(run)
+            yield PlannedStep((node_tasks.index,), _end_after(run) if node_tasks is self.planned[-1] else run)
 
-    def _work(self, work: Work, number: int) -> _Run:
-        """Make the function that executes a node, whose first task has a number."""
-        free = [[entry for entry in enumerate(task.tensors) if entry[1] not in self.held] for task in work.tasks]
-        numbers = range(number, number + len(work.tasks))
-        runs = [
-            _second_phase(number, places, work, marks=not self.is_whole)
-            for number, places in zip(numbers, free, strict=True)
+    def _node_step(self, node_tasks: NodeTasks, number: int) -> _Run:
+        """Make the function that executes a node; ``number`` is that of its first task."""
+        free = [
+            [entry for entry in enumerate(task.tensors) if entry[1] not in self.in_arena] for task in node_tasks.tasks
         ]
-        return runs[0] if len(runs) == 1 else _one_after_the_other(runs, numbers, work)
+        numbers = range(number, number + len(node_tasks.tasks))
+        runs = [
+            _second_phase(number, tensors, node_tasks, marks=not self.is_whole)
+            for number, tensors in zip(numbers, free, strict=True)
+        ]
+        return runs[0] if len(runs) == 1 else _in_sequence(runs, numbers, node_tasks)
 
-    def _beginning(self, then: _Run) -> _Run:
+    def _begin_before(self, step: _Run) -> _Run:
         def run(values: list[Any]) -> None:
-            state = self._take()
+            state = self._take_state()
             values += self.room
             values.append(state)
             state.begin(values)
-            then(values)
+            step(values)
 
         return run
 
-    def _take(self) -> State:
+    def _take_state(self) -> RunState:
         while True:
             try:
-                state: State = self.states.pop()
+                state: RunState = self.states.pop()
             except IndexError:
-                return State(self)
+                return RunState(self)
             if state.generation == calls.generation():
                 return state
 
 
-def _second_phase(number: int, free: Sequence[tuple[int, int]], work: Work, *, marks: bool) -> _Run:
-    """Make the function that executes a task; ``free`` are place and index of tensors that may lie anywhere.
+def _second_phase(number: int, free: Sequence[tuple[int, int]], node_tasks: NodeTasks, *, marks: bool) -> _Run:
+    """Make the function that executes a task; ``free`` are position and index of tensors that may lie anywhere.
 
     With ``marks``, the stream is marked busy for kernels that run in between and may wait for it.
     """
 
     def run(values: list[Any]) -> None:
         state = values[-1]
-        prepared = state.ready[number]
-        if prepared is None:
-            state.run_otherwise((number,), work, values)
+        executor = state.ready[number]
+        if executor is None:
+            state.run_kernel((number,), node_tasks, values)
             return
-        addresses, offsets = prepared.addresses, prepared.offsets
-        for place, index in free:
+        addresses, offsets = executor.addresses, executor.offsets
+        for position, index in free:
             array = values[index]
-            if array.block.pointer != addresses[place] or array.storage_offset != offsets[place]:
-                prepared = state.follow(number, values)
+            if array.block.pointer != addresses[position] or array.storage_offset != offsets[position]:
+                executor = state.follow(number, values)
                 break
-        status = prepared.second(state.workspace, prepared.size, prepared.handle, state.stream)
+        status = executor.second(state.workspace, executor.size, executor.handle, state.stream)
         if marks:
             state.mark()
-        if status or not prepared.repeats:
+        if status or not executor.repeats:
             # The second phase has destroyed the executor.
-            state.forget(number, status)
+            state.release(number, status)
 
     return run
 
 
-def _one_after_the_other(runs: Sequence[_Run], numbers: Sequence[int], work: Work) -> _Run:
+def _in_sequence(runs: Sequence[_Run], numbers: Sequence[int], node_tasks: NodeTasks) -> _Run:
     """Make the function that executes a node of several tasks, or of none."""
 
     def run(values: list[Any]) -> None:
         state = values[-1]
-        if state.is_plain or any(state.ready[number] is None for number in numbers):
-            state.run_otherwise(numbers, work, values)
+        if state.runs_kernels or any(state.ready[number] is None for number in numbers):
+            state.run_kernel(numbers, node_tasks, values)
             return
         for each in runs:
             each(values)
@@ -124,9 +126,9 @@ def _one_after_the_other(runs: Sequence[_Run], numbers: Sequence[int], work: Wor
     return run
 
 
-def _ending(then: _Run) -> _Run:
+def _end_after(step: _Run) -> _Run:
     def run(values: list[Any]) -> None:
-        then(values)
+        step(values)
         values[-1].end()
 
     return run

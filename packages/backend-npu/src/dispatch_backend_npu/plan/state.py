@@ -1,4 +1,4 @@
-"""What one run of a plan works with: see Note [Three stages] in the package."""
+"""The state of one run of a plan: see Note [Three stages] in the package."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..acl import library
 from ..aclnn import calls
-from ..aclnn.calls import same
+from ..aclnn.calls import is_same_scalar
 from ..arrays import AclArray
 from ..runtime import allocator
 from ..runtime.stream import current
-from .prepared import Prepared
+from .executor import RepeatedExecutor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .schedule import Schedule
-    from .tasks import Work
+    from .tasks import NodeTasks
 
-__all__ = ["State"]
+__all__ = ["RunState"]
 
 _new: Final = object.__new__
 
 
-class State:
-    """What one run of a schedule works with; see Note [Three stages]."""
+class RunState:
+    """The memory, stream and executors of one run of a schedule; see Note [Three stages]."""
 
     __slots__ = (
         "_arena",
         "_errors",
+        "_executors",
         "_inner",
         "_is_complete",
         "_need",
-        "_prepared",
         "_schedule",
         "_space",
         "_stream",
         "_workspace",
         "generation",
-        "is_plain",
         "ready",
+        "runs_kernels",
         "stream",
         "workspace",
     )
 
     def __init__(self, schedule: Schedule) -> None:
         self._schedule = schedule
-        self._prepared: list[Prepared | None] = [None] * len(schedule.tasks)
+        self._executors: list[RepeatedExecutor | None] = [None] * len(schedule.tasks)
         self._errors: dict[int, Exception] = {}
-        #: Whether every first phase is done, for arrays of whatever address, and how large a workspace they need.
+        #: Whether every first phase is done, and the size of the workspace that they need.
         self._is_complete, self._need = False, 0
-        #: Index and array of results that nobody keeps, without a block between two runs.
+        #: Index and array of results that are not kept, without a block between two runs.
         self._inner: list[tuple[int, Any]] = []
         for index, spec, start in schedule.inner:
             array = _new(AclArray)
@@ -61,22 +61,22 @@ class State:
         self._space: Any = None
         self._arena = 0
         self._workspace: Any = None
-        #: Whether kernels run, because arrays are not what they were planned to be.
-        self.is_plain = False
+        #: Whether kernels run instead of tasks, because an input is no array of this device.
+        self.runs_kernels = False
         self.generation = calls.generation()
-        #: For each task its first phase, None where it has to go another way.
-        self.ready = self._prepared
-        #: What the second phases are given: addresses.
+        #: For each task its executor, None where the kernel runs instead.
+        self.ready = self._executors
+        #: The addresses that the second phases get.
         self.stream = 0
         self.workspace: int | None = None
 
     def begin(self, values: list[Any]) -> None:
-        """Make the results, and do the first phases that are missing."""
+        """Allocate the results, and do the missing first phases."""
         schedule = self._schedule
         for index in schedule.given:
             if values[index].__class__ is not AclArray:
-                # A cpu tensor that stands for a number is known to kernels only.
-                self.is_plain, self.ready = True, [None] * len(schedule.tasks)
+                # Only kernels take a cpu tensor that stands for a number.
+                self.runs_kernels, self.ready = True, [None] * len(schedule.tasks)
                 return
         self._stream = current()
         self.stream = self._stream.pointer
@@ -95,100 +95,102 @@ class State:
                         self._attempt(self._follow, number, values)
         if self._is_complete:
             for number in schedule.numbered:
-                if number not in self._errors and not self._has_numbers(number, values):
+                if number not in self._errors and not self._has_same_numbers(number, values):
                     self._attempt(self._prepare, number, values)
         else:
-            for number, prepared in enumerate(self._prepared):
-                if prepared is None or not prepared.handle or not self._has_numbers(number, values):
+            for number, executor in enumerate(self._executors):
+                if executor is None or not executor.handle or not self._has_same_numbers(number, values):
                     self._attempt(self._prepare, number, values)
                 else:
                     self._attempt(self._follow, number, values)
-            self._is_complete = not self._errors and all(each is not None and each.repeats for each in self._prepared)
+            self._is_complete = not self._errors and all(each is not None and each.repeats for each in self._executors)
         self._reserve()
 
     def _attempt(self, action: Callable[[int, list[Any]], object], number: int, values: list[Any]) -> None:
-        """Do something for a task; what it raises is kept for the task's own step."""
+        """Call ``action`` for a task; its error is kept for the task's own step."""
         if number in self._errors:
             return
         try:
             action(number, values)
         except Exception as error:  # noqa: BLE001  # raised by the step
             self._errors[number] = error
-            self._prepared[number] = None
+            self._executors[number] = None
 
     def _reserve(self) -> None:
-        """Have a workspace for the largest need."""
+        """Allocate a workspace for the largest need, unless there is one."""
         need = self._need
         if need and (self._workspace is None or self._workspace.size < need):
             self._workspace = allocator.allocate(need)
             self.workspace = self._workspace.pointer
 
-    def _has_numbers(self, number: int, values: list[Any]) -> bool:
-        prepared = self._prepared[number]
-        assert prepared is not None
+    def _has_same_numbers(self, number: int, values: list[Any]) -> bool:
+        executor = self._executors[number]
+        assert executor is not None
         indices = self._schedule.tasks[number].numbers
-        return all(same(values[index], held) for index, held in zip(indices, prepared.numbers, strict=True))
+        return all(is_same_scalar(values[index], held) for index, held in zip(indices, executor.numbers, strict=True))
 
     def _arrays(self, number: int, values: list[Any]) -> list[Any]:
         return [values[index] for index in self._schedule.tasks[number].tensors]
 
-    def _prepare(self, number: int, values: list[Any]) -> Prepared:
-        """Do a first phase for the arrays at hand; one that is not there yet is taken to begin where its memory does."""
+    def _prepare(self, number: int, values: list[Any]) -> RepeatedExecutor:
+        """Do a first phase for the arrays of this run; an array that is not there yet is taken to have the offset 0."""
         task = self._schedule.tasks[number]
         arrays = self._arrays(number, values)
         offsets = tuple([0 if array is None else array.storage_offset for array in arrays])
         numbers = tuple([values[index] for index in task.numbers])
-        prepared = self._prepared[number]
-        self._prepared[number] = None
-        if prepared is None or prepared.offsets != offsets:
-            prepared = Prepared(task.recipe, offsets, numbers)
-        prepared.prepare([0 if array is None else array.block.pointer for array in arrays], numbers)
-        self._prepared[number] = prepared
-        self._need = max(self._need, prepared.size)
-        return prepared
+        executor = self._executors[number]
+        self._executors[number] = None
+        if executor is None or executor.offsets != offsets:
+            executor = RepeatedExecutor(task.template, offsets, numbers)
+        executor.prepare([0 if array is None else array.block.pointer for array in arrays], numbers)
+        self._executors[number] = executor
+        self._need = max(self._need, executor.size)
+        return executor
 
-    def _follow(self, number: int, values: list[Any]) -> Prepared:
-        """Have an executor for arrays that lie elsewhere than it was told; those that are not there yet are left alone."""
-        prepared = self._prepared[number]
-        assert prepared is not None
+    def _follow(self, number: int, values: list[Any]) -> RepeatedExecutor:
+        """Return an executor for the arrays of this run, wherever they lie; arrays that are not there yet are skipped."""
+        executor = self._executors[number]
+        assert executor is not None
         arrays = self._arrays(number, values)
-        moved = all(a is None or a.storage_offset == offset for a, offset in zip(arrays, prepared.offsets, strict=True))
-        if not prepared.repeats or not moved:
+        is_in_place = all(
+            a is None or a.storage_offset == offset for a, offset in zip(arrays, executor.offsets, strict=True)
+        )
+        if not executor.repeats or not is_in_place:
             return self._prepare(number, values)
-        prepared.move([0 if array is None else array.block.pointer for array in arrays])
-        return prepared
+        executor.move([0 if array is None else array.block.pointer for array in arrays])
+        return executor
 
-    def follow(self, number: int, values: list[Any]) -> Prepared:
-        """Do the same when everything is there."""
-        prepared = self._follow(number, values)
+    def follow(self, number: int, values: list[Any]) -> RepeatedExecutor:
+        """Return an executor for the arrays of this run, all of which are there, and a workspace as large as it needs."""
+        executor = self._follow(number, values)
         self._reserve()
-        return prepared
+        return executor
 
-    def run_otherwise(self, numbers: Sequence[int], work: Work, values: list[Any]) -> None:
-        """Raise what the first phase of one of a node's tasks has raised, or run the operator's kernel."""
+    def run_kernel(self, numbers: Sequence[int], node_tasks: NodeTasks, values: list[Any]) -> None:
+        """Run the kernel of a node, or raise the error that a first phase of one of its tasks has raised."""
         for number in numbers:
             if number in self._errors:
                 self.mark()
                 raise self._errors[number]
-        work.run_kernel(values)
+        node_tasks.run_kernel(values)
 
-    def forget(self, number: int, status: int) -> None:
-        """Let go of an executor that is gone. Raises ``AclError`` for a status that says so."""
-        prepared = self._prepared[number]
-        assert prepared is not None
-        prepared.forget()
+    def release(self, number: int, status: int) -> None:
+        """Drop an executor that the second phase has destroyed. Raises ``AclError`` for a status that is no success."""
+        executor = self._executors[number]
+        assert executor is not None
+        executor.release()
         self._is_complete = False
         if status:
             self.mark()
-            library.fail(self._schedule.tasks[number].recipe.function, status)
+            library.fail(self._schedule.tasks[number].template.function, status)
 
     def mark(self) -> None:
         """Mark the stream busy, see Note [Idle streams] in ``runtime.stream``."""
         self._stream.busy = True
 
     def end(self) -> None:
-        """Wait for the stream, and leave what has been prepared to the next run."""
-        if self.is_plain:
+        """Wait for the stream, and leave the executors to the next run."""
+        if self.runs_kernels:
             return
         self._stream.busy = True
         self._stream.synchronize()

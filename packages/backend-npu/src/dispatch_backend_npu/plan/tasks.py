@@ -1,4 +1,4 @@
-"""What a node launches: the recipes of its functions, and where their tensors and numbers stand among the plan's values."""
+"""The launches of a node: templates of its calls, and the indices of their tensors and numbers among the plan's values."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any, Final
 from dispatch_aten.shapes import TensorMeta
 from dispatch_core.pipelines.program import Node, Value, filled
 
-from ..aclnn.calls import Number, Recipe
+from ..aclnn.calls import CallTemplate, ScalarParameter
 from ..aclnn.launch import PlaceholderBlock, collect_launches
 from ..aclnn.source import code_of
 from ..aclnn.table import OPERATORS, PROTOTYPES
 from ..arrays import AclArray
 from ..kernels import BY_HAND, KERNELS
-from ..placement import original
+from ..placement import unwrap_kernel
 
-__all__ = ["Task", "Work", "read", "seen"]
+__all__ = ["NodeTasks", "Task", "read_node", "to_spec"]
 
 _BY_HAND: Final = {name for names in BY_HAND.values() for name in names.split()}
 
@@ -24,17 +24,17 @@ _BY_HAND: Final = {name for names in BY_HAND.values() for name in names.split()}
 class Task:
     """One launch of a function."""
 
-    __slots__ = ("numbers", "recipe", "tensors")
+    __slots__ = ("numbers", "template", "tensors")
 
-    def __init__(self, recipe: Recipe, tensors: Sequence[int], numbers: Sequence[int]) -> None:
-        self.recipe = recipe
+    def __init__(self, template: CallTemplate, tensors: Sequence[int], numbers: Sequence[int]) -> None:
+        self.template = template
         #: Indices of the values that are the function's tensors, in its order.
         self.tensors = tuple(tensors)
         self.numbers = tuple(numbers)
 
 
-class Work:
-    """One node: its tasks, in order, and the arrays that nobody else sees."""
+class NodeTasks:
+    """One node: its tasks, in order, and its temporary arrays."""
 
     __slots__ = ("index", "node", "tasks", "temporaries")
 
@@ -42,7 +42,7 @@ class Work:
         self.index, self.node, self.tasks, self.temporaries = index, node, tuple(tasks), tuple(temporaries)
 
     def run_kernel(self, values: list[Any]) -> None:
-        """Run the operator's kernel instead."""
+        """Run the operator's kernel instead of the tasks."""
         positional, keywords = self.node.split()
         found = self.node.kernel(
             *[filled(value, values) for value in positional],
@@ -53,42 +53,45 @@ class Work:
             values[index] = array
 
 
-def read(index: int, node: Node, begin: int) -> Work | None:
-    """Read a node; None for one that has to run its kernel. Its temporaries get the indices from ``begin`` downwards."""
+def read_node(index: int, node: Node, begin: int) -> NodeTasks | None:
+    """Return the tasks of a node, None where its kernel has to run.
+
+    Its temporaries get the indices from ``begin`` downwards.
+    """
     name = node.name.removeprefix("aten::")
-    if original(node.kernel) is not KERNELS.get(name) or None in node.outputs:
+    if unwrap_kernel(node.kernel) is not KERNELS.get(name) or None in node.outputs:
         return None
-    # An operand in the memory that is written to is looked at by the kernel, which knows where it begins.
+    # Only the kernel, which knows the offsets, can compare an operand with the memory that it writes to.
     written = [value.place for value in node.written]
     if sum(value.place in written for value in node.inputs() if value.number is None) > len(written):
         return None
     if name in OPERATORS:
-        return _row(index, node, name)
+        return _read_row(index, node, name)
     return _LaunchCollector(begin).read(index, node, KERNELS[name]) if name in _BY_HAND else None
 
 
-def _row(index: int, node: Node, name: str) -> Work | None:
-    """Read a row of the table."""
+def _read_row(index: int, node: Node, name: str) -> NodeTasks | None:
+    """Return the task of a row of the table."""
     code = code_of(name)
     outputs: list[Any] = list(node.outputs)
-    scope = [seen(value) for value in (*node.arguments, *outputs)]
-    found = [read(*scope) for read in code.values]
+    scope = [to_spec(value) for value in (*node.arguments, *outputs)]
+    found = [evaluate(*scope) for evaluate in code.values]
     numbers: list[int] = []
-    for place, expression in enumerate(code.expressions):
-        if isinstance(found[place], Value):
+    for position, expression in enumerate(code.expressions):
+        if isinstance(found[position], Value):
             if expression not in code.numbers:
                 return None
-            numbers.append(found[place].index)
-            found[place] = Number(len(numbers) - 1, None)
+            numbers.append(found[position].index)
+            found[position] = ScalarParameter(len(numbers) - 1, None)
     values = dict(zip((*code.arguments, *code.outs), (*node.arguments, *outputs), strict=True))
     tensors: list[int] = []
     for expression in code.tensors:
         value = values[expression.removeprefix("*")]
         tensors += [each.index for each in (value if type(value) is tuple else [value])]
-    return Work(index, node, [Task(Recipe(code.function, found), tensors, numbers)])
+    return NodeTasks(index, node, [Task(CallTemplate(code.function, found), tensors, numbers)])
 
 
-class _UnknownError(Exception):
+class _UnknownLaunchError(Exception):
     """The launches of a kernel are not known before it runs."""
 
 
@@ -100,7 +103,7 @@ class _LateScalar(float):
     value: Value
 
     def _refuse(self, *others: object) -> Any:
-        raise _UnknownError
+        raise _UnknownLaunchError
 
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __int__ = __float__ = __round__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __neg__ = __abs__ = (
@@ -116,94 +119,94 @@ class _LaunchCollector:
     def __init__(self, begin: int) -> None:
         self._begin = begin
         self._arrays: dict[int, AclArray] = {}
-        #: Placeholder of a block → the value that it is the block of.
+        #: Placeholder of a block → the value whose block it is.
         self._values: dict[PlaceholderBlock, Value] = {}
         self._temporaries: list[Value] = []
 
-    def read(self, index: int, node: Node, kernel: Any) -> Work | None:
+    def read(self, index: int, node: Node, kernel: Any) -> NodeTasks | None:
         positional, keywords = node.split()
         try:
             with collect_launches() as launches:
                 found = kernel(
-                    *[self._given(value) for value in positional],
-                    **{name: self._given(value) for name, value in keywords.items()},
+                    *[self._to_argument(value) for value in positional],
+                    **{name: self._to_argument(value) for name, value in keywords.items()},
                 )
-            self._keep(node, found if isinstance(found, (list, tuple)) else [found])
-            tasks = [self._task(function, values) for function, values in launches]
-        except Exception:  # noqa: BLE001  # It runs by itself, and raises then what it has to raise.
+            self._match_results(node, found if isinstance(found, (list, tuple)) else [found])
+            tasks = [self._to_task(function, values) for function, values in launches]
+        except Exception:  # noqa: BLE001  # the kernel runs by itself, and raises its own errors then
             return None
-        return Work(index, node, tasks, self._temporaries)
+        return NodeTasks(index, node, tasks, self._temporaries)
 
-    def _given(self, value: Any) -> Any:
-        """Give what the kernel sees of an argument."""
+    def _to_argument(self, value: Any) -> Any:
+        """Return an argument as the kernel gets it."""
         if type(value) is tuple:
-            return [self._given(item) for item in value]
+            return [self._to_argument(item) for item in value]
         if not isinstance(value, Value):
             return value
         if value.number is not None:
             if value.number is not float:
-                raise _UnknownError
+                raise _UnknownLaunchError
             scalar = _LateScalar("nan")
             scalar.value = value
             return scalar
         array: Any = self._arrays.get(value.index)
         if array is None:
             array = self._arrays[value.index] = object.__new__(AclArray)
-            array.block, array.spec, array.storage_offset = value, seen(value), 0
+            array.block, array.spec, array.storage_offset = value, to_spec(value), 0
         return array
 
-    def _keep(self, node: Node, results: Sequence[Any]) -> None:
+    def _match_results(self, node: Node, results: Sequence[Any]) -> None:
         """Match the kernel's results with the node's."""
-        made = [array for array in results if isinstance(array.block, PlaceholderBlock)]
+        fresh = [array for array in results if isinstance(array.block, PlaceholderBlock)]
         if [array.block for array in results if not isinstance(array.block, PlaceholderBlock)] != list(node.written):
-            raise _UnknownError
-        for array, value in zip(made, node.outputs, strict=True):
+            raise _UnknownLaunchError
+        for array, value in zip(fresh, node.outputs, strict=True):
             assert value is not None
-            if array.spec is not array.block.spec or array.spec != seen(value):
-                raise _UnknownError
+            if array.spec is not array.block.spec or array.spec != to_spec(value):
+                raise _UnknownLaunchError
             self._values[array.block] = value
 
-    def _task(self, function: str, values: Sequence[Any]) -> Task:
+    def _to_task(self, function: str, values: Sequence[Any]) -> Task:
         arguments: list[Any] = []
         tensors: list[int] = []
         numbers: list[int] = []
         for kind, value in zip(PROTOTYPES[function], values, strict=True):
             argument = value
             if isinstance(value, AclArray):
-                tensors.append(self._place(value))
+                tensors.append(self._index_of(value))
                 argument = value.spec
             elif kind.endswith("TensorList*"):
-                tensors += map(self._place, value)
+                tensors += map(self._index_of, value)
                 argument = [each.spec for each in value]
             elif isinstance(value, _LateScalar):
                 if kind != "const aclScalar*":
-                    raise _UnknownError
-                argument = Number(len(numbers), None)
+                    raise _UnknownLaunchError
+                argument = ScalarParameter(len(numbers), None)
                 numbers.append(value.value.index)
             arguments.append(argument)
-        return Task(Recipe(function, arguments), tensors, numbers)
+        return Task(CallTemplate(function, arguments), tensors, numbers)
 
-    def _place(self, array: Any) -> int:
-        """Give the index of the value that an array is, or shows from its beginning."""
+    def _index_of(self, array: Any) -> int:
+        """Return the index of the value that an array is, or shows from its beginning."""
         block = array.block
         if array.storage_offset:
-            raise _UnknownError
+            raise _UnknownLaunchError
         if isinstance(block, PlaceholderBlock):
             value = self._values.get(block)
             if value is None:
                 spec = block.spec
-                place = self._begin - len(self._temporaries)
-                value = Value(place, None, spec.shape, spec.strides, spec.dtype, given=False, kept=False)
+                index = self._begin - len(self._temporaries)
+                value = Value(index, None, spec.shape, spec.strides, spec.dtype, given=False, kept=False)
                 self._temporaries.append(value)
                 self._values[block] = value
             return value.index
         if not isinstance(block, Value):
-            raise _UnknownError
+            raise _UnknownLaunchError
         return block.index
 
 
-def seen(value: Any) -> Any:
-    """Give what a row's expressions see of an argument: descriptions of tensors, and what is given later as it is."""
+def to_spec(value: Any) -> Any:
+    """Return an argument as the expressions of a row get it: arrays by their descriptions, late numbers as they are."""
     if isinstance(value, Value):
         return value if value.number is not None else TensorMeta(value.shape, value.strides, value.dtype)
-    return [seen(item) for item in value] if type(value) is tuple else value
+    return [to_spec(item) for item in value] if type(value) is tuple else value

@@ -1,0 +1,108 @@
+"""Executors that serve several runs: see Note [Executors are repeated] in the package."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from ..acl import library, reports
+from ..aclnn.calls import CallTemplate, ScalarParameter, is_same_scalar
+from ..aclnn.descriptors import Descriptors
+
+__all__ = ["RepeatedExecutor"]
+
+
+class RepeatedExecutor:
+    """The executor of a first phase, its descriptors, and the addresses and numbers that it was prepared for."""
+
+    __slots__ = (
+        "_arguments",
+        "_descriptor_addresses",
+        "_descriptors",
+        "_executor",
+        "_first",
+        "_name",
+        "_scalars",
+        "addresses",
+        "handle",
+        "numbers",
+        "offsets",
+        "repeats",
+        "second",
+        "size",
+    )
+
+    def __init__(self, template: CallTemplate, offsets: tuple[int, ...], numbers: tuple[Any, ...]) -> None:
+        self.offsets, self.numbers = offsets, numbers
+        self._name = f"{template.function}GetWorkspaceSize"
+        self._first, self.second = library.bind(self._name), library.bind(template.function)
+        self._descriptors = descriptors = Descriptors()
+        #: Index among the arguments and among the numbers.
+        self._scalars: list[tuple[int, int]] = []
+        self._arguments: list[Any] = []
+        begins = iter(offsets)
+        for index, (kind, argument) in enumerate(template.arguments):
+            value = argument
+            if isinstance(argument, ScalarParameter):
+                self._scalars.append((index, argument.index))
+                value = numbers[argument.index]
+            elif kind.endswith("aclTensor*"):
+                value = argument and (argument[0], next(begins))
+            elif kind.endswith("aclTensorList*"):
+                value = [(spec, next(begins)) for spec, _ in argument]
+            self._arguments.append(descriptors.add(kind, value))
+        #: The addresses that the descriptors hold, and those that the executor holds.
+        self._descriptor_addresses = [0] * len(descriptors.tensors)
+        self.addresses: list[int] = []
+        self._executor: ctypes.c_void_p | None = None
+        #: The executor's address; 0 where there is none.
+        self.handle = 0
+        self.size = 0
+        self.repeats = False
+
+    def prepare(self, pointers: Sequence[int], numbers: tuple[Any, ...]) -> None:
+        """Do the first phase; an older executor is destroyed."""
+        tensors = self._descriptors.tensors
+        for index, pointer in enumerate(pointers):
+            if pointer and self._descriptor_addresses[index] != pointer:
+                library.call("aclSetRawTensorAddr", tensors[index], pointer)
+                self._descriptor_addresses[index] = pointer
+        for argument, index in self._scalars:
+            if not is_same_scalar(numbers[index], self.numbers[index]):
+                held = self._arguments[argument]
+                self._arguments[argument] = self._descriptors.replace_scalar(held, numbers[index])
+        self.numbers = numbers
+        if self.handle:
+            library.call("aclDestroyAclOpExecutor", self.release())
+        size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+        # Owned before it is there, so that an interrupt between leaves nothing behind.
+        self._descriptors.own("aclDestroyAclOpExecutor", executor)
+        status = self._first(*self._arguments, ctypes.byref(size), ctypes.byref(executor))
+        if status:
+            self._descriptors.disown(executor)
+            library.fail(self._name, status)
+        self.size, self._executor, self.handle = size.value, executor, executor.value or 0
+        self.addresses = list(pointers)
+        status = library.bind("aclSetAclOpExecutorRepeatable")(executor)
+        self.repeats = not status
+        if status:
+            # The first phase is done again for every run.
+            reports.report("aclSetAclOpExecutorRepeatable", status)
+
+    def move(self, pointers: Sequence[int]) -> None:
+        """Set the addresses of the arrays that have moved, in a repeatable executor."""
+        for index, pointer in enumerate(pointers):
+            if pointer and self.addresses[index] != pointer:
+                library.call("aclSetTensorAddr", self.handle, index, self._descriptors.tensors[index], pointer)
+                self.addresses[index] = pointer
+                # The toolkit does not document whether the descriptor's own address changes.
+                self._descriptor_addresses[index] = 0
+
+    def release(self) -> ctypes.c_void_p:
+        """Return the executor and own it no longer: the caller destroys it, or it is destroyed already."""
+        executor = self._executor
+        assert executor is not None
+        self._executor, self.handle = None, 0
+        self._descriptors.disown(executor)
+        return executor
