@@ -7,10 +7,8 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DtypeError, OperatorError
 from dispatch_aten.shapes import TensorMeta
 from dispatch_backend_cpu.arrays import (
-    Expected,
     check_writable,
     coerce,
-    conform,
     dtype_of,
     empty_strided,
     numpy_dtype,
@@ -19,6 +17,7 @@ from dispatch_backend_cpu.arrays import (
     strided_view,
     strides_of,
 )
+from dispatch_backend_cpu.output_specs import OutputSpec, conform
 
 NAMES = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 float32 float64 complex64 complex128".split()
 
@@ -116,6 +115,6 @@ def test_numpy_scalars_become_arrays_without_dimensions():
 
 
 def test_results_are_brought_into_the_announced_form():
-    expected = Expected(TensorMeta((2, 3), (1, 2), ScalarType.Half))
+    expected = OutputSpec(TensorMeta((2, 3), (1, 2), ScalarType.Half))
     found = conform(np.arange(6).reshape(2, 3), expected)
     assert (found.dtype, strides_of(found), found.tolist()) == (np.float16, (1, 2), [[0, 1, 2], [3, 4, 5]])

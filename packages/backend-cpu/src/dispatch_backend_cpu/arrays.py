@@ -22,11 +22,9 @@ from . import memory
 
 __all__ = [
     "Array",
-    "Expected",
     "as_array",
     "check_writable",
     "coerce",
-    "conform",
     "describe",
     "dtype_of",
     "empty_strided",
@@ -37,6 +35,7 @@ __all__ = [
     "storage_offset_of",
     "strided_view",
     "strides_of",
+    "with_strides",
 ]
 
 Array: TypeAlias = np.ndarray[Any, Any]
@@ -243,10 +242,10 @@ def laid_out(result: Array, *operands: Array) -> Array:
     NumPy lays out results much as torch does, but where the operands differ torch follows the first one.
     """
     wanted = _iterator_strides(result.shape, tuple([(x.shape, x.strides, x.itemsize) for x in operands]))
-    return _with_strides(result, wanted)
+    return with_strides(result, wanted)
 
 
-def _with_strides(array: Array, strides: tuple[int, ...]) -> Array:
+def with_strides(array: Array, strides: tuple[int, ...]) -> Array:
     """Give a fresh array as it is if it has these strides, else a copy that has them."""
     if strides_of(array) == strides:
         return array
@@ -259,34 +258,6 @@ def _with_strides(array: Array, strides: tuple[int, ...]) -> Array:
     copy = empty_strided(array.shape, strides, array.dtype)
     np.copyto(copy, array)
     return copy
-
-
-class Expected:
-    """What a shape rule announced, with NumPy's dtype and strides at hand."""
-
-    __slots__ = ("array_dtype", "byte_strides", "dtype", "numel", "shape", "storage_offset", "strides")
-
-    def __init__(self, meta: TensorMeta) -> None:
-        self.shape, self.strides, self.dtype = meta.shape, meta.strides, meta.dtype
-        self.storage_offset, self.numel = meta.storage_offset, meta.numel
-        self.array_dtype = numpy_dtype(meta.dtype)
-        self.byte_strides = tuple([stride * self.array_dtype.itemsize for stride in meta.strides])
-
-
-def conform(result: Any, expected: Expected) -> Array:
-    """Give a fresh array the dtype and strides that a shape rule announced.
-
-    >>> conform(np.float64(2.5), Expected(TensorMeta((), (), ScalarType.Float)))
-    array(2.5, dtype=float32)
-    """
-    array = as_array(result)
-    if array.dtype is not expected.array_dtype:
-        array = array.astype(expected.array_dtype)
-    if array.shape != expected.shape:
-        array = array.reshape(expected.shape)
-    if array.strides == expected.byte_strides and array.size:
-        return array
-    return _with_strides(array, expected.strides)
 
 
 def check_writable(array: Array, *, expanded: bool = False) -> None:

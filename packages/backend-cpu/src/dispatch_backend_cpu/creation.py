@@ -6,11 +6,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from .arrays import Array, Expected, check_writable, empty_strided
-from .fp_errors import quiet
+from .arrays import Array, check_writable, empty_strided
+from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
 from .ops.rule_kernels import cast
-from .output_specs import expect
+from .output_specs import OutputSpec, infer_output
 
 __all__ = ["KERNELS"]
 
@@ -20,10 +20,10 @@ KERNELS: Final = KernelTable()
 def _made(name: str, fill: Any) -> Kernel:
     """Make the kernel of a factory: an array of the rule's shape, strides and dtype, filled by ``fill(array, *args)``."""
 
-    @quiet
+    @ignore_fp_errors
     def kernel(*args: Any, **kwargs: Any) -> Array:
-        meta = expect(name, *args, **kwargs)
-        array = empty_strided(meta.shape, meta.strides, meta.array_dtype)
+        spec = infer_output(name, *args, **kwargs)
+        array = empty_strided(spec.shape, spec.strides, spec.array_dtype)
         fill(array, *args)
         return array
 
@@ -116,19 +116,19 @@ KERNELS.update({name: _made(name, fill) for name, fill in _FILLS.items()})
 
 
 @KERNELS("fill_.Scalar", "fill_.Tensor")
-@quiet
+@ignore_fp_errors
 def _fill_inplace(self: Array, value: Any) -> Array:
     check_writable(self, expanded=not isinstance(value, np.ndarray))
-    expect("fill.Tensor" if isinstance(value, np.ndarray) else "fill.Scalar", self, value)
+    infer_output("fill.Tensor" if isinstance(value, np.ndarray) else "fill.Scalar", self, value)
     self[...] = _number(value, self)
     return self
 
 
 @KERNELS("fill.Scalar", "fill.Tensor")
-@quiet
+@ignore_fp_errors
 def _fill(self: Array, value: Any) -> Array:
-    meta: Expected = expect("fill.Tensor" if isinstance(value, np.ndarray) else "fill.Scalar", self, value)
-    array = empty_strided(meta.shape, meta.strides, self.dtype)
+    spec: OutputSpec = infer_output("fill.Tensor" if isinstance(value, np.ndarray) else "fill.Scalar", self, value)
+    array = empty_strided(spec.shape, spec.strides, self.dtype)
     array[...] = _number(value, array)
     return array
 

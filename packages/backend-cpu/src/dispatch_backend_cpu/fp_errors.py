@@ -1,14 +1,14 @@
-"""Calling NumPy without its floating-point warnings, and without changing the user's settings.
+"""Calls of NumPy that ignore floating-point errors, without changing the user's settings.
 
 Torch divides by zero and overflows in silence; NumPy warns, and raises where the user asked for that by ``np.seterr`` or by
 turning warnings into errors.
 
-Note [Quiet by context]
+Note [Ignoring by context]
 NumPy keeps its error state in a context variable. A ``Context`` of our own, in which that state says "ignore", is entered
 for the length of one NumPy call by ``Context.run``: some 20 ns, against about 1 µs for ``np.errstate``. Only one thread can
-be inside a ``Context`` at a time (and not twice). A thread that finds the process's occupied takes its own, which it makes
-then; to take its own from the start would cost every call the look at a thread-local, another 26 ns. A thread that is
-inside both, because a quiet call called another and that a third, takes ``np.errstate``.
+be inside a ``Context`` at a time, and only once. A thread that finds the process's context occupied takes a context of its
+own; to begin with that one would cost every call the look at a thread-local, another 26 ns. A thread that is inside both,
+because calls are nested three deep, takes ``np.errstate``.
 """
 
 from __future__ import annotations
@@ -23,75 +23,71 @@ import numpy as np
 
 from dispatch_aten.errors import OperatorError
 
-__all__ = ["overflow", "quiet", "run", "run_elsewhere"]
+__all__ = ["ignore_fp_errors", "retry_under_errstate", "run"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-def _quiet_context() -> Context:
-    made = Context()
-    made.run(np.seterr, all="ignore")
-    return made
+def _make_context() -> Context:
+    context = Context()
+    context.run(np.seterr, all="ignore")
+    return context
 
 
-run: Final = _quiet_context().run
-"""``run(fn, *args, **kwargs)``: call ``fn`` quietly; ``RuntimeError`` if another call is inside at that moment."""
+run: Final = _make_context().run
+"""``run(fn, *args, **kwargs)``: call ``fn`` without floating-point errors; ``RuntimeError`` if the context is occupied."""
 
 
 class _Thread(threading.local):
     """A thread's own context, made when the thread first finds the process's occupied."""
 
     def __init__(self) -> None:
-        self.run = _quiet_context().run
+        self.run = _make_context().run
 
 
 _thread: Final = _Thread()
 
 
-def run_elsewhere(error: RuntimeError, fn: Callable[..., _R], *args: Any, **kwargs: Any) -> _R:
-    """Call ``fn`` quietly in the thread's own context if ``error`` says that ``run`` was occupied, else raise ``error``."""
-    if not _is_occupied(error):
-        raise error
+def retry_under_errstate(fn: Callable[..., _R], *args: Any, **kwargs: Any) -> _R:
+    """Call ``fn`` as ``run`` does where that was occupied: in the thread's own context, else under ``np.errstate``."""
     try:
         return _thread.run(fn, *args, **kwargs)
-    except RuntimeError as nested:
-        if not _is_occupied(nested):
+    except RuntimeError as error:
+        if _was_entered(error):
             raise
     with np.errstate(all="ignore"):
         return fn(*args, **kwargs)
 
 
-def _is_occupied(error: RuntimeError) -> bool:
-    return str(error).startswith("cannot enter context")
+def _was_entered(error: RuntimeError) -> bool:
+    """Return whether a function has raised the error, and not ``Context.run``, beneath which there is no frame."""
+    traceback = error.__traceback__
+    return traceback is not None and traceback.tb_next is not None
 
 
-def overflow(error: OverflowError) -> OperatorError:
-    """Return torch's error for a number that its type cannot hold; ``error`` is Python's or NumPy's."""
-    return OperatorError(f"value cannot be converted without overflow: {error}")
+def ignore_fp_errors(kernel: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Make a function that calls NumPy ignore floating-point errors.
 
-
-def quiet(kernel: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Make a function that calls NumPy run without NumPy's warnings.
+    It raises torch's error, an ``OperatorError``, for a number that its type cannot hold.
 
     >>> import numpy as np
-    >>> @quiet
+    >>> @ignore_fp_errors
     ... def inverse(x): return 1 / x
     >>> float(inverse(np.zeros(())))
     inf
     """
 
     @wraps(kernel)
-    def quietly(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+    def ignoring(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         try:
-            return run(kernel, *args, **kwargs)
-        except RuntimeError as error:
-            occupied = error
+            try:
+                return run(kernel, *args, **kwargs)
+            except RuntimeError as error:
+                if _was_entered(error):
+                    raise
+            return retry_under_errstate(kernel, *args, **kwargs)
         except OverflowError as error:
-            raise overflow(error) from None
-        try:
-            return run_elsewhere(occupied, kernel, *args, **kwargs)
-        except OverflowError as error:
-            raise overflow(error) from None
+            raise OperatorError(f"value cannot be converted without overflow: {error}") from None
 
-    return quietly
+    return ignoring

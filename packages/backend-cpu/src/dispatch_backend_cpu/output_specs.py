@@ -18,9 +18,38 @@ from dispatch_aten.dtypes import get_default_dtype
 from dispatch_aten.promotion import Number, Promotion, computation_type, result_type, rule_for
 from dispatch_aten.shapes import RULES, TensorMeta
 
-from .arrays import Expected, describe, numpy_dtype
+from .arrays import Array, as_array, describe, numpy_dtype, with_strides
 
-__all__ = ["described", "elementwise_plan", "expect", "half_as_float", "remembered"]
+__all__ = ["OutputSpec", "conform", "described", "elementwise_plan", "half_as_float", "infer_output", "remembered"]
+
+
+class OutputSpec:
+    """What a shape rule announced, with NumPy's dtype and strides at hand."""
+
+    __slots__ = ("array_dtype", "byte_strides", "dtype", "numel", "shape", "storage_offset", "strides")
+
+    def __init__(self, meta: TensorMeta) -> None:
+        self.shape, self.strides, self.dtype = meta.shape, meta.strides, meta.dtype
+        self.storage_offset, self.numel = meta.storage_offset, meta.numel
+        self.array_dtype = numpy_dtype(meta.dtype)
+        self.byte_strides = tuple([stride * self.array_dtype.itemsize for stride in meta.strides])
+
+
+def conform(result: Any, spec: OutputSpec) -> Array:
+    """Give a fresh array the dtype and strides that a shape rule announced.
+
+    >>> conform(np.float64(2.5), OutputSpec(describe(np.zeros((), np.float32))))
+    array(2.5, dtype=float32)
+    """
+    array = as_array(result)
+    if array.dtype is not spec.array_dtype:
+        array = array.astype(spec.array_dtype)
+    if array.shape != spec.shape:
+        array = array.reshape(spec.shape)
+    if array.strides == spec.byte_strides and array.size:
+        return array
+    return with_strides(array, spec.strides)
+
 
 _KEPT: Final = 4096
 _answers: dict[Any, Any] = {}
@@ -79,13 +108,13 @@ def _asker(name: str) -> Callable[..., Any]:
     def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = RULES[name](*map(described, args), **{key: described(value) for key, value in kwargs.items()})
         if isinstance(found, TensorMeta):
-            return Expected(found)
-        return found if found is None else type(found)([Expected(meta) for meta in found])
+            return OutputSpec(found)
+        return found if found is None else type(found)([OutputSpec(meta) for meta in found])
 
     return ask
 
 
-def expect(name: str, *args: Any, **kwargs: Any) -> Any:
+def infer_output(name: str, *args: Any, **kwargs: Any) -> Any:
     """Ask the shape rule of ``name`` for the results of these arguments; it raises what torch raises."""
     return remembered(_asker(name), args, kwargs)
 
@@ -99,14 +128,14 @@ def elementwise_plan(name: str, arity: int, promotion: Promotion | None, *, opma
     asked = _asker(name)
     rule = rule_for(name) if promotion is None else promotion
 
-    def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Expected, np.dtype[Any]]:
-        expected: Expected = asked(args, kwargs)
+    def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[OutputSpec, np.dtype[Any]]:
+        spec: OutputSpec = asked(args, kwargs)
         operands: list[TensorMeta | Number] = [described(value) for value in args[:arity] if value is not None]
         dtype = numpy_dtype(computation_type(rule, result_type(*operands)))
-        return expected, half_as_float(dtype) if opmath else dtype
+        return spec, half_as_float(dtype) if opmath else dtype
 
-    def plan(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Expected, np.dtype[Any]]:
-        found: tuple[Expected, np.dtype[Any]] = remembered(ask, args, kwargs)
+    def plan(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[OutputSpec, np.dtype[Any]]:
+        found: tuple[OutputSpec, np.dtype[Any]] = remembered(ask, args, kwargs)
         return found
 
     return plan

@@ -18,9 +18,9 @@ from dispatch_aten.generator import Generator, default_generator
 
 from .arrays import Array, check_writable, dtype_of, empty_strided, numpy_dtype
 from .engine import Engine
-from .fp_errors import quiet
+from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
-from .output_specs import expect, half_as_float
+from .output_specs import half_as_float, infer_output
 
 __all__ = ["KERNELS", "engine_of"]
 
@@ -38,7 +38,7 @@ def engine_of(generator: Generator | None) -> Iterator[Engine]:
     source = _DEFAULT if generator is None else generator
     if source.device.type != "cpu":
         raise OperatorError(
-            f"Expected a 'cpu' device type for generator but found '{source.device.type}'", argument="generator"
+            f"OutputSpec a 'cpu' device type for generator but found '{source.device.type}'", argument="generator"
         )
     with source.lock:
         if source.engine is None:
@@ -145,7 +145,7 @@ def _exponential(engine: Engine, array: Array, lambd: float = 1.0) -> None:
 def _bernoulli(engine: Engine, array: Array, p: Any = 0.5) -> None:
     if isinstance(p, np.ndarray):
         if p.size and not (p.min() >= 0 and p.max() <= 1):
-            raise OperatorError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.", argument="p")
+            raise OperatorError("OutputSpec p_in >= 0 && p_in <= 1 to be true, but got false.", argument="p")
         order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
         wanted = np.broadcast_to(p, array.shape).transpose(order)
         _fill(array, engine.uniform(array.size, p.dtype).reshape(wanted.shape) < wanted)
@@ -168,9 +168,9 @@ Draw = Callable[..., None]
 
 
 def _inplace(name: str, draw: Draw) -> Kernel:
-    @quiet
+    @ignore_fp_errors
     def kernel(self: Array, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Array:
-        expect(name, self, *args, **kwargs)
+        infer_output(name, self, *args, **kwargs)
         check_writable(self)
         with engine_of(generator) as engine:
             draw(engine, self, *args, **kwargs)
@@ -201,10 +201,10 @@ KERNELS.update({name: _inplace(name, draw) for name, draw in _INPLACE.items()})
 def _factory(name: str, draw: Draw, sizes: int) -> Kernel:
     """Make a factory's kernel; the first ``sizes`` arguments (after a ``like`` array) are what is drawn from."""
 
-    @quiet
+    @ignore_fp_errors
     def kernel(*args: Any, generator: Generator | None = None, **kwargs: Any) -> Array:
-        meta = expect(name, *args, **kwargs)
-        array = empty_strided(meta.shape, meta.strides, meta.array_dtype)
+        spec = infer_output(name, *args, **kwargs)
+        array = empty_strided(spec.shape, spec.strides, spec.array_dtype)
         bounds = args[1 : 1 + sizes] if isinstance(args[0], np.ndarray) else args[:sizes]
         with engine_of(generator) as engine:
             draw(engine, array, *bounds)
@@ -238,10 +238,10 @@ for _name, (_draw, _sizes) in _FACTORIES.items():
 
 
 @KERNELS("bernoulli", "bernoulli.p")
-@quiet
+@ignore_fp_errors
 def _bernoulli_fresh(self: Array, p: float | None = None, *, generator: Generator | None = None) -> Array:
-    meta = expect("bernoulli", self) if p is None else expect("bernoulli.p", self, p)
-    array = empty_strided(meta.shape, meta.strides, numpy_dtype(dtype_of(self)))
+    spec = infer_output("bernoulli", self) if p is None else infer_output("bernoulli.p", self, p)
+    array = empty_strided(spec.shape, spec.strides, numpy_dtype(dtype_of(self)))
     with engine_of(generator) as engine:
         _bernoulli(engine, array, self if p is None else p)
     return array

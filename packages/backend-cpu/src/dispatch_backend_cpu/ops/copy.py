@@ -14,9 +14,9 @@ from dispatch_core.lending import PINNED, Window, memory_of
 
 from ..arrays import Array, as_array, dtype_of, empty_strided, numpy_dtype, storage_offset_of, strided_view
 from ..arrays import storage as storage_of
-from ..fp_errors import quiet
+from ..fp_errors import ignore_fp_errors
 from ..kernel_table import KernelTable
-from ..output_specs import expect
+from ..output_specs import infer_output
 from .rule_kernels import check_overlap, write
 
 __all__ = ["KERNELS", "device_get", "device_put"]
@@ -24,19 +24,19 @@ __all__ = ["KERNELS", "device_get", "device_put"]
 KERNELS: Final = KernelTable()
 
 
-@quiet
+@ignore_fp_errors
 def _fresh(name: str, self: Array, **kwargs: Any) -> Array:
     """Copy into a new array of the layout and dtype that the rule of ``name`` says."""
-    meta = expect(name, self, **kwargs)
-    return write(empty_strided(meta.shape, meta.strides, meta.array_dtype), self)
+    spec = infer_output(name, self, **kwargs)
+    return write(empty_strided(spec.shape, spec.strides, spec.array_dtype), self)
 
 
 @KERNELS("copy_")
-@quiet
+@ignore_fp_errors
 def _copy_inplace(self: Array, src: Array, non_blocking: bool = False) -> Array:
     check_overlap(self, src)
     if self.shape != src.shape:
-        expect("copy_", self, src)
+        infer_output("copy_", self, src)
     return write(self, src)
 
 
@@ -64,13 +64,13 @@ def _to_copy(
 @KERNELS("resize_")
 def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = None) -> Array:
     """Give ``size`` to ``self``: as a view where its storage is large enough, else of a larger copy of the storage."""
-    meta = expect("resize_", self, size, memory_format=memory_format)
-    if meta.shape == self.shape and memory_format is None:
+    spec = infer_output("resize_", self, size, memory_format=memory_format)
+    if spec.shape == self.shape and memory_format is None:
         return self
     owner, offset = storage_of(self), storage_offset_of(self)
-    held, needed = owner.nbytes // self.itemsize, offset + meta.numel
-    if needed <= held or not meta.numel:
-        return strided_view(self, meta.shape, meta.strides, offset)
+    held, needed = owner.nbytes // self.itemsize, offset + spec.numel
+    if needed <= held or not spec.numel:
+        return strided_view(self, spec.shape, spec.strides, offset)
     if isinstance(owner.base, Window) or id(memory_of(owner)) in PINNED:
         raise OperatorError(
             "Trying to resize storage that is not resizable",
@@ -79,12 +79,12 @@ def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = Non
         )
     larger = np.empty(needed, self.dtype)
     larger[:held] = strided_view(self, (held,), (1,), 0)
-    return strided_view(larger, meta.shape, meta.strides, offset)
+    return strided_view(larger, spec.shape, spec.strides, offset)
 
 
 @KERNELS("_local_scalar_dense")
 def _local_scalar_dense(self: Array) -> Any:
-    expect("_local_scalar_dense", self)
+    infer_output("_local_scalar_dense", self)
     return self.item()
 
 
@@ -100,7 +100,7 @@ def device_put(data: Any, *, device: Device) -> Array:
     """
     if not isinstance(data, (np.ndarray, np.generic)):
         raise ArgumentTypeError(
-            f"expected np.ndarray (got {type(data).__name__})", operator="prims::device_put", argument="data"
+            f"spec np.ndarray (got {type(data).__name__})", operator="prims::device_put", argument="data"
         )
     array = as_array(data)
     if type(array) is not np.ndarray:

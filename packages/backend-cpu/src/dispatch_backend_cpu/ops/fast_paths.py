@@ -24,7 +24,7 @@ from dispatch_core.lending import Window
 from ..arrays import Array, laid_out
 from ..fp_errors import run
 from ..kernel_table import Kernel
-from ..output_specs import expect
+from ..output_specs import infer_output
 from .rule_kernels import check_overlap, store
 
 __all__ = ["INTO", "NUMBERS", "binary", "inplace_binary", "inplace_unary", "is_small", "unary", "with_number"]
@@ -147,7 +147,7 @@ def inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtyp
                 pass  # Raised on entry, before anything is written.
             else:
                 return self
-        expect(name, self)
+        infer_output(name, self)
         return store(self, functional(self))
 
     return kernel
@@ -183,7 +183,7 @@ def inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel, dty
                 pass  # Raised before anything is written: a busy context, or shapes that do not fit.
             else:
                 return self
-        expect(name, self, other)
+        infer_output(name, self, other)
         return store(self, functional(self, other))
 
     return kernel

@@ -14,12 +14,12 @@ import numpy as np
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError
 from dispatch_aten.shapes.dims import wrap_dim
 
-from ..arrays import Array, Expected, check_writable, conform, describe, empty_strided
-from ..fp_errors import quiet
+from ..arrays import Array, check_writable, describe, empty_strided
+from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import expect, half_as_float
+from ..output_specs import OutputSpec, conform, half_as_float, infer_output
 from . import view
-from .rule_kernels import cast, check_apart, check_overlap, ruled, write
+from .rule_kernels import cast, check_apart, check_overlap, make_kernel, write
 
 __all__ = ["KERNELS"]
 
@@ -85,9 +85,9 @@ def _index(self: Array, indices: Indices) -> Array:
     items, places = _expanded(self, indices)
     if not items:
         return self.copy()
-    expected = expect("index.Tensor", self, places)
+    spec = infer_output("index.Tensor", self, places)
     _check_range(self, places)
-    return conform(self[tuple(items)], expected)
+    return conform(self[tuple(items)], spec)
 
 
 def _is_one_mask(indices: Indices) -> bool:
@@ -96,19 +96,19 @@ def _is_one_mask(indices: Indices) -> bool:
 
 
 @KERNELS("index_put_")
-@quiet
+@ignore_fp_errors
 def _index_put_inplace(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
     items, places = _expanded(self, indices)
     if not accumulate and values.size == 1 and _is_one_mask(indices):
         values = cast(
             values, self.dtype
         ).copy()  # Torch calls masked_fill_ here, which reads and converts its value first.
-    expect("index_put_", self, places, values, accumulate)
+    infer_output("index_put_", self, places, values, accumulate)
     check_writable(self, expanded=True)
     check_apart(self, values, *places)
     _check_range(self, places)
     place = tuple(items)
-    source = np.broadcast_to(values, expect("index.Tensor", self, places).shape)
+    source = np.broadcast_to(values, infer_output("index.Tensor", self, places).shape)
     if accumulate:
         np.add.at(self, place, source)
     else:
@@ -119,8 +119,8 @@ def _index_put_inplace(self: Array, indices: Indices, values: Array, accumulate:
 @KERNELS("masked_select")
 def _masked_select(self: Array, mask: Array) -> Array:
     if mask.dtype.kind != "b":
-        raise DtypeError("masked_select: expected BoolTensor for mask", argument="mask")
-    shape = expect("where.self", mask, self, self).shape
+        raise DtypeError("masked_select: spec BoolTensor for mask", argument="mask")
+    shape = infer_output("where.self", mask, self, self).shape
     return np.broadcast_to(self, shape)[np.broadcast_to(mask, shape)]
 
 
@@ -134,7 +134,7 @@ def _nonzero(self: Array) -> Array:
 
 
 @KERNELS("masked_scatter_")
-@quiet
+@ignore_fp_errors
 def _masked_scatter_inplace(self: Array, mask: Array, source: Array) -> Array:
     if mask.dtype.kind != "b":
         raise DtypeError(
@@ -143,16 +143,16 @@ def _masked_scatter_inplace(self: Array, mask: Array, source: Array) -> Array:
         )
     if source.dtype != self.dtype:
         raise DtypeError(
-            "masked_scatter: expected self and source to have same dtypes but got "
+            "masked_scatter: spec self and source to have same dtypes but got "
             f"{describe(self).dtype.name} and {describe(source).dtype.name}",
             argument="source",
         )
-    expect("copy_", self, mask)
+    infer_output("copy_", self, mask)
     check_overlap(self)
     chosen = np.broadcast_to(mask, self.shape)
     count = int(np.count_nonzero(chosen))
     if count > source.size:
-        raise OperatorError("masked_scatter: expected source to have at least as many elements as mask has ones")
+        raise OperatorError("masked_scatter: spec source to have at least as many elements as mask has ones")
     self[chosen] = source.reshape(-1)[:count]
     return self
 
@@ -175,20 +175,20 @@ def _grid(self: Array, index: Array, dim: int) -> tuple[Any, ...]:
 
 
 @KERNELS("gather")
-@quiet
+@ignore_fp_errors
 def _gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
-    expected = expect("gather", self, dim, index, sparse_grad=sparse_grad)
+    spec = infer_output("gather", self, dim, index, sparse_grad=sparse_grad)
     if not index.size:
-        return conform(np.empty(index.shape, self.dtype), expected)
+        return conform(np.empty(index.shape, self.dtype), spec)
     a, index = np.atleast_1d(self), np.atleast_1d(index)
     axis = wrap_dim(dim, a.ndim)
     _checked_along("aten::gather", index, axis, a.shape[axis])
-    return conform(a[_grid(a, index, axis)], expected)
+    return conform(a[_grid(a, index, axis)], spec)
 
 
 def _scatter_into(name: str, self: Array, dim: int, index: Array, source: Any, *, add: bool = False) -> Array:
     """Write ``source`` (an array or a number) to the places of ``index``; the last one wins, or all are added."""
-    expect(name, self, dim, index, source)
+    infer_output(name, self, dim, index, source)
     check_overlap(self)
     check_apart(self, index, source)
     if not index.size:
@@ -209,33 +209,33 @@ def _scatter_into(name: str, self: Array, dim: int, index: Array, source: Any, *
 
 
 @KERNELS("scatter_.src", "scatter_.value")
-@quiet
+@ignore_fp_errors
 def _scatter_inplace(self: Array, dim: int, index: Array, src: Any) -> Array:
     return _scatter_into("scatter_.src" if isinstance(src, np.ndarray) else "scatter_.value", self, dim, index, src)
 
 
 @KERNELS("scatter_add_")
-@quiet
+@ignore_fp_errors
 def _scatter_add_inplace(self: Array, dim: int, index: Array, src: Array) -> Array:
     return _scatter_into("scatter_add_", self, dim, index, src, add=True)
 
 
 @KERNELS("index_select")
-@quiet
+@ignore_fp_errors
 def _index_select(self: Array, dim: int, index: Array) -> Array:
-    expected = expect("index_select", self, dim, index)
+    spec = infer_output("index_select", self, dim, index)
     a = np.atleast_1d(self)
     axis = wrap_dim(dim, a.ndim)
     places = np.atleast_1d(index)
     if places.size and (int(places.min()) < 0 or int(places.max()) >= a.shape[axis]):
         raise DimensionError("index out of range in self", operator="aten::index_select", argument="index")
-    return conform(np.take(a, places, axis), expected)
+    return conform(np.take(a, places, axis), spec)
 
 
 @KERNELS("index_add_")
-@quiet
+@ignore_fp_errors
 def _index_add_inplace(self: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
-    expect("index_add_", self, dim, index, source, alpha=alpha)
+    infer_output("index_add_", self, dim, index, source, alpha=alpha)
     check_overlap(self)
     check_apart(self, index, source)
     target = np.atleast_1d(self)
@@ -253,28 +253,28 @@ def _index_add_inplace(self: Array, dim: int, index: Array, source: Array, *, al
 
 
 @KERNELS("take")
-@quiet
+@ignore_fp_errors
 def _take(self: Array, index: Array) -> Array:
-    expected = expect("take", self, index)
+    spec = infer_output("take", self, index)
     size = self.size
     if index.size and (int(index.min()) < -size or int(index.max()) >= size):
         raise DimensionError("out of range: tried to access an index that self does not have", argument="index")
-    return conform(self.reshape(-1)[index], expected)
+    return conform(self.reshape(-1)[index], spec)
 
 
 @KERNELS("embedding")
-@quiet
+@ignore_fp_errors
 def _embedding(
     weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Array:
-    expected = expect("embedding", weight, indices, padding_idx, scale_grad_by_freq, sparse)
+    spec = infer_output("embedding", weight, indices, padding_idx, scale_grad_by_freq, sparse)
     if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= len(weight)):
         raise DimensionError("index out of range in self", operator="aten::embedding", argument="indices")
-    return conform(weight[indices], expected)
+    return conform(weight[indices], spec)
 
 
 def _embedding_dense_backward(
-    meta: Expected, grad: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+    spec: OutputSpec, grad: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Any:
     flat = indices.reshape(-1)
     wide = half_as_float(grad.dtype)
@@ -288,22 +288,22 @@ def _embedding_dense_backward(
     return result
 
 
-def _scattered(meta: Expected, grad: Array, place: tuple[Any, ...]) -> Any:
-    result = np.zeros(meta.shape, meta.array_dtype)
+def _scattered(spec: OutputSpec, grad: Array, place: tuple[Any, ...]) -> Any:
+    result = np.zeros(spec.shape, spec.array_dtype)
     result[place] = grad
     return result
 
 
-def _select_backward(meta: Expected, grad: Array, input_sizes: Any, dim: int, index: int) -> Any:
-    return _scattered(meta, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (index,))
+def _select_backward(spec: OutputSpec, grad: Array, input_sizes: Any, dim: int, index: int) -> Any:
+    return _scattered(spec, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (index,))
 
 
-def _slice_backward(meta: Expected, grad: Array, input_sizes: Any, dim: int, start: int, end: int, step: int) -> Any:
-    return _scattered(meta, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (slice(start, end, step),))
+def _slice_backward(spec: OutputSpec, grad: Array, input_sizes: Any, dim: int, start: int, end: int, step: int) -> Any:
+    return _scattered(spec, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (slice(start, end, step),))
 
 
-def _diagonal_backward(meta: Expected, grad: Array, input_sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
-    result = np.zeros(meta.shape, meta.array_dtype)
+def _diagonal_backward(spec: OutputSpec, grad: Array, input_sizes: Any, offset: int, dim1: int, dim2: int) -> Any:
+    result = np.zeros(spec.shape, spec.array_dtype)
     write(view.KERNELS["diagonal"](result, offset, dim1, dim2), grad)
     return result
 
@@ -314,4 +314,4 @@ _COMPUTE: Final[dict[str, Kernel]] = {
     "slice_backward": _slice_backward,
     "diagonal_backward": _diagonal_backward,
 }
-KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})
+KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})

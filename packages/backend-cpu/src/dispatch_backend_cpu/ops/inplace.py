@@ -14,9 +14,9 @@ import numpy as np
 from dispatch_aten.shapes import check_output_shape
 
 from ..arrays import Array, check_writable
-from ..fp_errors import quiet, run
+from ..fp_errors import ignore_fp_errors, run
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import expect
+from ..output_specs import infer_output
 from . import pointwise
 from .fast_paths import NUMBERS, inplace_binary, inplace_unary, is_small
 from .rule_kernels import cast, check_overlap, store
@@ -46,7 +46,7 @@ def _scaled(name: str, ufunc: Any) -> Kernel:
     """Make ``add_`` or ``sub_`` with a factor."""
     functional = pointwise.KERNELS[name.replace("_.", ".")]
 
-    @quiet
+    @ignore_fp_errors
     def scaled(self: Array, other: Array, alpha: Any) -> None:
         ufunc(self, np.multiply(other, np.array(alpha, self.dtype)), self)
 
@@ -55,7 +55,7 @@ def _scaled(name: str, ufunc: Any) -> Kernel:
         if type(alpha) in _FACTORS and _is_plain(self, other):
             scaled(self, other, alpha)
             return self
-        expect(name, self, other, alpha=alpha)
+        infer_output(name, self, other, alpha=alpha)
         return store(self, functional(self, other, alpha=alpha))
 
     return kernel
@@ -70,7 +70,7 @@ def _with_number(name: str, ufunc: Any) -> Kernel:
     """Make an in-place kernel of an array and a Python number."""
     functional = pointwise.KERNELS[name.replace("_.", ".")]
 
-    @quiet
+    @ignore_fp_errors
     def with_number(self: Array, other: Any) -> None:
         ufunc(self, np.array(other, self.dtype), self)
 
@@ -87,7 +87,7 @@ def _with_number(name: str, ufunc: Any) -> Kernel:
         if self.dtype in _REAL and type(other) in _FACTORS and (not alpha or alpha[0] is _ONE):
             with_number(self, other)
             return self
-        expect(name, self, other, *alpha)
+        infer_output(name, self, other, *alpha)
         return store(self, functional(self, other, *alpha))
 
     return kernel
@@ -97,7 +97,7 @@ def _fused(name: str, ufunc: Any) -> Kernel:
     """Make ``addcmul_`` or ``addcdiv_``: ``self`` plus a factor times a product or quotient."""
     functional = pointwise.KERNELS[name[:-1]]
 
-    @quiet
+    @ignore_fp_errors
     def fused(self: Array, tensor1: Array, tensor2: Array, value: Any) -> None:
         step = np.multiply(tensor1, np.array(value, self.dtype))
         np.add(self, ufunc(step, tensor2), self)
@@ -107,13 +107,13 @@ def _fused(name: str, ufunc: Any) -> Kernel:
         if type(value) in _FACTORS and _is_plain(self, tensor1, tensor2):
             fused(self, tensor1, tensor2, value)
             return self
-        expect(name, self, tensor1, tensor2, value=value)
+        infer_output(name, self, tensor1, tensor2, value=value)
         return store(self, functional(self, tensor1, tensor2, value=value))
 
     return kernel
 
 
-@quiet
+@ignore_fp_errors
 def _lerp_plain(self: Array, end: Array, weight: Any) -> None:
     """Interpolate from the nearer end, as ``lerp`` does."""
     step = end - self
@@ -128,7 +128,7 @@ def _computed(name: str, make: Callable[..., Any]) -> Kernel:
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
         check_overlap(self, *args)
-        expect(name, self, *args, **kwargs)
+        infer_output(name, self, *args, **kwargs)
         return store(self, make(self, *args, **kwargs))
 
     return kernel
@@ -163,13 +163,13 @@ for _name in ("lerp_.Tensor", "relu_", "sigmoid_"):
 
 
 @KERNELS("masked_fill_.Scalar", "masked_fill_.Tensor")
-@quiet
+@ignore_fp_errors
 def _masked_fill_inplace(self: Array, mask: Array, value: Any) -> Array:
     check_writable(self, expanded=True)
-    expected = expect(
+    spec = infer_output(
         "masked_fill.Tensor" if isinstance(value, np.ndarray) else "masked_fill.Scalar", self, mask, value
     )
-    check_output_shape(expected.shape, self.shape)
+    check_output_shape(spec.shape, self.shape)
     np.copyto(self, cast(value, self.dtype), where=mask)
     return self
 

@@ -9,9 +9,10 @@ import numpy as np
 
 from dispatch_aten.shapes.dims import wrap_dim
 
-from ..arrays import Array, Expected, empty_strided
+from ..arrays import Array, empty_strided
 from ..kernel_table import Kernel, KernelTable
-from .rule_kernels import ruled, write
+from ..output_specs import OutputSpec
+from .rule_kernels import make_kernel, write
 
 __all__ = ["KERNELS"]
 
@@ -23,12 +24,12 @@ def _is_legacy_empty(array: Array) -> bool:
     return array.shape == (0,)
 
 
-def _cat(meta: Expected, tensors: Sequence[Array], dim: int = 0) -> Any:
-    result = empty_strided(meta.shape, meta.strides, meta.array_dtype)
-    axis = wrap_dim(dim, len(meta.shape))
+def _cat(spec: OutputSpec, tensors: Sequence[Array], dim: int = 0) -> Any:
+    result = empty_strided(spec.shape, spec.strides, spec.array_dtype)
+    axis = wrap_dim(dim, len(spec.shape))
     start = 0
     for each in tensors:
-        if _is_legacy_empty(each) and len(meta.shape) != 1:
+        if _is_legacy_empty(each) and len(spec.shape) != 1:
             continue
         end = start + each.shape[axis]
         write(result[(slice(None),) * axis + (slice(start, end),)], each)
@@ -36,28 +37,28 @@ def _cat(meta: Expected, tensors: Sequence[Array], dim: int = 0) -> Any:
     return result
 
 
-def _stack(meta: Expected, tensors: Sequence[Array], dim: int = 0) -> Any:
-    result = empty_strided(meta.shape, meta.strides, meta.array_dtype)
-    axis = wrap_dim(dim, len(meta.shape))
+def _stack(spec: OutputSpec, tensors: Sequence[Array], dim: int = 0) -> Any:
+    result = empty_strided(spec.shape, spec.strides, spec.array_dtype)
+    axis = wrap_dim(dim, len(spec.shape))
     for place, each in enumerate(tensors):
         write(result[(slice(None),) * axis + (place, ...)], each)
     return result
 
 
-def _repeat(meta: Expected, self: Array, repeats: Sequence[int]) -> Any:
+def _repeat(spec: OutputSpec, self: Array, repeats: Sequence[int]) -> Any:
     return np.tile(self, tuple(repeats)) if len(repeats) else self.copy()
 
 
-def _flip(meta: Expected, self: Array, dims: Sequence[int]) -> Any:
+def _flip(spec: OutputSpec, self: Array, dims: Sequence[int]) -> Any:
     if not self.ndim:
         return self.copy()
-    result = empty_strided(meta.shape, meta.strides, meta.array_dtype)
+    result = empty_strided(spec.shape, spec.strides, spec.array_dtype)
     # NumPy gives a view, which would be taken for a fresh array where its strides are the wanted ones.
     write(result, np.flip(self, tuple(wrap_dim(dim, self.ndim) for dim in dims)))
     return result
 
 
-def _roll(meta: Expected, self: Array, shifts: Any, dims: Any = ()) -> Any:
+def _roll(spec: OutputSpec, self: Array, shifts: Any, dims: Any = ()) -> Any:
     shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
     dims = (dims,) if isinstance(dims, int) else tuple(dims)
     if not self.ndim or not self.size:
@@ -73,7 +74,7 @@ _COMPUTE: Final[dict[str, Kernel]] = {
     "repeat": _repeat,
     "flip": _flip,
     "roll": _roll,
-    "tril": lambda meta, a, diagonal=0: np.tril(a, diagonal),
-    "triu": lambda meta, a, diagonal=0: np.triu(a, diagonal),
+    "tril": lambda spec, a, diagonal=0: np.tril(a, diagonal),
+    "triu": lambda spec, a, diagonal=0: np.triu(a, diagonal),
 }
-KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})
+KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..arrays import Array, Expected
-from ..fp_errors import quiet, run
+from ..arrays import Array
+from ..fp_errors import ignore_fp_errors, run
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import expect, half_as_float
+from ..output_specs import OutputSpec, half_as_float, infer_output
 from .numpy_formulas import number
-from .rule_kernels import cast, check_overlap, ruled, write
+from .rule_kernels import cast, check_overlap, make_kernel, write
 
 __all__ = ["KERNELS"]
 
@@ -20,14 +20,14 @@ KERNELS: Final = KernelTable()
 _DIRECT: Final = frozenset(np.dtype(char) for char in "fdFDbhilBHIL")
 
 
-def _product(meta: Expected, a: Array, b: Array) -> Any:
-    dtype = half_as_float(meta.array_dtype)
+def _product(spec: OutputSpec, a: Array, b: Array) -> Any:
+    dtype = half_as_float(spec.array_dtype)
     return np.matmul(cast(a, dtype), cast(b, dtype))
 
 
 def _direct(name: str, ndim: int) -> Kernel:
     """Make mm or bmm: at once where the operands fit, by the rule where they do not."""
-    general = ruled(name, _product)
+    general = make_kernel(name, _product)
 
     def kernel(self: Array, mat2: Array) -> Any:
         if (dtype := self.dtype) is mat2.dtype and dtype in _DIRECT and self.ndim == mat2.ndim == ndim:
@@ -42,9 +42,9 @@ def _direct(name: str, ndim: int) -> Kernel:
     return kernel
 
 
-def _add_product(meta: Expected, bias: Array, a: Array, b: Array, *args: Any, beta: Any = 1, alpha: Any = 1) -> Any:
+def _add_product(spec: OutputSpec, bias: Array, a: Array, b: Array, *args: Any, beta: Any = 1, alpha: Any = 1) -> Any:
     """Give ``beta * bias + alpha * (a @ b)``; a ``beta`` of 0 leaves nans of ``bias`` out, as in BLAS."""
-    dtype = half_as_float(meta.array_dtype)
+    dtype = half_as_float(spec.array_dtype)
     product = np.matmul(cast(a, dtype), cast(b, dtype))
     if alpha != 1:
         product *= number(alpha, product)
@@ -60,7 +60,7 @@ _BLAS: Final = frozenset(map(np.dtype, "fd"))
 
 def _linear(name: str) -> Kernel:
     """Make addmm: at once for a plain bias, as in a linear layer, by the rule for everything else."""
-    general = ruled(name, _add_product)
+    general = make_kernel(name, _add_product)
 
     def kernel(self: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1) -> Any:
         if (
@@ -91,18 +91,18 @@ def _product_plus(a: Array, b: Array, bias: Array) -> Any:
 def _inplace(name: str) -> Kernel:
     def kernel(self: Array, a: Array, b: Array, *, beta: Any = 1, alpha: Any = 1) -> Array:
         check_overlap(self, a, b)
-        meta = expect(name[:-1], self, a, b, beta=beta, alpha=alpha)
-        expect(name, self, a, b, beta=beta, alpha=alpha)
-        return write(self, _add_product(meta, self, a, b, beta=beta, alpha=alpha))
+        spec = infer_output(name[:-1], self, a, b, beta=beta, alpha=alpha)
+        infer_output(name, self, a, b, beta=beta, alpha=alpha)
+        return write(self, _add_product(spec, self, a, b, beta=beta, alpha=alpha))
 
-    return quiet(kernel)
+    return ignore_fp_errors(kernel)
 
 
 KERNELS["mm"] = _direct("mm", 2)
 KERNELS["bmm"] = _direct("bmm", 3)
 for _name in ("mv", "dot"):
-    KERNELS[_name] = ruled(_name, _product)
+    KERNELS[_name] = make_kernel(_name, _product)
 KERNELS["addmm"] = _linear("addmm")
-KERNELS["baddbmm"] = ruled("baddbmm", _add_product)
+KERNELS["baddbmm"] = make_kernel("baddbmm", _add_product)
 KERNELS["addmm_"] = _inplace("addmm_")
 KERNELS["baddbmm_"] = _inplace("baddbmm_")

@@ -9,13 +9,13 @@ import numpy as np
 
 from dispatch_aten.promotion import Promotion
 
-from ..arrays import Array, conform, laid_out
-from ..fp_errors import quiet, run
+from ..arrays import Array, laid_out
+from ..fp_errors import ignore_fp_errors, run
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import expect, half_as_float
+from ..output_specs import conform, half_as_float, infer_output
 from . import numpy_formulas as f
 from .fast_paths import NUMBERS, binary, unary, with_number
-from .rule_kernels import cast, elementwise
+from .rule_kernels import cast, make_elementwise
 from .special import erf, erfc
 
 __all__ = ["BINARY", "COVERED", "FORMULAS", "GENERAL", "KERNELS", "UNARY", "WITH_NUMBER", "dtypes_of_kinds"]
@@ -192,24 +192,24 @@ def _threshold_backward(general: Kernel) -> Kernel:
 
 def _install() -> None:
     for name, (ufunc, kinds) in UNARY.items():
-        general = elementwise(name, GENERAL.get(name, ufunc), 1)
+        general = make_elementwise(name, GENERAL.get(name, ufunc), 1)
         KERNELS[name] = unary(ufunc, general, dtypes_of_kinds(kinds))
     for name, (ufunc, kinds_or_all) in BINARY.items():
         allowed = None if kinds_or_all is None else dtypes_of_kinds(kinds_or_all)
-        general = elementwise(name, GENERAL.get(name, ufunc), 2)
+        general = make_elementwise(name, GENERAL.get(name, ufunc), 2)
         KERNELS[name] = binary(ufunc, general, allowed)
     for name, (ufunc, real) in WITH_NUMBER.items():
-        general = elementwise(name, ufunc, 2, opmath=name.startswith(("mul", "div")))
+        general = make_elementwise(name, ufunc, 2, opmath=name.startswith(("mul", "div")))
         KERNELS[name] = with_number(ufunc, general) if real else general
     for name, (arity, formula, opmath) in FORMULAS.items():
-        KERNELS[name] = elementwise(name, formula, arity, opmath=opmath)
+        KERNELS[name] = make_elementwise(name, formula, arity, opmath=opmath)
 
 
 _install()
 
 _ZEROS: Final = {dtype: np.zeros((), dtype) for dtype in dtypes_of_kinds("if")}
 KERNELS["threshold_backward"] = _threshold_backward(KERNELS["threshold_backward"])
-_relu_general: Final = elementwise("relu", f.relu, 1)
+_relu_general: Final = make_elementwise("relu", f.relu, 1)
 #: Per dtype zero, and the greatest value where the ufunc beneath ``np.clip`` is to bound.
 _FROM_ZERO: Final = {
     dtype: (zero, f.ENDS[dtype][1] if f.CLIP is not None and dtype in NUMBERS else None)
@@ -265,8 +265,8 @@ def _clamp_max(self: Array, max: Any) -> Any:
     return _clamp_max_general(self, max) if r is None else r
 
 
-_div_unrounded: Final = elementwise("div.Tensor_mode", f.div_mode, 2)
-_div_rounded: Final = elementwise("div.Tensor_mode", f.div_mode, 2, promotion=Promotion.SAME)
+_div_unrounded: Final = make_elementwise("div.Tensor_mode", f.div_mode, 2)
+_div_rounded: Final = make_elementwise("div.Tensor_mode", f.div_mode, 2, promotion=Promotion.SAME)
 
 
 @KERNELS("div.Tensor_mode", "div.Scalar_mode")
@@ -275,34 +275,34 @@ def _div_mode(self: Array, other: Any, *, rounding_mode: str | None) -> Any:
 
 
 @KERNELS("where.self")
-@quiet
+@ignore_fp_errors
 def _where_self(condition: Array, self: Array, other: Array) -> Array:
-    expected = expect("where.self", condition, self, other)
-    dtype = expected.array_dtype
-    return conform(f.where(condition, cast(self, dtype), cast(other, dtype)), expected)
+    spec = infer_output("where.self", condition, self, other)
+    dtype = spec.array_dtype
+    return conform(f.where(condition, cast(self, dtype), cast(other, dtype)), spec)
 
 
 @KERNELS("elu_backward")
-@quiet
+@ignore_fp_errors
 def _elu_backward(
     grad_output: Array, alpha: Any, scale: Any, input_scale: Any, is_result: bool, self_or_result: Array
 ) -> Array:
-    expected = expect("elu_backward", grad_output, alpha, scale, input_scale, is_result, self_or_result)
-    dtype = half_as_float(expected.array_dtype)
+    spec = infer_output("elu_backward", grad_output, alpha, scale, input_scale, is_result, self_or_result)
+    dtype = half_as_float(spec.array_dtype)
     grad, a = cast(grad_output, dtype), cast(self_or_result, dtype)
-    return conform(f.elu_backward(grad, a, alpha, scale, input_scale, is_result), expected)
+    return conform(f.elu_backward(grad, a, alpha, scale, input_scale, is_result), spec)
 
 
 @KERNELS("masked_fill.Scalar", "masked_fill.Tensor")
-@quiet
+@ignore_fp_errors
 def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
-    expected = expect("masked_fill.Scalar", self, mask, value)
-    return conform(np.where(mask, cast(value, self.dtype), self), expected)
+    spec = infer_output("masked_fill.Scalar", self, mask, value)
+    return conform(np.where(mask, cast(value, self.dtype), self), spec)
 
 
 def _scaled(name: str, ufunc: Any) -> Kernel:
     """Make ``add`` or ``sub`` with a factor: at once where both operands are of one real dtype."""
-    general = elementwise(name, FORMULAS[name][1], 2, opmath=True)
+    general = make_elementwise(name, FORMULAS[name][1], 2, opmath=True)
 
     def scaled(self: Array, other: Array, factor: Array) -> Any:
         return ufunc(self, np.multiply(other, factor))

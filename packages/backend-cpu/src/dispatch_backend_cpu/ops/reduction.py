@@ -14,12 +14,12 @@ import numpy as np
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
 
-from ..arrays import Array, Expected, numpy_dtype
-from ..fp_errors import quiet, run
+from ..arrays import Array, numpy_dtype
+from ..fp_errors import ignore_fp_errors, run
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import expect, half_as_float
+from ..output_specs import OutputSpec, half_as_float, infer_output
 from .reduce_ufuncs import ALL, ANY, MAX, MIN, PROD, SUM
-from .rule_kernels import cast, check_overlap, ruled, write
+from .rule_kernels import cast, check_overlap, make_kernel, write
 
 __all__ = ["KERNELS"]
 
@@ -36,16 +36,16 @@ def _axes(a: Array, dim: Dims, *, all_if_empty: bool = True) -> tuple[int, ...]:
 def _accumulating(fold: Any) -> Callable[..., Any]:
     """Make sum or prod from a ufunc's ``reduce``."""
 
-    def compute(meta: Expected, a: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-        wanted = meta.array_dtype
+    def compute(spec: OutputSpec, a: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+        wanted = spec.array_dtype
         a = cast(a, wanted)
         return fold(a, _axes(a, dim), half_as_float(wanted), None, keepdim)
 
     return compute
 
 
-def _mean(meta: Expected, a: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    a = cast(a, half_as_float(meta.array_dtype))
+def _mean(spec: OutputSpec, a: Array, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    a = cast(a, half_as_float(spec.array_dtype))
     axes = _axes(a, dim)
     return SUM(a, axes, None, None, keepdim) / a.dtype.type(math.prod(a.shape[axis] for axis in axes))
 
@@ -55,7 +55,7 @@ _plain_sum: Final = frozenset(np.dtype(char) for char in "fdlFD")
 
 def _fast_sum() -> Kernel:
     """Sum everything; for dtypes that are their own accumulator without looking further."""
-    general = ruled("sum", _accumulating(SUM))
+    general = make_kernel("sum", _accumulating(SUM))
 
     def kernel(self: Array, *, dtype: ScalarType | None = None) -> Any:
         if dtype is None and self.dtype in _plain_sum:
@@ -70,7 +70,7 @@ def _fast_sum() -> Kernel:
 
 def _fast_sum_of_dims() -> Kernel:
     """Sum over dims; for dtypes that are their own accumulator NumPy's result is taken where it is row-major."""
-    general = ruled("sum.dim_IntList", _accumulating(SUM))
+    general = make_kernel("sum.dim_IntList", _accumulating(SUM))
 
     def kernel(self: Array, dim: Dims, keepdim: bool = False, *, dtype: ScalarType | None = None) -> Any:
         if dtype is None and dim and not keepdim and self.dtype in _plain_sum:
@@ -87,14 +87,14 @@ def _fast_sum_of_dims() -> Kernel:
 
 
 def _extremum(fold: Any) -> Callable[..., Any]:
-    def compute(meta: Expected, a: Array, dim: Dims = (), keepdim: bool = False) -> Any:
+    def compute(spec: OutputSpec, a: Array, dim: Dims = (), keepdim: bool = False) -> Any:
         return fold(a, _axes(a, dim), None, None, keepdim)
 
     return compute
 
 
 def _index_of(choose: Any) -> Callable[..., Any]:
-    def compute(meta: Expected, a: Array, dim: int | None = None, keepdim: bool = False) -> Any:
+    def compute(spec: OutputSpec, a: Array, dim: int | None = None, keepdim: bool = False) -> Any:
         if not a.ndim:
             return np.zeros((), np.int64)
         return choose(a, axis=None if dim is None else wrap_dim(dim, a.ndim), keepdims=keepdim)
@@ -103,7 +103,7 @@ def _index_of(choose: Any) -> Callable[..., Any]:
 
 
 def _extremum_with_index(choose: Any) -> Callable[..., Any]:
-    def compute(meta: Any, a: Array, dim: int, keepdim: bool = False) -> Any:
+    def compute(spec: Any, a: Array, dim: int, keepdim: bool = False) -> Any:
         if not a.ndim:
             return a.copy(), np.zeros((), np.int64)
         axis = wrap_dim(dim, a.ndim)
@@ -115,7 +115,7 @@ def _extremum_with_index(choose: Any) -> Callable[..., Any]:
 
 
 def _truth(fold: Any) -> Callable[..., Any]:
-    def compute(meta: Expected, a: Array, dim: Dims = None, keepdim: bool = False) -> Any:
+    def compute(spec: OutputSpec, a: Array, dim: Dims = None, keepdim: bool = False) -> Any:
         return fold(a.astype(np.bool_), _axes(a, dim, all_if_empty=False), None, None, keepdim)
 
     return compute
@@ -134,21 +134,21 @@ def _moments(a: Array, axes: tuple[int, ...], correction: float, keepdim: bool) 
 
 
 def _var_mean(
-    meta: Any, a: Array, dim: Dims = None, *, correction: float | None = None, keepdim: bool = False
+    spec: Any, a: Array, dim: Dims = None, *, correction: float | None = None, keepdim: bool = False
 ) -> tuple[Any, Any]:
     return _moments(a, _axes(a, dim), 1.0 if correction is None else correction, keepdim)
 
 
-def _var(meta: Any, *args: Any, **kwargs: Any) -> Any:
-    return _var_mean(meta, *args, **kwargs)[0]
+def _var(spec: Any, *args: Any, **kwargs: Any) -> Any:
+    return _var_mean(spec, *args, **kwargs)[0]
 
 
-def _std(meta: Any, *args: Any, **kwargs: Any) -> Any:
-    return np.sqrt(_var(meta, *args, **kwargs))
+def _std(spec: Any, *args: Any, **kwargs: Any) -> Any:
+    return np.sqrt(_var(spec, *args, **kwargs))
 
 
 def _vector_norm(
-    meta: Expected,
+    spec: OutputSpec,
     a: Array,
     ord: Any = 2,
     dim: Dims = None,
@@ -173,27 +173,27 @@ def _vector_norm(
 
 
 def _norm(
-    meta: Expected, a: Array, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: ScalarType | None = None
+    spec: OutputSpec, a: Array, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: ScalarType | None = None
 ) -> Any:
-    return _vector_norm(meta, a, 2 if p is None else p, dim, keepdim, dtype=dtype)
+    return _vector_norm(spec, a, 2 if p is None else p, dim, keepdim, dtype=dtype)
 
 
-def _logsumexp(meta: Expected, a: Array, dim: Dims, keepdim: bool = False) -> Any:
-    a = cast(a, half_as_float(meta.array_dtype))
+def _logsumexp(spec: OutputSpec, a: Array, dim: Dims, keepdim: bool = False) -> Any:
+    a = cast(a, half_as_float(spec.array_dtype))
     axes = _axes(a, dim)
     if not a.size:
         return np.log(SUM(np.exp(a), axes, None, None, keepdim))
     top = MAX(a, axes, None, None, True)
     top = np.where(np.isfinite(top), top, np.zeros((), a.dtype))
     total = np.log(SUM(np.exp(a - top), axes, None, None, True)) + top
-    return total if keepdim else total.reshape(meta.shape)
+    return total if keepdim else total.reshape(spec.shape)
 
 
-def _count_nonzero(meta: Expected, a: Array, dim: Dims = None) -> Any:
+def _count_nonzero(spec: OutputSpec, a: Array, dim: Dims = None) -> Any:
     return SUM(a != 0, _axes(a, dim), np.int64)
 
 
-def _aminmax(meta: Any, a: Array, *, dim: int | None = None, keepdim: bool = False) -> Any:
+def _aminmax(spec: Any, a: Array, *, dim: int | None = None, keepdim: bool = False) -> Any:
     axes = _axes(a, dim)
     return MIN(a, axes, None, None, keepdim), MAX(a, axes, None, None, keepdim)
 
@@ -201,8 +201,8 @@ def _aminmax(meta: Any, a: Array, *, dim: int | None = None, keepdim: bool = Fal
 def _scan(accumulate: Any) -> Callable[..., Any]:
     """Make cumsum or cumprod; float32 is accumulated in float64, as torch's scans do on a CPU."""
 
-    def compute(meta: Expected, a: Array, dim: int, *, dtype: ScalarType | None = None) -> Any:
-        wanted = meta.array_dtype
+    def compute(spec: OutputSpec, a: Array, dim: int, *, dtype: ScalarType | None = None) -> Any:
+        wanted = spec.array_dtype
         a = cast(a, wanted)
         if not a.ndim:
             return a.copy()
@@ -252,21 +252,21 @@ _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
 
 KERNELS["sum"] = _fast_sum()
 KERNELS["sum.dim_IntList"] = _fast_sum_of_dims()
-KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})
+KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
 # ``any`` and ``all`` without dims reduce everything; with an empty list they reduce nothing.
 for _name, _fold in (("any", ANY), ("all", ALL)):
-    KERNELS[_name] = ruled(_name, lambda meta, a, fold=_fold: fold(a.astype(np.bool_), None))
+    KERNELS[_name] = make_kernel(_name, lambda spec, a, fold=_fold: fold(a.astype(np.bool_), None))
 
 
 def _scan_inplace(name: str) -> Kernel:
     functional = _COMPUTE[name[:-1]]
 
     def kernel(self: Array, dim: int, *, dtype: ScalarType | None = None) -> Array:
-        meta = expect(name, self, dim, dtype=dtype)
+        spec = infer_output(name, self, dim, dtype=dtype)
         check_overlap(self)
-        return write(self, functional(meta, self, dim))
+        return write(self, functional(spec, self, dim))
 
-    return quiet(kernel)
+    return ignore_fp_errors(kernel)
 
 
 KERNELS["cumsum_"] = _scan_inplace("cumsum_")

@@ -16,27 +16,27 @@ from dispatch_aten.errors import OperatorError
 from dispatch_aten.promotion import Promotion
 from dispatch_aten.shapes import same_places
 
-from ..arrays import Array, Expected, check_writable, conform, storage, storage_offset_of
-from ..fp_errors import quiet
+from ..arrays import Array, check_writable, storage, storage_offset_of
+from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel
-from ..output_specs import elementwise_plan, expect
+from ..output_specs import OutputSpec, conform, elementwise_plan, infer_output
 
-__all__ = ["cast", "check_apart", "check_overlap", "elementwise", "ruled", "store", "write"]
+__all__ = ["cast", "check_apart", "check_overlap", "make_elementwise", "make_kernel", "store", "write"]
 
 
-def ruled(name: str, compute: Kernel) -> Kernel:
-    """Make the kernel of ``name`` from ``compute(meta, *args, **kwargs)``, where ``meta`` is the rule's answer.
+def make_kernel(name: str, compute: Kernel) -> Kernel:
+    """Make the kernel of ``name`` from ``compute(spec, *args, **kwargs)``, where ``spec`` is the rule's answer.
 
-    An operator with several results has a tuple of metas, and ``compute`` gives a tuple.
+    An operator with several results has a tuple of specs, and ``compute`` gives a tuple.
     """
 
-    @quiet
+    @ignore_fp_errors
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        expected = expect(name, *args, **kwargs)
-        found = compute(expected, *args, **kwargs)
-        if isinstance(expected, Expected):
-            return conform(found, expected)
-        return tuple(conform(array, meta) for array, meta in zip(found, expected, strict=True))
+        spec = infer_output(name, *args, **kwargs)
+        found = compute(spec, *args, **kwargs)
+        if isinstance(spec, OutputSpec):
+            return conform(found, spec)
+        return tuple(conform(array, each) for array, each in zip(found, spec, strict=True))
 
     return kernel
 
@@ -51,7 +51,7 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Array:
     return array.astype(dtype)
 
 
-def elementwise(
+def make_elementwise(
     name: str, fn: Callable[..., Any], arity: int, *, opmath: bool = False, promotion: Promotion | None = None
 ) -> Kernel:
     """Make the kernel of an element-wise operator from a function of ``arity`` arrays and the operator's options.
@@ -61,11 +61,11 @@ def elementwise(
     """
     plan = elementwise_plan(name, arity, promotion, opmath=opmath)
 
-    @quiet
+    @ignore_fp_errors
     def kernel(*args: Any, **kwargs: Any) -> Array:
-        expected, dtype = plan(args, kwargs)
+        spec, dtype = plan(args, kwargs)
         arrays = [None if value is None else cast(value, dtype) for value in args[:arity]]
-        return conform(fn(*arrays, *args[arity:], **kwargs), expected)
+        return conform(fn(*arrays, *args[arity:], **kwargs), spec)
 
     return kernel
 
@@ -123,9 +123,9 @@ def check_overlap(written: Array, *read: Any) -> None:
             _check_partial_overlap(written, each)
 
 
-@quiet
+@ignore_fp_errors
 def store(written: Array, value: Any) -> Array:
-    """Do as ``write``, quietly, for kernels that are not ``quiet`` themselves."""
+    """Do as ``write``, without floating-point errors."""
     return write(written, value)
 
 

@@ -10,12 +10,12 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DimensionError
 from dispatch_aten.shapes.dims import wrap_dim
 
-from ..arrays import Array, Expected
+from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import half_as_float
+from ..output_specs import OutputSpec, half_as_float
 from .numpy_formulas import number
 from .reduce_ufuncs import MAX, SUM
-from .rule_kernels import cast, ruled
+from .rule_kernels import cast, make_kernel
 
 __all__ = ["KERNELS"]
 
@@ -24,13 +24,13 @@ KERNELS: Final = KernelTable()
 _MEAN, _SUM = 1, 2
 
 
-def _wide(a: Array, meta: Expected) -> Array:
+def _wide(a: Array, spec: OutputSpec) -> Array:
     """Give the input in the dtype to compute in, with at least one dimension."""
-    return np.atleast_1d(cast(a, half_as_float(meta.array_dtype)))
+    return np.atleast_1d(cast(a, half_as_float(spec.array_dtype)))
 
 
-def _softmax(meta: Expected, self: Array, dim: int, half_to_float: bool) -> Any:
-    a = _wide(self, meta)
+def _softmax(spec: OutputSpec, self: Array, dim: int, half_to_float: bool) -> Any:
+    a = _wide(self, spec)
     axis = wrap_dim(dim, self.ndim)
     if not a.size:
         return a
@@ -39,8 +39,8 @@ def _softmax(meta: Expected, self: Array, dim: int, half_to_float: bool) -> Any:
     return powers
 
 
-def _log_softmax(meta: Expected, self: Array, dim: int, half_to_float: bool) -> Any:
-    a = _wide(self, meta)
+def _log_softmax(spec: OutputSpec, self: Array, dim: int, half_to_float: bool) -> Any:
+    a = _wide(self, spec)
     axis = wrap_dim(dim, self.ndim)
     if not a.size:
         return a
@@ -49,17 +49,17 @@ def _log_softmax(meta: Expected, self: Array, dim: int, half_to_float: bool) -> 
     return shifted
 
 
-def _softmax_backward(meta: Expected, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
+def _softmax_backward(spec: OutputSpec, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
     axis = wrap_dim(dim, grad.ndim)
-    output = _wide(output, meta)
-    weighted = _wide(grad, meta) * output
+    output = _wide(output, spec)
+    weighted = _wide(grad, spec) * output
     return weighted - output * SUM(weighted, axis, None, None, True)
 
 
-def _log_softmax_backward(meta: Expected, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
+def _log_softmax_backward(spec: OutputSpec, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
     axis = wrap_dim(dim, grad.ndim)
-    grad = _wide(grad, meta)
-    return grad - np.exp(_wide(output, meta)) * SUM(grad, axis, None, None, True)
+    grad = _wide(grad, spec)
+    return grad - np.exp(_wide(output, spec)) * SUM(grad, axis, None, None, True)
 
 
 def _chosen(classes: int, target: Array, ignore_index: int) -> tuple[Array, Array]:
@@ -75,7 +75,7 @@ def _chosen(classes: int, target: Array, ignore_index: int) -> tuple[Array, Arra
 
 
 def _nll_loss_forward(
-    meta: Any, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+    spec: Any, self: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
 ) -> Any:
     dtype = self.dtype
     rows = np.atleast_2d(cast(self, half_as_float(dtype)))
@@ -91,7 +91,7 @@ def _nll_loss_forward(
 
 
 def _nll_loss_backward(
-    meta: Expected,
+    spec: OutputSpec,
     grad: Array,
     self: Array,
     target: Array,
@@ -118,14 +118,14 @@ def _reduced(losses: Array, reduction: int) -> Any:
     return SUM(losses, None) if reduction == _SUM else losses
 
 
-def _mse_loss(meta: Expected, self: Array, target: Array, reduction: int = _MEAN) -> Any:
-    dtype = half_as_float(meta.array_dtype)
+def _mse_loss(spec: OutputSpec, self: Array, target: Array, reduction: int = _MEAN) -> Any:
+    dtype = half_as_float(spec.array_dtype)
     difference = cast(self, dtype) - cast(target, dtype)
     return _reduced(difference * difference, reduction)
 
 
-def _mse_loss_backward(meta: Expected, grad: Array, self: Array, target: Array, reduction: int) -> Any:
-    dtype = half_as_float(meta.array_dtype)
+def _mse_loss_backward(spec: OutputSpec, grad: Array, self: Array, target: Array, reduction: int) -> Any:
+    dtype = half_as_float(spec.array_dtype)
     difference = cast(self, dtype) - cast(target, dtype)
     factor = number(2.0 / max(difference.size, 1) if reduction == _MEAN else 2.0, difference)
     return factor * difference * cast(grad, dtype)
@@ -141,4 +141,4 @@ _COMPUTE: Final[dict[str, Kernel]] = {
     "mse_loss": _mse_loss,
     "mse_loss_backward": _mse_loss_backward,
 }
-KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})
+KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})

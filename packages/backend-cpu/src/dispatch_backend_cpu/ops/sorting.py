@@ -10,7 +10,7 @@ from dispatch_aten.shapes.dims import wrap_dim
 
 from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
-from .rule_kernels import ruled
+from .rule_kernels import make_kernel
 
 __all__ = ["KERNELS"]
 
@@ -25,7 +25,7 @@ def _order(a: Array, axis: int, descending: bool) -> Array:
     return a.shape[axis] - 1 - np.flip(np.argsort(backwards, axis, kind="stable"), axis)
 
 
-def _sort(meta: Any, self: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
+def _sort(spec: Any, self: Array, dim: int = -1, descending: bool = False, *, stable: bool | None = None) -> Any:
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
     axis = wrap_dim(dim, self.ndim)
@@ -33,7 +33,7 @@ def _sort(meta: Any, self: Array, dim: int = -1, descending: bool = False, *, st
     return np.take_along_axis(self, order, axis), order
 
 
-def _topk(meta: Any, self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+def _topk(spec: Any, self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     if not self.ndim:
         return self.copy(), np.zeros((), np.int64)
     axis = wrap_dim(dim, self.ndim)
@@ -46,4 +46,4 @@ _COMPUTE: Final[dict[str, Kernel]] = {
     "sort.stable": _sort,
     "topk": _topk,
 }
-KERNELS.update({name: ruled(name, compute) for name, compute in _COMPUTE.items()})
+KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})

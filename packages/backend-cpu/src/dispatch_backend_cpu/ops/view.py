@@ -10,16 +10,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from ..arrays import Array, Expected, storage_offset_of, strided_view
+from ..arrays import Array, storage_offset_of, strided_view
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import expect
+from ..output_specs import OutputSpec, infer_output
 
 __all__ = ["KERNELS"]
 
 KERNELS: Final = KernelTable()
 
 
-def _seen(array: Array, wanted: Expected) -> Array:
+def _seen(array: Array, wanted: OutputSpec) -> Array:
     """View ``array`` as its rule says; the rule's offset counts from the array's own first element."""
     if array.flags.c_contiguous and array.size and 0 not in wanted.shape:
         try:
@@ -34,8 +34,8 @@ def _view(name: str) -> Kernel:
     """Make the kernel of a view operator from its shape rule."""
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Any:
-        wanted = expect(name, self, *args, **kwargs)
-        if isinstance(wanted, Expected):
+        wanted = infer_output(name, self, *args, **kwargs)
+        if isinstance(wanted, OutputSpec):
             return _seen(self, wanted)
         return [_seen(self, each) for each in wanted]
 
@@ -44,7 +44,7 @@ def _view(name: str) -> Kernel:
 
 @KERNELS("as_strided")
 def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None = None) -> Array:
-    wanted = expect("as_strided", self, size, stride, storage_offset)
+    wanted = infer_output("as_strided", self, size, stride, storage_offset)
     offset = storage_offset_of(self) if storage_offset is None else storage_offset
     return strided_view(self, wanted.shape, wanted.strides, offset)
 

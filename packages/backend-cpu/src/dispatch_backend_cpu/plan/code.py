@@ -21,9 +21,10 @@ import numpy as np
 from dispatch_aten.shapes import TensorMeta, contiguous_strides
 from dispatch_core.pipelines.program import Value
 
-from ..arrays import Array, Expected, check_writable, conform, empty_strided, numpy_dtype
-from ..fp_errors import quiet
+from ..arrays import Array, check_writable, empty_strided, numpy_dtype
+from ..fp_errors import ignore_fp_errors
 from ..ops.fast_paths import INTO
+from ..output_specs import OutputSpec, conform
 from .compiled import can_compile, is_available, is_literal, runs_before
 from .compiled import loop as compiled_loop
 from .folds import LONGEST_ROW, Fold, halves, leaves, total
@@ -67,7 +68,7 @@ def function(work: Work) -> Callable[[list[Any]], None]:
     """Make the function that runs ``work`` on the list of a plan's values."""
     space = work.space()
     writer = _Whole(work) if space.size <= WHOLE or not work.shape else _Tiled(work, space)
-    run: Callable[[list[Any]], None] = quiet(writer.made())
+    run: Callable[[list[Any]], None] = ignore_fp_errors(writer.made())
     limit = runs_before()
     jit = limit and work.fold is None and work.shape and space.is_flat and is_available() and can_compile(work.calls)
     return _compiled_later(run, work, space, limit) if jit else run
@@ -191,7 +192,7 @@ class _Writer:
 
 def _conforming(value: Value) -> Callable[[Any], Array]:
     """Make the function that gives an array the layout of ``value``."""
-    return partial(conform, expected=Expected(TensorMeta(value.shape, value.strides, value.dtype)))
+    return partial(conform, spec=OutputSpec(TensorMeta(value.shape, value.strides, value.dtype)))
 
 
 def _number_of(call: Call) -> Callable[..., Any]:
