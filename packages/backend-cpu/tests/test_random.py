@@ -74,7 +74,7 @@ def test_wrong_parameters_change_nothing():
 
 
 def test_a_generator_of_another_device_is_refused():
-    with pytest.raises(OperatorError, match="OutputSpec a 'cpu' device type for generator but found 'npu'"):
+    with pytest.raises(OperatorError, match="Expected a 'cpu' device type for generator but found 'npu'"):
         KERNELS["rand.generator"]([2], generator=Generator("npu"))
 
 

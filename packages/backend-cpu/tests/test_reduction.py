@@ -48,10 +48,10 @@ def test_the_mean_of_integers_is_refused():
 
 def test_the_greatest_of_nothing_is_an_error():
     with pytest.raises(
-        OperatorError, match=r"max\(\): OutputSpec reduction dim to be specified for input.numel\(\) == 0"
+        OperatorError, match=r"max\(\): Expected reduction dim to be specified for input.numel\(\) == 0"
     ):
         KERNELS["max"](np.zeros(0))
-    with pytest.raises(DimensionError, match=r"OutputSpec reduction dim 0 to have non-zero size"):
+    with pytest.raises(DimensionError, match=r"Expected reduction dim 0 to have non-zero size"):
         KERNELS["max.dim"](np.zeros((0, 2)), 0, False)
 
 

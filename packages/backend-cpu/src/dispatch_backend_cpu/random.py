@@ -38,7 +38,7 @@ def engine_of(generator: Generator | None) -> Iterator[Engine]:
     source = _DEFAULT if generator is None else generator
     if source.device.type != "cpu":
         raise OperatorError(
-            f"OutputSpec a 'cpu' device type for generator but found '{source.device.type}'", argument="generator"
+            f"Expected a 'cpu' device type for generator but found '{source.device.type}'", argument="generator"
         )
     with source.lock:
         if source.engine is None:
@@ -145,7 +145,7 @@ def _exponential(engine: Engine, array: Array, lambd: float = 1.0) -> None:
 def _bernoulli(engine: Engine, array: Array, p: Any = 0.5) -> None:
     if isinstance(p, np.ndarray):
         if p.size and not (p.min() >= 0 and p.max() <= 1):
-            raise OperatorError("OutputSpec p_in >= 0 && p_in <= 1 to be true, but got false.", argument="p")
+            raise OperatorError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.", argument="p")
         order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
         wanted = np.broadcast_to(p, array.shape).transpose(order)
         _fill(array, engine.uniform(array.size, p.dtype).reshape(wanted.shape) < wanted)

@@ -100,7 +100,7 @@ def device_put(data: Any, *, device: Device) -> Array:
     """
     if not isinstance(data, (np.ndarray, np.generic)):
         raise ArgumentTypeError(
-            f"spec np.ndarray (got {type(data).__name__})", operator="prims::device_put", argument="data"
+            f"expected np.ndarray (got {type(data).__name__})", operator="prims::device_put", argument="data"
         )
     array = as_array(data)
     if type(array) is not np.ndarray:

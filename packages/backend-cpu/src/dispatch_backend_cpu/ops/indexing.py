@@ -119,7 +119,7 @@ def _index_put_inplace(self: Array, indices: Indices, values: Array, accumulate:
 @KERNELS("masked_select")
 def _masked_select(self: Array, mask: Array) -> Array:
     if mask.dtype.kind != "b":
-        raise DtypeError("masked_select: spec BoolTensor for mask", argument="mask")
+        raise DtypeError("masked_select: expected BoolTensor for mask", argument="mask")
     shape = infer_output("where.self", mask, self, self).shape
     return np.broadcast_to(self, shape)[np.broadcast_to(mask, shape)]
 
@@ -143,7 +143,7 @@ def _masked_scatter_inplace(self: Array, mask: Array, source: Array) -> Array:
         )
     if source.dtype != self.dtype:
         raise DtypeError(
-            "masked_scatter: spec self and source to have same dtypes but got "
+            "masked_scatter: expected self and source to have same dtypes but got "
             f"{describe(self).dtype.name} and {describe(source).dtype.name}",
             argument="source",
         )
@@ -152,7 +152,7 @@ def _masked_scatter_inplace(self: Array, mask: Array, source: Array) -> Array:
     chosen = np.broadcast_to(mask, self.shape)
     count = int(np.count_nonzero(chosen))
     if count > source.size:
-        raise OperatorError("masked_scatter: spec source to have at least as many elements as mask has ones")
+        raise OperatorError("masked_scatter: expected source to have at least as many elements as mask has ones")
     self[chosen] = source.reshape(-1)[:count]
     return self
 
