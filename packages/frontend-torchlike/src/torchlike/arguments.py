@@ -1,12 +1,14 @@
-"""Arguments of functions that no operator checks."""
+"""Arguments of functions that no operator checks, or that its schema does not take as they are."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .tensors import Tensor
 
-__all__ = ["check_tensor", "check_tensors"]
+__all__ = ["check_tensor", "check_tensors", "to_python_number"]
 
 
 def check_tensor(value: Any, function: str, name: str = "input") -> None:
@@ -23,3 +25,8 @@ def check_tensors(values: Any, function: str, name: str) -> None:
                 f"{function}(): argument '{name}' must be tuple of Tensors, but found element of type "
                 f"{type(value).__name__} at pos {position}"
             )
+
+
+def to_python_number(value: Any) -> Any:
+    """Return a number of NumPy's as Python's, and anything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value

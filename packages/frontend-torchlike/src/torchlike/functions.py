@@ -17,40 +17,25 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import UnsupportedError
-from dispatch_aten.operators import ATEN
 
+from .adapted_functions import ADAPTED, METHOD_FORMS
+from .arguments import to_python_number
 from .creation import FACTORIES, finish, tensor
 from .devices import as_device
 from .dtypes import result_type
+from .operator_table import (
+    FUNCTIONAL_ONLY,
+    FUNCTIONS_ONLY,
+    HIDDEN,
+    INPLACE_FUNCTIONS,
+    METHODS_ONLY,
+    OverloadGroup,
+    read_operators,
+)
 from .tensors import Tensor
 
 __all__ = ["FUNCTIONAL", "FUNCTIONS", "METHODS", "NUMBER_OVERLOADS", "PLAIN_NUMBERS", "QUICK", "TENSOR_OVERLOADS"]
 
-#: Operators that are only methods in torch.
-_METHODS_ONLY: Final = frozenset(
-    "contiguous expand expand_as index item new_empty new_empty_strided new_full new_ones new_zeros repeat reshape_as"
-    " sum_to_size to type_as view view_as".split()
-)
-#: Operators that are only functions.
-_FUNCTIONS_ONLY: Final = frozenset(
-    "_log_softmax _softmax binary_cross_entropy_with_logits broadcast_tensors cat concat dropout embedding empty_like"
-    " full_like hstack meshgrid native_dropout ones_like rand_like randint_like randn_like stack threshold var_mean vstack"
-    " zeros_like rsub".split()
-)
-#: Operators that torch has in ``nn.functional`` alone.
-_FUNCTIONAL_ONLY: Final = frozenset(
-    "cross_entropy_loss elu gelu l1_loss leaky_relu linear mse_loss nll_loss_nd one_hot silu softplus".split()
-)
-#: In-place operators that are functions as well.
-_INPLACE_FUNCTIONS: Final = frozenset(
-    "abs_ acos_ acosh_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ dropout_ erf_ erfc_"
-    " exp2_ exp_ expm1_ fill_ floor_ frac_ index_put_ log10_ log1p_ log2_ log_ nan_to_num_ neg_ negative_ reciprocal_ relu_"
-    " round_ rsqrt_ sigmoid_ sin_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ zero_".split()
-)
-#: Operators that users do not see: backward's own, and the steps of others.
-_HIDDEN: Final = frozenset(
-    "_local_scalar_dense _to_copy _unsafe_view alias copy nonzero_numpy numpy_T slice mT nll_loss".split()
-)
 #: Methods whose sizes may be written one by one: ``t.view(2, 3)``.
 _SIZES: Final = frozenset(
     "expand flip new_empty new_ones new_zeros permute repeat reshape resize_ sum_to_size tile view".split()
@@ -63,48 +48,6 @@ _VIEW_HINT: Final = (
 )
 
 _WRITTEN: Final = re.compile(r"Tensor\([a-z]!\) (\w+)(?=[,)])")
-_FIRST: Final = re.compile(r"[\w.]+\(Tensor(?:\([^)]*\))? (\w+)")
-
-
-class _Operator:
-    """What the table says of all overloads of one name."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.schemas: list[str] = []
-
-    @property
-    def first(self) -> str:
-        """The name of the first argument if that is a tensor, else ""."""
-        found = _FIRST.match(self.schemas[0])
-        return found[1] if found else ""
-
-    @property
-    def is_like(self) -> bool:
-        """Whether the operator makes a tensor like another one, on any device."""
-        return self.name.endswith("_like") or self.name.startswith("new_")
-
-    @property
-    def unary(self) -> bool:
-        """Whether there is nothing to give but the tensor and perhaps ``out``."""
-        return len([schema for schema in self.schemas if "out)" not in schema]) == 1 and "," not in self.schemas[0]
-
-    @property
-    def names(self) -> tuple[str, ...] | None:
-        """The names of several results, if they have any."""
-        for schema in self.schemas:
-            returned = schema.rpartition(" -> ")[2]
-            if returned.startswith("(") and "!" not in returned and " " in returned.split(",")[0].strip("("):
-                return tuple(part.split()[1] for part in returned.strip("()").split(","))
-        return None
-
-
-def _read() -> dict[str, _Operator]:
-    found: dict[str, _Operator] = {}
-    for row in ATEN:
-        base = row.name.partition(".")[0]
-        found.setdefault(base, _Operator(base)).schemas.append(row.schema)
-    return found
 
 
 def _named_results(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
@@ -127,17 +70,13 @@ def _packed(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args
 
 
-def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _on_device(template: Tensor, device: dc.Device) -> Tensor:
     """Make a tensor of the same layout and dtype on another device, without data worth reading."""
     made = dc.ops.aten.empty_strided.default(template.shape, template.stride(), dtype=template.dtype, device=device)
     return finish(made, False)
 
 
-def _general(operator: _Operator) -> Callable[..., Any]:
+def _general(operator: OverloadGroup) -> Callable[..., Any]:
     """Make a function that binds its arguments as torch does and leaves the choice of overload to the dispatcher."""
     name = operator.name
     sizes, like = name in _SIZES, operator.is_like
@@ -227,7 +166,7 @@ def _takes_sizes(overload: Any) -> bool:
     return len(arguments) > 1 and str(arguments[1].type) in ("SymInt[]", "int[]")
 
 
-def _unary(operator: _Operator) -> Callable[..., Any]:
+def _unary(operator: OverloadGroup) -> Callable[..., Any]:
     """Make a function of one tensor that is the overload itself, but for the argument's name and ``out``."""
     overload = getattr(dc.ops.aten, operator.name).default
     general = _general(operator)
@@ -238,7 +177,7 @@ def _unary(operator: _Operator) -> Callable[..., Any]:
     return dc.respell(overload, operator.name, Tensor, otherwise, names={"self": "input"}, extra={"out": None})
 
 
-def _binary(operator: _Operator) -> Callable[..., Any]:
+def _binary(operator: OverloadGroup) -> Callable[..., Any]:
     """Make a function that is the overload for two tensors itself, but for the arguments' names and ``out``.
 
     A tensor and a plain number go to their overload directly, and anything else to the packet.
@@ -261,16 +200,16 @@ def _binary(operator: _Operator) -> Callable[..., Any]:
             if type(other) in PLAIN_NUMBERS and isinstance(input, Tensor):
                 return numbers(input, other)
             if number_first is not None and isinstance(input, _NUMBERS) and isinstance(other, Tensor):
-                return number_first(_number(input), other)
-            return packet(_number(input), _number(other))
+                return number_first(to_python_number(input), other)
+            return packet(to_python_number(input), to_python_number(other))
         if isinstance(input, _NUMBERS) and isinstance(other, Tensor):
-            input = _like(_number(input), other)
+            input = _like(to_python_number(input), other)
         elif "out" in given and isinstance(other, _NUMBERS) and isinstance(input, Tensor) and not number_out:
-            number = _number(other)
+            number = to_python_number(other)
             # A quotient is one of floats, also of an integer that the tensor's dtype cannot hold.
             divided = operator.name == "div" and given.get("rounding_mode") is None and type(number) is int
             other = _like(float(number) if divided else number, input)
-        return general(input, _number(other), **given)
+        return general(input, to_python_number(other), **given)
 
     number_out = any(name.endswith("Scalar_out") for name in overloads)
     extra = {name: default for name, default in defaults.items() if name not in own}
@@ -309,7 +248,7 @@ _BINARY: Final = frozenset(
 )
 
 
-def _make(operator: _Operator) -> Callable[..., Any]:
+def _make(operator: OverloadGroup) -> Callable[..., Any]:
     if operator.name in _BINARY:
         function = _binary(operator)
     elif operator.unary and operator.first == "self":
@@ -335,134 +274,23 @@ QUICK: Final[dict[str, Callable[..., Any]]] = {}
 
 
 def _fill() -> None:
-    for name, operator in _read().items():
-        if name in _HIDDEN or name in FACTORIES or name.endswith(("_backward", "_backward_data", "_forward", "__")):
+    for name, operator in read_operators().items():
+        if name in HIDDEN or name in FACTORIES or name.endswith(("_backward", "_backward_data", "_forward", "__")):
             continue
         function = _make(operator)
         if name in _BINARY or (operator.unary and operator.first == "self"):
             QUICK[name] = function
-        if name.rstrip("_") in _FUNCTIONAL_ONLY:
+        if name.rstrip("_") in FUNCTIONAL_ONLY:
             FUNCTIONAL[name] = function
             continue
-        if name not in _METHODS_ONLY and (not name.endswith("_") or name in _INPLACE_FUNCTIONS):
+        if name not in METHODS_ONLY and (not name.endswith("_") or name in INPLACE_FUNCTIONS):
             FUNCTIONS[name] = function
-        if operator.first == "self" and name not in _FUNCTIONS_ONLY:
+        if operator.first == "self" and name not in FUNCTIONS_ONLY:
             METHODS[name] = function
 
 
-def _as_tuple(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a list of tensors as a tuple, as torch does; tensors may be given one by one or as one list."""
-
-    def many(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        return tuple(function(*args, **kwargs))
-
-    return many
-
-
-def _of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
-    def many(*tensors: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-        given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
-        return tuple(function(list(given), **kwargs))
-
-    return many
-
-
-def _split(function: Callable[..., Any]) -> Callable[..., Any]:
-    by_sizes = FUNCTIONS["split_with_sizes"]
-
-    def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-        one = not isinstance(split_size_or_sections, (list, tuple))
-        return tuple((function if one else by_sizes)(tensor, split_size_or_sections, dim))
-
-    return split
-
-
-def _split_method(self: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Give the parts of this size, or of these sizes, along a dimension."""
-    found: tuple[Tensor, ...] = FUNCTIONS["split"](self, split_size, dim)
-    return found
-
-
-def _tensor_split(function: Callable[..., Any]) -> Callable[..., Any]:
-    def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-        where = indices_or_sections
-        return tuple(function(input, where.tolist() if isinstance(where, Tensor) else where, dim))
-
-    return tensor_split
-
-
-def _nonzero(function: Callable[..., Any]) -> Callable[..., Any]:
-    by_dimension = dc.ops.aten.nonzero_numpy
-
-    def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
-        if as_tuple:
-            return tuple(by_dimension(input))
-        return function(input) if out is None else function(input, out=out)
-
-    return nonzero
-
-
-def _norm(function: Callable[..., Any]) -> Callable[..., Any]:
-    def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-        if isinstance(p, str):
-            if p != "fro":
-                raise NotImplementedError(f"norm(): p={p!r} is not implemented; numbers and 'fro' are")
-            p = 2
-        options = {} if dtype is None else {"dtype": dtype}
-        if dim is None and not keepdim:
-            found: Tensor = function(input, p, **options)
-            return found
-        found = function(input, p, [] if dim is None else dim, keepdim, **options)
-        return found
-
-    return norm
-
-
-def _where(function: Callable[..., Any]) -> Callable[..., Any]:
-    def where(condition: Tensor, *args: Any, **kwargs: Any) -> Any:
-        found = function(condition, *map(_number, args), **kwargs)
-        return tuple(found) if isinstance(found, list) else found
-
-    return where
-
-
-def _of_some(error: type[Exception], text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Refuse an empty list in torch's words; with no tensor in the call, the dispatcher knows no device to go to."""
-
-    def adapt(function: Callable[..., Any]) -> Callable[..., Any]:
-        def join(tensors: Any, *args: Any, **kwargs: Any) -> Tensor:
-            if not isinstance(tensors, Tensor) and not len(tensors):
-                raise error(text)
-            found: Tensor = function(tensors, *args, **kwargs)
-            return found
-
-        return join
-
-    return adapt
-
-
-#: Functions that take or give something else than the operator of their name.
-_ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = {
-    "broadcast_tensors": _of_tensors,
-    "cat": _of_some(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
-    "chunk": _as_tuple,
-    "concat": _of_some(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
-    "hstack": _of_some(RuntimeError, "hstack expects a non-empty TensorList"),
-    "meshgrid": _of_tensors,
-    "nonzero": _nonzero,
-    "norm": _norm,
-    "split": _split,
-    "split_with_sizes": _as_tuple,
-    "stack": _of_some(RuntimeError, "stack expects a non-empty TensorList"),
-    "tensor_split": _tensor_split,
-    "unbind": _as_tuple,
-    "vstack": _of_some(RuntimeError, "vstack expects a non-empty TensorList"),
-    "where": _where,
-}
-
-
 def _adapt() -> None:
-    for name, adapt in _ADAPTED.items():
+    for name, adapt in ADAPTED.items():
         plain = FUNCTIONS[name]
         function = adapt(plain)
         function.__name__, function.__qualname__, function.__doc__ = name, name, plain.__doc__
@@ -471,13 +299,6 @@ def _adapt() -> None:
             METHODS[name] = function
 
 
-def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """Give the elements of the tensor where ``condition`` holds, those of ``other`` elsewhere."""
-    found: Tensor = FUNCTIONS["where"](condition, self, other)
-    return found
-
-
 _fill()
 _adapt()
-METHODS["where"] = _where_method
-METHODS["split"] = _split_method
+METHODS.update({name: make(FUNCTIONS[name]) for name, make in METHOD_FORMS.items()})

@@ -1,4 +1,4 @@
-"""A module's state by name: what ``state_dict`` saves, what ``load_state_dict`` loads, and the hooks around both.
+"""Loading a module's state by name: ``load_state_dict``, and the hooks around it.
 
 Note [A load is checked before it is made]
     As in torch, each module loads its own part, and subclasses may override how (``_load_from_state_dict``). Where no module
@@ -11,20 +11,18 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..autograd.grad_mode import no_grad
 from ..autograd.hooks import Hook, RemovableHandle
 from ..tensors import Tensor
 from .parameter import Parameter
+from .saving import EXTRA_STATE, Saving
 
 if TYPE_CHECKING:
     from .module import Module
 
-__all__ = ["Stateful"]
-
-#: The name under which a module's extra state is saved.
-_EXTRA: Final = "_extra_state"
+__all__ = ["Loading"]
 
 
 class _IncompatibleKeys(NamedTuple):
@@ -68,76 +66,15 @@ class _WithoutModule:
         return self.hook(*args)
 
 
-class Stateful:
-    """The half of `Module` that saves and loads."""
+class Loading(Saving):
+    """The part of `Module` that loads its state."""
 
-    #: Saved beside the state, for a subclass that reads what its older versions have written.
-    _version: int = 1
-
-    _parameters: dict[str, Parameter | None]
-    _buffers: dict[str, Tensor | None]
-    _non_persistent_buffers_set: set[str]
-    _modules: dict[str, Module | None]
-    _state_dict_hooks: dict[int, Hook]
-    _state_dict_pre_hooks: dict[int, Hook]
     _load_state_dict_pre_hooks: dict[int, Hook]
     _load_state_dict_post_hooks: dict[int, Hook]
-
-    def get_extra_state(self) -> Any:
-        """Return what is to be saved beside parameters and buffers; a subclass that has it defines both methods."""
-        raise RuntimeError("get_extra_state() is defined by modules that have extra state, and only called there")
 
     def set_extra_state(self, state: Any) -> None:
         """Take over what ``get_extra_state`` gave."""
         raise RuntimeError("set_extra_state() is defined by modules that have extra state, and only called there")
-
-    def _own_state(self) -> Iterator[tuple[str, Tensor]]:
-        """Give the module's own parameters and persistent buffers."""
-        for name, value in self._parameters.items():
-            if value is not None:
-                yield name, value
-        for name, buffer in self._buffers.items():
-            if buffer is not None and name not in self._non_persistent_buffers_set:
-                yield name, buffer
-
-    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-        """Put the module's own state, its submodules' left out, into ``destination``."""
-        for name, value in self._own_state():
-            destination[prefix + name] = value if keep_vars else value.detach()
-        if type(self).get_extra_state is not Stateful.get_extra_state:
-            destination[prefix + _EXTRA] = self.get_extra_state()
-
-    def state_dict(
-        self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> dict[str, Any]:
-        """Return all parameters and persistent buffers by their dotted names; they share memory with the module's."""
-        if args:
-            warnings.warn(
-                "Positional args are being deprecated, use kwargs instead: destination, prefix, keep_vars.",
-                FutureWarning,
-                stacklevel=2,
-            )
-            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])[:3]
-        if destination is None:
-            destination = OrderedDict()
-            destination._metadata = OrderedDict()
-        metadata = {"version": self._version}
-        if hasattr(destination, "_metadata"):
-            destination._metadata[prefix[:-1]] = metadata
-        for hook in self._state_dict_pre_hooks.values():
-            hook(self, prefix, keep_vars)
-        self._save_to_state_dict(destination, prefix, keep_vars)
-        for name, module in self._modules.items():
-            if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook in self._state_dict_hooks.values():
-            changed = hook(self, destination, prefix, metadata)
-            if changed is None:
-                continue
-            if getattr(hook, "_from_public_api", False):
-                raise RuntimeError("state_dict post-hook must return None")
-            destination = changed
-        return cast("dict[str, Any]", destination)
 
     def _match(self, state_dict: Mapping[str, Any], prefix: str, strict: bool, faults: _Faults) -> dict[str, Tensor]:
         """Give the values for the module's own tensors by their names; what does not fit goes to ``faults``."""
@@ -165,9 +102,9 @@ class Stateful:
                 )
                 continue
             found[name] = given
-        extra = prefix + _EXTRA
+        extra = prefix + EXTRA_STATE
         if strict:
-            has_extra = type(self).set_extra_state is not Stateful.set_extra_state
+            has_extra = type(self).set_extra_state is not Loading.set_extra_state
             if has_extra is not (extra in state_dict):
                 (faults.missing if has_extra else faults.unexpected).append(extra)
             for key in state_dict:
@@ -215,8 +152,8 @@ class Stateful:
                     f'While copying the parameter named "{prefix}{name}", whose dimensions in the model are {value.shape} '
                     f"and whose dimensions in the checkpoint are {given.shape}, an exception occurred : {error.args}."
                 )
-        if type(self).set_extra_state is not Stateful.set_extra_state and prefix + _EXTRA in state_dict:
-            self.set_extra_state(state_dict[prefix + _EXTRA])
+        if type(self).set_extra_state is not Loading.set_extra_state and prefix + EXTRA_STATE in state_dict:
+            self.set_extra_state(state_dict[prefix + EXTRA_STATE])
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copy values into parameters and buffers by name (source: ``torch.nn.Module.load_state_dict``).
@@ -261,31 +198,6 @@ class Stateful:
                     "if incompatible_keys need to be modified, it should be done inplace."
                 )
 
-    # Hooks.
-
-    def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook(module, prefix, keep_vars)`` before the module's state is saved."""
-        return RemovableHandle(self._state_dict_pre_hooks, hook)
-
-    def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook(module, state_dict, prefix, local_metadata)`` after; it may change ``state_dict``."""
-        if not callable(hook):
-            raise TypeError(f"a hook is a function, not {type(hook).__name__}")
-        try:
-            hook._from_public_api = True  # type: ignore[attr-defined]  # such a hook may return nothing, as in torch
-        except AttributeError:
-            raise TypeError(f"a hook is a function that takes attributes, and {type(hook).__name__} is none") from None
-        return RemovableHandle(self._state_dict_hooks, hook)
-
-    def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook`` as above; what it returns takes the place of the root module's result."""
-        if getattr(hook, "_from_public_api", False):
-            raise RuntimeError(
-                "Cannot register the same function as the state dict post hook that was previously registered via "
-                "register_state_dict_post_hook"
-            )
-        return RemovableHandle(self._state_dict_hooks, hook)
-
     def register_load_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call ``hook(module, *arguments of _load_from_state_dict)`` before; it may change ``state_dict`` and the lists."""
         return RemovableHandle(self._load_state_dict_pre_hooks, hook)
@@ -299,10 +211,10 @@ class Stateful:
         return RemovableHandle(self._load_state_dict_post_hooks, hook)
 
 
-def _loads_plainly(module: Stateful) -> bool:
+def _loads_plainly(module: Loading) -> bool:
     """Tell whether neither the module's class nor a hook changes how its state is loaded."""
     return (
-        type(module)._load_from_state_dict is Stateful._load_from_state_dict
+        type(module)._load_from_state_dict is Loading._load_from_state_dict
         and not module._load_state_dict_pre_hooks
         and not module._load_state_dict_post_hooks
     )
@@ -313,8 +225,8 @@ def _below(state_dict: Mapping[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def _parts(
-    module: Stateful, part: Mapping[str, Any], prefix: str = ""
-) -> Iterator[tuple[Stateful, str, Mapping[str, Any]]]:
+    module: Loading, part: Mapping[str, Any], prefix: str = ""
+) -> Iterator[tuple[Loading, str, Mapping[str, Any]]]:
     """Give every module of the tree with its prefix and the part of ``state_dict`` that lies below it."""
     yield module, prefix, part
     for name, child in module._modules.items():

@@ -1,0 +1,81 @@
+"""Other dtypes and devices for all parameters and buffers of a module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from dispatch_aten.dtypes import ScalarType
+
+from ..autograd.grad_mode import no_grad
+from ..functions import FUNCTIONS
+from ..tensors import Tensor
+from .tree import Tree
+
+__all__ = ["Convertible"]
+
+
+class Convertible(Tree):
+    """The part of `Module` that converts its parameters and buffers."""
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Put ``fn(tensor)`` in the place of every parameter's data, gradient, and buffer."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is not None:
+                with no_grad():
+                    parameter.data = fn(parameter)
+                    if parameter.grad is not None:
+                        parameter._state.grad = fn(parameter.grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Move all parameters and buffers; a dtype concerns floating-point ones only (source: ``torch.nn.Module.to``).
+
+        Raises ``TypeError`` for a dtype that is neither floating-point nor complex.
+        """
+        for given in (*args, *kwargs.values()):
+            dtype = given.dtype if isinstance(given, Tensor) else given
+            if isinstance(dtype, ScalarType) and not dtype.is_differentiable:
+                raise TypeError(
+                    f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+                )
+
+        def convert(tensor: Tensor) -> Tensor:
+            moved: Tensor = tensor.to(*args, **kwargs)
+            if moved.dtype != tensor.dtype and not tensor.dtype.is_differentiable:
+                moved = tensor.to(moved.device)
+            return moved
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Move all parameters and buffers without their values."""
+        return self._apply(lambda tensor: FUNCTIONS["empty_like"](tensor, device=device), recurse)
+
+    def cpu(self) -> Self:
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def type(self, dst_type: Any) -> Self:
+        """Give all parameters and buffers a dtype."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def float(self) -> Self:
+        return self._cast(ScalarType.Float)
+
+    def double(self) -> Self:
+        return self._cast(ScalarType.Double)
+
+    def half(self) -> Self:
+        return self._cast(ScalarType.Half)
+
+    def bfloat16(self) -> Self:
+        return self._cast(ScalarType.BFloat16)
+
+    def _cast(self, dtype: ScalarType) -> Self:
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)

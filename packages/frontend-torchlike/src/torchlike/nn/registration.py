@@ -1,0 +1,155 @@
+"""Parameters, buffers and submodules: registered by name, and found among a module's attributes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..dtypes import type_name
+from ..tensors import Tensor
+from .parameter import Parameter
+from .tree import Tree
+
+if TYPE_CHECKING:
+    from .module import Module
+
+__all__ = ["Registrar"]
+
+
+def _typename(value: object) -> str:
+    """Give an object's type as messages call it."""
+    if isinstance(value, Tensor):
+        return type_name(value)
+    cls = type(value)
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+
+
+class Registrar(Tree):
+    """The part of `Module` that registers its parts."""
+
+    _non_persistent_buffers_set: set[str]
+
+    def _take(self, kind: str, called: str) -> dict[str, Any]:
+        """Give one of the dicts of parts; raises ``AttributeError`` where ``Module.__init__`` has not run."""
+        try:
+            found: dict[str, Any] = self.__dict__[kind]
+        except KeyError:
+            raise AttributeError(f"cannot assign {called} before Module.__init__() call") from None
+        return found
+
+    def _forget(self, name: str, keep: str) -> None:
+        """Take ``name`` out of everything that an attribute may be in, but for the dict called ``keep``."""
+        self.__dict__.pop(name, None)
+        for kind in ("_parameters", "_buffers", "_modules"):
+            if kind != keep:
+                self.__dict__[kind].pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # A part that is assigned again keeps its place: dicts do that, as long as nothing is taken out first.
+        own = self.__dict__
+        if isinstance(value, Parameter):
+            self._take("_parameters", "parameters")
+            self._forget(name, "_parameters")
+            self.register_parameter(name, value)
+        elif name in own.get("_parameters", ()):
+            self._allow(name, value, None, "parameter", "torchlike.nn.Parameter or None expected")
+            self.register_parameter(name, value)
+        elif isinstance(value, Tree):
+            modules = self._take("_modules", "module")
+            self._forget(name, "_modules")
+            modules[name] = value
+        elif name in own.get("_modules", ()):
+            self._allow(name, value, None, "child module", "torchlike.nn.Module or None expected")
+            self._modules[name] = value
+        elif name in own.get("_buffers", ()):
+            self._allow(name, value, Tensor, "buffer", "torchlike.nn.Buffer, torchlike.Tensor or None expected")
+            self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
+        else:
+            object.__setattr__(self, name, value)
+
+    @staticmethod
+    def _allow(name: str, value: Any, wanted: type | None, called: str, expected: str) -> None:
+        if value is not None and (wanted is None or not isinstance(value, wanted)):
+            raise TypeError(f"cannot assign '{_typename(value)}' as {called} '{name}' ({expected})")
+
+    def __getattr__(self, name: str) -> Any:
+        for kind in ("_parameters", "_buffers", "_modules"):
+            found = self.__dict__.get(kind)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __delattr__(self, name: str) -> None:
+        for kind in (self._parameters, self._buffers, self._modules):
+            if name in kind:
+                del kind[name]
+                if kind is self._buffers:
+                    self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = {*super().__dir__(), *self._parameters, *self._buffers, *self._modules}
+        return sorted(name for name in names if not name[:1].isdigit())
+
+    def _check_name(self, name: str, called: str, among: dict[str, Any], taken_first: bool = False) -> None:
+        """Refuse a name that a part cannot have, or that something else has; ``among`` holds the parts of its kind."""
+        if not isinstance(name, str):
+            raise TypeError(f"{called} name should be a string. Got {_typename(name)}")
+        taken = hasattr(self, name) and name not in among
+        if taken and taken_first:
+            raise KeyError(f"attribute '{name}' already exists")
+        if "." in name:
+            raise KeyError(f'{called} name can\'t contain "."' + (f", got: {name}" if taken_first else ""))
+        if not name:
+            raise KeyError(f'{called} name can\'t be empty string ""')
+        if taken:
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter, or None for one that is left out.
+
+        Raises ``KeyError`` for a name with a dot, an empty one, or one that another attribute has; ``TypeError`` for what is
+        no parameter, ``ValueError`` for one that is no leaf.
+        """
+        parameters = self._take("_parameters", "parameter")
+        self._check_name(name, "parameter", parameters)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"cannot assign '{_typename(param)}' object to parameter '{name}' "
+                "(torchlike.nn.Parameter or None required)"
+            )
+        if param is not None and param.grad_fn is not None:
+            raise ValueError(
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
+                f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
+            )
+        parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is not trained; it belongs to the saved state if it is persistent.
+
+        Raises ``KeyError`` and ``TypeError`` as ``register_parameter`` does.
+        """
+        buffers = self._take("_buffers", "buffer")
+        self._check_name(name, "buffer", buffers)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (torchlike Tensor or None required)"
+            )
+        buffers[name] = tensor
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a submodule under ``name``; raises ``KeyError`` and ``TypeError`` as ``register_parameter`` does."""
+        if module is not None and not isinstance(module, Tree):
+            raise TypeError(f"{_typename(module)} is not a Module subclass")
+        self._check_name(name, "module", self.__dict__.get("_modules", {}), taken_first=True)
+        self._modules[name] = module
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """Add a submodule: ``add_module`` by another name."""
+        self.add_module(name, module)
