@@ -33,7 +33,7 @@ from .meta import (
     numel,
     same_places,
 )
-from .remember import Described, remembered
+from .rule_cache import Described, remembered
 from .rules import RULES, infer
 
 __all__ = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dispatch_aten import dtypes
 from dispatch_aten.dtypes import bool_, complex64, float16, float32, float64, int32, int64, uint8
 from dispatch_aten.operators import ATEN
-from dispatch_aten.shapes import RULES, Described, TensorMeta, contiguous, remember, remembered
+from dispatch_aten.shapes import RULES, Described, TensorMeta, contiguous, remembered, rule_cache
 from dispatch_core import FunctionSchema
 
 
@@ -77,7 +77,7 @@ def calls(draw):
     name = draw(st.sampled_from(sorted(OPERATORS)))
     args, kwargs = [], {}
     for argument in SCHEMAS[name].arguments:
-        kind = remember._ASIDE.sub("", str(argument.type)).replace("SymInt", "int")
+        kind = rule_cache._ASIDE.sub("", str(argument.type)).replace("SymInt", "int")
         value = draw(values_of(kind))
         if argument.kwarg_only:
             kwargs[argument.name] = value
@@ -131,7 +131,7 @@ def test_the_same_question_is_answered_by_the_same_object_without_asking():
 
 
 def test_the_values_of_an_element_wise_operators_numbers_are_not_kept():
-    answers, _ = remember._memory("mul.Scalar")
+    answers, _ = rule_cache._memory("mul.Scalar")
     mul, x = remembered("mul.Scalar"), array(7, 5)
     mul(x, 0.5)
     before = len(answers)
@@ -157,11 +157,11 @@ def rule(monkeypatch):
 
     def make(function):
         monkeypatch.setitem(RULES, "relu", function)
-        remember._memory.cache_clear()
+        rule_cache._memory.cache_clear()
         return remembered("relu")
 
     yield make
-    remember._memory.cache_clear()
+    rule_cache._memory.cache_clear()
 
 
 def test_an_answer_during_which_the_default_dtype_changed_is_not_kept(rule):
@@ -209,10 +209,10 @@ def test_what_cannot_be_kept_is_asked_each_time(rule):
 
 def test_answers_are_bounded(rule):
     relu = rule(lambda self: self)
-    for size in range(remember._KEPT + 10):
+    for size in range(rule_cache._KEPT + 10):
         relu(array(size))
-    answers, _ = remember._memory("relu")
-    assert 0 < len(answers) <= remember._KEPT
+    answers, _ = rule_cache._memory("relu")
+    assert 0 < len(answers) <= rule_cache._KEPT
 
 
 def test_threads_share_rules_and_descriptions(rule):
