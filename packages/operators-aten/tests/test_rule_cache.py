@@ -1,4 +1,4 @@
-"""Remembered shape rules answer as plain ones do, whatever was asked before."""
+"""Cached shape rules answer as plain ones do, whatever was asked before."""
 
 import gc
 import math
@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from dispatch_aten import dtypes
 from dispatch_aten.dtypes import bool_, complex64, float16, float32, float64, int32, int64, uint8
 from dispatch_aten.operators import ATEN
-from dispatch_aten.shapes import RULES, Described, TensorMeta, contiguous, remembered, rule_cache
+from dispatch_aten.shapes import RULES, HasSpec, TensorMeta, cached_rule, contiguous, rule_cache
 from dispatch_core import FunctionSchema
 
 
-class Array(Described):
+class Array(HasSpec):
     __slots__ = ()
 
     def __init__(self, meta):
@@ -27,7 +27,7 @@ def array(*shape, dtype=float32):
 
 
 OPERATORS = {operator.name: operator for operator in ATEN if operator.name in RULES and "out" not in operator.tags}
-RULE = {name: remembered(name) for name in OPERATORS}
+RULE = {name: cached_rule(name) for name in OPERATORS}
 SCHEMAS = {name: FunctionSchema.parse(operator.schema) for name, operator in OPERATORS.items()}
 
 sizes = st.sampled_from([(), (1,), (2,), (3,), (0,), (2, 3), (1, 3), (3, 2), (2, 2), (2, 0), (2, 3, 2), (1, 2, 2, 2)])
@@ -87,7 +87,7 @@ def calls(draw):
 
 
 def plain(value):
-    if isinstance(value, Described):
+    if isinstance(value, HasSpec):
         return value.spec
     return [plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
@@ -103,7 +103,7 @@ def outcome(rule, args, kwargs):
 
 @settings(max_examples=1500, deadline=None)
 @given(calls())
-def test_a_remembered_rule_answers_as_the_plain_one_does(call):
+def test_a_cached_rule_answers_as_the_plain_one_does(call):
     name, args, kwargs = call
 
     def rule(*args, **kwargs):
@@ -117,22 +117,22 @@ def test_a_remembered_rule_answers_as_the_plain_one_does(call):
 
 
 def test_numbers_that_are_equal_but_of_different_types_are_not_mixed_up():
-    full, mul = remembered("full"), remembered("mul.Scalar")
+    full, mul = cached_rule("full"), cached_rule("mul.Scalar")
     for _ in range(2):
         assert [full((2,), value).dtype for value in (True, 1, 1.0, 1 + 0j)] == [bool_, int64, float32, complex64]
         assert [mul(array(2, dtype=bool_), value).dtype for value in (1.0, 1, True)] == [float32, int64, bool_]
 
 
 def test_the_same_question_is_answered_by_the_same_object_without_asking():
-    add = remembered("add.Tensor")
+    add = cached_rule("add.Tensor")
     answer = add(array(2, 1), array(3), alpha=1)
     assert add(array(2, 1), array(3), alpha=1) is answer
-    assert remembered("add.Tensor")(array(2, 1), array(3), alpha=2) is answer
+    assert cached_rule("add.Tensor")(array(2, 1), array(3), alpha=2) is answer
 
 
 def test_the_values_of_an_element_wise_operators_numbers_are_not_kept():
     answers, _ = rule_cache._memory("mul.Scalar")
-    mul, x = remembered("mul.Scalar"), array(7, 5)
+    mul, x = cached_rule("mul.Scalar"), array(7, 5)
     mul(x, 0.5)
     before = len(answers)
     for number in range(50):
@@ -141,7 +141,7 @@ def test_the_values_of_an_element_wise_operators_numbers_are_not_kept():
 
 
 def test_an_answer_under_another_default_dtype_is_another():
-    full = remembered("full")
+    full = cached_rule("full")
     try:
         assert full((5,), 2.5).dtype is float32
         dtypes.set_default_dtype(float64)
@@ -153,12 +153,12 @@ def test_an_answer_under_another_default_dtype_is_another():
 
 @pytest.fixture
 def rule(monkeypatch):
-    """Make a remembered rule of a function, in place of ``relu``'s."""
+    """Make a cached rule of a function, in place of ``relu``'s."""
 
     def make(function):
         monkeypatch.setitem(RULES, "relu", function)
         rule_cache._memory.cache_clear()
-        return remembered("relu")
+        return cached_rule("relu")
 
     yield make
     rule_cache._memory.cache_clear()
@@ -180,7 +180,7 @@ def test_an_answer_during_which_the_default_dtype_changed_is_not_kept(rule):
 
 
 def test_an_error_is_raised_anew_each_time_and_chained_to_nothing():
-    mm = remembered("mm")
+    mm = cached_rule("mm")
     found = []
     for _ in range(2):
         with pytest.raises(RuntimeError, match=r"cannot be multiplied \(2x3 and 2x3\) .*aten::mm") as caught:
@@ -201,10 +201,10 @@ def test_what_cannot_be_kept_is_asked_each_time(rule):
     relu = rule(counted)
     assert relu([array(2)]) == relu([array(2)]) == contiguous((2,))
     assert len(asked) == 2
-    dims = remembered("permute")
+    dims = cached_rule("permute")
     assert dims(array(2, 3), [True, 0]) is dims(array(2, 3), [1, 0])
     with pytest.raises(TypeError, match=r"unhashable|not supported"):
-        remembered("select.int")(array(2, 3), [], 0)
+        cached_rule("select.int")(array(2, 3), [], 0)
 
 
 def test_answers_are_bounded(rule):
@@ -235,14 +235,14 @@ def test_threads_share_rules_and_descriptions(rule):
 
 def test_a_kernel_makes_its_result_of_the_answer_and_the_first_tensor():
     x = array(2, 3)
-    assert remembered("t", lambda found, first: (found.shape, first))(x) == ((3, 2), x)
-    assert remembered("cat", lambda found, first: (found.shape, first))([x, x]) == ((4, 3), None)
+    assert cached_rule("t", lambda found, first: (found.shape, first))(x) == ((3, 2), x)
+    assert cached_rule("cat", lambda found, first: (found.shape, first))([x, x]) == ((4, 3), None)
 
 
 def test_arguments_may_be_left_out_and_given_by_name_as_the_schema_says():
-    total = remembered("sum.dim_IntList")
+    total = cached_rule("sum.dim_IntList")
     assert total(array(2, 3), dim=[1], keepdim=True) is total(array(2, 3), (1,), True, dtype=None)
-    assert remembered("uniform_")(array(2), 0.0, 1.0).shape == (2,)
+    assert cached_rule("uniform_")(array(2), 0.0, 1.0).shape == (2,)
     with pytest.raises(TypeError, match="no_such"):
         total(array(2, 3), no_such=1)
 

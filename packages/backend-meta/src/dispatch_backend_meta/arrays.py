@@ -15,14 +15,14 @@ from typing import Any, Self
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.errors import ArgumentTypeError, DtypeError, MetaDataError
-from dispatch_aten.shapes import Described, TensorMeta, contiguous, preserved_strides
+from dispatch_aten.shapes import HasSpec, TensorMeta, contiguous, preserved_strides
 
 __all__ = ["MetaArray", "like_array", "no_data"]
 
 _new = object.__new__
 
 
-class MetaArray(Described):
+class MetaArray(HasSpec):
     """An array without data (source: torch's ``meta`` device). Nothing changes it; two are equal only if they are the same.
 
     ``spec`` is its description, one object for all arrays that look alike, ``storage_offset`` where it begins in the memory

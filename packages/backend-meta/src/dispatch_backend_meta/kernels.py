@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from dispatch_aten.decompositions import IMPLICIT
 from dispatch_aten.operators import ATEN, OperatorDef
-from dispatch_aten.shapes import RULES, TensorMeta, check_output_shape, remembered
+from dispatch_aten.shapes import RULES, TensorMeta, cached_rule, check_output_shape
 
 from .arrays import MetaArray, like_array, no_data
 
@@ -60,7 +60,7 @@ def _resized(found: TensorMeta, first: MetaArray) -> MetaArray:
     return first if found is first.spec else MetaArray.of(found, first)
 
 
-_strided: Final = remembered("as_strided")
+_strided: Final = cached_rule("as_strided")
 
 
 def _as_strided(self: MetaArray, size: Any, stride: Any, storage_offset: int | None = None) -> MetaArray:
@@ -109,12 +109,12 @@ def _kernel(operator: OperatorDef) -> _Kernel:
     if name == "as_strided":
         return _as_strided
     if name in _ON_EXPANDED:
-        return remembered(_ON_EXPANDED[name], _written_expanded)
+        return cached_rule(_ON_EXPANDED[name], _written_expanded)
     if name == "resize_":
-        return remembered(name, _resized)
+        return cached_rule(name, _resized)
     if "inplace" in operator.tags:
-        return remembered(name, _written)
-    return remembered(name, _view if "view" in operator.tags else _fresh)
+        return cached_rule(name, _written)
+    return cached_rule(name, _view if "view" in operator.tags else _fresh)
 
 
 KERNELS: Final[dict[str, _Kernel]] = {

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.errors import ArgumentTypeError, DtypeError
-from dispatch_aten.shapes import Described, TensorMeta, contiguous, contiguous_strides, is_contiguous, preserved_strides
+from dispatch_aten.shapes import HasSpec, TensorMeta, contiguous, contiguous_strides, is_contiguous, preserved_strides
 
 from .runtime import allocator, memory
 
@@ -25,7 +25,7 @@ _new: Final = object.__new__
 _NOT_NUMPYS: Final = (ScalarType.BFloat16, ScalarType.ComplexHalf)
 
 
-class AclArray(Described):
+class AclArray(HasSpec):
     """An array on an NPU. Kernels write to its elements; nothing else about it changes."""
 
     #: Pipelines remember arrays by weak references.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dispatch_aten.shapes import remembered
+from dispatch_aten.shapes import cached_rule
 
 from .aclnn.launch import allocate_result, launch
 from .arrays import AclArray
@@ -17,7 +17,7 @@ Fill = Callable[..., None]
 
 def _made(name: str, fill: Fill) -> Callable[..., AclArray]:
     """Make the kernel of a factory from ``fill(array, *args)``."""
-    rule = remembered(name)
+    rule = cached_rule(name)
 
     def kernel(*args: Any, **kwargs: Any) -> AclArray:
         array = allocate_result(rule(*args, **kwargs))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dispatch_aten.errors import OperatorError
-from dispatch_aten.shapes import Described, TensorMeta, is_non_overlapping_and_dense, same_places
+from dispatch_aten.shapes import HasSpec, TensorMeta, is_non_overlapping_and_dense, same_places
 
 from .. import arrays
 
@@ -18,7 +18,7 @@ def described(value: Any) -> Any:
     """Give an argument as a kernel takes it: a cpu tensor without dimensions, which stands for a number, is copied here."""
     if isinstance(value, (list, tuple)):
         return [described(item) for item in value]
-    if isinstance(value, Described) or not hasattr(value, "__array_interface__"):
+    if isinstance(value, HasSpec) or not hasattr(value, "__array_interface__"):
         return value
     return arrays.from_numpy(value)
 

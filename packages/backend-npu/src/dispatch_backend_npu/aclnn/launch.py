@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from dispatch_aten.shapes import Described, TensorMeta
+from dispatch_aten.shapes import HasSpec, TensorMeta
 
 from .. import arrays as on_device
 from ..arrays import AclArray
@@ -83,7 +83,7 @@ def launch(function: str, *values: Any) -> None:
     numbers: list[Any] = []
     key: list[Any] = [function]
     for kind, value in zip(kinds, values, strict=True):
-        if isinstance(value, Described):
+        if isinstance(value, HasSpec):
             arrays.append(value)
             key.append((value.spec, value.storage_offset))
         elif kind == "const aclScalar*" and value is not None:

@@ -1,6 +1,6 @@
 """Kernels generated from rows of the table: the text of a function for each operator, generated at its first call.
 
-A kernel looks up the template of a call by the descriptions of its arguments (Note [Rules are remembered] of the shape
+A kernel looks up the template of a call by the descriptions of its arguments (Note [Rules are cached] of the shape
 rules), allocates the results and launches the function:
 
     def kernel(self, other, *, alpha):
@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from dispatch_aten import dtypes
 from dispatch_aten.operators import ATEN
-from dispatch_aten.shapes import TensorMeta, check_output_shape, check_written, remembered
+from dispatch_aten.shapes import TensorMeta, cached_rule, check_output_shape, check_written
 from dispatch_core import FunctionSchema
 
 from .. import arrays
@@ -99,7 +99,7 @@ class Code:
             for kind, expression in zip(kinds, self.expressions, strict=True)
             if "aclTensor" in kind
         ]
-        rule: Any = remembered(ON_EXPANDED.get(name, name))
+        rule: Any = cached_rule(ON_EXPANDED.get(name, name))
         self.rule, self.by_type = rule, rule.remembers()[1]
         self.templates = template_cache()
         self.values = [eval(f"lambda {self.scope}: {each}", dict(_NAMES)) for each in self.expressions]  # noqa: S307

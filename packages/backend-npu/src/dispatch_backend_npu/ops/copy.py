@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.shapes import TensorMeta, remembered
+from dispatch_aten.shapes import TensorMeta, cached_rule
 from dispatch_core.devices import Device
 
 from .. import arrays
@@ -15,8 +15,8 @@ from ..arrays import AclArray
 
 __all__ = ["KERNELS", "device_get", "device_put"]
 
-_cloned: Final = remembered("clone")
-_converted: Final = remembered("_to_copy")
+_cloned: Final = cached_rule("clone")
+_converted: Final = cached_rule("_to_copy")
 
 
 def _fresh(found: TensorMeta, self: AclArray) -> AclArray:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.shapes import Described, check_output_shape, contiguous, is_expanded, remembered
+from dispatch_aten.shapes import HasSpec, cached_rule, check_output_shape, contiguous, is_expanded
 
 from ..aclnn.checks import check_overlap, described
 from ..aclnn.launch import allocate_result, launch
@@ -25,15 +25,15 @@ __all__ = ["KERNELS"]
 _MASKS: Final = (ScalarType.Bool, ScalarType.Byte)
 _UNSIGNED: Final = (1 << 64) - 1
 
-_indexed: Final = remembered("index.Tensor")
-_put: Final = remembered("index_put_")
+_indexed: Final = cached_rule("index.Tensor")
+_put: Final = cached_rule("index_put_")
 
 
 def _positions(indices: Sequence[Any]) -> list[Any]:
     """Give indices with positions in the place of masks."""
     found: list[Any] = []
     for index in indices:
-        if isinstance(index, Described) and index.dtype in _MASKS:
+        if isinstance(index, HasSpec) and index.dtype in _MASKS:
             places = on_host("nonzero", index)
             found += VIEWS["unbind.int"](places, 1)
         else:
@@ -64,7 +64,7 @@ def _index(self: AclArray, indices: Sequence[Any]) -> AclArray:
 
 def _checked(self: AclArray, indices: Sequence[Any]) -> None:
     """Have the rule check masks, whose answer it cannot give without their elements."""
-    remembered("index_put_")(self, indices, allocate_result(contiguous((), self.dtype)))
+    cached_rule("index_put_")(self, indices, allocate_result(contiguous((), self.dtype)))
 
 
 def _index_put(self: AclArray, indices: Sequence[Any], values: AclArray, accumulate: bool = False) -> AclArray:
@@ -113,7 +113,7 @@ _FILLS: Final = {
 
 def _masked_fill(name: str) -> Callable[..., AclArray]:
     """Make the kernel of ``masked_fill``: a copy, broadcast with the mask, that is filled."""
-    rule, function = remembered(name), _FILLS[name]
+    rule, function = cached_rule(name), _FILLS[name]
 
     def kernel(self: AclArray, mask: AclArray, value: Any) -> AclArray:
         value = described(value)
@@ -128,7 +128,7 @@ def _masked_fill(name: str) -> Callable[..., AclArray]:
 
 def _masked_fill_inplace(name: str) -> Callable[..., AclArray]:
     """Make the kernel of ``masked_fill_``, which may write to expanded arrays: a place is filled if any mask says so."""
-    rule, function = remembered(name), _FILLS[name]
+    rule, function = cached_rule(name), _FILLS[name]
 
     def kernel(self: AclArray, mask: AclArray, value: Any) -> AclArray:
         mask, value = described(mask), described(value)
@@ -150,7 +150,7 @@ def _masked_fill_inplace(name: str) -> Callable[..., AclArray]:
     return kernel
 
 
-_embedding_rule: Final = remembered("embedding_dense_backward")
+_embedding_rule: Final = cached_rule("embedding_dense_backward")
 
 
 def _embedding_backward(
@@ -163,7 +163,7 @@ def _embedding_backward(
     return array
 
 
-_joined: Final = remembered("cat")
+_joined: Final = cached_rule("cat")
 
 
 def _cat(tensors: Sequence[AclArray], dim: int = 0) -> AclArray:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dispatch_aten.shapes import contiguous, remembered
+from dispatch_aten.shapes import cached_rule, contiguous
 
 from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 
 __all__ = ["KERNELS"]
 
-_forward_rule: Final = remembered("nll_loss_forward")
-_backward_rule: Final = remembered("nll_loss_backward")
+_forward_rule: Final = cached_rule("nll_loss_forward")
+_backward_rule: Final = cached_rule("nll_loss_backward")
 
 
 def _weights(self: AclArray, weight: AclArray | None) -> AclArray:

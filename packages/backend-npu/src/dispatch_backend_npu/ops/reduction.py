@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.shapes import is_contiguous, remembered
+from dispatch_aten.shapes import cached_rule, is_contiguous
 
 from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
@@ -26,7 +26,7 @@ def _in_a_row(self: AclArray) -> AclArray:
 
 
 def _place_of_extreme(name: str, function: str) -> Callable[..., AclArray]:
-    rule = remembered(name)
+    rule = cached_rule(name)
 
     def kernel(self: AclArray, dim: int | None = None, keepdim: bool = False) -> AclArray:
         array = allocate_result(rule(self, dim, keepdim))
@@ -44,7 +44,7 @@ def _place_of_extreme(name: str, function: str) -> Callable[..., AclArray]:
 
 def _spread(name: str, function: str) -> Callable[..., Any]:
     """Make the kernel of a variance or its root; a correction that is no integer is left to the host."""
-    rule = remembered(name)
+    rule = cached_rule(name)
 
     def kernel(self: AclArray, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
         found = rule(self, dim, correction=correction, keepdim=keepdim)
@@ -64,7 +64,7 @@ def _dims(dim: Any) -> Any:
     return () if dim is None else (dim,) if isinstance(dim, int) else dim
 
 
-_extremes: Final = remembered("aminmax")
+_extremes: Final = cached_rule("aminmax")
 
 
 def _aminmax(self: AclArray, *, dim: int | None = None, keepdim: bool = False) -> tuple[AclArray, AclArray]:
@@ -78,7 +78,7 @@ def _aminmax(self: AclArray, *, dim: int | None = None, keepdim: bool = False) -
 
 def _test(name: str, function: str) -> Callable[..., AclArray]:
     """Make the kernel of ``any.dims`` or ``all.dims``, where an empty list means no dimension, and none all of them."""
-    rule = remembered(name)
+    rule = cached_rule(name)
 
     def kernel(self: AclArray, dim: Any = None, keepdim: bool = False) -> AclArray:
         array = allocate_result(rule(self, dim, keepdim))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from dispatch_aten.shapes import remembered
+from dispatch_aten.shapes import cached_rule
 
 from ..aclnn.checks import described
 from ..aclnn.launch import allocate_result, launch
@@ -13,8 +13,8 @@ from ..arrays import AclArray
 
 __all__ = ["KERNELS"]
 
-_clamped: Final = remembered("clamp")
-_clamped_by: Final = remembered("clamp.Tensor")
+_clamped: Final = cached_rule("clamp")
+_clamped_by: Final = cached_rule("clamp.Tensor")
 
 
 def _clamp(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # torch's names

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.operators import ATEN
-from dispatch_aten.shapes import TensorMeta, remembered
+from dispatch_aten.shapes import TensorMeta, cached_rule
 
 from ..arrays import AclArray, extent
 
@@ -32,7 +32,7 @@ def _view(found: Any, base: AclArray) -> Any:
     return [_shown(each, base) for each in found]
 
 
-_strided: Final = remembered("as_strided")
+_strided: Final = cached_rule("as_strided")
 
 
 def _as_strided(self: AclArray, size: Any, stride: Any, storage_offset: int | None = None) -> AclArray:
@@ -56,6 +56,6 @@ _NAMES: Final = """
 view expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal alias detach t
 transpose.int permute select.int slice.Tensor _unsafe_view
 """
-KERNELS: Final[dict[str, Callable[..., Any]]] = {name: remembered(name, _view) for name in _NAMES.split()}
+KERNELS: Final[dict[str, Callable[..., Any]]] = {name: cached_rule(name, _view) for name in _NAMES.split()}
 KERNELS["as_strided"] = _as_strided
 assert {operator.name for operator in ATEN} >= KERNELS.keys()

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
-from dispatch_aten.shapes import Described
+from dispatch_aten.shapes import HasSpec
 
 __all__ = ["Meta", "is_plain", "scalar_type"]
 
@@ -27,7 +27,7 @@ class _Plain(dict[type, bool]):
     """
 
     def __missing__(self, cls: type) -> bool:
-        found = (cls.__module__, cls.__qualname__) == ("numpy", "ndarray") or issubclass(cls, Described)
+        found = (cls.__module__, cls.__qualname__) == ("numpy", "ndarray") or issubclass(cls, HasSpec)
         if not found:
             from dispatch_core.pipelines import Pending  # most arrays are told without it, and most programs open none
 

@@ -3,8 +3,8 @@
 ``RULES`` maps an operator (``"add.Tensor"``) to a function of its arguments, in schema order and with ``TensorMeta`` in
 place of tensors, that gives a ``TensorMeta``, or a tuple or list of them. A rule makes every check that does not depend
 on values and raises torch's own exception, with the operator's name and the argument's. ``infer`` looks one up by any
-spelling; in-place and ``out=`` overloads follow from the functional ones. ``remembered`` makes a rule for a backend whose
-arrays carry their description (``Described``): it looks its answers up.
+spelling; in-place and ``out=`` overloads follow from the functional ones. ``cached_rule`` makes a rule for a backend whose
+arrays carry their description (``HasSpec``): it looks its answers up.
 
 >>> from dispatch_aten.dtypes import float32, int64
 >>> infer("aten::mul.Tensor", contiguous((2, 1), float32), contiguous((1, 3), int64)).shape
@@ -12,6 +12,9 @@ arrays carry their description (``Described``): it looks its answers up.
 """
 
 from __future__ import annotations
+
+import warnings
+from typing import Any, Final
 
 from .dims import wrap_dim, wrap_dims
 from .layout import (
@@ -33,14 +36,15 @@ from .meta import (
     numel,
     same_places,
 )
-from .rule_cache import Described, remembered
+from .rule_cache import HasSpec, cached_rule
 from .rules import RULES, infer
 
 __all__ = [
     "RULES",
-    "Described",
+    "HasSpec",
     "TensorMeta",
     "broadcast_shapes",
+    "cached_rule",
     "check_apart",
     "check_output_shape",
     "check_written",
@@ -54,8 +58,20 @@ __all__ = [
     "numel",
     "preserved",
     "preserved_strides",
-    "remembered",
     "same_places",
     "wrap_dim",
     "wrap_dims",
 ]
+
+_DEPRECATED: Final = {"Described": HasSpec, "remembered": cached_rule}
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        found = _DEPRECATED[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    warnings.warn(
+        f"{__name__}.{name} is {found.__name__} now; the old name goes in 0.2", DeprecationWarning, stacklevel=2
+    )
+    return found

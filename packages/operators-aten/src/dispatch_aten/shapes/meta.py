@@ -3,7 +3,7 @@
 Note [Descriptions are interned]
     There is one ``TensorMeta`` for each distinct description, for as long as somebody holds it. So two that are equal are
     one object, comparing and hashing them costs nothing, and what was found out for one can be kept under it
-    (``remembered``). The numbers in a description are Python's own ints, whatever it was first made of: it is handed to
+    (``cached_rule``). The numbers in a description are Python's own ints, whatever it was first made of: it is handed to
     everybody who asks for an equal one, and ``True`` equals 1.
 """
 

@@ -1,6 +1,6 @@
 """Shape rules that remember what they said, for arrays that carry their own description.
 
-Note [Rules are remembered]
+Note [Rules are cached]
     A rule's answer depends on its tensors' descriptions, on its other arguments and on the default dtype. So it is kept
     under these: a description by its identity (Note [Descriptions are interned]), another argument by value *and* type,
     because ``True``, ``1`` and ``1.0`` are equal and mean different things to a rule, a list by its elements. What no rule
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
     from dispatch_aten.dtypes import ScalarType
     from dispatch_aten.operators import OperatorDef
 
-__all__ = ["Described", "remembered"]
+__all__ = ["HasSpec", "cached_rule"]
 
 _KEPT: Final = 1024
 
 
-class Described:
-    """An array that carries its description, for ``remembered`` rules.
+class HasSpec:
+    """An array that carries its description, for ``cached_rule``.
 
     ``spec`` describes it as if it lay at the start of its storage, and ``storage_offset`` says where it does.
 
     >>> from dispatch_aten.dtypes import float32
-    >>> array = Described()
+    >>> array = HasSpec()
     >>> array.spec, array.storage_offset = TensorMeta((2, 3), (3, 1), float32), 6
     >>> array.shape, array.dtype
     ((2, 3), torchlike.float32)
@@ -98,18 +98,18 @@ _NUMBERS: Final = ("Scalar", "Scalar?", "float", "float?")
 _ASIDE: Final = re.compile(r"\([^)]*\)|\d")
 
 
-def remembered(name: str, then: Callable[[Any, Any], Any] | None = None) -> Callable[..., Any]:
-    """Make the rule of an operator that takes ``Described`` arrays, and answers again what it answered before.
+def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Callable[..., Any]:
+    """Make the rule of an operator that takes ``HasSpec`` arrays, and answers again what it answered before.
 
     It takes the operator's arguments as a kernel does, and gives a ``TensorMeta`` or a tuple of them; those of fresh
-    results lie at the start of a storage. It raises what the rule raises. See Note [Rules are remembered].
+    results lie at the start of a storage. It raises what the rule raises. See Note [Rules are cached].
     With ``then``, what it gives is ``then(answer, first)``, where ``first`` is the first argument that is a tensor, or None:
     so a kernel costs one call more than its rule.
 
     >>> from dispatch_aten.dtypes import float32
-    >>> array = Described()
+    >>> array = HasSpec()
     >>> array.spec = TensorMeta((2, 3), (3, 1), float32)
-    >>> remembered("t")(array)
+    >>> cached_rule("t")(array)
     TensorMeta(shape=(3, 2), strides=(1, 3), dtype=torchlike.float32, storage_offset=0)
     """
     operator = _operators()[name]
@@ -217,11 +217,11 @@ def _memory(name: str) -> tuple[dict[Any, Any], Callable[..., Any]]:
 
 def _spec(value: Any) -> Any:
     """Give what a rule takes in place of an argument."""
-    if isinstance(value, Described):
+    if isinstance(value, HasSpec):
         return value.spec
     return [_spec(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _tells(item: Any) -> bool:
     """Say whether an element of a list may stand in a key, which does not have its type."""
-    return type(item) is int or item is None or isinstance(item, Described)
+    return type(item) is int or item is None or isinstance(item, HasSpec)
