@@ -179,3 +179,51 @@ def test_a_report_may_read_a_value_that_the_flush_has_not_come_to(registry, libr
 def test_the_progress_option_must_be_callable():
     with pytest.raises(dc.ArgumentError, match="'progress' must be a function of two ints or None, not 3"):
         dc.pipeline(progress=3)
+
+
+class Key:
+    """The key of a shape rule that goes by its arrays' layouts alone."""
+
+    settings = ()
+
+    def __init__(self):
+        self.answers = {}
+
+    def text(self, names):
+        return ", ".join(names)
+
+    def cache(self, ask):
+        def learn(key, *values):
+            assert key not in self.answers
+            return self.answers.setdefault(key, ask(*values))
+
+        return self.answers, learn
+
+
+def test_answers_of_a_shape_rule_are_kept_under_its_key(registry, ops, toy, meta, library):
+    def rule(x):
+        return meta.array(x.shape)
+
+    key = Key()
+    rule.cache_key = lambda: key
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: toy.array(2 * x.a), toy.key)
+    library.impl("twice", rule, meta.key)
+    with dc.pipeline(registry=registry):
+        found = [ops.twice(toy.array([number])) for number in range(3)]
+        found.append(ops.twice(toy.array([1, 2])))
+    assert [each.result() for each in found] == [[0], [2], [4], [2, 4]]
+    assert len(key.answers) in (0, 2)  # an interpreted recorder keeps none
+
+
+def test_the_attribute_remembers_of_a_shape_rule_is_deprecated(registry, ops, toy, meta, library):
+    def rule(x):
+        return meta.array(x.shape)
+
+    rule.remembers = lambda: ([], False)
+    library.define("twice(Tensor x) -> Tensor")
+    library.impl("twice", lambda x: toy.array(2 * x.a), toy.key)
+    library.impl("twice", rule, meta.key)
+    with pytest.warns(DeprecationWarning, match="t::twice: .*cache_key"), dc.pipeline(registry=registry):
+        found = ops.twice(toy.array([3]))
+    assert found.result() == [6]

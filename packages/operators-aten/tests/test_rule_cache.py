@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dispatch_aten import dtypes
 from dispatch_aten.dtypes import bool_, complex64, float16, float32, float64, int32, int64, uint8
 from dispatch_aten.operators import ATEN
-from dispatch_aten.shapes import RULES, HasSpec, TensorMeta, cached_rule, contiguous, rule_cache
+from dispatch_aten.shapes import RULES, HasSpec, TensorMeta, cached_rule, contiguous, memoize, rule_cache, rule_key
 from dispatch_core import FunctionSchema
 
 
@@ -131,7 +131,7 @@ def test_the_same_question_is_answered_by_the_same_object_without_asking():
 
 
 def test_the_values_of_an_element_wise_operators_numbers_are_not_kept():
-    answers, _ = rule_cache._memory("mul.Scalar")
+    answers, _ = rule_cache._cache_of("mul.Scalar")
     mul, x = cached_rule("mul.Scalar"), array(7, 5)
     mul(x, 0.5)
     before = len(answers)
@@ -157,11 +157,11 @@ def rule(monkeypatch):
 
     def make(function):
         monkeypatch.setitem(RULES, "relu", function)
-        rule_cache._memory.cache_clear()
+        rule_cache._cache_of.cache_clear()
         return cached_rule("relu")
 
     yield make
-    rule_cache._memory.cache_clear()
+    rule_cache._cache_of.cache_clear()
 
 
 def test_an_answer_during_which_the_default_dtype_changed_is_not_kept(rule):
@@ -209,10 +209,10 @@ def test_what_cannot_be_kept_is_asked_each_time(rule):
 
 def test_answers_are_bounded(rule):
     relu = rule(lambda self: self)
-    for size in range(rule_cache._KEPT + 10):
+    for size in range(rule_cache._LIMIT + 10):
         relu(array(size))
-    answers, _ = rule_cache._memory("relu")
-    assert 0 < len(answers) <= rule_cache._KEPT
+    answers, _ = rule_cache._cache_of("relu")
+    assert 0 < len(answers) <= rule_cache._LIMIT
 
 
 def test_threads_share_rules_and_descriptions(rule):
@@ -264,3 +264,44 @@ def test_a_description_goes_when_nobody_holds_it():
     del meta
     gc.collect()
     assert key not in module._known
+
+
+def test_what_else_a_caller_keeps_is_looked_up_under_the_same_key():
+    key = rule_key("addcmul")
+    names = ["self", "tensor1", "tensor2", "value"]
+    assert key.names == names
+    assert key.text(names) == "__settings[0], self, tensor1, tensor2, value.__class__"
+    assert key.text(names, by_value=["value"]).endswith("tensor2, value, value.__class__")
+    assert key.text(["x"], "{0}.shape, {0}.dtype") == "__settings[0], x.shape, x.dtype"
+    assert (
+        rule_key("cat")
+        .text(["xs", "dim"], "{0}.spec")
+        .startswith("__settings[0], tuple([(__t.spec) for __t in xs]), dim")
+    )
+    assert rule_key("add.Tensor").signature == "self, other, *, alpha=__default_alpha"
+
+
+def test_any_function_of_an_operators_arguments_can_be_memoized():
+    asked = []
+
+    def ask(self, dim, keepdim, *, dtype):
+        asked.append(dim)
+        return len(asked)
+
+    total = memoize("sum.dim_IntList", ask, "{0}.shape")
+    calls = [((2, 3), [1]), ((2, 3), (1,)), ((2, 3), [True]), ((3, 2), [1])]
+    assert [total(array(*shape), dim) for shape, dim in calls] == [1, 1, 1, 2]
+    assert total(array(4), [True]) == 3
+    assert total(array(4), [True]) == 4
+
+
+def test_old_names_are_deprecated():
+    from dispatch_aten import shapes
+
+    for old, new in (("remembered", cached_rule), ("Described", HasSpec)):
+        with pytest.warns(DeprecationWarning, match=f"{new.__name__} now"):
+            assert getattr(shapes, old) is new
+    with pytest.raises(AttributeError, match="no attribute 'forgotten'"):
+        getattr(shapes, "forgotten")  # noqa: B009  # the access is what is tested
+    with pytest.warns(DeprecationWarning, match="use cache_key"):
+        assert cached_rule("mul.Scalar").remembers() == (dtypes._default, True)

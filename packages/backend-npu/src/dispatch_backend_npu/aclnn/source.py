@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from dispatch_aten import dtypes
 from dispatch_aten.operators import ATEN
-from dispatch_aten.shapes import TensorMeta, cached_rule, check_output_shape, check_written
+from dispatch_aten.shapes import TensorMeta, cached_rule, check_output_shape, check_written, rule_key
 from dispatch_core import FunctionSchema
 
 from .. import arrays
@@ -44,18 +44,6 @@ _NAMES: Final = {
     "like": lambda number, array: int(number) if array.dtype.is_integral else number,
     "dims": lambda dim: () if dim is None else dim,
 }
-
-#: How an argument takes part in what a template is kept under, by its type in the schema; others by value and type.
-_KEYS: Final = {
-    "Tensor": "{0}.spec, {0}.storage_offset",
-    "Tensor[]": "tuple([(__t.spec, __t.storage_offset) for __t in {0}])",
-    "int[]": "{0} if {0}.__class__ is int else tuple({0})",
-    "int[]?": "{0} if {0} is None or {0}.__class__ is int else tuple({0})",
-    "Generator?": "",
-}
-_BY_VALUE: Final = "{0}, {0}.__class__"
-_BY_TYPE: Final = "{0}.__class__"
-
 
 ON_EXPANDED: Final = {
     "fill_.Scalar": "fill.Scalar",
@@ -99,8 +87,7 @@ class Code:
             for kind, expression in zip(kinds, self.expressions, strict=True)
             if "aclTensor" in kind
         ]
-        rule: Any = cached_rule(ON_EXPANDED.get(name, name))
-        self.rule, self.by_type = rule, rule.remembers()[1]
+        self.rule = cached_rule(ON_EXPANDED.get(name, name))
         self.templates = template_cache()
         self.values = [eval(f"lambda {self.scope}: {each}", dict(_NAMES)) for each in self.expressions]  # noqa: S307
 
@@ -112,14 +99,8 @@ class Code:
     @property
     def key(self) -> str:
         """Return the text of what a template is kept under."""
-        parts = ["__settings[0]"]
-        for name in self.arguments:
-            kind = self.kinds[name]
-            part = (
-                _KEYS.get(kind) if kind in _KEYS else _BY_TYPE if name in self.numbers and self.by_type else _BY_VALUE
-            )
-            parts += [part.format(name)] if part else []
-        return ", ".join(parts)
+        others = [name for name in self.arguments if name not in self.numbers]
+        return rule_key(self.name).text(self.arguments, "{0}.spec, {0}.storage_offset", by_value=others)
 
     @property
     def text(self) -> str:

@@ -2,19 +2,19 @@
 
 Note [What shape rules have said]
     A generated recorder asks the shape rule only what it has not asked before. A kernel under Meta whose attribute
-    ``remembers`` gives ``(settings, by_type)`` promises that its answers depend on the arguments and on the list
-    ``settings`` alone. That list's element 1 differs after every change; ``by_type`` says that of numbers the type alone
-    counts.
+    ``cache_key`` is a function that returns a key promises that its answers depend on the key alone. The key's
+    ``text(names)`` is the text of a tuple's elements, given the names of the arguments, for tensors of their layouts; the
+    text calls the key's ``settings`` by the name ``__settings``. ``cache(ask)`` returns a dictionary, and a function that
+    asks and keeps the answer there. The operator library's shape rules have that attribute.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from .. import arrays, codegen, masks
+from .. import codegen, masks
 from ..keys import DispatchKey
 from ..lending import LENT
 from .blocks import innermost
@@ -29,18 +29,15 @@ if TYPE_CHECKING:
 __all__ = ["inlined_recorder"]
 
 Runner = Callable[..., Any]
-#: How many answers of its shape rule a recorder keeps before it begins anew.
-_KEPT: Final = 1024
 
 
 def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwise: Runner) -> Runner:
     """Return the generated recorder: what ``plain`` does, ``below`` for a view at once, ``otherwise`` for unusual calls."""
     entry, plan, frontend = plain.entry, plain.plan, boundary.frontend
-    remembers = plain.remembers
-    settings, by_type = remembers() if remembers is not None else ((), False)
-    answers: dict[Any, Any] = {}
+    cache_key = None if plain.cache_key is None else plain.cache_key()
+    ask = _asker(plain.meta)
     constants = {
-        "__its_answers": answers,
+        "__ask": ask,
         "__below": below,
         "__context": masks.current,
         "__frame": sys._getframe,
@@ -48,18 +45,18 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
         "__id": id,
         "__innermost": innermost,
         "__its_inside": INSIDE,
-        "__its_last": [(None,) * (len(plan.parameters) + 2)],
         "__its_layouts": LAYOUTS,
         "__its_lent": LENT,
-        "__learn": _learner(plain.meta, answers, settings),
         "__made": plain.made,
         "__place": place_asked_for,
         "__record_op": entry.op,
-        "__its_settings": settings,
         "__step": plain.step,
         "__unusual": otherwise,
         "__its_user": [None],
     }
+    if cache_key is not None:
+        constants["__settings"] = cache_key.settings
+        constants["__its_answers"], constants["__ask"] = cache_key.cache(ask)
     if frontend is not None:
         constants |= {
             "__record_new": frontend.new,
@@ -72,8 +69,7 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
         return recorder_lines(
             spelled,
             boundary,
-            remembers=remembers is not None,
-            by_type=by_type,
+            cache_key=cache_key,
             has_effect=has_effect,
             is_pointwise="pointwise" in entry.tags,
         )
@@ -81,33 +77,15 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
     return codegen.runner_of(plan, codegen.Inlined(lines, constants, DispatchKey.Pipeline.value))
 
 
-def _learner(rule: Runner, answers: dict[Any, Any], settings: Any) -> Runner:
-    """Return what asks a shape rule, and keeps what it says under a key; None where it cannot tell the result.
+def _asker(rule: Runner) -> Runner:
+    """Return a function that asks a shape rule; it returns None where the rule cannot tell the result."""
 
-    Errors are not kept, nor what was said while the settings that rules go by changed, nor answers to lists that do not
-    stand in the key with their elements' types.
-    """
-
-    def learn(key: Any, *values: Any) -> Any:
+    def ask(*values: Any) -> Any:
         if any(value is UNKNOWN or (type(value) is list and UNKNOWN in value) for value in values):
             return None
-        before = tuple(settings)
         try:
-            found = layout_of(rule(*values))
+            return layout_of(rule(*values))
         except NotImplementedError:
             return None
-        if key is not None and before == tuple(settings) and all(map(_tells, values)):
-            if len(answers) >= _KEPT:
-                answers.clear()
-            with suppress(TypeError):
-                answers[key] = found
-        return found
 
-    return learn
-
-
-def _tells(value: Any) -> bool:
-    if not isinstance(value, (list, tuple)):
-        return True
-    # Layouts are told by identity.
-    return all(item is None or type(item) is int or type(item) in arrays.ARRAY_TYPES for item in value)
+    return ask

@@ -15,6 +15,7 @@ Note [Recorders]
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
@@ -135,6 +136,7 @@ class Recorder:
     """The kernel proper: takes arrays and pending values, gives pending values."""
 
     __slots__ = (
+        "cache_key",
         "doubts",
         "entry",
         "has_frontend",
@@ -144,7 +146,6 @@ class Recorder:
         "mask",
         "meta",
         "plan",
-        "remembers",
         "step",
         "why_not",
     )
@@ -180,7 +181,13 @@ class Recorder:
         found = resolve(entry, DispatchKey.Meta.value, 0)
         rule = found.slot.kernel if isinstance(found, Resolution) else None
         #: See `make_recorder`, and Note [What shape rules have said] in `inlined`.
-        self.doubts, self.remembers = getattr(rule, "doubts", None), getattr(rule, "remembers", None)
+        self.doubts, self.cache_key = getattr(rule, "doubts", None), getattr(rule, "cache_key", None)
+        if self.cache_key is None and hasattr(rule, "remembers"):
+            warnings.warn(
+                f"{entry.name}: answers of a kernel with the attribute remembers are not kept; it is cache_key now",
+                DeprecationWarning,
+                stacklevel=2,
+            )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Record a call, or run it at once where it cannot wait."""

@@ -10,29 +10,13 @@ of the context, ``__t`` is the block and then its session, ``__x0`` the array or
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any
 
 from ..boundary import Boundary, Parameter, Plan
 from ..source import values
 
 __all__ = ["can_generate", "recorder_lines"]
-
-#: How an argument without tensors takes part in the key, by its type in the schema; others by value and type, because
-#: ``True``, ``1`` and ``1.0`` are equal and mean different things to a rule.
-_KEYS: Final = {
-    "int[]": "tuple({0})",
-    "int[]?": "None if {0} is None else tuple({0})",
-    "Device?": "",
-}
-_BY_VALUE: Final = "{0}, {0}.__class__"
-_BY_TYPE: Final = "{0}.__class__"
-_NUMBERS: Final = ("Scalar", "Scalar?", "float", "float?")
-#: Types whose values never change.
-_UNCHANGING: Final = re.compile(r"(int|SymInt|float|bool|Scalar|ScalarType|Layout|MemoryFormat|Device|str)\??")
-#: What a type is spelled with that does not change how its values are kept: sizes.
-_ASIDE: Final = re.compile(r"\d")
 
 
 def can_generate(plan: Plan) -> bool:
@@ -58,11 +42,11 @@ def can_generate(plan: Plan) -> bool:
 
 
 def recorder_lines(
-    plan: Plan, boundary: Boundary, *, remembers: bool, by_type: bool, has_effect: bool, is_pointwise: bool
+    plan: Plan, boundary: Boundary, *, cache_key: Any, has_effect: bool, is_pointwise: bool
 ) -> list[str]:
     """Return the lines that record a call.
 
-    Where the rule ``remembers``, its answers are looked up; ``by_type`` says that of numbers it looks at the type alone.
+    ``cache_key`` is that of Note [What shape rules have said] in `inlined`, or None where the rule is asked each time.
     ``has_effect`` says that the operator does more than to make a value, ``is_pointwise`` that it may read what it writes.
     """
     arguments = values(plan)
@@ -85,7 +69,7 @@ def recorder_lines(
     doubts = _doubts(plan, wrapped=wrapped, is_pointwise=is_pointwise) if plan.writes else ""
     if doubts:
         lines += [f"if {doubts}:", otherwise]
-    lines += _answer_lines(plan, remembers=remembers, by_type=by_type)
+    lines += _answer_lines(plan, cache_key)
     refused = ["__i is None"] + [f"__i is not __b{result.source}"] * (result.kind == "self")
     lines += [f"if {' or '.join(refused)}:", otherwise]
     if result.kind == "self":
@@ -167,43 +151,23 @@ def _doubts(plan: Plan, *, wrapped: bool, is_pointwise: bool) -> str:
     return " or ".join(doubts)
 
 
-def _answer_lines(plan: Plan, *, remembers: bool, by_type: bool) -> list[str]:
+def _answer_lines(plan: Plan, cache_key: Any) -> list[str]:
     """Return lines that look up what the shape rule said, or ask it."""
-    described = []
-    key = ["__its_settings[1]"]
-    for index, parameter in enumerate(plan.parameters):
-        name = parameter.word
-        if parameter.tensors:
-            described.append(f"[*__b{index}]" if "list" in parameter.tensors else f"__b{index}")
-            key.append(f"__b{index}")
-            continue
-        described.append("None" if index == plan.device_index else name)
-        kind = _ASIDE.sub("", parameter.type).replace("SymInt", "int")
-        part = _KEYS.get(kind, _BY_TYPE if by_type and kind in _NUMBERS else _BY_VALUE)
-        key += [part.format(name)] if part else []
-    given = ", ".join(["__d", *described])
-    if not remembers:
-        return ["__d = None", f"__i = __learn({given})"]
-    look_up = [
+    names = [f"__b{index}" if each.tensors else each.word for index, each in enumerate(plan.parameters)]
+    given = [
+        f"[*{name}]" if "list" in each.tensors else name for name, each in zip(names, plan.parameters, strict=True)
+    ]
+    if plan.device_index is not None:
+        given[plan.device_index] = "None"
+    if cache_key is None:
+        return [f"__i = __ask({', '.join(given)})"]
+    return [
         "__d = None",
         "try:",
-        f"    __d = ({', '.join(key)},)",
+        f"    __d = ({cache_key.text(names)},)",
         "    __i = __its_answers[__d]",
         "except (KeyError, TypeError):",
-        f"    __i = __learn({given})",
-    ]
-    if not all(_is_told_by_identity(each) for each in plan.parameters):
-        return look_up
-    # The same question as the last time is told by its parts' identities. The settings are those from before the rule ran.
-    parts = [f"__b{index}" if each.tensors else each.word for index, each in enumerate(plan.parameters)]
-    names = [f"__d{index}" for index in range(len(parts) + 1)]
-    differs = " or ".join(
-        f"{name} is not {part}" for name, part in zip(names, ["__its_settings[1]", *parts], strict=True)
-    )
-    return [
-        f"__i, {', '.join(names)} = __its_last[0]",
-        f"if {differs}:",
-        *_indented([*look_up, f"__its_last[0] = {', '.join(['__i', '__d[0]', *parts])}"]),
+        f"    __i = __ask({', '.join(['__d', *given])})",
     ]
 
 
@@ -255,13 +219,6 @@ def _returned(plan: Plan, boundary: Boundary) -> list[str]:
             f"return __record_view({base}, __d, __record_op, ({''.join(f'{each.word}, ' for each in plan.parameters)}))"
         ]
     return ["__r = __record_new()", f"__r._dispatch_mask = {boundary.mask}", "__r._dispatch_data = __d", "return __r"]
-
-
-def _is_told_by_identity(parameter: Parameter) -> bool:
-    """Tell whether an argument, or the layout of its tensor, is the same as before where it is the same object."""
-    if parameter.tensors:
-        return "list" not in parameter.tensors
-    return _UNCHANGING.fullmatch(parameter.type) is not None
 
 
 def _may_be_none(parameter: Parameter) -> bool:

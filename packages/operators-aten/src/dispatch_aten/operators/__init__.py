@@ -30,7 +30,7 @@ from . import (
 )
 from ._table import OperatorDef, read
 
-__all__ = ["ATEN", "PRIMS", "OperatorDef"]
+__all__ = ["ATEN", "ATEN_BY_NAME", "PRIMS", "OperatorDef"]
 
 ATEN: Final[tuple[OperatorDef, ...]] = tuple(
     operator
@@ -52,6 +52,9 @@ ATEN: Final[tuple[OperatorDef, ...]] = tuple(
     for operator in read(kind.BLOCKS)
 )
 """Every operator of the ``aten`` namespace."""
+
+ATEN_BY_NAME: Final = {operator.name: operator for operator in ATEN}
+"""The same by name with overload."""
 
 PRIMS: Final[tuple[OperatorDef, ...]] = tuple(read(prims.BLOCKS))
 """Every operator of the ``prims`` namespace."""

@@ -4,7 +4,8 @@
 place of tensors, that gives a ``TensorMeta``, or a tuple or list of them. A rule makes every check that does not depend
 on values and raises torch's own exception, with the operator's name and the argument's. ``infer`` looks one up by any
 spelling; in-place and ``out=`` overloads follow from the functional ones. ``cached_rule`` makes a rule for a backend whose
-arrays carry their description (``HasSpec``): it looks its answers up.
+arrays carry their description (``HasSpec``): it looks its answers up. ``rule_key`` is for generated code that looks up
+more than that under the same key, and ``memoize`` for arrays that are described in another way.
 
 >>> from dispatch_aten.dtypes import float32, int64
 >>> infer("aten::mul.Tensor", contiguous((2, 1), float32), contiguous((1, 3), int64)).shape
@@ -36,12 +37,13 @@ from .meta import (
     numel,
     same_places,
 )
-from .rule_cache import HasSpec, cached_rule
+from .rule_cache import HasSpec, RuleKey, cached_rule, memoize, rule_key
 from .rules import RULES, infer
 
 __all__ = [
     "RULES",
     "HasSpec",
+    "RuleKey",
     "TensorMeta",
     "broadcast_shapes",
     "cached_rule",
@@ -55,15 +57,17 @@ __all__ = [
     "is_expanded",
     "is_non_overlapping_and_dense",
     "iterator_strides",
+    "memoize",
     "numel",
     "preserved",
     "preserved_strides",
+    "rule_key",
     "same_places",
     "wrap_dim",
     "wrap_dims",
 ]
 
-_DEPRECATED: Final = {"Described": HasSpec, "remembered": cached_rule}
+_DEPRECATED: Final[dict[str, Any]] = {"Described": HasSpec, "remembered": cached_rule}
 
 
 def __getattr__(name: str) -> Any:

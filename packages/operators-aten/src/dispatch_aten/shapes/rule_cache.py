@@ -1,4 +1,4 @@
-"""Shape rules that remember what they said, for arrays that carry their own description.
+"""Shape rules that keep their answers, and the key under which these can be kept.
 
 Note [Rules are cached]
     A rule's answer depends on its tensors' descriptions, on its other arguments and on the default dtype. So it is kept
@@ -8,12 +8,13 @@ Note [Rules are cached]
     whose types alone decide.
     Errors are not kept: a call that fails asks the rule each time. Nor is an answer during whose making the default dtype
     changed, nor one to arguments that cannot be kept or that the dispatcher would have refused. Each operator keeps
-    ``_KEPT`` answers, and then begins anew.
+    ``_LIMIT`` answers, and then empties its cache.
     Where in its storage an array begins is no part of its description here: a loop over rows asks the same question for
     each. So a view's offset is counted from where its first argument begins; only a ``storage_offset`` that was given to
-    ``as_strided`` is what it says.
+    ``as_strided`` is an absolute one.
 
-The function that looks an answer up is generated from the operator's schema, at first use.
+`RuleKey` owns the key as text, which ``cached_rule``, the recorders of pipelines and backends put into the functions that
+they generate.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+import warnings
+from contextlib import suppress
 from functools import cache
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten import dtypes
-from dispatch_aten.operators import ATEN
+from dispatch_aten.operators import ATEN_BY_NAME
 from dispatch_aten.variants import functional_of
 from dispatch_core import FunctionSchema
 
@@ -35,14 +38,13 @@ from .pointwise import NUMBERS_BY_TYPE
 from .rules import RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container, Sequence
 
     from dispatch_aten.dtypes import ScalarType
-    from dispatch_aten.operators import OperatorDef
 
-__all__ = ["HasSpec", "cached_rule"]
+__all__ = ["HasSpec", "RuleKey", "cached_rule", "memoize", "rule_key"]
 
-_KEPT: Final = 1024
+_LIMIT: Final = 1024
 
 
 class HasSpec:
@@ -78,12 +80,15 @@ class HasSpec:
         return self.spec.dtype
 
 
-#: How an argument takes part in the key, by its type in the schema; others by value and type, None included.
-_KEYS: Final = {
-    "Tensor": "{0}.spec",
-    "Tensor?": "None if {0} is None else {0}.spec",
-    "Tensor[]": "tuple([__t.spec for __t in {0}])",
-    "Tensor?[]": "tuple([None if __t is None else __t.spec for __t in {0}])",
+#: How an argument that carries tensors takes part in a key: {0} is its name, {1} the description of an array.
+_TENSORS: Final = {
+    "Tensor": "{1}",
+    "Tensor?": "None if {0} is None else ({1})",
+    "Tensor[]": "tuple([({1}) for __t in {0}])",
+    "Tensor?[]": "tuple([None if __t is None else ({1}) for __t in {0}])",
+}
+#: How others do, by their type in the schema; those that are not here by value and type, None included.
+_OTHERS: Final = {
     "int[]": "tuple({0})",
     "int[]?": "None if {0} is None else tuple({0})",
     "Device?": "",
@@ -94,17 +99,109 @@ _BY_VALUE: Final = "{0}, {0}.__class__"
 _BY_TYPE: Final = "{0}.__class__"
 _NUMBERS: Final = ("Scalar", "Scalar?", "float", "float?")
 
-#: What a type is spelled with that does not change how values of it are kept: aliases and sizes.
+#: The parts of a type's text that make no difference to how its values are kept: aliases and sizes.
 _ASIDE: Final = re.compile(r"\([^)]*\)|\d")
 
 
-def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Callable[..., Any]:
-    """Make the rule of an operator that takes ``HasSpec`` arrays, and answers again what it answered before.
+class RuleKey:
+    """The key under which the answers of an operator's shape rule can be kept, for code that is generated.
 
-    It takes the operator's arguments as a kernel does, and gives a ``TensorMeta`` or a tuple of them; those of fresh
+    >>> rule_key("sum.dim_IntList").text(["x", "dim", "keepdim", "dtype"], "{0}.spec")
+    '__settings[0], x.spec, None if dim is None else tuple(dim), keepdim, keepdim.__class__, dtype, dtype.__class__'
+    """
+
+    __slots__ = ("_by_type", "_kinds", "names", "schema", "settings")
+
+    def __init__(self, name: str) -> None:
+        self.schema = FunctionSchema.parse(ATEN_BY_NAME[name].schema)
+        #: The arguments' names as Python can spell them.
+        self.names = [f"{each.name}_" if keyword.iskeyword(each.name) else each.name for each in self.schema.arguments]
+        #: What rules go by beside their arguments; the text of a key calls it ``__settings``.
+        self.settings: list[Any] = dtypes._default
+        self._kinds = [_ASIDE.sub("", str(each.type)).replace("SymInt", "int") for each in self.schema.arguments]
+        self._by_type = (functional_of(name) or name) in NUMBERS_BY_TYPE
+
+    def text(self, names: Sequence[str], array: str | None = None, *, by_value: Container[str] = ()) -> str:
+        """Return the elements of the key as text, for arguments of these ``names``, in the schema's order.
+
+        ``array`` is the text of an array's description, with {0} for the array; without it the names of tensors are those
+        of their descriptions, or of tuples of descriptions. Numbers ``by_value`` are so kept where the rule goes by their
+        type alone: for callers who keep more than the rule's answer.
+        """
+        parts = ["__settings[0]"]
+        for name, kind in zip(names, self._kinds, strict=False):  # the last may be left to their defaults
+            if kind in _TENSORS:
+                item = "__t" if kind.endswith("[]") else name
+                parts.append(name if array is None else _TENSORS[kind].format(name, array.format(item)))
+            elif kind in _OTHERS:
+                parts += [_OTHERS[kind].format(name)] if _OTHERS[kind] else []
+            elif self._by_type and kind in _NUMBERS and name not in by_value:
+                parts.append(_BY_TYPE.format(name))
+            else:
+                parts.append(_BY_VALUE.format(name))
+        return ", ".join(parts)
+
+    @property
+    def signature(self) -> str:
+        """The text of the operator's parameters; ``defaults`` holds what it names."""
+        parts: list[str] = []
+        for argument, name in zip(self.schema.arguments, self.names, strict=True):
+            parts += ["*"] if argument.kwarg_only and "*" not in parts else []
+            parts.append(f"{name}=__default_{argument.name}" if argument.has_default else name)
+        return ", ".join(parts)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """The parameters' defaults, by their names in ``signature``."""
+        return {f"__default_{each.name}": each.value for each in self.schema.arguments if each.has_default}
+
+    def cache(self, ask: Callable[..., Any]) -> tuple[dict[Any, Any], Callable[..., Any]]:
+        """Return a dictionary for answers by key, and a function ``learn(key, *args, **kwargs)`` that fills it.
+
+        It returns ``ask(*args, **kwargs)``, and keeps that unless the key is None or Note [Rules are cached] says otherwise.
+        ``args`` and ``kwargs`` are the arguments in the schema's order.
+        """
+        answers: dict[Any, Any] = {}
+        settings = self.settings
+        carry_tensors = [kind in _TENSORS for kind in self._kinds]
+
+        def learn(key: Any, /, *args: Any, **kwargs: Any) -> Any:
+            before = settings.copy()
+            answer = ask(*args, **kwargs)
+            if key is None or before != settings or before[0] is not key[0]:
+                return answer
+            for value, carries_tensors in zip((*args, *kwargs.values()), carry_tensors, strict=False):
+                # The key does not have the types of a list's elements.
+                if not carries_tensors and isinstance(value, (list, tuple)) and not all(map(_is_plain, value)):
+                    return answer
+            with suppress(TypeError):  # What cannot be hashed is not kept.
+                if len(answers) >= _LIMIT:
+                    answers.clear()
+                answers[key] = answer
+            return answer
+
+        return answers, learn
+
+
+def _is_plain(item: Any) -> bool:
+    return type(item) is int or item is None
+
+
+@cache
+def rule_key(name: str) -> RuleKey:
+    """Return the key of an operator's shape rule."""
+    return RuleKey(name)
+
+
+def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Callable[..., Any]:
+    """Return the rule of an operator for ``HasSpec`` arrays, with a cache of its answers.
+
+    It takes the operator's arguments as a kernel does, and returns a ``TensorMeta`` or a tuple of them; those of fresh
     results lie at the start of a storage. It raises what the rule raises. See Note [Rules are cached].
-    With ``then``, what it gives is ``then(answer, first)``, where ``first`` is the first argument that is a tensor, or None:
+    With ``then``, it returns ``then(answer, first)``, where ``first`` is the first argument that is a tensor, or None:
     so a kernel costs one call more than its rule.
+
+    Its attribute ``cache_key`` is a function that returns the `RuleKey`, for pipelines, which keep the answers too.
 
     >>> from dispatch_aten.dtypes import float32
     >>> array = HasSpec()
@@ -112,15 +209,45 @@ def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Cal
     >>> cached_rule("t")(array)
     TensorMeta(shape=(3, 2), strides=(1, 3), dtype=torchlike.float32, storage_offset=0)
     """
-    operator = _operators()[name]
-    names: dict[str, Any] = {"__builtins__": builtins, "__then": then, "__settings": dtypes._default}
+
+    def remembers() -> tuple[list[Any], bool]:
+        warnings.warn("remembers is deprecated until 0.2: use cache_key", DeprecationWarning, stacklevel=2)
+        key = rule_key(name)
+        return key.settings, key._by_type
+
+    rule: Any = _function(name, lambda: _cache_of(name), "{0}.spec", then)
+    # See Note [What a kernel stands for] in the core's `naming`.
+    rule.stands_for = lambda: RULES[name]
+    rule.cache_key, rule.remembers = lambda: rule_key(name), remembers
+    return rule
+
+
+def memoize(name: str, ask: Callable[..., Any], array: str) -> Callable[..., Any]:
+    """Return a function of an operator's arguments that keeps the answers of ``ask`` under the key of its shape rule.
+
+    ``array`` is the text of an array's description, with {0} for the array, as in `RuleKey.text`.
+
+    >>> total = memoize("sum", lambda self, *, dtype: f"the sum of {self}", "len({0})")
+    >>> total("abc"), total("xyz"), total("xyz", dtype=float)
+    ('the sum of abc', 'the sum of abc', 'the sum of xyz')
+    """
+    return _function(name, lambda: rule_key(name).cache(ask), array)
+
+
+def _function(
+    name: str,
+    cache: Callable[[], tuple[dict[Any, Any], Callable[..., Any]]],
+    array: str,
+    then: Callable[[Any, Any], Any] | None = None,
+) -> Callable[..., Any]:
+    """Return a function that looks an answer up; its code is generated at the first call."""
+    names: dict[str, Any] = {"__builtins__": builtins, "__then": then}
 
     def become() -> Callable[..., Any]:
-        schema = FunctionSchema.parse(operator.schema)
-        answers, missed = _memory(name)
-        defaults = {f"__default_{argument.name}": argument.value for argument in schema.arguments}
-        names.update(defaults, __answers=answers, __missed=missed)
-        code = compile(_source(schema, by_type=_by_type(name), then=then is not None), f"<rule of {name}>", "exec")
+        key = rule_key(name)
+        answers, learn = cache()
+        names.update(key.defaults, __settings=key.settings, __answers=answers, __learn=learn)
+        code = compile(_source(key, array, then=then is not None), f"<rule of {name}>", "exec")
         exec(code, names)  # noqa: S102  # the source is made below, of a parsed schema's identifiers alone
         made = names["__rule"]
         # The code comes last: until it is there, the defaults are those of code that does not look at them.
@@ -129,11 +256,7 @@ def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Cal
         return rule
 
     names["__become"] = become
-    rule: Any = FunctionType(_first.__code__, names, name)
-    # What people are shown: the rule itself.
-    rule.stands_for = lambda: RULES[name]
-    # For whoever wants to keep its answers too: the settings that it goes by, and whether of numbers the type alone counts.
-    rule.remembers = lambda: (dtypes._default, _by_type(name))
+    rule = FunctionType(_first.__code__, names, name)
     return rule
 
 
@@ -141,87 +264,46 @@ def _first(*args: Any, **kwargs: Any) -> Any:
     return __become()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
 
 
-def _by_type(name: str) -> bool:
-    return (functional_of(name) or name) in NUMBERS_BY_TYPE
-
-
-@cache
-def _operators() -> dict[str, OperatorDef]:
-    return {operator.name: operator for operator in ATEN}
-
-
-def _source(schema: FunctionSchema, *, by_type: bool, then: bool) -> str:
+def _source(key: RuleKey, array: str, *, then: bool) -> str:
     """Return the source of the function that looks an answer up."""
-    signature: list[str] = []
-    positional: list[str] = []
-    keywords: list[str] = []
-    tensors: list[str] = []
-    key = ["__settings[0]"]
-    for argument in schema.arguments:
-        name = f"{argument.name}_" if keyword.iskeyword(argument.name) else argument.name
-        if argument.kwarg_only:
-            signature += [] if keywords else ["*"]
-            keywords.append(f"{name!r}: {name}")
-        else:
-            positional.append(f"{name}, ")
-        signature.append(f"{name}=__default_{argument.name}" if argument.has_default else name)
-        kind = _ASIDE.sub("", str(argument.type)).replace("SymInt", "int")
-        tensors += [name] if kind == "Tensor" else []
-        part = _KEYS.get(kind, _BY_TYPE if by_type and kind in _NUMBERS else _BY_VALUE)
-        key += [part.format(name)] if part else []
-    given = "return __then({0}, " + (tensors[0] if tensors else "None") + ")" if then else "return {0}"
+    given = [
+        f"**{{{each.name!r}: {name}}}" if each.kwarg_only else name
+        for each, name in zip(key.schema.arguments, key.names, strict=True)
+    ]
+    first = next((name for name, kind in zip(key.names, key._kinds, strict=True) if kind == "Tensor"), None)
+    answer = f"__then({{0}}, {first})" if then else "{0}"
     return f"""\
-def __rule({", ".join(signature)}):
+def __rule({key.signature}):
     __key = None
     try:
-        __key = ({", ".join(key)},)
+        __key = ({key.text(key.names, array)},)
         __answer = __answers[__key]
     except (AttributeError, KeyError, TypeError):
         pass
     else:
-        {given.format("__answer")}
-    __answer = __missed(__key, ({"".join(positional)}), {{{", ".join(keywords)}}})
-    {given.format("__answer")}
+        return {answer.format("__answer")}
+    __answer = __learn(__key, {", ".join(given)})
+    return {answer.format("__answer")}
 """
 
 
 @cache
-def _memory(name: str) -> tuple[dict[Any, Any], Callable[..., Any]]:
-    """Make the answers of an operator's rule, and the function that asks it and keeps what it says."""
+def _cache_of(name: str) -> tuple[dict[Any, Any], Callable[..., Any]]:
+    """Return the answers of an operator's rule, and the function that asks it and keeps its answer."""
     rule = RULES[name]
-    fresh = not {"view", "inplace", "out"} & {*_operators()[name].tags}
-    answers: dict[Any, Any] = {}
+    is_fresh = not {"view", "inplace", "out"} & {*ATEN_BY_NAME[name].tags}
 
-    def missed(key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        settings = dtypes._default.copy()
-        found = rule(*map(_spec, args), **{name: _spec(value) for name, value in kwargs.items()})
-        if isinstance(found, (list, tuple)):
-            found = tuple(meta.at_start() if fresh else meta for meta in found)
-        elif fresh and found is not None:
-            found = found.at_start()
-        if key is None or settings != dtypes._default or settings[0] is not key[0]:
-            return found
-        for value in (*args, *kwargs.values()):
-            if isinstance(value, (list, tuple)) and not all(map(_tells, value)):
-                return found
-        if len(answers) >= _KEPT:
-            answers.clear()
-        try:
-            answers[key] = found
-        except TypeError:
-            return found  # what cannot be hashed is not kept
-        return found
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        answer = rule(*map(_spec, args), **{name: _spec(value) for name, value in kwargs.items()})
+        if isinstance(answer, (list, tuple)):
+            return tuple(meta.at_start() if is_fresh else meta for meta in answer)
+        return answer.at_start() if is_fresh and answer is not None else answer
 
-    return answers, missed
+    return rule_key(name).cache(ask)
 
 
 def _spec(value: Any) -> Any:
-    """Give what a rule takes in place of an argument."""
+    """Return what a rule takes in place of an argument."""
     if isinstance(value, HasSpec):
         return value.spec
     return [_spec(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
-def _tells(item: Any) -> bool:
-    """Say whether an element of a list may stand in a key, which does not have its type."""
-    return type(item) is int or item is None or isinstance(item, HasSpec)
