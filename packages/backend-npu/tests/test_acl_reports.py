@@ -42,7 +42,7 @@ def program():
             found = (y.exp() + x).sum()
         found.item()
     other = runtime.Stream()
-    host = memory.pinned(100)
+    host = memory.allocate_pinned(100)
     block = runtime.allocate(100)
     with other:
         memory.copy_to_device(host, block.pointer, other)

@@ -44,7 +44,7 @@ def test_blocks_are_aligned_and_apart():
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
     assert all(block.pointer % 32 == 0 for block in blocks)
     assert blocks[0].size == 512 and blocks[5].size >= 3_000_000
-    assert repr(blocks[0]).startswith("Block(npu:0, 0x")
+    assert repr(blocks[0]).startswith("MemoryBlock(npu:0, 0x")
 
 
 def test_a_block_that_nobody_holds_is_given_out_again():

@@ -49,8 +49,8 @@ def test_the_first_use_opens_runtime_and_device_once(closed):
 
 def test_other_threads_take_the_devices_context(closed):
     runtime.ensure()
-    contexts = in_thread(lambda: (runtime.ensure(), runtime.ensure(), dict(device.session().contexts))[-1])
-    assert contexts == device.session().contexts
+    contexts = in_thread(lambda: (runtime.ensure(), runtime.ensure(), dict(device.ensure_session().contexts))[-1])
+    assert contexts == device.ensure_session().contexts
     assert names(closed, "aclrtSetDevice", "aclrtSetCurrentContext") == ["aclrtSetDevice", "aclrtSetCurrentContext"]
 
 
@@ -85,7 +85,7 @@ def test_a_guard_opens_no_device_but_its_own(closed):
         pytest.skip("one device only")
     with runtime.guard(1):
         pass
-    assert device.opened() == [1]
+    assert device.opened_devices() == [1]
     assert runtime.ensure() == 0
 
 
@@ -109,7 +109,7 @@ def test_a_driver_that_does_not_answer_is_no_device(closed, code):
     closed.fail_nth("aclrtGetDeviceCount", 1, code)
     assert runtime.device_count() == 0
     closed.fail_nth("aclrtGetDeviceCount", 1, code)
-    assert f"finds no device: aclrtGetDeviceCount answered {code} (ACL_ERROR_RT_" in runtime.unavailable_reason()
+    assert f"finds no device: aclrtGetDeviceCount returned {code} (ACL_ERROR_RT_" in runtime.unavailable_reason()
     assert runtime.unavailable_reason() == ""
 
 
@@ -126,7 +126,7 @@ def test_references_are_counted(closed):
 def test_closing_destroys_everything_in_order(closed):
     stream, event, block = runtime.Stream(), runtime.Event(), runtime.allocate(100)
     event.record(stream)
-    host = memory.pinned(100)
+    host = memory.allocate_pinned(100)
     runtime.finalize(force=True)
     order = "aclrtDestroyEvent aclrtDestroyStream aclrtFree aclrtFreeHost aclrtResetDevice aclFinalize".split()
     assert list(dict.fromkeys(names(closed, *order))) == order
@@ -218,7 +218,7 @@ def last():
     print("initialised:", library.bind("aclrtSynchronizeDevice")() == 0)
 from dispatch_backend_npu import runtime
 from dispatch_backend_npu.runtime import memory
-kept = runtime.allocate(100), runtime.Stream(), memory.pinned(10), runtime.Event()
+kept = runtime.allocate(100), runtime.Stream(), memory.allocate_pinned(10), runtime.Event()
 kept[3].record(kept[1])
 """
     assert run(code) == "initialised: False\n"

@@ -15,7 +15,7 @@ def program():
     block = runtime.allocate(1000)
     memory.copy_to_device(np.zeros(1000, np.uint8), block.pointer)
     other = runtime.Stream()
-    host = memory.pinned(1000)
+    host = memory.allocate_pinned(1000)
     host.array()[:] = 3
     with other:
         memory.copy_to_device(host, block.pointer, other)
@@ -23,7 +23,7 @@ def program():
         block.record_stream(other)
     event = other.record_event()
     runtime.current().wait_event(event)
-    found = memory.copy_to_host(block.pointer, 1000, memory.pinned(1000), runtime.current())
+    found = memory.copy_to_host(block.pointer, 1000, memory.allocate_pinned(1000), runtime.current())
     runtime.current().synchronize()
     assert found[:10].tolist() == [4] * 10 and found[10:].tolist() == [3] * 990
     del block

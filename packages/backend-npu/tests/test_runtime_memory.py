@@ -54,7 +54,7 @@ def test_a_copy_waits_for_the_stream_only_where_it_is_busy(simulator):
 
 
 def test_pinned_memory_is_copied_by_the_stream():
-    up, down, block = memory.pinned(256), memory.pinned(256), runtime.allocate(256)
+    up, down, block = memory.allocate_pinned(256), memory.allocate_pinned(256), runtime.allocate(256)
     up.array()[:] = np.arange(256)
     stream = runtime.current()
     memory.copy_to_device(up, block.pointer, stream)
@@ -66,16 +66,16 @@ def test_pinned_memory_is_copied_by_the_stream():
 
 
 def test_an_array_keeps_its_pinned_memory():
-    array = memory.pinned(64).array()
+    array = memory.allocate_pinned(64).array()
     gc.collect()
-    others = [memory.pinned(64) for _ in range(10)]
+    others = [memory.allocate_pinned(64) for _ in range(10)]
     assert array.__array_interface__["data"][0] not in {other.pointer for other in others}
 
 
 def test_pinned_memory_is_used_again_when_the_stream_is_through(simulator):
     block, stream = runtime.allocate(64), runtime.current()
     for _ in range(20):
-        memory.copy_to_device(memory.pinned(64), block.pointer, stream)
+        memory.copy_to_device(memory.allocate_pinned(64), block.pointer, stream)
         stream.synchronize()
     gc.collect()
     assert simulator.counts()["host_memory"] < 20

@@ -118,7 +118,7 @@ def test_streams_wait_for_events_of_others():
     assert event.query()
 
 
-def test_time_is_taken_between_events_made_for_it():
+def test_time_is_measured_between_events_created_for_it():
     first, second = runtime.Event(enable_timing=True), runtime.Event(enable_timing=True)
     with pytest.raises(dc.BackendError, match="both events must be recorded"):
         first.elapsed_time(second)
@@ -127,7 +127,7 @@ def test_time_is_taken_between_events_made_for_it():
     second.synchronize()
     assert first.elapsed_time(second) >= 0
     plain = runtime.Stream().record_event()
-    with pytest.raises(dc.BackendError, match="made for it") as caught:
+    with pytest.raises(dc.BackendError, match="created for it") as caught:
         first.elapsed_time(plain)
     assert "enable_timing=True" in str(caught.value)
 

@@ -82,7 +82,7 @@ def test_a_device_that_hangs_is_an_error_and_does_no_more(simulator, wait):
         assert torchlike.npu.sync_timeout() == 0.2
         with dc.pipeline():
             kept = torchlike.ones(3, device="npu") * 3
-        pinned = memory.pinned(64)
+        pinned = memory.allocate_pinned(64)
         stream = runtime.default()
         scratch = torchlike.ones(1 << 18, device="npu") + 1
         torchlike.npu.synchronize()
@@ -144,7 +144,7 @@ def test_other_devices_go_on(simulator):
         """
         torchlike.npu.set_sync_timeout(0.2)
         other = torchlike.ones(3, device="npu:1") + 1
-        shared = memory.pinned(64)
+        shared = memory.allocate_pinned(64)
         torchlike.npu.synchronize(1)
         mine = torchlike.ones(3, device="npu:0") * 2
         memory.copy_to_device(shared, mine._dispatch_data.block.pointer, runtime.current())
@@ -157,7 +157,7 @@ def test_other_devices_go_on(simulator):
         assert (other + 1).tolist() == [3.0] * 3 and torchlike.npu.device_count() == 2
         for _ in range(3):
             with runtime.guard(1):
-                block = memory.pinned(64)
+                block = memory.allocate_pinned(64)
                 memory.copy_to_device(block, other._dispatch_data.block.pointer, runtime.default(1))
             assert block.pointer != address
             del block

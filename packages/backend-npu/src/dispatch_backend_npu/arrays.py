@@ -32,10 +32,10 @@ class AclArray(HasSpec):
     __slots__ = ("__weakref__", "block")
 
     #: What the allocator gave: it has ``pointer``, and is freed when nobody holds it.
-    block: allocator.Block
+    block: allocator.MemoryBlock
 
     def __init__(
-        self, block: allocator.Block, shape: Sequence[int], strides: Sequence[int], offset: int, dtype: ScalarType
+        self, block: allocator.MemoryBlock, shape: Sequence[int], strides: Sequence[int], offset: int, dtype: ScalarType
     ) -> None:
         self.block = block
         self.spec = TensorMeta(tuple(shape), tuple(strides), dtype)

@@ -21,7 +21,7 @@ from ..acl import library, reports
 from ..acl.constants import DATA_TYPES
 from ..arrays import extent
 from ..runtime import allocator
-from ..runtime.device import Stage, at_finalize, at_timeout
+from ..runtime.session import Stage, at_finalize, at_timeout
 from ..runtime.stream import current
 from .descriptors import Descriptors, destroy_all, drain, int64, quarantine
 from .table import PROTOTYPES
@@ -231,7 +231,7 @@ class PreparedCall:
         if status:
             library.fail(self._function, status)
 
-    def prepare(self, arrays: Sequence[AclArray], numbers: Sequence[Any]) -> allocator.Block | None:
+    def prepare(self, arrays: Sequence[AclArray], numbers: Sequence[Any]) -> allocator.MemoryBlock | None:
         """Do the first phase; return the workspace of the second one, None where it needs none."""
         addresses = self._addresses
         for index, array in enumerate(arrays):

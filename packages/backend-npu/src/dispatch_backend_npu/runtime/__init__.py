@@ -1,6 +1,14 @@
 """The runtime: devices, streams, events, memory. Importing it loads nothing of the toolkit."""
 
-from .allocator import Block, allocate, empty_cache, mem_get_info, memory_stats, record_stream, reset_peak_memory_stats
+from .allocator import (
+    MemoryBlock,
+    allocate,
+    empty_cache,
+    mem_get_info,
+    memory_stats,
+    record_stream,
+    reset_peak_memory_stats,
+)
 from .device import current as current_device
 from .device import (
     ensure,
@@ -19,8 +27,8 @@ from .stream import set_current as set_stream
 from .waiting import set_sync_timeout, sync_timeout
 
 __all__ = [
-    "Block",
     "Event",
+    "MemoryBlock",
     "Stream",
     "allocate",
     "current",

@@ -1,14 +1,14 @@
-"""Device memory: blocks that are given back into a cache when nobody holds them any more, and statistics.
+"""A caching allocator of device memory, and its statistics.
 
 Note [Size classes]
-    A request is rounded up to a class, at most an eighth larger than itself, and a block goes back to the blocks of its
-    class and stream. Small ones are cut from segments of ``_SEGMENT`` bytes; every other one is a segment of its own.
-    Segments without a block in use are given back to the device by ``empty_cache``, and when the device has no room.
+    A request is rounded up to a size class, by at most an eighth, and a free chunk is cached by its class and stream.
+    Small chunks are carved from segments of ``_SEGMENT`` bytes; every larger chunk is a segment of its own. Segments
+    without a chunk in use are returned to the device by ``empty_cache``, and when the device is out of memory.
 
 Note [Blocks and streams]
-    A block is given out for a stream and, once given back, only for that stream again: whatever was queued with it is done
-    before whatever is queued next. A block that another stream works with too must be told so (``Block.record_stream``);
-    it rests until that stream has passed the point where it was given back.
+    A block is allocated for a stream, and its chunk is used again for that stream only: the work that was queued on it
+    is done before the work that is queued next. When another stream works with it too (``MemoryBlock.record_stream``),
+    the chunk is cached only after that stream has passed the point at which the block was freed.
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ from ..acl.constants import (
 )
 from ..acl.errors import OutOfMemoryError
 from ..acl.library import bind, call, fail, recent_message
-from .device import Stage, at_finalize, guard, opened, session, wait
 from .device import current as current_device
+from .device import ensure_session, guard, opened_devices, wait
 from .event import Event
+from .session import Stage, at_finalize
 from .stream import Stream, peek
 
 __all__ = [
     "Allocator",
-    "Block",
+    "MemoryBlock",
     "allocate",
-    "allocator",
+    "current_allocator",
     "empty_cache",
     "mem_get_info",
     "memory_stats",
@@ -60,7 +61,7 @@ _NO_ROOM: Final = frozenset(
 
 @lru_cache(maxsize=4096)
 def size_class(nbytes: int) -> int:
-    """Give the size of the blocks that serve a request: a multiple of 512, with eight steps to each power of two.
+    """Return the size class of a request: a multiple of 512 bytes, with eight steps to each power of two.
 
     >>> size_class(1), size_class(5000), size_class(1_000_000)
     (512, 5120, 1048576)
@@ -70,7 +71,7 @@ def size_class(nbytes: int) -> int:
 
 
 class Segment:
-    """Memory that came from the device by one call, and how much of it, in how many chunks, was given out."""
+    """Memory that the device gave in one call; ``cursor`` bytes of it are carved into ``chunks`` chunks."""
 
     __slots__ = ("chunks", "cursor", "pointer", "size")
 
@@ -80,25 +81,25 @@ class Segment:
 
 
 class Chunk:
-    """A part of a segment, of the size of its class, which blocks hold one after the other."""
+    """A part of a segment, as large as its class, which one block after another holds."""
 
-    __slots__ = ("home", "others", "peers", "pointer", "segment", "size", "stream")
+    __slots__ = ("home", "other_streams", "peers", "pointer", "segment", "size", "stream")
 
     def __init__(self, home: Allocator, segment: Segment, size: int, stream: int, peers: list[Chunk] | None) -> None:
         self.home, self.segment, self.size, self.stream = home, segment, size, stream
         self.pointer = segment.pointer + segment.cursor
         segment.cursor += size
         segment.chunks += 1
-        #: Chunks of its class that wait to be used again; None where nothing is cached.
+        #: The free chunks of its class; None without caching.
         self.peers = peers
-        #: Other streams that work with it, see Note [Blocks and streams].
-        self.others: set[Stream] | None = None
+        #: Further streams that work with it, see Note [Blocks and streams].
+        self.other_streams: set[Stream] | None = None
 
 
-class Block:
-    """Device memory for as long as somebody holds this object.
+class MemoryBlock:
+    """Device memory that lives as long as this object.
 
-    ``pointer`` is its address, ``nbytes`` how much was asked for, ``size`` how much there is.
+    ``pointer`` is its address, ``nbytes`` the size that was requested, ``size`` the size of the chunk.
     """
 
     __slots__ = ("__weakref__", "_chunk", "nbytes", "pointer")
@@ -110,13 +111,13 @@ class Block:
         # See Note [Finalizers call nothing] in device.
         try:
             chunk = self._chunk
-        except AttributeError:  # Somebody was interrupted while he made it.
+        except AttributeError:  # An interrupt came during its construction.
             return
         chunk.home.returned.append(chunk)
 
     @property
     def size(self) -> int:
-        """How many bytes there are, at least as many as were asked for."""
+        """The size in bytes, at least as large as requested."""
         return self._chunk.size
 
     @property
@@ -125,13 +126,13 @@ class Block:
         return self._chunk.home.device
 
     def record_stream(self, stream: Stream) -> None:
-        """Note that a stream works with this memory, which was given out for another one."""
+        """Declare that a stream works with this memory, which was allocated for another stream."""
         chunk = self._chunk
         if stream.pointer != chunk.stream:
-            chunk.others = {stream} if chunk.others is None else chunk.others | {stream}
+            chunk.other_streams = {stream} if chunk.other_streams is None else chunk.other_streams | {stream}
 
     def __repr__(self) -> str:
-        return f"Block(npu:{self.device}, {self.pointer:#x}, {self.nbytes} bytes)"
+        return f"MemoryBlock(npu:{self.device}, {self.pointer:#x}, {self.nbytes} bytes)"
 
 
 class Allocator:
@@ -140,13 +141,13 @@ class Allocator:
     def __init__(self, device: int) -> None:
         self.device = device
         self._lock: Final = forkable(Order.MEMORY)
-        #: Chunks whose blocks are gone. Appended to by finalizers, without a lock.
+        #: Chunks whose blocks were collected. Finalizers append to it, without a lock.
         self.returned: Final[deque[Chunk]] = deque()
-        #: Chunks that other streams may still work with, and the events that tell when they are through.
-        self._resting: list[tuple[Chunk, list[Event]]] = []
-        #: (stream, size) → chunks that wait to be used again.
+        #: Chunks that other streams may still work with, and the events at which these streams are done.
+        self._awaited: list[tuple[Chunk, list[Event]]] = []
+        #: (stream, size) → free chunks.
         self._free: Final[dict[tuple[int, int], list[Chunk]]] = {}
-        #: stream → the segment that small chunks are cut from.
+        #: stream → the segment from which small chunks are carved.
         self._small: Final[dict[int, Segment]] = {}
         self._segments: Final[dict[int, Segment]] = {}
         self._caching = os.environ.get(_NO_CACHING, "0") in ("", "0")
@@ -154,25 +155,25 @@ class Allocator:
         self._allocated = self._reserved = self._retries = self._ooms = 0
         self._peak_allocated = self._peak_reserved = 0
 
-    def allocate(self, nbytes: int, stream: int) -> Block:
-        """Give a block of at least ``nbytes`` bytes to work with on a stream. Its elements do not matter.
+    def allocate(self, nbytes: int, stream: int) -> MemoryBlock:
+        """Return a block of at least ``nbytes`` bytes for work on a stream, with undefined contents.
 
-        Raises ``OutOfMemoryError`` where the device has no room even after the cache was given back.
+        Raises ``OutOfMemoryError`` where the device has no room even after the cache was emptied.
         """
         size = size_class(nbytes)
         with self._lock:
-            if self.returned or self._resting:
-                self._take_back()
+            if self.returned or self._awaited:
+                self._reclaim()
             try:
                 chunk = self._free[stream, size].pop()
             except (KeyError, IndexError):
-                chunk = self._cut(size, stream)
+                chunk = self._carve(size, stream)
             self._allocated += size
             if self._allocated > self._peak_allocated:  # noqa: PLR1730  # max() would be a call in every allocation
                 self._peak_allocated = self._allocated
-            return Block(chunk, nbytes)
+            return MemoryBlock(chunk, nbytes)
 
-    def _cut(self, size: int, stream: int) -> Chunk:
+    def _carve(self, size: int, stream: int) -> Chunk:
         peers = self._free.setdefault((stream, size), []) if self._caching else None
         if size > _SMALL or not self._caching:
             return Chunk(self, self._reserve(size), size, stream, peers)
@@ -182,7 +183,7 @@ class Allocator:
         return Chunk(self, segment, size, stream, peers)
 
     def _reserve(self, size: int) -> Segment:
-        """Ask the device for memory; where it has none, once more after giving back what is cached."""
+        """Request memory from the device; where there is none, request it once more with an empty cache."""
         pointer = ctypes.c_void_p()
         status = self._ask(pointer, size)
         if status in _NO_ROOM:
@@ -195,8 +196,8 @@ class Allocator:
                 raise OutOfMemoryError(
                     "aclrtMalloc",
                     status,
-                    self._figures(size, recent_message()),
-                    hint="let go of tensors that are not needed, or work on fewer elements at a time",
+                    self._out_of_memory_message(size, recent_message()),
+                    hint="delete tensors that are not needed, or work on fewer elements at a time",
                 )
         if status:
             fail("aclrtMalloc", status)
@@ -207,55 +208,55 @@ class Allocator:
         return segment
 
     def _ask(self, pointer: ctypes.c_void_p, size: int) -> int:
-        if size >= 1 << 63:  # ctypes would pass what remains of it in 64 bits.
+        if size >= 1 << 63:  # ctypes would pass its lowest 64 bits.
             return ACL_ERROR_RT_MEMORY_ALLOCATION
         status: int = self._malloc(ctypes.byref(pointer), size, ACL_MEM_MALLOC_HUGE_FIRST)
         return status
 
-    def _figures(self, size: int, message: str) -> str:
+    def _out_of_memory_message(self, size: int, message: str) -> str:
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         status = bind("aclrtGetMemInfo")(ACL_HBM_MEM, ctypes.byref(free), ctypes.byref(total))
-        room = "" if status else f" {_readable(free.value)} of its {_readable(total.value)} are free;"
-        told = f" ({message.strip()})" if message.strip() else ""
+        room = "" if status else f" {_format_bytes(free.value)} of its {_format_bytes(total.value)} are free;"
+        detail = f" ({message.strip()})" if message.strip() else ""
         return (
-            f"npu:{self.device} has no room for {_readable(size)};{room} tensors hold {_readable(self._allocated)}, the"
-            f" cache {_readable(self._reserved - self._allocated)}{told}"
+            f"npu:{self.device} has no room for {_format_bytes(size)};{room} tensors hold {_format_bytes(self._allocated)},"
+            f" the cache {_format_bytes(self._reserved - self._allocated)}{detail}"
         )
 
-    def _take_back(self) -> None:
-        """Sort in the chunks whose blocks are gone."""
+    def _reclaim(self) -> None:
+        """Cache or free the chunks whose blocks were collected."""
         returned = self.returned
         while returned:
             chunk = returned.popleft()
             peers = chunk.peers
-            if chunk.others is None:
+            if chunk.other_streams is None:
                 if peers is None:
-                    self._put(chunk)
+                    self._recycle(chunk)
                 else:
                     peers.append(chunk)
                     self._allocated -= chunk.size
                 continue
             try:
-                events = [stream.record_event() for stream in chunk.others]
+                events = [stream.record_event() for stream in chunk.other_streams]
             except BaseException:
                 returned.append(chunk)
                 raise
-            chunk.others = None
-            self._resting.append((chunk, events))
-        while self._resting and all(event.query() for event in self._resting[0][1]):
-            self._put(self._resting.pop(0)[0])
+            chunk.other_streams = None
+            self._awaited.append((chunk, events))
+        while self._awaited and all(event.query() for event in self._awaited[0][1]):
+            self._recycle(self._awaited.pop(0)[0])
 
-    def _put(self, chunk: Chunk) -> None:
+    def _recycle(self, chunk: Chunk) -> None:
         self._allocated -= chunk.size
         if chunk.peers is not None:
             chunk.peers.append(chunk)
         else:
-            # Freeing does not wait for what is queued.
+            # aclrtFree does not wait for queued work.
             wait("aclrtSynchronizeStream", chunk.stream)
-            self._give_back(chunk.segment)
+            self._free_segments(chunk.segment)
 
-    def _give_back(self, *segments: Segment) -> None:
-        """Free memory. One that the device refuses to free is forgotten too: trying again could free another's."""
+    def _free_segments(self, *segments: Segment) -> None:
+        """Free segments. One that the device refuses to free is dropped too: its address may be another's later."""
         failed = 0
         for segment in segments:
             del self._segments[segment.pointer]
@@ -265,14 +266,14 @@ class Allocator:
             fail("aclrtFree", failed)
 
     def empty_cache(self) -> None:
-        """Give segments without a block in use back to the device."""
+        """Return segments without a block in use to the device."""
         with self._lock:
-            self._take_back()
-            if self._resting:
-                for _, events in self._resting:
+            self._reclaim()
+            if self._awaited:
+                for _, events in self._awaited:
                     for event in events:
                         event.synchronize()
-                self._take_back()
+                self._reclaim()
             free = Counter(chunk.segment for chunks in self._free.values() for chunk in chunks)
             unused = {segment for segment, count in free.items() if count == segment.chunks}
             if not unused:
@@ -283,19 +284,19 @@ class Allocator:
                     del self._small[stream]
             for chunks in self._free.values():
                 chunks[:] = [chunk for chunk in chunks if chunk.segment not in unused]
-            self._give_back(*unused)
+            self._free_segments(*unused)
 
     def close(self) -> None:
-        """Give back everything, in use or not."""
+        """Return every segment to the device, in use or not."""
         with self._lock:
             self._free.clear()
             self._small.clear()
-            self._give_back(*self._segments.values())
+            self._free_segments(*self._segments.values())
 
     def stats(self) -> dict[str, int]:
-        """Give the figures, named as torch names them."""
+        """Return the statistics, named as in torch."""
         with self._lock:
-            self._take_back()
+            self._reclaim()
             waiting = sum(map(len, self._free.values()))
             return {
                 "allocated_bytes.all.current": self._allocated,
@@ -309,16 +310,16 @@ class Allocator:
             }
 
     def reset_peaks(self) -> None:
-        """Let the peaks begin at the current figures."""
+        """Reset the peaks to the current values."""
         with self._lock:
-            self._take_back()
+            self._reclaim()
             self._peak_allocated, self._peak_reserved = self._allocated, self._reserved
 
 
-def _readable(nbytes: int) -> str:
-    """Give a number of bytes as people read it.
+def _format_bytes(nbytes: int) -> str:
+    """Format a number of bytes.
 
-    >>> _readable(1536 * 1024 * 1024), _readable(100)
+    >>> _format_bytes(1536 * 1024 * 1024), _format_bytes(100)
     ('1.50 GiB', '100 bytes')
     """
     for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
@@ -327,11 +328,11 @@ def _readable(nbytes: int) -> str:
     return f"{nbytes} bytes"
 
 
-def allocator() -> Allocator:
-    """Give the allocator of the thread's device."""
+def current_allocator() -> Allocator:
+    """Return the allocator of the thread's device."""
     stream = peek()
     if stream.allocator is None:
-        allocators = session().allocators
+        allocators = ensure_session().allocators
         if stream.device not in allocators:
             allocators.setdefault(stream.device, Allocator(stream.device))
         stream.allocator = allocators[stream.device]
@@ -339,45 +340,45 @@ def allocator() -> Allocator:
     return found
 
 
-def allocate(nbytes: int) -> Block:
-    """Give a block of memory on the thread's device, to work with on its current stream.
+def allocate(nbytes: int) -> MemoryBlock:
+    """Return a block of memory on the thread's device for work on its current stream.
 
     Raises as ``Allocator.allocate`` does.
     """
     stream = peek()
-    found: Allocator = stream.allocator or allocator()
+    found: Allocator = stream.allocator or current_allocator()
     return found.allocate(nbytes, stream.pointer)
 
 
 def record_stream(array: Any, stream: Stream) -> None:
-    """Note that a stream works with an array's memory; see ``Block.record_stream``."""
+    """Declare that a stream works with an array's memory; see ``MemoryBlock.record_stream``."""
     array.block.record_stream(stream)
 
 
 def empty_cache() -> None:
-    """Give what is cached back to every device that was opened."""
-    for device in opened():
+    """Return the cached memory to every opened device."""
+    for device in opened_devices():
         with guard(device):
-            allocator().empty_cache()
+            current_allocator().empty_cache()
 
 
 def memory_stats(device: int | None = None) -> dict[str, int]:
-    """Give the figures of a device's memory, named as torch names them; none where it has not been opened."""
+    """Return the statistics of a device's memory, named as in torch; ``{}`` for a device that was not opened."""
     number = current_device() if device is None else device
-    if number not in opened():
+    if number not in opened_devices():
         return {}
     with guard(number):
-        return allocator().stats()
+        return current_allocator().stats()
 
 
 def reset_peak_memory_stats(device: int | None = None) -> None:
-    """Let the peaks of a device's figures begin at what is held now."""
+    """Reset the peaks in a device's statistics to the current values."""
     with guard(device):
-        allocator().reset_peaks()
+        current_allocator().reset_peaks()
 
 
 def mem_get_info(device: int | None = None) -> tuple[int, int]:
-    """Give how many bytes of a device's memory are free, and how many there are."""
+    """Return the free and the total bytes of a device's memory."""
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
     with guard(device):
         call("aclrtGetMemInfo", ACL_HBM_MEM, ctypes.byref(free), ctypes.byref(total))
@@ -385,7 +386,7 @@ def mem_get_info(device: int | None = None) -> tuple[int, int]:
 
 
 def _close(device: int) -> None:
-    found = session().allocators.pop(device, None)
+    found = ensure_session().allocators.pop(device, None)
     if found is not None:
         found.close()
 

@@ -1,19 +1,19 @@
-"""The runtime's life in this process: opening it, the device of each thread, and closing it.
+"""Opening the runtime, the device of each thread, and closing the runtime.
 
 Note [Threads and contexts]
-    ACL's calls mean the calling thread's current context. A device is opened once (``aclrtSetDevice``), which makes its
-    context; every other thread that uses it makes that context its own (``aclrtSetCurrentContext``), so that memory and
-    streams may pass from thread to thread. ``ensure`` does so at a thread's first call, and costs nothing after it.
+    Calls of ACL act on the calling thread's current context. A device is opened once (``aclrtSetDevice``), which creates
+    its context; every other thread that uses it makes that context its own (``aclrtSetCurrentContext``), so that threads
+    can share memory and streams. ``ensure`` does so at a thread's first call, and only compares afterwards.
 
 Note [Finalizers call nothing]
     An object may be collected in any thread, in the middle of any call, and after the runtime was closed. So no finalizer
-    calls ACL: it leaves the handle where the next call that needs one finds it. What is left is destroyed by ``finalize``.
+    calls ACL: it queues the handle for the next call that needs one. ``finalize`` destroys the handles that are left.
 
 Note [A device that does not answer]
-    A device that has not finished within the time limit of a synchronisation may go on at any time. So nothing that it
-    may be working with, streams, memory, descriptors, executors, is freed or given to anybody else: it is left where it
-    is for as long as the process lives (``at_timeout``, and ``finalize`` passes the device over). Threads notice because
-    their era ends: the next call makes them enter their device again, and that is refused.
+    A device that has not finished within the time limit of a synchronisation may go on at any time. So its streams,
+    memory, descriptors and executors are neither freed nor used again: they stay as they are until the process ends
+    (``at_timeout``; ``finalize`` skips the device). The generation changes, so that the next call of each thread enters
+    its device again, which raises an error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from enum import IntEnum
 from typing import Any, Final
 
 from dispatch_core.devices import Device
@@ -35,15 +34,13 @@ from ..acl import reports
 from ..acl.constants import ACL_ERROR_REPEAT_FINALIZE, ACL_ERROR_REPEAT_INITIALIZE
 from ..acl.library import bind, call, fail
 from . import waiting
+from .session import AclSession, closers, quarantines
 from .waiting import check_answers, has_answered
 
 __all__ = [
-    "Session",
-    "Stage",
-    "at_finalize",
-    "at_timeout",
     "current",
     "ensure",
+    "ensure_session",
     "finalize",
     "guard",
     "index_of",
@@ -51,50 +48,18 @@ __all__ = [
     "is_initialized",
     "leave_for",
     "on_second_device",
-    "opened",
-    "session",
+    "opened_devices",
     "set_current",
     "synchronize",
     "wait",
 ]
 
 
-class Stage(IntEnum):
-    """When a function given to ``at_finalize`` is called: what uses something goes before it."""
+class _ThreadDevice(threading.local):
+    """A thread's device, whose context is its current one, the generation in which it was set, and the current stream."""
 
-    PLANS = 0
-    EVENTS = 1
-    STREAMS = 2
-    MEMORY = 3
-
-
-class Session:
-    """The runtime from its opening to its closing, and what other modules keep for its devices."""
-
-    __slots__ = ("allocators", "contexts", "events", "host", "is_ours", "references", "streams")
-
-    def __init__(self, *, is_ours: bool) -> None:
-        #: Whether this package called ``aclInit`` first, and so has to call ``aclFinalize``.
-        self.is_ours = is_ours
-        self.references = 0
-        #: device → the context that all threads share on it.
-        self.contexts: dict[int, int] = {}
-        self.allocators: dict[int, Any] = {}
-        self.streams: dict[int, Any] = {}
-        self.events: dict[int, Any] = {}
-        self.host: Any = None
-
-    def end(self) -> None:
-        """Let streams that are still there know that they are of no use any more."""
-        for streams in self.streams.values():
-            streams.is_open = False
-
-
-class _Thread(threading.local):
-    """What a thread works with: the device whose context is its current one, since which era, and its current stream."""
-
-    #: None where the thread has to take its device's context again.
-    era: object = None
+    #: None where the thread has to set its device's context again.
+    generation: object = None
     device: int = 0
     stream: Any = None
 
@@ -103,36 +68,23 @@ class _Thread(threading.local):
         self.chosen: dict[int, Any] = {}
 
 
-thread: Final = _Thread()
+thread: Final = _ThreadDevice()
 _lock = threading.RLock()
-_session: Session | None = None
-#: Another object whenever the threads have to ask again whether they can work with their devices.
-_era: object = object()
+_session: AclSession | None = None
+#: Replaced by a new object when every thread has to set its device's context again.
+_generation: object = object()
 _forked = False
-_closers: Final[list[tuple[Stage, Callable[[int], None]]]] = []
-_quarantines: Final[list[Callable[[Session, int], None]]] = []
-
-
-def at_finalize(stage: Stage, close: Callable[[int], None]) -> None:
-    """Have ``close(device)`` called for every opened device before it is reset, its context being the thread's."""
-    _closers.append((stage, close))
-    _closers.sort(key=lambda entry: entry[0])
-
-
-def at_timeout(quarantine: Callable[[Session, int], None]) -> None:
-    """Have ``quarantine(session, device)`` called where a device has not answered in time."""
-    _quarantines.append(quarantine)
 
 
 def ensure(device: int | None = None) -> int:
-    """Make a device the calling thread's own, opening runtime and device at their first use; give its number.
+    """Make a device the calling thread's own, open runtime and device at their first use, and return its number.
 
-    Without an argument it is the device that the thread has used last, at first 0. Raises ``ToolkitNotFoundError`` where
+    The default is the device that the thread has used last, at first 0. Raises ``ToolkitNotFoundError`` where
     there is no toolkit, ``BackendUnavailableError`` where there is no such device, ``DeviceTimeoutError`` for one that did
     not answer.
     """
     mine = thread
-    if mine.era is _era and (device is None or device == mine.device):
+    if mine.generation is _generation and (device is None or device == mine.device):
         return mine.device
     return _enter(mine.device if device is None else device)
 
@@ -142,15 +94,15 @@ def _enter(device: int) -> int:
         check_answers(device)
         found = _session or _open()
         context = found.contexts.get(device)
-        # Whatever happens now, the thread does not know its context until it has succeeded.
-        thread.era = thread.stream = None
+        # The thread has no known context until this has succeeded.
+        thread.generation = thread.stream = None
         if context is None:
             if found.contexts or device:  # Every thread's own device is 0 until it chooses another.
-                _note_second(is_there=True)
+                _set_several(True)
             found.contexts[device] = _open_device(device)
         else:
             call("aclrtSetCurrentContext", context)
-        thread.era, thread.device = _era, device
+        thread.generation, thread.device = _generation, device
     return device
 
 
@@ -160,48 +112,48 @@ def wait(function: str, *handle: int) -> None:
     Raises ``DeviceTimeoutError`` where the device does not finish in time, see Note [A device that does not answer], and
     ``AclError`` where its work has failed.
     """
-    called, status = waiting.ask(function, *handle)
+    called, status = waiting.call_waiting(function, *handle)
     if status in waiting.TIMED_OUT:
         device = thread.device
-        _give_up(device, called, status)
+        _abandon(device, called, status)
         check_answers(device)
     if status:
         fail(called, status)
 
 
-def _give_up(device: int, function: str, status: int) -> None:
-    """Let nobody work with a device any more, and nobody else with what it may be working with."""
-    global _era
+def _abandon(device: int, function: str, status: int) -> None:
+    """Refuse further work on a device, and keep its objects from being used again."""
+    global _generation
     with _lock:
-        waiting.give_up(device, function, status)
+        waiting.mark_silent(device, function, status)
         if _session is not None:
-            for quarantine in _quarantines:
+            for quarantine in quarantines:
                 quarantine(_session, device)
-        _era = object()
+        _generation = object()
         thread.stream = None
 
 
-_changes: Final[list[Callable[[bool], None]]] = []
-_has_second = False
+_several_callbacks: Final[list[Callable[[bool], None]]] = []
+_has_several = False
 
 
-def on_second_device(change: Callable[[bool], None]) -> None:
-    """Have ``change(True)`` called before arrays can lie on a second device, ``change(False)`` when they no longer can."""
+def on_second_device(callback: Callable[[bool], None]) -> None:
+    """Have ``callback(True)`` called before an array can lie on a second device, ``callback(False)`` after the closing."""
     with _lock:
-        _changes.append(change)
-        if _has_second:
-            change(True)
+        _several_callbacks.append(callback)
+        if _has_several:
+            callback(True)
 
 
-def _note_second(*, is_there: bool) -> None:
-    global _has_second
-    if _has_second != is_there:
-        _has_second = is_there
-        for change in _changes:
-            change(is_there)
+def _set_several(several: bool) -> None:
+    global _has_several
+    if _has_several != several:
+        _has_several = several
+        for callback in _several_callbacks:
+            callback(several)
 
 
-def _open() -> Session:
+def _open() -> AclSession:
     global _session
     if _forked:
         raise BackendError(
@@ -212,16 +164,16 @@ def _open() -> Session:
     status = bind("aclInit")(None)
     if status not in (0, ACL_ERROR_REPEAT_INITIALIZE):
         fail("aclInit", status)
-    _session = Session(is_ours=status == 0)
+    _session = AclSession(is_ours=status == 0)
     _session.references = 1
-    _register_once()
+    _register_exit()
     return _session
 
 
 _registered = False
 
 
-def _register_once() -> None:
+def _register_exit() -> None:
     global _registered
     if not _registered:
         _registered = True
@@ -252,29 +204,29 @@ def _numbers(count: int) -> str:
 
 
 def is_initialized() -> bool:
-    """Say whether the runtime is open."""
+    """Return whether the runtime is open."""
     return _session is not None
 
 
-def session() -> Session:
-    """Give the open runtime, opening it and the thread's device where they are not."""
+def ensure_session() -> AclSession:
+    """Return the open runtime; open it, and the thread's device, where they are not."""
     ensure()
     assert _session is not None
     return _session
 
 
-def opened() -> list[int]:
-    """Give the numbers of the devices that have been opened."""
+def opened_devices() -> list[int]:
+    """Return the numbers of the devices that have been opened."""
     return [] if _session is None else list(_session.contexts)
 
 
 def current() -> int:
-    """Give the number of the thread's device. Opens nothing."""
+    """Return the number of the thread's device. Opens nothing."""
     return thread.device
 
 
 def index_of(device: int | str | Device | None) -> int | None:
-    """Read what users write for a device: its number, its name, a device; None is the thread's own.
+    """Return the number of a device that is given by number, by name or as a device; None is the thread's own.
 
     Raises ``BackendError`` for a device of another backend.
 
@@ -297,8 +249,8 @@ def set_current(device: int) -> None:
 class guard:  # noqa: N801  # it reads as a statement: with guard(1): ...
     """Make a device the thread's own within a block.
 
-    Entering gives the device's number; None is the thread's own. Leaving calls nothing, so that nothing can fail there: the
-    thread takes its own device's context again when it next works with it.
+    Entering returns the device's number; None is the thread's own. Leaving calls nothing, so that nothing can fail there:
+    the next call of the thread sets its own device's context again.
     """
 
     __slots__ = ("_before", "device")
@@ -306,8 +258,9 @@ class guard:  # noqa: N801  # it reads as a statement: with guard(1): ...
     _before: int | None
 
     def __init__(self, device: int | None) -> None:
+        self.device = device
         #: The device before; None where the block was not entered.
-        self.device, self._before = device, None
+        self._before = None
 
     def __enter__(self) -> int:
         self._before = thread.device
@@ -328,15 +281,15 @@ class guard:  # noqa: N801  # it reads as a statement: with guard(1): ...
 
 
 def leave_for(device: int | None) -> None:
-    """Let another device be the thread's own from its next call on; None changes nothing."""
+    """Make another device the thread's own from its next call on; None changes nothing."""
     if device is not None and thread.device != device:
-        thread.era, thread.stream, thread.device = None, None, device
+        thread.generation, thread.stream, thread.device = None, None, device
 
 
 def synchronize(device: int | None = None) -> None:
-    """Wait until everything that was queued on a device, by whatever stream and thread, is done."""
+    """Wait until all work that was queued on a device, on any stream by any thread, is done."""
     with guard(device) as number:
-        streams = session().streams.get(number)
+        streams = ensure_session().streams.get(number)
         if streams is None:
             wait("aclrtSynchronizeDevice")
         else:
@@ -344,7 +297,7 @@ def synchronize(device: int | None = None) -> None:
 
 
 def init() -> None:
-    """Open the runtime, or take one more reference to it where it is open."""
+    """Open the runtime, or take a further reference to the open one."""
     with _lock:
         if _session is None:
             _open()
@@ -353,12 +306,12 @@ def init() -> None:
 
 
 def finalize(*, force: bool = False) -> bool:
-    """Give up a reference to the runtime; the last one, or ``force``, closes it. Say whether it is closed now.
+    """Release a reference to the runtime; the last one, or ``force``, closes it. Return whether it is closed now.
 
-    Arrays, streams and events that are still there must not be used after it. Everything is tried to be destroyed whatever
-    fails; the first failure is then raised. What belongs to a device that did not answer stays, and the toolkit with it.
+    Remaining arrays, streams and events must not be used afterwards. A failure does not keep the rest from being destroyed;
+    the first one is raised in the end. The objects of a device that did not answer stay, and so does the toolkit.
     """
-    global _session, _era
+    global _session, _generation
     with _lock:
         closing = _session
         if closing is None:
@@ -377,19 +330,19 @@ def finalize(*, force: bool = False) -> bool:
         before, entered = thread.device, []
         for device in filter(has_answered, closing.contexts):
             attempt(ensure, device)
-            if thread.era is not _era:  # Once more, for all that lies there would be lost.
+            if thread.generation is not _generation:  # Once more, because everything on the device would be lost.
                 attempt(ensure, device)
-            if thread.era is not _era:
+            if thread.generation is not _generation:
                 continue
             attempt(wait, "aclrtSynchronizeDevice")
             if not has_answered(device):
                 continue
             entered.append(device)
-            for _, close in _closers:
+            for _, close in closers:
                 attempt(close, device)
         closing.end()
-        _session = thread.era = thread.stream = None
-        _era = object()
+        _session = thread.generation = thread.stream = None
+        _generation = object()
         thread.device = before
         for device in entered:
             attempt(call, "aclrtResetDevice", device)
@@ -399,25 +352,25 @@ def finalize(*, force: bool = False) -> bool:
             status = bind("aclFinalize")()
             if status not in (0, ACL_ERROR_REPEAT_FINALIZE):
                 attempt(fail, "aclFinalize", status)
-        _note_second(is_there=False)
+        _set_several(False)
     if failures:
         raise failures[0]
     return True
 
 
 def _at_exit() -> None:
-    """Close the runtime while the interpreter can still call it; who is told of failures then is nobody."""
-    _changes.clear()
+    """Close the runtime while the interpreter can still call it; failures are dropped."""
+    _several_callbacks.clear()
     with suppress(Exception):
         finalize(force=True)
 
 
 def _after_fork() -> None:
-    """Forget the runtime in a child process, and whoever held the lock in its parent."""
-    global _session, _era, _forked, _lock
+    """Drop the runtime in a child process, and the lock, which a thread of the parent may hold."""
+    global _session, _generation, _forked, _lock
     _lock = threading.RLock()
     if _session is not None:
         _forked = True
         _session.end()
-    _session = thread.era = thread.stream = None
-    _era = object()
+    _session = thread.generation = thread.stream = None
+    _generation = object()

@@ -1,4 +1,4 @@
-"""Events: marks in streams that others wait for, and between which time is taken."""
+"""Events: marks in streams, to wait for and to measure the time between."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from ..acl.constants import (
     ACL_EVENT_TIME_LINE,
 )
 from ..acl.library import call, call_each
-from .device import Session, Stage, at_finalize, guard, session, wait
-from .stream import Stream, checked, current
+from .device import ensure_session, guard, wait
+from .session import AclSession, Stage, at_finalize
+from .stream import Stream, check_stream, current
 
 __all__ = ["Event"]
 
 
 class _Events:
-    """A device's event handles: all of them, and by their flags those that wait to be used again."""
+    """A device's event handles: all of them, and by flags those that no event uses."""
 
     def __init__(self) -> None:
         self.handles: list[int] = []
@@ -39,9 +40,9 @@ class _Events:
 
 
 class Event:
-    """A mark in a stream (source: ``torch.npu.Event``); with ``enable_timing`` the time between two can be taken.
+    """A mark in a stream (source: ``torch.npu.Event``); with ``enable_timing`` the time between two can be measured.
 
-    It belongs to the device of the stream that it is first recorded in. One that was never recorded is done.
+    It belongs to the device of the stream in which it is first recorded. An event that was never recorded is done.
     """
 
     __slots__ = ("__weakref__", "_events", "_flags", "_session", "device", "pointer")
@@ -54,17 +55,17 @@ class Event:
         self.pointer = 0
         self.device: int | None = None
         self._events: _Events | None = None
-        self._session: Session | None = None
+        self._session: AclSession | None = None
 
     def __del__(self) -> None:
         if self._events is not None:
             self._events.idle[self._flags].append(self.pointer)
 
     def record(self, stream: Stream | None = None) -> None:
-        """Mark the end of what is queued on a stream now, by default the thread's current one."""
-        stream = current() if stream is None else checked(stream)
+        """Mark the end of the work that is queued on a stream now, by default the thread's current one."""
+        stream = current() if stream is None else check_stream(stream)
         with guard(stream.device) as device:
-            now = session()
+            now = ensure_session()
             if self._session is not now:
                 events = now.events.setdefault(device, _Events())
                 self.pointer = events.take(self._flags)
@@ -75,16 +76,16 @@ class Event:
             stream.busy = True
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let what is queued on a stream from now on wait for this event."""
+        """Make work that is queued on a stream from now on wait for this event."""
         if not self._is_live():
             return
-        stream = current() if stream is None else checked(stream)
+        stream = current() if stream is None else check_stream(stream)
         with guard(stream.device):
             call("aclrtStreamWaitEvent", stream.pointer, self.pointer)
             stream.busy = True
 
     def query(self) -> bool:
-        """Say whether everything before the mark is done."""
+        """Return whether all work before the mark is done."""
         if not self._is_live():
             return True
         status = ctypes.c_int()
@@ -93,18 +94,18 @@ class Event:
         return status.value == ACL_EVENT_RECORDED_STATUS_COMPLETE
 
     def synchronize(self) -> None:
-        """Wait until everything before the mark is done."""
+        """Wait until all work before the mark is done."""
         if self._is_live():
             with guard(self.device):
                 wait("aclrtSynchronizeEvent", self.pointer)
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Give the milliseconds from this mark to another; both were recorded, and are done."""
+        """Return the milliseconds from this mark to another; both must have been recorded, and be done."""
         if not (self._is_live() and end_event._is_live()):
-            raise BackendError("both events must be recorded before the time between them can be taken")
+            raise BackendError("both events must be recorded before the time between them can be measured")
         if not self._flags & end_event._flags & ACL_EVENT_TIME_LINE:
             raise BackendError(
-                "the time between two events can be taken only where both were made for it",
+                "the time between two events can be measured only where both were created for it",
                 hint="Event(enable_timing=True)",
             )
         milliseconds = ctypes.c_float()
@@ -113,14 +114,14 @@ class Event:
         return milliseconds.value
 
     def _is_live(self) -> bool:
-        return self._session is not None and self._session is session()
+        return self._session is not None and self._session is ensure_session()
 
     def __repr__(self) -> str:
         return f"<torchlike.npu.Event {self.pointer:#x}>" if self.pointer else "<torchlike.npu.Event uninitialized>"
 
 
 def _close(device: int) -> None:
-    events: Any = session().events.pop(device, None)
+    events: Any = ensure_session().events.pop(device, None)
     if events is not None:
         call_each("aclrtDestroyEvent", events.handles)
 

@@ -1,7 +1,7 @@
-"""Copies between host and device, and host memory that the device reads without the host's help.
+"""Copies between host and device, and pinned host memory, which the device reads and writes by itself.
 
-Copies without a stream wait for the thread's current stream where it is busy (see Note [Idle streams] in ``stream``): ACL's
-own synchronous copy waits for nothing that is queued. Host memory is given as NumPy arrays.
+Copies without a stream wait for the thread's current stream if it is busy (see Note [Idle streams] in ``stream``): ACL's own
+synchronous copy does not wait for queued work. Host memory comes as NumPy arrays.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from dispatch_core.forks import Order, forkable
 from ..acl.constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
 from ..acl.library import call, call_each
 from .allocator import size_class
-from .device import Stage, at_finalize, session
+from .device import ensure_session
 from .event import Event
+from .session import Stage, at_finalize
 from .stream import Stream, current, peek
 from .waiting import has_answered
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["HostBlock", "copy_on_device", "copy_to_device", "copy_to_host", "fill", "pinned"]
+__all__ = ["HostBlock", "allocate_pinned", "copy_on_device", "copy_to_device", "copy_to_host", "fill"]
 
 
-def _settle() -> None:
+def _wait_if_busy() -> None:
     stream = peek()
     if stream.busy:
         stream.synchronize()
@@ -43,7 +44,7 @@ def _address(array: NDArray[Any]) -> int:
 def copy_to_device(array: NDArray[Any] | HostBlock, pointer: int, stream: Stream | None = None) -> None:
     """Copy a contiguous array's bytes to the device.
 
-    With a stream, a ``HostBlock`` is copied when the stream comes to it; the block may be let go of at once.
+    With a stream, a ``HostBlock`` is copied when the stream reaches the copy; the caller may drop the block at once.
     """
     if isinstance(array, HostBlock):
         if stream is not None:
@@ -53,16 +54,16 @@ def copy_to_device(array: NDArray[Any] | HostBlock, pointer: int, stream: Stream
         address = array.pointer
     else:
         address = _address(array)
-    _settle()
+    _wait_if_busy()
     call("aclrtMemcpy", pointer, array.nbytes, address, array.nbytes, ACL_MEMCPY_HOST_TO_DEVICE)
 
 
 def copy_to_host(
     pointer: int, nbytes: int, into: HostBlock | None = None, stream: Stream | None = None
 ) -> NDArray[Any]:
-    """Copy bytes from the device and give them as an array of ``uint8``.
+    """Copy bytes from the device and return them as an array of ``uint8``.
 
-    With a stream, they are in ``into`` once the stream has come to it.
+    With a stream, they are in ``into`` once the stream has reached the copy.
     """
     import numpy as np  # the backend loads without it
 
@@ -71,19 +72,19 @@ def copy_to_host(
         into.used_by(stream)
         return into.array()[:nbytes]
     array = np.empty(nbytes, np.uint8) if into is None else into.array()[:nbytes]
-    _settle()
+    _wait_if_busy()
     if nbytes:
         call("aclrtMemcpy", _address(array), nbytes, pointer, nbytes, ACL_MEMCPY_DEVICE_TO_HOST)
     return array
 
 
 def copy_on_device(destination: int, source: int, nbytes: int, stream: Stream | None = None) -> None:
-    """Copy bytes from one place of the device to another, when the stream comes to it."""
+    """Copy bytes from one address of the device to another, when the stream reaches the copy."""
     _queue(destination, source, nbytes, ACL_MEMCPY_DEVICE_TO_DEVICE, current() if stream is None else stream)
 
 
 def fill(pointer: int, nbytes: int, value: int = 0, stream: Stream | None = None) -> None:
-    """Set every byte to a value, when the stream comes to it."""
+    """Set every byte to a value, when the stream reaches it."""
     stream = current() if stream is None else stream
     stream.check()
     if nbytes:
@@ -97,14 +98,14 @@ def _queue(destination: int, source: int, nbytes: int, kind: int, stream: Stream
     stream.busy = True
 
 
-class _Host:
-    """Pinned memory that waits to be used again, by size, and all there is."""
+class _PinnedMemory:
+    """All pinned memory, and the free part of it by size."""
 
     def __init__(self) -> None:
         self.lock: Final = forkable(Order.MEMORY)
         self.pointers: Final[list[int]] = []
         self.free: Final[dict[int, list[int]]] = {}
-        #: Pointer, size and last uses of blocks that are gone; appended to by finalizers.
+        #: Pointer, size and last uses of collected blocks; finalizers append to it.
         self.returned: Final[deque[tuple[int, int, tuple[Event, ...]]]] = deque()
 
     def take(self, size: int) -> int:
@@ -127,15 +128,15 @@ class _Host:
 
 
 class HostBlock:
-    """Pinned host memory for as long as somebody holds this object or an array of it."""
+    """Pinned host memory that lives as long as this object or an array of it."""
 
     __slots__ = ("__weakref__", "_home", "_size", "_uses", "nbytes", "pointer")
 
     def __init__(self, nbytes: int) -> None:
-        now = session()
+        now = ensure_session()
         if now.host is None:
-            now.host = _Host()
-        self._home: _Host = now.host
+            now.host = _PinnedMemory()
+        self._home: _PinnedMemory = now.host
         self._size = size_class(nbytes)
         self.nbytes = nbytes
         self._uses: tuple[Event, ...] = ()
@@ -146,11 +147,11 @@ class HostBlock:
             self._home.returned.append((self.pointer, self._size, self._uses))
 
     def used_by(self, stream: Stream) -> None:
-        """Note that what is queued on a stream now works with this memory."""
+        """Declare that the work that is queued on a stream now uses this memory."""
         self._uses = (*(event for event in self._uses if not event.query()), stream.record_event())
 
     def array(self) -> NDArray[Any]:
-        """Give the memory as an array of ``uint8``, which keeps it."""
+        """Return the memory as an array of ``uint8``, which keeps it alive."""
         import numpy as np  # the backend loads without it
 
         buffer: Any = (ctypes.c_uint8 * self.nbytes).from_address(self.pointer)
@@ -159,15 +160,15 @@ class HostBlock:
         return found
 
 
-def pinned(nbytes: int) -> HostBlock:
-    """Give host memory that copies of a stream can work with while the host goes on."""
+def allocate_pinned(nbytes: int) -> HostBlock:
+    """Return host memory with which a stream's copies can work while the host goes on."""
     return HostBlock(nbytes)
 
 
 def _close(device: int) -> None:
-    now = session()
+    now = ensure_session()
     host: Any = now.host
-    # One that did not answer may work with host memory, too.
+    # A device that did not answer may still work with host memory.
     if host is not None and has_answered():
         now.host = None
         call_each("aclrtFreeHost", host.pointers)

@@ -1,6 +1,6 @@
-"""What this machine has: whether there is a device, how many, what they are called, and versions.
+"""The number of devices on this machine, their name, and the toolkit's versions.
 
-Nothing here raises where there is no toolkit. Without one, nothing is loaded either.
+Without a toolkit, nothing here raises, and nothing is loaded.
 """
 
 from __future__ import annotations
@@ -19,49 +19,49 @@ from .device import init
 __all__ = ["device_count", "device_name", "is_available", "model_directory", "unavailable_reason", "versions"]
 
 
-def _ask() -> tuple[int, str]:
-    """Give how many devices there are and, where there is none, why."""
+def _count_devices() -> tuple[int, str]:
+    """Return the number of devices and, where it is 0, the reason."""
     if toolkit.find_folder() is None:
         return 0, toolkit.not_found()
     count = ctypes.c_uint32()
     try:
         status = bind("aclrtGetDeviceCount")(ctypes.byref(count))
-        if status == ACL_ERROR_UNINITIALIZE:  # No document says whether it may be asked before the runtime is open.
+        if status == ACL_ERROR_UNINITIALIZE:  # Undocumented: whether a call before aclInit is allowed.
             init()
             status = bind("aclrtGetDeviceCount")(ctypes.byref(count))
     except BackendError as error:
         return 0, str(error)
     if status:
-        from ..acl.codes import error_name  # read when something has failed, and not before
+        from ..acl.codes import error_name  # only failures need the names
 
         return 0, (
-            f"the Ascend runtime is in {toolkit.find_folder()}, but finds no device: aclrtGetDeviceCount answered {status}"
+            f"the Ascend runtime is in {toolkit.find_folder()}, but finds no device: aclrtGetDeviceCount returned {status}"
             f" ({error_name(status)})"
         )
     return count.value, "" if count.value else f"the Ascend runtime in {toolkit.find_folder()} finds no device"
 
 
 def device_count() -> int:
-    """Give how many devices there are; 0 where there is no toolkit or no driver."""
-    return _ask()[0]
+    """Return the number of devices; 0 where there is no toolkit or no driver."""
+    return _count_devices()[0]
 
 
 def is_available() -> bool:
-    """Say whether an NPU can be opened on this machine."""
-    return _ask()[0] > 0
+    """Return whether an NPU can be opened on this machine."""
+    return _count_devices()[0] > 0
 
 
 def unavailable_reason() -> str:
-    """Say why no NPU can be opened on this machine: what was looked for, and where; ``""`` where one can.
+    """Return why no NPU can be opened on this machine, with the files and folders of the search; ``""`` where one can.
 
     >>> bool(unavailable_reason()) is not is_available()
     True
     """
-    return _ask()[1]
+    return _count_devices()[1]
 
 
 def device_name() -> str:
-    """Give what the chip calls itself, ``""`` where there is none. A simulator says that it is one."""
+    """Return the chip's own name, ``""`` where there is none; a simulator's name says so."""
     if not is_available():
         return ""
     name: bytes | None = bind("aclrtGetSocName")()
@@ -69,7 +69,7 @@ def device_name() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Give the versions of runtime and toolkit, each ``""`` where it is not known, and the folder they are in.
+    """Return the versions of runtime and toolkit, each ``""`` where it is unknown, and their folder.
 
     >>> sorted(versions())
     ['folder', 'runtime', 'toolkit']
@@ -88,9 +88,9 @@ def versions() -> dict[str, str]:
 
 
 def model_directory(environment: Mapping[str, str] | None = None) -> str | None:
-    """Give the folder of the operators' binaries, which the toolkit finds by ``ASCEND_OPP_PATH``; None without one.
+    """Return the folder of the operators' binaries, which the toolkit finds by ``ASCEND_OPP_PATH``; None without one.
 
-    Where the variable is not set, it is the folder that ``set_env.sh`` would name, if that is there. Nothing is set.
+    Where the variable is not set, it is the folder that ``set_env.sh`` would name, if it exists. Sets no variable.
     """
     environment = os.environ if environment is None else environment
     named = environment.get("ASCEND_OPP_PATH")

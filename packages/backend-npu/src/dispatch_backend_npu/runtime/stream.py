@@ -1,14 +1,14 @@
-"""Streams: queues of work on a device, each done in the order in which it was queued.
+"""Streams: queues of work on a device, each of which does its work in order.
 
-Every device has a default stream, which threads use until they choose another. Handles are kept and given to the next
-stream that is made (see Note [Finalizers call nothing] in ``device``), so work and memory that a stream left behind keep
-their order.
+Every device has a default stream, which threads use until they choose another. The handle of a collected stream serves the
+next stream that is created (see Note [Finalizers call nothing] in ``device``), so that the work and memory that the
+collected stream left behind keep their order.
 
 Note [Idle streams]
-    A stream is busy from when somebody takes it to queue work on it (``current()``) until somebody has waited for it.
-    Copies between host and device wait for a stream that is busy, and only for that. Who has queued something leaves a new
-    mark (``stream.busy = True``); who waits reads the mark before, and notes afterwards that what it stands for is done. So
-    what another thread queues meanwhile is either waited for or leaves another mark.
+    A stream is busy from ``current()``, which a thread calls to queue work on it, until a thread has waited for it.
+    Copies between host and device wait for busy streams only. A thread that has queued work sets a new mark
+    (``stream.busy = True``); a thread that waits reads the mark before, and records it as done afterwards. So the work
+    that another thread queues meanwhile is either waited for or has a newer mark.
 """
 
 from __future__ import annotations
@@ -21,19 +21,8 @@ from dispatch_core.interrupts import whole
 
 from ..acl.constants import ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE
 from ..acl.library import call, call_each
-from .device import (
-    Session,
-    Stage,
-    at_finalize,
-    at_timeout,
-    ensure,
-    guard,
-    index_of,
-    leave_for,
-    session,
-    thread,
-    wait,
-)
+from .device import ensure, ensure_session, guard, index_of, leave_for, thread, wait
+from .session import AclSession, Stage, at_finalize, at_timeout
 from .waiting import check_answers
 
 if TYPE_CHECKING:
@@ -41,11 +30,11 @@ if TYPE_CHECKING:
 
     from .event import Event
 
-__all__ = ["Stream", "checked", "current", "default", "peek", "set_current"]
+__all__ = ["Stream", "check_stream", "current", "default", "peek", "set_current"]
 
 
 class _Queue:
-    """A handle, and the marks of Note [Idle streams]: that of what was queued last, and that of what is done."""
+    """A handle, and the marks of Note [Idle streams]: of the work that was queued last, and of the work that is done."""
 
     __slots__ = ("done", "mark", "pointer")
 
@@ -55,7 +44,7 @@ class _Queue:
 
 
 class _Streams:
-    """A device's streams: its default one, what all of them are, and what waits to be used again."""
+    """A device's default stream, all its handles, and those that no stream uses."""
 
     def __init__(self) -> None:
         #: False once the runtime was closed, or the device did not answer.
@@ -65,16 +54,16 @@ class _Streams:
         self.idle: list[_Queue] = []
 
     def synchronize(self) -> None:
-        """Wait for everything on the device."""
+        """Wait for all work on the device."""
         marks = [(queue, queue.mark) for queue in self.queues]
         wait("aclrtSynchronizeDevice")
         for queue, mark in marks:
             queue.done = mark
 
 
-def _streams(device: int) -> _Streams:
-    found = session().streams
-    return found.setdefault(device, _Streams()) if device not in found else found[device]
+def _streams_of(device: int) -> _Streams:
+    streams = ensure_session().streams
+    return streams.setdefault(device, _Streams()) if device not in streams else streams[device]
 
 
 class Stream:
@@ -94,10 +83,10 @@ class Stream:
             )
         with guard(index_of(device)) as number:
             self.device = number
-            self._session: Session = session()
-            #: What memory for work on this stream comes from; set by the allocator when it is first asked.
+            self._session: AclSession = ensure_session()
+            #: The device's allocator; set at the first allocation for this stream.
             self.allocator: Any = None
-            self._streams = _streams(number)
+            self._streams = _streams_of(number)
             self._before: list[tuple[int, Stream | None]] = []
             try:
                 self._queue = self._streams.idle.pop()
@@ -111,7 +100,7 @@ class Stream:
 
     @property
     def busy(self) -> bool:
-        """Whether something may be queued here that nobody has waited for; see Note [Idle streams]."""
+        """Whether the stream may have work that no thread has waited for; see Note [Idle streams]."""
         return self._queue.mark is not self._queue.done
 
     @busy.setter
@@ -128,7 +117,7 @@ class Stream:
             raise BackendError(f"{self!r} belongs to a runtime that was closed", hint="make a new stream")
 
     def synchronize(self) -> None:
-        """Wait until everything queued on this stream is done."""
+        """Wait until all work queued on this stream is done."""
         self.check()
         mark = self._queue.mark
         with guard(self.device):
@@ -136,7 +125,7 @@ class Stream:
         self._queue.done = mark
 
     def query(self) -> bool:
-        """Say whether everything queued on this stream is done."""
+        """Return whether all work queued on this stream is done."""
         self.check()
         status = ctypes.c_int()
         with guard(self.device):
@@ -144,15 +133,15 @@ class Stream:
         return status.value == ACL_STREAM_STATUS_COMPLETE
 
     def wait_event(self, event: Event) -> None:
-        """Let what is queued here from now on wait for an event."""
+        """Make work that is queued here from now on wait for an event."""
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let what is queued here from now on wait for what is queued on another stream now."""
+        """Make work that is queued here from now on wait for the work that is queued on another stream now."""
         self.wait_event(stream.record_event())
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Record an event, by default a new one, after what is queued here now; give the event."""
+        """Record an event, by default a new one, after the work that is queued here now, and return it."""
         if event is None:
             from .event import Event as NewEvent  # events stand above streams
 
@@ -182,7 +171,7 @@ class Stream:
             raise
 
     def _leave(self) -> None:
-        """Let the device and stream be current that were before; once more, after an interrupt, where that is not done."""
+        """Restore the current device and stream; called again after an interrupt, it does the rest."""
         if not self._before:
             return
         device, before = self._before[-1]
@@ -217,17 +206,17 @@ def _create(streams: _Streams) -> _Queue:
 
 
 def default(device: int | None = None) -> Stream:
-    """Give the default stream of a device."""
+    """Return the default stream of a device."""
     with guard(device) as number:
-        streams = _streams(number)
+        streams = _streams_of(number)
         if streams.default is None:
-            # The device's streams keep it, and it keeps them: both go when the runtime is closed.
+            # A cycle of references that lives until the runtime is closed.
             streams.default = Stream(number)
         return streams.default
 
 
 def peek() -> Stream:
-    """Give the thread's current stream, for who queues nothing on it."""
+    """Return the thread's current stream, for a caller that queues no work on it."""
     found: Stream | None = thread.stream
     return found if found is not None and found._streams.is_open else _find()
 
@@ -242,16 +231,16 @@ def _find() -> Stream:
 
 
 def current() -> Stream:
-    """Give the thread's current stream, for who is about to queue work on it."""
+    """Return the thread's current stream and mark it busy, for a caller that queues work on it."""
     found = peek()
     found._queue.mark = object()
     return found
 
 
-def checked(stream: object) -> Stream:
-    """Give a stream that can be worked with.
+def check_stream(stream: object) -> Stream:
+    """Return ``stream`` if it is a stream of the open runtime.
 
-    Raises ``TypeError`` for what is none, ``BackendError`` where the runtime that it belongs to was closed.
+    Raises ``TypeError`` for another object, ``BackendError`` for a stream of a runtime that was closed.
     """
     if not isinstance(stream, Stream):
         raise TypeError(f"expected a stream of an npu (got {type(stream).__name__})")
@@ -261,21 +250,21 @@ def checked(stream: object) -> Stream:
 
 def set_current(stream: Stream) -> None:
     """Make a stream the thread's current one on the stream's device."""
-    checked(stream)
+    check_stream(stream)
     thread.chosen[stream.device] = stream
     thread.stream = None
 
 
 def _close(device: int) -> None:
-    streams: Any = session().streams.pop(device, None)
+    streams: Any = ensure_session().streams.pop(device, None)
     if streams is not None:
         streams.is_open = False
         call_each("aclrtDestroyStream", [queue.pointer for queue in streams.queues])
 
 
-def _quarantine(session: Session, device: int) -> None:
-    if device in session.streams:
-        session.streams[device].is_open = False
+def _quarantine(ensure_session: AclSession, device: int) -> None:
+    if device in ensure_session.streams:
+        ensure_session.streams[device].is_open = False
 
 
 at_finalize(Stage.STREAMS, _close)

@@ -1,4 +1,4 @@
-"""How long the host waits for a device, as long as it takes or no longer than the user allows, and which did not answer."""
+"""The time limit of synchronisations, and the devices that did not answer within it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..acl.library import bind, recent_message
 __all__ = [
     "TIMED_OUT",
     "VARIABLE",
-    "ask",
+    "call_waiting",
     "check_answers",
-    "give_up",
     "has_answered",
+    "mark_silent",
     "read_environment",
     "set_sync_timeout",
     "sync_timeout",
@@ -34,26 +34,26 @@ VARIABLE: Final = "DISPATCH_NPU_SYNC_TIMEOUT"
 TIMED_OUT: Final = frozenset(
     {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, ACL_ERROR_RT_WAIT_TIMEOUT}
 )
-"""What a synchronisation answers where the device was not done in time."""
+"""The statuses of a synchronisation in which the device was not done in time."""
 
-#: Each function that waits, and the one that does so with a time limit in milliseconds.
+#: Function that waits → its variant with a time limit in milliseconds.
 _LIMITED: Final = {
     "aclrtSynchronizeDevice": "aclrtSynchronizeDeviceWithTimeout",
     "aclrtSynchronizeEvent": "aclrtSynchronizeEventWithTimeout",
     "aclrtSynchronizeStream": "aclrtSynchronizeStreamWithTimeout",
 }
-#: The limit in milliseconds, None for none, and whether the environment or the program has said so.
+#: The limit in milliseconds, None for none, and whether the environment or the program has set it.
 _limit: int | None = None
 _is_set = False
-#: Devices that did not answer, and the function, the code and the words that told it.
+#: Device that did not answer → the function, its status and the toolkit's message.
 _silent: Final[dict[int, tuple[str, int, str]]] = {}
 
 
 def set_sync_timeout(seconds: float | None) -> None:
-    """Let every synchronisation with a device take this long at most, to a millisecond; None, the default, sets no limit.
+    """Set the time limit of every synchronisation with a device, in seconds; None, the default, for no limit.
 
-    A device that takes longer is given up, see ``DeviceTimeoutError``. Raises ``BackendError`` for what is no number of
-    seconds above 0.
+    It is rounded up to a millisecond. A device that takes longer is not used again, see ``DeviceTimeoutError``. Raises
+    ``BackendError`` for any other value than a number above 0.
     """
     global _limit, _is_set
     _limit, _is_set = _milliseconds(seconds, "a time limit"), True
@@ -66,7 +66,7 @@ def sync_timeout() -> float | None:
 
 
 def read_environment() -> None:
-    """Take the time limit from the environment, unless the program has set one.
+    """Read the time limit from the environment, unless the program has set one.
 
     Raises ``BackendError`` where the variable is no number of seconds above 0.
     """
@@ -81,7 +81,7 @@ def _milliseconds(seconds: float | str | None, source: str) -> int | None:
         return None
     try:
         number = float(seconds)
-    except Exception:  # noqa: BLE001  # the conversion is the caller's, and may raise anything
+    except Exception:  # noqa: BLE001  # the caller's object may raise anything
         number = math.nan
     # The functions take the milliseconds as an int32_t.
     if not 0 < number * 1000 < 1 << 31:
@@ -92,8 +92,8 @@ def _milliseconds(seconds: float | str | None, source: str) -> int | None:
     return math.ceil(number * 1000)
 
 
-def ask(function: str, *handle: int) -> tuple[str, int]:
-    """Call a function that waits for the device, or its twin with a time limit; return which one, and its status."""
+def call_waiting(function: str, *handle: int) -> tuple[str, int]:
+    """Call a function that waits for the device, or its variant with a time limit; return its name and its status."""
     limit = _limit
     if limit is None:
         return function, bind(function)(*handle)
@@ -101,8 +101,8 @@ def ask(function: str, *handle: int) -> tuple[str, int]:
     return limited, bind(limited)(*handle, limit)
 
 
-def give_up(device: int, function: str, status: int) -> None:
-    """Note that a device has not answered: ``function`` gave ``status``."""
+def mark_silent(device: int, function: str, status: int) -> None:
+    """Record that a device has not answered: ``function`` returned ``status``."""
     _silent.setdefault(device, (function, status, recent_message()))
 
 
@@ -113,5 +113,5 @@ def check_answers(device: int) -> None:
 
 
 def has_answered(device: int | None = None) -> bool:
-    """Say whether a device, or every one, has answered within the time limit so far."""
+    """Return whether a device, by default every one, has answered within the time limit so far."""
     return device not in _silent if device is not None else not _silent

@@ -1,0 +1,55 @@
+"""The objects that the open runtime owns for its devices, and the functions that are called when devices go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import Any, Final
+
+__all__ = ["AclSession", "Stage", "at_finalize", "at_timeout", "closers", "quarantines"]
+
+
+class Stage(IntEnum):
+    """The order in which functions given to ``at_finalize`` are called: users of a resource before the resource."""
+
+    PLANS = 0
+    EVENTS = 1
+    STREAMS = 2
+    MEMORY = 3
+
+
+class AclSession:
+    """The time from the opening of the runtime to its closing, and the objects of other modules for its devices."""
+
+    __slots__ = ("allocators", "contexts", "events", "host", "is_ours", "references", "streams")
+
+    def __init__(self, *, is_ours: bool) -> None:
+        #: Whether this package called ``aclInit`` first, and so has to call ``aclFinalize``.
+        self.is_ours = is_ours
+        self.references = 0
+        #: device → the context that all threads share on it.
+        self.contexts: dict[int, int] = {}
+        self.allocators: dict[int, Any] = {}
+        self.streams: dict[int, Any] = {}
+        self.events: dict[int, Any] = {}
+        self.host: Any = None
+
+    def end(self) -> None:
+        """Mark the remaining streams as closed."""
+        for streams in self.streams.values():
+            streams.is_open = False
+
+
+closers: Final[list[tuple[Stage, Callable[[int], None]]]] = []
+quarantines: Final[list[Callable[[AclSession, int], None]]] = []
+
+
+def at_finalize(stage: Stage, close: Callable[[int], None]) -> None:
+    """Have ``close(device)`` called for every opened device before it is reset, its context being the thread's."""
+    closers.append((stage, close))
+    closers.sort(key=lambda entry: entry[0])
+
+
+def at_timeout(quarantine: Callable[[AclSession, int], None]) -> None:
+    """Have ``quarantine(session, device)`` called when a device has not answered in time."""
+    quarantines.append(quarantine)
