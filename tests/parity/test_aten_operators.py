@@ -14,7 +14,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
 import dispatch_core as dc  # noqa: E402  # after the skip
-from dispatch_aten import formulas  # noqa: E402
+from dispatch_aten import gradients  # noqa: E402
 from dispatch_aten.decompositions import EXPLICIT, IMPLICIT  # noqa: E402
 from dispatch_aten.derivatives import DERIVATIVES, NOT_DIFFERENTIABLE, names_used  # noqa: E402
 from dispatch_aten.dtypes import BY_NAME  # noqa: E402
@@ -456,7 +456,7 @@ def gradient_environment(name, bound, results, grads, used):
         elif isinstance(value, list) and value and all(isinstance(each, np.ndarray) for each in value):
             environment[f"{key}_sizes"] = [dc.shape(each) for each in value]
     for function in used - environment.keys():
-        environment[function] = getattr(formulas, function, None) or getattr(dc.ops.aten, function)
+        environment[function] = getattr(gradients, function, None) or getattr(dc.ops.aten, function)
     return environment
 
 
@@ -561,6 +561,6 @@ def test_formulas_name_arguments_and_known_functions_only():
                 assert (
                     base in known
                     or used in ("grad", "grads", "result", "result0", "result1")
-                    or hasattr(formulas, used)
+                    or hasattr(gradients, used)
                     or hasattr(dc.ops.aten, used)
                 ), f"{name}: {used}"

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten import formulas as functions
+from dispatch_aten import gradients as functions
 from dispatch_aten.derivatives import METADATA_SUFFIXES
 
 from ..functions import QUICK

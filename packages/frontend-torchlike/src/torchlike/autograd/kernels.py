@@ -15,7 +15,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.formulas import conjugate
+from dispatch_aten.gradients import conjugate
 from dispatch_core.arrays import KEY_TYPES
 from dispatch_core.keys import ARRAYS, AUTOGRAD, keys_of
 
