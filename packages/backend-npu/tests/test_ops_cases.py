@@ -3,26 +3,19 @@
 What depends on elements is not checked on a device, as on torch's own: an index out of range, a division of integers by 0.
 """
 
-import importlib.util
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="the cases are made beside torch")
+pytest.importorskip("torch", reason="the cases are made beside torch")
+cases = pytest.importorskip("cpu_cases", reason="the cases are those of the repository's parity tests")
 
-from dispatch_backend_cpu.arrays import storage, storage_offset_of, strides_of  # noqa: E402  # after the skip
-from dispatch_backend_npu.arrays import AclArray, from_numpy, to_numpy  # noqa: E402
+from comparison import assert_same, attempt  # noqa: E402  # after the skips
+
+from dispatch_backend_cpu.arrays import storage, storage_offset_of, strides_of  # noqa: E402
+from dispatch_backend_npu.arrays import AclArray, from_numpy  # noqa: E402
 from dispatch_backend_npu.kernels import KERNELS  # noqa: E402
-
-_path = Path(__file__).parents[3] / "tests" / "parity" / "test_cpu_operators.py"
-if not _path.exists():
-    pytest.skip("the cases are those of the repository's parity tests", allow_module_level=True)
-_spec = importlib.util.spec_from_file_location("cpu_cases", _path)
-cases = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(cases)
-
 
 pytestmark = pytest.mark.no_pipeline(reason="kernels are called by hand")
 
@@ -38,7 +31,7 @@ def put(value):
 
 
 def is_complex(value):
-    """Tell whether complex numbers take part, which the simulator does not compute with."""
+    """Return whether complex numbers take part, which the simulator does not compute with."""
     if isinstance(value, (list, tuple)):
         return any(map(is_complex, value))
     if isinstance(value, np.ndarray):
@@ -50,29 +43,7 @@ def is_complex(value):
 ABOUT_ELEMENTS = re.compile(r"ZeroDivisionError|out of (bounds|range)|expanded tensors is deprecated")
 
 
-def assert_same(expected, actual, where, *, strides, tolerance):
-    if isinstance(expected, (list, tuple)):
-        assert len(actual) == len(expected), where
-        for each, other in zip(expected, actual, strict=True):
-            assert_same(each, other, where, strides=strides, tolerance=tolerance)
-        return
-    if not isinstance(expected, torch.Tensor):
-        assert actual == expected or (actual != actual and expected != expected), where
-        return
-    assert type(actual) is AclArray, where
-    assert actual.dtype is cases.SCALAR_TYPES[expected.dtype], (where, actual.dtype, expected.dtype)
-    assert actual.shape == tuple(expected.shape), (where, actual.shape, expected.shape)
-    if strides:
-        assert actual.strides == expected.stride(), (where, actual.strides, expected.stride())
-    found, wanted = to_numpy(actual), expected.numpy()
-    rtol, atol = tolerance or cases.TOLERANCE.get(str(found.dtype), (1e-10, 1e-10))
-    if found.dtype.kind == "f":
-        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol, err_msg=str(where))
-    else:
-        np.testing.assert_array_equal(found, wanted, err_msg=str(where))
-
-
-def compare_on_npu(name, args, kwargs=None, *, kernel=None, strides=True, view=False, tolerance=None):
+def compare_on_npu(name, args, kwargs=None, *, view=False, tolerance=None):
     """Run one case on both sides."""
     kwargs = kwargs or {}
     if name not in KERNELS or cases.deviates(name, args, kwargs) or is_complex([*args, *kwargs.values()]):
@@ -80,14 +51,8 @@ def compare_on_npu(name, args, kwargs=None, *, kernel=None, strides=True, view=F
     where = f"{name}({cases.show(args, kwargs)})"
     theirs = {key: cases.to_torch(value) for key, value in kwargs.items()}
     ours = [put(value) for value in args]
-    try:
-        expected, error = cases.overload(name)(*[cases.to_torch(value) for value in args], **theirs), None
-    except Exception as caught:  # noqa: BLE001  # whatever torch raises is the oracle
-        expected, error = None, caught
-    try:
-        found, raised = KERNELS[name](*ours, **{key: put(value) for key, value in kwargs.items()}), None
-    except Exception as caught:  # noqa: BLE001  # compared below
-        found, raised = None, caught
+    expected, error = attempt(cases.overload(name), *[cases.to_torch(value) for value in args], **theirs)
+    found, raised = attempt(KERNELS[name], *ours, **{key: put(value) for key, value in kwargs.items()})
     if error is not None:
         if raised is None and not ABOUT_ELEMENTS.search(repr(error)):
             pytest.fail(f"{where}: torch raises {error!r}, npu gave {found!r}")
@@ -95,7 +60,7 @@ def compare_on_npu(name, args, kwargs=None, *, kernel=None, strides=True, view=F
         return
     if raised is not None:
         pytest.fail(f"{where}: torch gives {expected!r}, npu raised {raised!r}")
-    assert_same(expected, found, where, strides=strides, tolerance=tolerance)
+    assert_same(found, expected, where, kind=AclArray, tolerance=tolerance)
     assert found is ours[0] or not name.partition(".")[0].endswith("_"), where
 
 
@@ -127,5 +92,9 @@ def test_in_place(name, layout, dtype):
     compare_on_npu(name, args, tolerance=(1e-5, 1e-6))
 
 
-cases.compare = compare_on_npu
-globals().update({name: test for name, test in vars(cases).items() if name.startswith("test_")})
+@pytest.fixture
+def compare():
+    return compare_on_npu
+
+
+globals().update(cases.tests())
