@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import dispatch_core as dc
 from dispatch_backend_cpu.kernels import KERNELS
-from dispatch_backend_cpu.plan import code, folds
+from dispatch_backend_cpu.plan import folds, functions, tiled
 from dispatch_core.pipelines import plan as plans
 from dispatch_core.pipelines import run as runs
 
@@ -27,8 +27,8 @@ def form(request, monkeypatch):
     """Run each test in both forms, the second with tiles so small that there are many."""
     plans.clear()
     if request.param == "tiled":
-        monkeypatch.setattr(code, "WHOLE", 0)
-        monkeypatch.setattr(code, "TILE", 160)
+        monkeypatch.setattr(functions, "WHOLE", 0)
+        monkeypatch.setattr(tiled, "TILE", 160)
     yield request.param
     plans.clear()
 
@@ -253,7 +253,7 @@ def test_halves_are_numpys():
         a = normal(size)
         tree = folds.halves(0, size, 300)
         sums = [a[start:stop].sum() for start, stop in folds.leaves(tree)]
-        assert folds.total(tree, sums[::-1]) == a.sum()
+        assert folds.add_up(tree, sums[::-1]) == a.sum()
 
 
 def test_plans_are_bounded(monkeypatch):

@@ -27,9 +27,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from .tape import Call, Symbol
+from dispatch_core.pipelines.program import Value
 
-__all__ = ["can_compile", "is_available", "is_literal", "loop", "runs_before"]
+from .chain import Chain
+from .space import Space
+from .tape import Operation, Symbol
+from .writer import ChainWriter
+
+__all__ = ["CompiledWriter", "can_compile", "is_available", "runs_before"]
 
 #: ufunc → its expression on elements. NaN goes through ``maximum`` and ``minimum`` whichever side it is on, and of two
 #: zeros the second is taken, as NumPy does.
@@ -74,18 +79,18 @@ def runs_before() -> int:
     return int(given) if given.isdecimal() else 10
 
 
-def can_compile(calls: list[Call]) -> bool:
+def can_compile(operations: list[Operation]) -> bool:
     """Tell whether a chain can be compiled; see Note [What is compiled]."""
-    return all(call.out.is_scalar or _is_exact(call) for call in calls)
+    return all(operation.out.is_scalar or _is_exact(operation) for operation in operations)
 
 
-def _is_exact(call: Call) -> bool:
-    chars = [each.dtype.char for each in (*call.inputs, call.out)]
+def _is_exact(operation: Operation) -> bool:
+    chars = [each.dtype.char for each in (*operation.inputs, operation.out)]
     if not set(chars) <= _TYPES.keys():
         return False
-    if call.kind == "ufunc":
-        return call.fn.__name__ in _UFUNCS and len(set(chars[:-1])) == 1 and chars[0] != "?"
-    return call.kind != "cast" or "?" not in chars
+    if operation.kind == "ufunc":
+        return operation.fn.__name__ in _UFUNCS and len(set(chars[:-1])) == 1 and chars[0] != "?"
+    return operation.kind != "cast" or "?" not in chars
 
 
 def is_literal(symbol: Symbol) -> bool:
@@ -93,8 +98,8 @@ def is_literal(symbol: Symbol) -> bool:
     return symbol.constant is not None and symbol.dtype.kind == "f" and bool(np.isinf(symbol.constant))
 
 
-def loop(
-    calls: list[Call], read: dict[Symbol, str], scalars: dict[Symbol, str], stored: dict[Symbol, str]
+def compile_loop(
+    operations: list[Operation], read: dict[Symbol, str], scalars: dict[Symbol, str], stored: dict[Symbol, str]
 ) -> Callable[..., Any]:
     """Compile the loop: a function of the arrays ``read``, those ``stored`` besides, each one row, and the ``scalars``.
 
@@ -103,14 +108,13 @@ def loop(
     import_module("numba")
     names = {symbol: f"{name}[i]" for symbol, name in read.items()} | dict(scalars)
     body: list[str] = []
-    for call in calls:
-        if call.out.is_scalar:
-            continue
+    for operation in operations:
         inputs = [
-            f"{_TYPES[each.dtype.char]}({each.constant})" if is_literal(each) else names[each] for each in call.inputs
+            f"{_TYPES[each.dtype.char]}({each.constant})" if is_literal(each) else names[each]
+            for each in operation.inputs
         ]
-        names[call.out] = f"t{len(body)}"
-        body.append(f"t{len(body)} = {_expression(call, inputs)}")
+        names[operation.out] = f"t{len(body)}"
+        body.append(f"t{len(body)} = {_expression(operation, inputs)}")
     body += [f"{name}[i] = {names[symbol]}" for symbol, name in stored.items()]
     arrays = {name: symbol for symbol, name in stored.items()} | {name: symbol for symbol, name in read.items()}
     arguments = [*read.values(), *(name for name in arrays if name not in read.values()), *scalars.values()]
@@ -133,14 +137,14 @@ def loop(
     return _built(source)
 
 
-def _expression(call: Call, names: list[str]) -> str:
-    kind = _TYPES[call.out.dtype.char]
-    if call.kind == "ufunc":
-        found = _UFUNCS[call.fn.__name__].format(*names)
+def _expression(operation: Operation, names: list[str]) -> str:
+    kind = _TYPES[operation.out.dtype.char]
+    if operation.kind == "ufunc":
+        found = _UFUNCS[operation.fn.__name__].format(*names)
         return f"{kind}({found})"
-    if call.kind in ("where", "choose"):
+    if operation.kind in ("where", "choose"):
         return f"{kind}({names[1]}) if {names[0]} else {kind}({names[2]})"
-    return f"{kind}({names[0]})" if call.kind == "cast" else names[0]
+    return f"{kind}({names[0]})" if operation.kind == "cast" else names[0]
 
 
 def _built(source: str) -> Callable[..., Any]:
@@ -177,3 +181,51 @@ def _folder() -> Path:
         return Path(given)
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "dispatch-backend-cpu"
+
+
+class CompiledWriter(ChainWriter):
+    """Writes one call of a compiled loop."""
+
+    def __init__(self, chain: Chain, space: Space) -> None:
+        super().__init__(chain)
+        self.space = space
+
+    def write(self) -> None:
+        """Write the lines of the function."""
+        chain = self.chain
+        read: dict[Symbol, str] = {}
+        scalars: dict[Symbol, str] = {}
+        given: list[str] = []
+        numbers: list[str] = []
+        self.write_scalars()
+        operations = [operation for operation in chain.operations if not operation.out.is_scalar]
+        for symbol in dict.fromkeys(each for operation in operations for each in operation.inputs):
+            value = None if symbol.source is None else chain.inputs[symbol.source]
+            if value is not None and value.shape == chain.shape:
+                read[symbol] = f"a{len(read)}"
+                given.append(self._row(f"v[{value.index}]", value))
+            elif (symbol.is_scalar or value is not None) and not is_literal(symbol):
+                scalars[symbol] = f"c{len(scalars)}"
+                numbers.append(f"{self.name(symbol)}{'' if symbol.is_scalar else '.reshape(())'}[()]")
+        stored: dict[Symbol, str] = {}
+        seen = {symbol.source: name for symbol, name in read.items()}
+        for value, symbol in chain.stored.items():
+            if value in chain.targets and value.index in seen:
+                # One argument for what is read and written: the fewer they are, the sooner LLVM sees that they lie apart.
+                stored[symbol] = seen[value.index]
+                continue
+            stored[symbol] = f"o{len(stored)}"
+            if value in chain.targets:
+                given.append(self._row(f"v[{value.index}]", value))
+                continue
+            self.lines.append(f"r{value.index} = {self.empty(value)}")
+            given.append(self._row(f"r{value.index}", value))
+        loop = self.constant(compile_loop(operations, read, scalars, stored))
+        self.lines.append(f"{loop}({', '.join([*given, *numbers])})")
+        self.lines += [f"v[{value.index}] = r{value.index}" for value in chain.stored if value not in chain.targets]
+
+    def _row(self, source: str, value: Value) -> str:
+        """Return the source of an array as one row."""
+        if not self.space.in_order:
+            source = f"{source}.transpose({self.space.order})"
+        return source if len(value.shape) == 1 else f"{source}.reshape(-1)"

@@ -24,7 +24,7 @@ from ..kernels import KERNELS
 from ..ops.reduce_ufuncs import MAX, MIN, SUM
 from .tape import Symbol
 
-__all__ = ["LONGEST_ROW", "Fold", "Tree", "folded", "halves", "total"]
+__all__ = ["LONGEST_ROW", "Fold", "Tree", "add_up", "folded", "halves", "leaves"]
 
 #: How many elements of a row NumPy sums by halves; see Note [Sums by halves].
 LONGEST_ROW: Final = math.inf if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else 8192
@@ -106,10 +106,10 @@ def leaves(tree: Tree) -> list[tuple[int, int]]:
     return [tree] if isinstance(first, int) else leaves(first) + leaves(second)
 
 
-def total(tree: Tree, sums: list[Any]) -> Any:
+def add_up(tree: Tree, sums: list[Any]) -> Any:
     """Add the sums of the pieces, given in reverse, in the order of the tree."""
     first, second = tree
     if isinstance(first, int):
         return sums.pop()
-    left = total(first, sums)
-    return left + total(second, sums)
+    left = add_up(first, sums)
+    return left + add_up(second, sums)

@@ -16,8 +16,9 @@ import numpy as np
 from dispatch_core.pipelines.program import Node, PlannedStep, Program, Value
 
 from ..arrays import numpy_dtype
-from .code import Fold, Work, function
-from .folds import folded
+from .chain import Chain
+from .folds import Fold, folded
+from .functions import make_function
 from .lowering import lowered
 from .tape import Symbol, Tape
 
@@ -72,10 +73,10 @@ class Group:
             return False
         if node.written and not _is_dense(target):
             return False
-        calls = len(self.tape.calls)
+        calls = len(self.tape.operations)
         found = lowered(self.tape, node, self._symbol)
         if found is None:
-            assert len(self.tape.calls) == calls
+            assert len(self.tape.operations) == calls
             return False
         self.shape = target.shape
         self.nodes.append(index)
@@ -131,12 +132,12 @@ class Group:
         kept = [value for value in made if value.kept or value in outside]
         stored = {value: self.now[value] for value in (*targets, *kept)}
         saved = sum(prod(value.shape) * value.dtype.itemsize for value in made if value not in stored)
-        work = Work(self.tape.calls, self.shape, self._given(), stored, targets, self.fold)
-        yield PlannedStep(tuple(self.nodes), function(work), saved)
+        chain = Chain(self.tape.operations, self.shape, self._given(), stored, targets, self.fold)
+        yield PlannedStep(tuple(self.nodes), make_function(chain), saved)
 
     def _given(self) -> dict[int, Value]:
         """Return the values that the tape reads, by index."""
-        symbols = {each for call in self.tape.calls for each in call.inputs}
+        symbols = {each for call in self.tape.operations for each in call.inputs}
         return {each.source: self.program.values[each.source] for each in symbols if each.source is not None}
 
 

@@ -92,7 +92,7 @@ def lowered(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Symbol |
     functional = _functional(name) if node.written else name
     special = _SPECIAL.get(name) or _SPECIAL.get(functional)
     rule = _RULES.get(functional)
-    made = len(tape.calls)
+    made = len(tape.operations)
     try:
         if special is not None:
             found = special(tape, node, read)
@@ -101,10 +101,10 @@ def lowered(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Symbol |
         else:
             return None
         found = tape.cast(found, numpy_dtype(target.dtype))
-        if not any(call.out is found for call in tape.calls[made:]):
+        if not any(call.out is found for call in tape.operations[made:]):
             found = found.copy()
     except (Untraceable, AttributeError, TypeError, ValueError, dc.DispatchError):
-        del tape.calls[made:]
+        del tape.operations[made:]
         return None
     return found
 

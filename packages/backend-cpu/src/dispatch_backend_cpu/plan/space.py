@@ -11,8 +11,10 @@ from typing import Any, Final
 from dispatch_aten.shapes import contiguous_strides
 from dispatch_core.pipelines.program import Value
 
-__all__ = ["Space", "Tile", "make_space"]
+__all__ = ["TILE", "Space", "Tile", "make_space"]
 
+#: The elements of a tile.
+TILE: Final = 32768
 #: Where the large arrays of NumPy begin behind a cache line, in elements of four bytes; of other sizes it does not matter.
 _BEHIND: Final = 4
 
@@ -40,15 +42,18 @@ class Space:
         """Whether the dimensions stay as they are."""
         return self.order == tuple(range(len(self.shape)))
 
+    @property
+    def is_row(self) -> bool:
+        """Whether all arrays are seen as one row as they are."""
+        return self.is_flat and self.in_order
+
     def tiles(self, most: int) -> list[Tile]:
         """Give the tiles, of at most ``most`` elements and about equally large, in the order of memory."""
         if not self.is_flat:
             return list(_tiles(tuple(self.shape[dim] for dim in self.order), most))
         # Large arrays begin some bytes behind a cache line, the tiles but for the first with one.
         starts = [0, *range(most - _BEHIND, self.size, most)]
-        return [
-            ((slice(start, stop),), (stop - start,), stop - start) for start, stop in pairwise([*starts, self.size])
-        ]
+        return [(slice(start, stop), (stop - start,), stop - start) for start, stop in pairwise([*starts, self.size])]
 
 
 def make_space(shape: tuple[int, ...], stored: Iterable[Value], read: Iterable[Value]) -> Space:

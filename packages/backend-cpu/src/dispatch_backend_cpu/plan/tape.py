@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-__all__ = ["Call", "Symbol", "Tape", "Untraceable"]
+__all__ = ["Operation", "Symbol", "Tape", "Untraceable"]
 
 DType = np.dtype[Any]
 #: How NumPy is asked about a Python number, whose dtype gives way to that of arrays.
@@ -25,7 +25,7 @@ class Untraceable(Exception):  # noqa: N818  # it says what a formula is, and is
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Call:
+class Operation:
     """One thing that is computed: ``out`` from ``inputs``."""
 
     kind: Literal["ufunc", "cast", "where", "choose", "copy"]
@@ -88,12 +88,12 @@ class Tape:
 
     >>> tape = Tape()
     >>> a = tape.read(0, np.dtype(np.float32))
-    >>> [call.fn.__name__ for call in (1 + a * a, tape.calls)[1]]
+    >>> [call.fn.__name__ for call in (1 + a * a, tape.operations)[1]]
     ['multiply', 'add']
     """
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.operations: list[Operation] = []
         self._read: dict[int, Symbol] = {}
 
     def read(self, index: int, dtype: DType, *, is_scalar: bool = False, weak: bool = False) -> Symbol:
@@ -106,7 +106,7 @@ class Tape:
     def call(self, kind: Any, fn: Any, inputs: tuple[Symbol, ...], dtype: DType, *, weak: bool = False) -> Symbol:
         """Write one call down."""
         out = Symbol(self, dtype, is_scalar=all(each.is_scalar for each in inputs), weak=weak)
-        self.calls.append(Call(kind, fn, inputs, out))
+        self.operations.append(Operation(kind, fn, inputs, out))
         return out
 
     def ufunc(self, ufunc: Any, inputs: tuple[Any, ...]) -> Symbol:
