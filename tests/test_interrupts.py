@@ -17,8 +17,8 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
-from dispatch_core import masks
 from dispatch_core.interrupts import whole
+from dispatch_core.keys import context
 
 ROOT = str(Path(__file__).parents[1] / "packages")
 INSTALLED = tuple(str(Path(module.__file__).parent) for module in (dc, torchlike))
@@ -140,7 +140,7 @@ def assert_nothing_is_on():
     # What an interrupted pipeline has left runs before these, and then its key is taken out.
     later = SOURCE + WRITTEN
     assert not later._pending
-    assert masks.current() is None
+    assert context.current() is None
 
 
 def jumps_back(frame):
@@ -259,7 +259,7 @@ def test_a_pipeline_without_its_handle_has_ended():
     torchlike.pipeline().__enter__()
     assert dc.current_pipeline() is None
     assert not (x + 1)._pending
-    assert masks.current() is None
+    assert context.current() is None
 
 
 def test_what_an_abandoned_pipeline_has_recorded_runs_before_the_next_operator():
@@ -271,7 +271,7 @@ def test_what_an_abandoned_pipeline_has_recorded_runs_before_the_next_operator()
     del pipe
     y.add_(10)
     assert (x.tolist(), before.tolist(), y.tolist()) == ([2, 2], [2, 2], [11, 11])
-    assert masks.current() is None
+    assert context.current() is None
 
 
 def test_an_abandoned_inner_pipeline_leaves_the_outer_one_open():

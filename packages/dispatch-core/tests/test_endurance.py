@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import masks
+from dispatch_core.keys import context
 
 THREADS = 8
 SECONDS = float(os.environ.get("DISPATCH_TEST_SECONDS", "10"))
@@ -287,7 +287,7 @@ def test_every_answer_was_right_at_its_time(registry, make_backend, seconds):
             count[mine.call(rng)] += 1
             for _ in range(4):
                 count[rng.choice(operators).call(rng)] += 1
-            assert masks.current() is None
+            assert context.current() is None
         while len(brought) < BACKENDS and not stop.is_set():
             brought.append(bring_backend(number, len(brought)))
         mine.check_registered()

@@ -9,7 +9,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core import DISPATCH_KEY_PRIORITY, DispatchKey
-from dispatch_core.keys import ARRAYS, AUTOCAST, AUTOGRAD, DENSE, MARKER_BITS, MARKERS, PROFILES, keys_of
+from dispatch_core.keys.table import ARRAYS, AUTOCAST, AUTOGRAD, DENSE, MARKER_BITS, MARKERS, PROFILES, keys_of
 
 
 def test_every_key_has_one_bit_of_its_own():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dispatch_core as dc
 from dispatch_core import DispatchKey, DispatchKeySet
-from dispatch_core.keyset import as_key, as_mask
+from dispatch_core.keys.keyset import as_key, as_mask
 
 RUNTIME = [key for key in DispatchKey if not key.is_alias]
 some_keys = st.sets(st.sampled_from(RUNTIME), max_size=12)

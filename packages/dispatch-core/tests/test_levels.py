@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dispatch_core as dc
-from dispatch_core.keys import DispatchKey
+from dispatch_core.keys.table import DispatchKey
 from dispatch_core.levels import Level
 
 LEVELS = ["backend", "alternative", "program"]

@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.keys import DispatchKey
+from dispatch_core.keys.table import DispatchKey
 
 COMPOSITES = [key.name for key in DispatchKey if key.name.startswith("Composite")]
 

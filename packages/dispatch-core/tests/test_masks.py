@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dispatch_core as dc
-from dispatch_core import DispatchKeySet, apply_masks, exclude_keys, include_keys, masks
+from dispatch_core import DispatchKeySet, apply_masks, exclude_keys, include_keys
+from dispatch_core.keys import context
 
 
 def test_nothing_is_masked_to_begin_with():
-    assert masks.current() is None
+    assert context.current() is None
     assert apply_masks("CPU") == DispatchKeySet("CPU")
 
 
@@ -27,7 +28,7 @@ def test_guards_nest_and_are_undone_in_order():
                 assert apply_masks("CPU") == DispatchKeySet("Profiler")
             assert apply_masks("CPU") == DispatchKeySet(["Profiler", "Tracer"])
         assert apply_masks("CPU") == DispatchKeySet(["Profiler", "CPU"])
-    assert masks.current() is None
+    assert context.current() is None
 
 
 def test_exclusion_beats_inclusion_in_either_order():
@@ -49,7 +50,7 @@ def test_the_same_guard_can_be_entered_inside_itself():
 def test_an_error_in_the_block_undoes_the_guard():
     with pytest.raises(ZeroDivisionError), include_keys("Tracer"):
         1 / 0  # noqa: B018  # the block is to fail
-    assert masks.current() is None
+    assert context.current() is None
 
 
 def test_guards_take_keys_names_keysets_and_masks():
@@ -79,10 +80,10 @@ def test_excluding_autograd_covers_backends_that_come_later():
 def test_masks_do_not_reach_other_threads():
     seen = []
     with include_keys("Tracer"):
-        thread = threading.Thread(target=lambda: seen.append(masks.current()))
+        thread = threading.Thread(target=lambda: seen.append(context.current()))
         thread.start()
         thread.join()
-        assert masks.current() is not None
+        assert context.current() is not None
     assert seen == [None]
 
 
@@ -101,7 +102,7 @@ def test_masks_do_not_leak_between_tasks_or_across_await():
             started = asyncio.Event()
             tasks.append(asyncio.create_task(worker(name, started, go)))
             await started.wait()
-            assert masks.current() is None
+            assert context.current() is None
         go.set()
         return await asyncio.gather(*tasks)
 
@@ -128,21 +129,21 @@ def test_tasks_that_take_turns_keep_their_masks_apart(names, rng):
                 await asyncio.sleep(0)
                 seen.append(apply_masks("CPU") == DispatchKeySet([name, "CPU"]))
             await asyncio.sleep(rng.choice([0, 0, 60]))
-        return all(seen) and masks.current() is None
+        return all(seen) and context.current() is None
 
     async def main():
         tasks = [asyncio.create_task(worker(name, rng.choices(NAMES, k=3))) for name in names]
         for _ in range(12):
             await asyncio.sleep(0)
-            assert masks.current() is None
+            assert context.current() is None
         for task in tasks:
             task.cancel()
         done = await asyncio.gather(*tasks, return_exceptions=True)
-        assert masks.current() is None
+        assert context.current() is None
         return [each for each in done if not isinstance(each, asyncio.CancelledError)]
 
     assert all(asyncio.run(main()))
-    assert masks.current() is None
+    assert context.current() is None
 
 
 def test_a_task_starts_with_the_masks_of_who_made_it_and_keeps_its_own():
@@ -155,11 +156,11 @@ def test_a_task_starts_with_the_masks_of_who_made_it_and_keeps_its_own():
         with include_keys("Profiler"):
             task = asyncio.create_task(look())
             elsewhere = asyncio.to_thread(apply_masks, "CPU")
-            in_pool = asyncio.get_running_loop().run_in_executor(None, masks.current)
+            in_pool = asyncio.get_running_loop().run_in_executor(None, context.current)
             assert await elsewhere == DispatchKeySet(["Profiler", "CPU"])
             assert await in_pool is None
         # The guard was left here before the task ran to its end; what it saw when it was made stays with it.
-        assert masks.current() is None
+        assert context.current() is None
         return await task
 
     assert asyncio.run(main()) == DispatchKeySet(["Profiler", "CPU"])
@@ -274,17 +275,17 @@ def test_guards_that_are_entered_again_and_again_restore_what_was_there(blocks):
             now = (included, excluded | mask) if which % 2 else (included | mask, excluded)
             try:
                 with guards[which]:
-                    assert masks.current() == now
+                    assert context.current() == now
                     run(inner, *now)
-                    assert masks.current() == now
+                    assert context.current() == now
                     if which == 3:
                         raise LookupError
             except LookupError:
                 pass
-            assert masks.current() == expected
+            assert context.current() == expected
 
     run(blocks, 0, 0)
-    assert masks.current() is None
+    assert context.current() is None
 
 
 @pytest.mark.parametrize("wrong", [object(), 1.5, ["CPU", 1.5]])

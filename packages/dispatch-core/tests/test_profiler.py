@@ -41,7 +41,7 @@ def test_nothing_is_recorded_outside_the_block(registry, operators, toy):
         pass
     operators.leaf(toy.array([1]))
     assert p.events == []
-    assert dc.masks.current() is None
+    assert dc.keys.context.current() is None
 
 
 def test_times_shapes_keys_and_threads_are_kept(registry, operators, toy):

@@ -222,7 +222,7 @@ def test_a_composite_below_masked_keys_does_not_bring_them_back(registry, toy, c
         trace.clear()
         registry.ops.t.outer(tensor)
         assert trace == ["Tracer", "AutogradToy", "device"]
-    assert dc.masks.current() is None
+    assert dc.keys.context.current() is None
 
 
 def test_a_composite_called_directly_calls_as_usual(registry, composite):
@@ -238,7 +238,7 @@ def test_a_composite_that_fails_leaves_no_mask_behind(registry, library, toy, te
     tensor._dispatch_mask |= DispatchKey.AutogradToy
     with pytest.raises(ZeroDivisionError):
         registry.redispatch("t::f", toy.key, tensor)
-    assert dc.masks.current() is None
+    assert dc.keys.context.current() is None
 
 
 def test_an_operator_without_schema_may_be_a_composite_too(registry, toy, composite):

@@ -396,7 +396,7 @@ def test_a_call_that_fails_leaves_no_trace(registry, library, ops, tensor, toy):
             ops.fails(tensor([1]))
         ops.twice(tensor([1]))
     assert lines(t) == ["graph(%0):", "%1 = t::twice(%0)", "return %1"]
-    assert dc.masks.current() is None
+    assert dc.keys.context.current() is None
 
 
 def test_an_empty_block_is_an_empty_graph(registry):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dispatch_core as dc
 from dispatch_core import DispatchKey, DispatchKeySet, arrays
-from dispatch_core.keys import ARRAYS, AUTOCAST, AUTOGRAD, DENSE, LAYOUTS, MARKERS
+from dispatch_core.keys.table import ARRAYS, AUTOCAST, AUTOGRAD, DENSE, LAYOUTS, MARKERS
 
 PREFIXES = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor", "Autograd", "Autocast")
 VENDORS = [f"vendor{number}" for number in range(35)]

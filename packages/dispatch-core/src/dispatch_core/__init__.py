@@ -32,10 +32,10 @@ from .errors import (
 )
 from .frontend import AutogradFormula, Frontend, rebind, register_frontend, wrap_like
 from .kernel import KernelFactory, Origin, fallthrough_kernel, kernel_factory
-from .keys import DISPATCH_KEY_PRIORITY, DispatchKey
-from .keyset import DispatchKeySet
+from .keys.context import apply_masks, exclude_keys, include_keys
+from .keys.keyset import DispatchKeySet
+from .keys.table import DISPATCH_KEY_PRIORITY, DispatchKey
 from .library import Library
-from .masks import apply_masks, exclude_keys, include_keys
 from .ops import OpOverload, OpOverloadPacket, respell
 from .registry import Registry, registry
 from .schema import FunctionSchema, declare_dtypes

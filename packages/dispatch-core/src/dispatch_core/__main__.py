@@ -116,7 +116,7 @@ def _state_row(state: BackendState) -> dict[str, Any]:
 
 
 def _keys() -> list[dict[str, Any]]:
-    from .keys import DispatchKey
+    from .keys.table import DispatchKey
 
     return [
         {"name": key.name, "bit": key.bit, "rank": key.rank} for key in sorted(DispatchKey, key=lambda key: -key.rank)

@@ -26,7 +26,7 @@ from .backend import ArrayType, BackendInfo
 from .devices import Device
 from .errors import ArgumentError, BackendError, BackendNotFoundError, DispatchError, RegistrationError
 from .forks import Order, forkable
-from .keys import ARRAYS, DispatchKey, keys_of, show_claim
+from .keys.table import ARRAYS, DispatchKey, keys_of, show_claim
 from .transactions import record
 
 __all__ = ["device", "device_key", "dtype", "is_mutable", "shape", "storage_offset", "strides", "to_data"]

@@ -15,7 +15,7 @@ from .arrays import KEY_TYPES, unread
 from .backend import ArrayType
 from .errors import KernelResultError
 from .frontend import Frontend
-from .keys import DispatchKey
+from .keys.table import DispatchKey
 from .schema.check import checker
 from .schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kind
 

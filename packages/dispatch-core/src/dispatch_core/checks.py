@@ -14,7 +14,7 @@ from .devices import Device
 from .errors import OpCheckError
 from .frontend import frontend_of
 from .handle import as_overload
-from .keys import AUTOGRAD, DispatchKey, keys_of
+from .keys.table import AUTOGRAD, DispatchKey, keys_of
 from .ops import OpOverload
 from .registry import registry as process_registry
 from .schema.check import bind, checker

@@ -23,12 +23,13 @@ from functools import lru_cache
 from types import CodeType, FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from . import interpret, masks
+from . import interpret
 from .arrays import TYPE_MASKS, is_tensor
 from .boundary import Boundary, Covered, Plan, bad_count, bad_list, coercer, view_checker
 from .frontend import FRONTENDS
-from .keys import MARKERS
-from .keyset import DispatchKeySet, as_mask
+from .keys import context
+from .keys.keyset import DispatchKeySet, as_mask
+from .keys.table import MARKERS
 from .schema.check import argument_error, bind
 from .schema.words import declaration
 from .source import (
@@ -129,7 +130,7 @@ def foresee(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any])
     What is wrong with the arguments the call itself will say.
     """
     plan = entry.plan
-    if plan is None or not plan.can_generate or masks.current() is not None:
+    if plan is None or not plan.can_generate or context.current() is not None:
         return
     mask = None
     with suppress(Exception):
@@ -171,7 +172,7 @@ def _call(
     names |= {
         "__table": entry.call_table,
         "__masked": entry.masked_table,
-        "__context": masks.current,
+        "__context": context.current,
         "__types": TYPE_MASKS,
         "__otherwise": otherwise,
     }
@@ -238,7 +239,7 @@ def redispatcher(entry: OperatorEntry) -> Runner:
     names = _constants(plan)
     names |= {
         "__table": entry.explicit_table,
-        "__context": masks.current,
+        "__context": context.current,
         "__markers": MARKERS,
         "__types": TYPE_MASKS,
         "__interpret": interpret.redispatcher(entry),
@@ -253,7 +254,7 @@ def below(entry: OperatorEntry, mask: int) -> Runner:
     plan = entry.plan
     if plan is None or not plan.can_generate:
         return interpret.below(entry, mask)
-    names = {"__table": entry.explicit_table, "__context": masks.current, "__at": mask}
+    names = {"__table": entry.explicit_table, "__context": context.current, "__at": mask}
     return _compile(below_source(plan), names, plan)
 
 

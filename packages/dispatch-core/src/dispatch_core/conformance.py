@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .arrays import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, check_answers, dtype, is_tensor, shape, strides
 from .errors import KernelResultError
 from .kernel import Registration
-from .keys import DispatchKey
+from .keys.table import DispatchKey
 from .naming import kernel_name, kernel_place
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from .formulas import autograd_kernel, fake_kernel
 from .frontend import AutogradFormula
 from .infer import infer_schema
 from .kernel import Registration, caller_origin
-from .keys import DispatchKey
+from .keys.table import DispatchKey
 from .library import Library
 from .ops import OpOverload
 from .registry import Registry, parse_name, the_registry

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .boundary import Plan
 from .kernel import Origin, Registration, Registrations
-from .keys import DispatchKey
+from .keys.table import DispatchKey
 from .levels import Level
 from .schema.model import FunctionSchema, OperatorName
 from .table import Slot, compute_slot
 from .tables import Table, Tables
 
 if TYPE_CHECKING:
-    from . import masks
+    from .keys import context
     from .ops import OpOverload
     from .registry import Registry
 
@@ -71,7 +71,7 @@ class OperatorEntry:
         self.usual: int | None = None
         self._usual_has_data = False
         #: The mask, and the masks of the context, that callers may treat on their own besides.
-        self.usual_masked: tuple[int, masks.State] | None = None
+        self.usual_masked: tuple[int, context.State] | None = None
         self._slots: dict[DispatchKey | None, Slot] = {}
         # The winner first; the mappings and tuples are replaced, never changed.
         self._registrations: Mapping[DispatchKey, Registrations] = _NOTHING
@@ -204,7 +204,7 @@ class OperatorEntry:
         for mask in [mask for mask, found in list(self.call_table.items()) if found is runner]:
             self.get_used_to(mask, runner)
 
-    def get_used_to_masked(self, index: tuple[int, masks.State], runner: Runner) -> None:
+    def get_used_to_masked(self, index: tuple[int, context.State], runner: Runner) -> None:
         """Let callers do on their own what ``runner`` does under the masks of a context, if it says what that is."""
         if hasattr(runner, "inlined"):
             with self.registry.lock:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from . import codegen, masks
+from . import codegen
 from .arrays import KEY_DEVICES, device_key, is_tensor, mask_of
 from .devices import Device
 from .entry import OperatorEntry
@@ -20,8 +20,9 @@ from .errors import ArgumentError, DispatchError, DispatchKeyError
 from .frontend import FRONTENDS, frontend_of, refuse_mixed
 from .interpret import arguments_mask, unchecked_mask
 from .kernel import Origin, Registration
-from .keys import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
-from .keyset import DispatchKeySet, KeysetLike, as_mask
+from .keys import context
+from .keys.keyset import DispatchKeySet, KeysetLike, as_mask
+from .keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
 from .naming import kernel_name, kernel_place
 from .ops import OpOverload, OpOverloadPacket
 from .registry import Registry, the_registry
@@ -207,7 +208,7 @@ def explain(
     [('AutogradCPU', 'passed over', ''), ('CPU', 'runs', 'builtins.len')]
     """
     entries = entries_of(op, registry)
-    state = masks.current() or (0, 0)
+    state = context.current() or (0, 0)
     about: dict[str, Any] = {"included": DispatchKeySet(state[0]), "excluded": DispatchKeySet(state[1] & _known())}
     named = keyset is not None and not args and not kwargs
     entry, about["overloads"] = (entries[0], _first(entries)) if named else _choose(entries, args, kwargs)
@@ -230,11 +231,11 @@ def explain(
             return _refused(entry, error, about)
         about["arguments"] = tuple(_argument_keys(entry, values, kwargs))
     if keyset is not None:
-        return _explain(entry, masks.masked(as_mask(keyset)) | own & MARKERS, 0, values, kwargs, about)
+        return _explain(entry, context.masked(as_mask(keyset)) | own & MARKERS, 0, values, kwargs, about)
     own = entry.registry.translated(own)
     mask = (own | state[0] | DispatchKey.BackendSelect) & ~state[1]
     # As the masked table does.
-    as_given = masks.current() is None or (own & ARRAYS).bit_count() > 1
+    as_given = context.current() is None or (own & ARRAYS).bit_count() > 1
     return _explain(entry, mask, own if as_given else 0, values, kwargs, about)
 
 
@@ -449,7 +450,7 @@ def _explain_selected(
         key = device_key(device.type)
     except DispatchError as error:
         return None, error.with_traceback(None), f"the device asked for is {wanted}"
-    mask = masks.unexcluded(found.effective & ~DispatchKey.BackendSelect | key.value)
+    mask = context.unexcluded(found.effective & ~DispatchKey.BackendSelect | key.value)
     given = "is None, which means cpu" if wanted is None else f"is {device}"
     note = f"the device argument {given}: its key is {key.name}"
     return _explain(found.entry, mask, 0, values, {}, {}), None, note

@@ -16,7 +16,7 @@ from .errors import ArgumentError, OperatorNotFoundError, RegistrationError, quo
 from .formulas import autograd_kernel, fake_kernel
 from .frontend import AutogradFormula
 from .handle import as_overload
-from .keys import DispatchKey
+from .keys.table import DispatchKey
 from .library import Library
 from .ops import OpOverload
 from .registry import parse_name

@@ -16,7 +16,7 @@ from .arrays import TYPE_MASKS, to_data
 from .boundary import Plan, TensorKind
 from .frontend import FRONTENDS, AutogradFormula, Frontend
 from .kernel import KernelFactory
-from .keys import AUTOGRAD
+from .keys.table import AUTOGRAD
 
 __all__ = ["autograd_kernel", "fake_kernel"]
 

@@ -29,7 +29,7 @@ from ._record import Record
 from .arrays import TYPE_MASKS, find_type, is_tensor, mask_of, to_data
 from .errors import ArgumentError, DeviceMismatchError, RegistrationError
 from .forks import Order, forkable
-from .keys import MARKER_BITS, MARKERS
+from .keys.table import MARKER_BITS, MARKERS
 from .transactions import record
 
 __all__ = ["AutogradFormula", "Frontend", "rebind", "register_frontend", "wrap_like"]

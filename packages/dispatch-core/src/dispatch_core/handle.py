@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import masks
 from ._record import replace
 from .arrays import is_tensor
 from .entry import OperatorEntry, kernel_keys
 from .errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
 from .interpret import tensors_in, unchecked_mask
 from .kernel import Origin
-from .keys import MARKERS, DispatchKey, keys_of
-from .keyset import KeyLike, KeysetLike, as_key, as_mask
+from .keys import context
+from .keys.keyset import KeyLike, KeysetLike, as_key, as_mask
+from .keys.table import MARKERS, DispatchKey, keys_of
 from .ops import OpOverload, OpOverloadPacket
 from .registry import Registry, the_registry
 from .resolve import Resolution
@@ -89,7 +89,7 @@ class KernelHandle:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the kernel with the keyset of a call that arrives at its key: the arguments' keys from that key down."""
-        held, key = masks.masked(unchecked_mask(args, kwargs)), self.key
+        held, key = context.masked(unchecked_mask(args, kwargs)), self.key
         if not key.is_alias:
             held = key.value | sum(other for other in keys_of(held) if other.rank < key.rank)
         return self.call_boxed(held, *args, **kwargs)

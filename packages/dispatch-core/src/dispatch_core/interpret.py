@@ -10,12 +10,12 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import masks
 from .arrays import TYPE_MASKS, is_tensor, mask_of
 from .boundary import Boundary, Covered, Plan, Result, bad_count, bad_list, coercer, unwrap, view_checker
 from .errors import FrontendMismatchError
-from .keys import MARKERS
-from .keyset import as_mask
+from .keys import context
+from .keys.keyset import as_mask
+from .keys.table import MARKERS
 from .schema.check import bind
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def redispatcher(entry: OperatorEntry) -> Runner:
     plan = tables.plan
 
     def redispatch(keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
-        mask = masks.unexcluded(as_mask(keyset))
+        mask = context.unexcluded(as_mask(keyset))
         if plan is None:
             return tables.explicit[mask | unchecked_mask(args, kwargs) & MARKERS](*args, **kwargs)
         values = bind(plan.schema, args, kwargs, is_tensor)
@@ -128,7 +128,7 @@ def below(entry: OperatorEntry, mask: int) -> Runner:
 
     def run(*values: Any, **keywords: Any) -> Any:
         # As a kernel itself it gets what is keyword-only by keyword, in order too.
-        return entry.explicit_table[masks.unexcluded(mask)](*values, *keywords.values())
+        return entry.explicit_table[context.unexcluded(mask)](*values, *keywords.values())
 
     return run
 
@@ -145,7 +145,7 @@ def unchecked_mask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
 
 def _run(tables: Tables, mask: int) -> Runner:
     """Return what a call of arguments with ``mask`` runs in this context."""
-    state = masks.current()
+    state = context.current()
     return tables.call[mask] if state is None else tables.masked[mask, state]
 
 

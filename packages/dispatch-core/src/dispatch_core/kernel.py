@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from ._record import Record
-from .keys import DispatchKey
+from .keys.table import DispatchKey
 from .levels import Level
 from .transactions import current as current_journal
 

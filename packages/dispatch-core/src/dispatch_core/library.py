@@ -8,8 +8,8 @@ from typing import Any, Final, Literal, Self, TypeVar
 
 from .errors import ArgumentError, RegistrationError, SchemaError, quoted
 from .kernel import KernelFactory, caller_origin
-from .keys import DispatchKey
-from .keyset import KeyLike, as_key
+from .keys.keyset import KeyLike, as_key
+from .keys.table import DispatchKey
 from .ops import OpOverload
 from .registry import Registry, parse_name, the_registry
 from .schema.model import FunctionSchema

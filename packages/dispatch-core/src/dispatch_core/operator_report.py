@@ -18,8 +18,8 @@ from typing import Any
 from .distributions import BACKENDS
 from .errors import BackendError, DispatchError
 from .explanation import computed, entries_of, explain, registered, source_of
-from .keys import BACKEND_PREFIXES, DispatchKey
-from .keyset import DispatchKeySet
+from .keys.keyset import DispatchKeySet
+from .keys.table import BACKEND_PREFIXES, DispatchKey
 from .plugins.catalog import is_own
 from .plugins.children import end_child, run_in_child, teller
 from .plugins.loader import backends as installed_backends

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from .arrays import is_tensor
 from .errors import ArgumentError, ClosedOperatorError
-from .keyset import KeyLike, KeysetLike, as_key
+from .keys.keyset import KeyLike, KeysetLike, as_key
 from .latefunction import LateFunction
 from .schema.check import invalid_combination, matches
 from .schema.model import FunctionSchema

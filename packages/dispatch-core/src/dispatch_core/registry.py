@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from . import arrays, codegen, interpret, masks, transactions
+from . import arrays, codegen, interpret, transactions
 from .backend import BackendInfo
 from .entry import NO_TAGS, OperatorEntry, kernel_keys
 from .errors import (
@@ -30,8 +30,9 @@ from .kernel import (
     next_number,
     stacked,
 )
-from .keys import PROFILES, DispatchKey
-from .keyset import KeyLike, KeysetLike, as_key, as_mask
+from .keys import context
+from .keys.keyset import KeyLike, KeysetLike, as_key, as_mask
+from .keys.table import PROFILES, DispatchKey
 from .levels import Level
 from .resolve import Resolution
 from .schema.model import FunctionSchema, OperatorName
@@ -544,7 +545,7 @@ class Registry:
     def dispatch_with_keyset(self, name: str, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
         """Call ``name`` with (``keyset`` with the included keys) without the excluded ones; priority decides."""
         op = self._overload(name, args, kwargs)
-        return op.redispatch(masks.masked(as_mask(keyset)), *args, **kwargs)
+        return op.redispatch(context.masked(as_mask(keyset)), *args, **kwargs)
 
     def redispatch(self, name: str, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
         """Call ``name`` with ``keyset`` without the excluded keys; nothing that the caller masked off is added again."""

@@ -31,7 +31,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import calltrace, masks
+from . import calltrace
 from ._record import Record, replace
 from .arrays import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key, to_data
 from .boundary import Boundary, Covered, Plan, Result, make_boundary, unwrap
@@ -48,8 +48,9 @@ from .errors import (
 from .frontend import FRONTENDS, Frontend, refuse_mixed
 from .interpret import result_wrapper, tensors_in, unchecked_mask
 from .kernel import KernelFactory, Registration
-from .keys import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
-from .keyset import DispatchKeySet
+from .keys import context
+from .keys.keyset import DispatchKeySet
+from .keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
 from .schema.check import bind
 from .schema.model import Argument
 from .schema.types import walk
@@ -336,7 +337,7 @@ def _select_runner(entry: OperatorEntry, index: int, rest: int) -> Runner:
     def run(*values: Any) -> Any:
         wanted = values[index]
         device = Device("cpu") if wanted is None else Device.parse(wanted)
-        mask = masks.unexcluded(rest | device_key(device.type).value)
+        mask = context.unexcluded(rest | device_key(device.type).value)
         open_device(device)
         return explicit_table[mask](*values)
 
@@ -398,7 +399,7 @@ def _guarded(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
         dropped = masked_off(entry.registry, plan, mask, values, keywords)
         if not dropped:
             return run(*values, **keywords)
-        with masks.exclude_keys(dropped):
+        with context.exclude_keys(dropped):
             return run(*values, **keywords)
 
     return guarded
@@ -412,7 +413,7 @@ def masked_off(
     for tensor in tensors_in(plan, values) if plan is not None else ():
         held |= getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
     held = registry.translated(held)
-    state = masks.current()
+    state = context.current()
     if state is not None:
         held |= state[0]
         held ^= held & state[1]

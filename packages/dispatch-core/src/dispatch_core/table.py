@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from ._record import Record
 from .kernel import Origin, Registration
-from .keys import DispatchKey
+from .keys.table import DispatchKey
 
 __all__ = ["Slot", "compute_slot"]
 

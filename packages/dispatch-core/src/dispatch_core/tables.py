@@ -17,10 +17,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from . import arrays, masks
+from . import arrays
 from .boundary import Plan, make_plan
 from .errors import ClosedOperatorError, DispatchError
-from .keys import DispatchKey
+from .keys import context
+from .keys.table import DispatchKey
 from .resolve import resolve
 from .schema.model import FunctionSchema
 
@@ -67,7 +68,7 @@ class _Masked(Table):
 
     __slots__ = ()
 
-    def lookup(self, index: tuple[int, masks.State]) -> Runner:
+    def lookup(self, index: tuple[int, context.State]) -> Runner:
         mask, state = index
         mask = self.tables.entry.registry.translated(mask)
         effective = mask | state[0] | DispatchKey.BackendSelect

@@ -22,15 +22,15 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from . import masks
 from .arrays import ARRAY_TYPES, KEY_TYPES, device_key, dtype, is_tensor, shape, strides
 from .boundary import Boundary, Plan, bad_count, bad_result, coercer, view_checker
 from .conformance import HINTS, differs_from, differs_in_shape, kernel_of, misfit, rule_of, stand_in_maker
 from .environment import Switch
 from .errors import BackendError, KernelResultError
 from .kernel import KernelFactory, Registration
-from .keys import DispatchKey
-from .keyset import DispatchKeySet
+from .keys import context
+from .keys.keyset import DispatchKeySet
+from .keys.table import DispatchKey
 from .schema.check import checker
 
 if TYPE_CHECKING:
@@ -246,13 +246,13 @@ class Watch:
 
     def _ask(self, given: list[Any]) -> Any:
         """Ask the rule; see Note [A rule runs unseen]. Raises what the rule raises."""
-        token = masks.set_state[None]
+        token = context.set_state[None]
         try:
             if self._said is None:
                 self._said = self._asked()
             return self._said(given)
         finally:
-            masks.reset_state(token)
+            context.reset_state(token)
 
     def _asked(self) -> Runner:
         """Return what calls the rule itself, below every layer, with the arguments as kernels take them."""

@@ -12,8 +12,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten import host
 from dispatch_aten.dtypes import BY_NAME, ScalarType
-from dispatch_core import masks
-from dispatch_core.keys import DispatchKey
+from dispatch_core.keys import DispatchKey, context
 from dispatch_core.lending import Holder, Window, lend, memory_of, pin
 
 from .tensors import Tensor, wrap
@@ -153,7 +152,7 @@ def elements(tensor: Tensor) -> NDArray[Any]:
 
 def is_recording(tensor: Tensor | None = None) -> bool:
     """Tell whether a pipeline may record calls here, or has recorded the tensor; if not, that costs a look."""
-    state = masks.current()
+    state = context.current()
     return bool(((0 if state is None else state[0]) | getattr(tensor, "_dispatch_mask", 0)) & _PIPELINE)
 
 

@@ -12,11 +12,12 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
-from .. import arrays, masks
+from .. import arrays
 from ..errors import ArgumentError
 from ..interrupts import Guard, by_subscript, whole
-from ..keys import DispatchKey
-from ..keyset import DispatchKeySet
+from ..keys import context
+from ..keys.keyset import DispatchKeySet
+from ..keys.table import DispatchKey
 from ..ops import OpOverload
 from ..registry import Registry, the_registry
 
@@ -100,9 +101,9 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
     def __enter__(self) -> Self:
         self._registry.ensure_fallback(DispatchKey.Profiler, _record, with_keyset=True)
         session = _Session(self._registry, self.events, self._record_shapes)
-        state, outer = masks.with_included(DispatchKey.Profiler.value), self._tokens
+        state, outer = context.with_included(DispatchKey.Profiler.value), self._tokens
         try:
-            self._tokens = (_set_session[session], masks.set_state[state], outer)
+            self._tokens = (_set_session[session], context.set_state[state], outer)
             return self
         except BaseException:
             self._leave(outer)
@@ -118,7 +119,7 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
             session = _session.get()
             if session is not None:
                 session.is_open = False
-            masks.reset_state(state)
+            context.reset_state(state)
             _session.reset(token)
             self._tokens = outer
         except BaseException:

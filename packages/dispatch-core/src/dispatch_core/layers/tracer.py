@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
-from .. import masks
 from .._record import replace
 from ..arrays import TYPE_MASKS, to_data
 from ..boundary import Plan
@@ -26,9 +25,10 @@ from ..errors import ArgumentError, DispatchError
 from ..forks import Order, forkable
 from ..frontend import Frontend, frontend_of
 from ..interrupts import Guard, by_subscript, whole
-from ..keys import DispatchKey
-from ..keyset import DispatchKeySet
-from ..masks import exclude_keys
+from ..keys import context
+from ..keys.context import exclude_keys
+from ..keys.keyset import DispatchKeySet
+from ..keys.table import DispatchKey
 from ..ops import OpOverload
 from ..registry import Registry, the_registry
 from ..resolve import Resolution, masked_off, resolve
@@ -207,10 +207,10 @@ class trace(Guard):  # noqa: N801  # a context manager is spelled like a functio
             raise DispatchError("trace: the block has run already", hint="make another trace()")
         recorder.registry.ensure_fallback(DispatchKey.Tracer, _record, with_keyset=True)
         recorders = (*_recorders.get(), recorder)
-        state = masks.with_included(DispatchKey.Tracer.value)
+        state = context.with_included(DispatchKey.Tracer.value)
         self._has_run = True
         try:
-            self._tokens = (_set_recorders[recorders], masks.set_state[state], None)
+            self._tokens = (_set_recorders[recorders], context.set_state[state], None)
             return self
         except BaseException:
             self._leave(None)
@@ -222,7 +222,7 @@ class trace(Guard):  # noqa: N801  # a context manager is spelled like a functio
     ) -> None:
         try:
             token, state, _ = self._tokens  # type: ignore[misc]  # a trace that is left was entered
-            masks.reset_state(state)
+            context.reset_state(state)
             _recorders.reset(token)
             self._tokens = None
         except BaseException:

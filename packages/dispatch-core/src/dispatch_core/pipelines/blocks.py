@@ -21,9 +21,9 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from .. import masks
 from ..interrupts import Guard, by_subscript, whole
-from ..keys import DispatchKey
+from ..keys import context
+from ..keys.table import DispatchKey
 
 if TYPE_CHECKING:
     from .session import Session
@@ -46,15 +46,15 @@ class Block:
         #: Whether generated recorders may note calls: they measure nothing, and look no further than here.
         self.takes_notes = not session.options["trace"]
         #: The context's masks inside it.
-        self.state = masks.with_included(_PIPELINE)
-        self.tokens: tuple[Token[Block | None], Token[masks.State | None]]
+        self.state = context.with_included(_PIPELINE)
+        self.tokens: tuple[Token[Block | None], Token[context.State | None]]
 
 
 _innermost: Final[ContextVar[Block | None]] = ContextVar("dispatch_core.pipeline", default=None)
 #: Give the block that was entered last in this context, which may have ended.
 innermost = _innermost.get
 _set_innermost: Final = by_subscript(_innermost.set)
-_reset_innermost, _reset_masks = by_subscript(_innermost.reset), by_subscript(masks.reset_state)
+_reset_innermost, _reset_masks = by_subscript(_innermost.reset), by_subscript(context.reset_state)
 
 
 def current() -> Session | None:
@@ -84,7 +84,7 @@ def enter(session: Session, handle: object) -> None:
     try:
         # See Note [Where an interrupt falls] in `interrupts`.
         session.blocks += [block]
-        block.tokens = _set_innermost[block], masks.set_state[block.state]
+        block.tokens = _set_innermost[block], context.set_state[block.state]
     except BaseException:
         _end(block)
         tidy()
@@ -120,7 +120,7 @@ def tidy() -> None:
     """Take blocks off this context's chain that have ended, as far as that can be."""
     while (block := innermost()) is not None and not block.is_open:
         session = block.session
-        if (session.is_unfinished and not session.is_open) or masks.current() != block.state:
+        if (session.is_unfinished and not session.is_open) or context.current() != block.state:
             return
         block_token, state_token = block.tokens
         try:
@@ -153,7 +153,7 @@ class paused(Guard):  # noqa: N801  # a context manager is spelled like a functi
 
     __slots__ = ("_state",)
 
-    def __init__(self, state: masks.State | None) -> None:
+    def __init__(self, state: context.State | None) -> None:
         self._tokens = None
         if state is not None and state[0] & _PIPELINE:
             state = state[0] & ~_PIPELINE, state[1]
@@ -161,7 +161,7 @@ class paused(Guard):  # noqa: N801  # a context manager is spelled like a functi
 
     def __enter__(self) -> None:
         try:
-            self._tokens = (_set_innermost[None], masks.set_state[self._state], None)
+            self._tokens = (_set_innermost[None], context.set_state[self._state], None)
         except BaseException:
             self._finish()
             raise
@@ -172,7 +172,7 @@ class paused(Guard):  # noqa: N801  # a context manager is spelled like a functi
     ) -> None:
         try:
             block, state, _ = self._tokens  # type: ignore[misc]  # a pause that is left was entered
-            masks.reset_state(state)
+            context.reset_state(state)
             _innermost.reset(block)
             self._tokens = None
         except BaseException:

@@ -23,9 +23,10 @@ import sys
 from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
-from .. import arrays, masks
+from .. import arrays
 from ..backend import ArrayType
-from ..keys import DispatchKey
+from ..keys import context
+from ..keys.table import DispatchKey
 from .callers import is_internal
 from .layouts import LAYOUTS
 
@@ -151,7 +152,7 @@ class Step:
     code: CodeType | None
     instruction: int
     #: The context's masks at the call.
-    state: masks.State | None
+    state: context.State | None
     done: bool
     error: BaseException | None
 
@@ -163,7 +164,7 @@ class Step:
         made = cls()
         made.values, made.outputs = values, outputs
         made.code, made.instruction = code, instruction
-        made.state, made.done, made.error = masks.current(), False, None
+        made.state, made.done, made.error = context.current(), False, None
         return made
 
     @property
@@ -213,7 +214,7 @@ class Step:
 #: What a call makes: a value, several, or none.
 Made: TypeAlias = "Pending | tuple[Pending, ...] | None"
 #: A step's class, its arguments, what it makes, the caller's code and the instruction in it, the context's masks; or a step.
-Note: TypeAlias = "tuple[type[Step], tuple[Any, ...], Made, CodeType, int, masks.State | None] | Step"
+Note: TypeAlias = "tuple[type[Step], tuple[Any, ...], Made, CodeType, int, context.State | None] | Step"
 
 
 def outputs_of(made: Made) -> tuple[Pending, ...]:

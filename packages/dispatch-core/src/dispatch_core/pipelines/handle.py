@@ -13,7 +13,7 @@ from .. import arrays
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..interrupts import whole
 from ..kernel import kernel_factory
-from ..keys import DispatchKey
+from ..keys.table import DispatchKey
 from ..registry import Registry
 from ..registry import registry as process_registry
 from .blocks import current, enter, innermost, leave, tidy

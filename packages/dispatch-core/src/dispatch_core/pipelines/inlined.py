@@ -14,8 +14,9 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .. import codegen, masks
-from ..keys import DispatchKey
+from .. import codegen
+from ..keys import context
+from ..keys.table import DispatchKey
 from ..lending import LENT
 from .blocks import innermost
 from .graph import INSIDE, place_asked_for
@@ -39,7 +40,7 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
     constants = {
         "__ask": ask,
         "__below": below,
-        "__context": masks.current,
+        "__context": context.current,
         "__frame": sys._getframe,
         "__home": plain.home,
         "__id": id,

@@ -16,7 +16,7 @@ from typing import Any, Final
 from weakref import ref
 
 from .. import arrays
-from ..keys import DispatchKey
+from ..keys.table import DispatchKey
 
 __all__ = ["LAYOUTS", "UNKNOWN", "layout_of", "layout_of_array"]
 

@@ -20,7 +20,7 @@ from ..forks import Order, forkable
 from .program import Node, PlannedStep, Program, Survey, Value, build, filled
 
 if TYPE_CHECKING:
-    from ..keys import DispatchKey
+    from ..keys.table import DispatchKey
     from .graph import Step
 
 __all__ = ["KEPT", "Part", "Plan", "cached", "clear", "make"]

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import arrays
-from ..keys import DispatchKey, keys_of
+from ..keys.table import DispatchKey, keys_of
 from .graph import Pending, outputs_of, place_of
 from .layouts import layout_of_array
 
 if TYPE_CHECKING:
-    from .. import masks
     from ..boundary import Parameter
+    from ..keys import context
     from ..table import Slot
     from .graph import Note, Step
 
@@ -136,7 +136,7 @@ class Survey:
         self.places: list[int] = []
         #: The context's masks at the calls.
         first = notes[0]
-        self.state: masks.State | None = first[5] if isinstance(first, tuple) else first.state
+        self.state: context.State | None = first[5] if isinstance(first, tuple) else first.state
 
     @property
     def steps(self) -> Sequence[Step]:

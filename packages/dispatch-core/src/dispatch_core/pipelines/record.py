@@ -19,11 +19,12 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
-from .. import arrays, codegen, masks
+from .. import arrays, codegen
 from ..boundary import Boundary, Plan
 from ..errors import NoKernelError
 from ..frontend import FRONTENDS
-from ..keys import MARKERS, DispatchKey, keys_of
+from ..keys import context
+from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..lending import LENT, is_lent
 from ..resolve import Resolution, resolve
 from .blocks import current, finish, paused
@@ -53,7 +54,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     winner = resolve(entry, below, 0)
 
     def pass_on(*values: Any, **keywords: Any) -> Any:
-        state = masks.current()
+        state = context.current()
         mask = below if state is None else below & ~state[1]
         return entry.explicit_table[mask](*values, **keywords)
 
@@ -80,7 +81,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
             if session is not None:
                 session.stats.ran_now(entry.name, "the arrays cannot be written to")
             values = arrive(values)
-            with paused(masks.current()):
+            with paused(context.current()):
                 return pass_on(*values)
 
         return rebind

@@ -17,7 +17,7 @@ from .progress import reporter
 from .stats import Stats
 
 if TYPE_CHECKING:
-    from ..keys import DispatchKey
+    from ..keys.table import DispatchKey
     from .plan import Part, Plan
 
 __all__ = ["PlanRun", "mark", "planned_groups", "run_steps", "with_arrays"]

@@ -33,9 +33,10 @@ from operator import attrgetter
 from time import perf_counter_ns
 from typing import Any, Final
 
-from .. import arrays, calltrace, forks, masks
+from .. import arrays, calltrace, forks
 from ..interrupts import whole
-from ..keys import DispatchKey
+from ..keys import context
+from ..keys.table import DispatchKey
 from ..lending import BEFORE, LENT
 from . import guards
 from . import plan as plans
@@ -275,7 +276,7 @@ class Session:
         random = (RANDOM,) if step.is_random else ()
         self._settle((*reads, *random), (*step.writes(), *random))
         values = tuple(map(with_arrays, step.values))
-        with paused(masks.current()):
+        with paused(context.current()):
             found = step.entry.explicit_table[step.mask](*values)
         self.stats.ran_now(step.name, why)
         return found
@@ -605,7 +606,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _by_masks(steps: Sequence[Step]) -> Iterable[tuple[masks.State | None, Sequence[Step]]]:
+def _by_masks(steps: Sequence[Step]) -> Iterable[tuple[context.State | None, Sequence[Step]]]:
     """Cut steps into runs that were recorded under the same masks."""
     first = steps[0].state
     if all(step.state == first for step in steps):

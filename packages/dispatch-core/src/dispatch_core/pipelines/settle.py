@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import arrays
-from ..keys import DispatchKey
+from ..keys.table import DispatchKey
 from .blocks import current, finish
 from .graph import Pending
 from .needs import RANDOM, needed

@@ -12,7 +12,7 @@ from dispatch_core import near_misses
 from dispatch_core.arrays import KEY_TYPES
 from dispatch_core.entry import OperatorEntry
 from dispatch_core.kernel import KernelFactory, Registration
-from dispatch_core.keys import DispatchKey
+from dispatch_core.keys.table import DispatchKey
 from dispatch_core.registry import Registry
 from dispatch_core.resolve import functional_overload
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dispatch_core.errors import RegistrationError
-from dispatch_core.keys import DispatchKey
+from dispatch_core.keys.table import DispatchKey
 
 from ..distributions import Claim, normalize
 from .settings import FOREIGN_KEYS

@@ -11,7 +11,7 @@ from .state import BackendState
 
 if TYPE_CHECKING:
     from dispatch_core.backend import Availability, BackendInfo
-    from dispatch_core.keys import DispatchKey
+    from dispatch_core.keys.table import DispatchKey
 
     from ..distributions import Claim
 

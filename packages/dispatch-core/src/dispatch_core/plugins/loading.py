@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core import transactions
 from dispatch_core.errors import ArgumentError, BackendError, BackendUnavailableError, RegistrationError
-from dispatch_core.keys import DispatchKey
+from dispatch_core.keys.table import DispatchKey
 from dispatch_core.levels import Level
 
 from ..distributions import BACKENDS, OPERATORS, Claim

@@ -14,15 +14,15 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Self
 
-from .interrupts import Guard, by_subscript, whole
-from .keys import MARKERS
+from ..interrupts import Guard, by_subscript, whole
 from .keyset import DispatchKeySet, KeyLike, KeysetLike, as_mask, removal_mask
+from .table import MARKERS
 
 __all__ = ["apply_masks", "exclude_keys", "include_keys"]
 
 #: (include, exclude), as masks.
 State = tuple[int, int]
-_state: Final[ContextVar[State | None]] = ContextVar("dispatch_core.masks", default=None)
+_state: Final[ContextVar[State | None]] = ContextVar("dispatch_core.keys.context", default=None)
 current = _state.get
 #: Sets the state by subscript; see Note [Where an interrupt falls] in `interrupts`.
 set_state: Final = by_subscript(_state.set)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
-from . import keys as _keys
-from .errors import ArgumentError, DispatchKeyError
-from .keys import MARKERS, DispatchKey, keys_of
+from ..errors import ArgumentError, DispatchKeyError
+from . import table as _keys
+from .table import MARKERS, DispatchKey, keys_of
 
 __all__ = ["DispatchKeySet", "KeyLike", "KeysetLike", "as_key", "as_mask"]
 
@@ -119,7 +119,7 @@ class DispatchKeySet:
         with ``pipeline_enabled`` and a device other than meta, Pipeline. ``None`` entries are skipped.
         Raises ``ArgumentError`` for what is neither a tensor nor an array.
         """
-        from .arrays import device_mask_of  # looked up late: arrays stand one floor above keysets
+        from ..arrays import device_mask_of  # looked up late: arrays stand one floor above keysets
 
         found = [tensor for tensor in tensors if tensor is not None]
         mask = 0

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
-from .errors import DispatchKeyError, RegistrationError, quoted
-from .forks import Order, forkable
+from ..errors import DispatchKeyError, RegistrationError, quoted
+from ..forks import Order, forkable
 
 __all__ = ["DISPATCH_KEY_PRIORITY", "PROFILES", "DispatchKey"]
 

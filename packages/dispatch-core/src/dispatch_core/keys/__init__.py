@@ -1,0 +1,22 @@
+"""Keys: the key table, immutable sets of keys, and the masks of the running context."""
+
+from .context import apply_masks, exclude_keys, include_keys
+from .keyset import DispatchKeySet, KeyLike, KeysetLike, as_key, as_mask
+from .table import ARRAYS, AUTOGRAD, DISPATCH_KEY_PRIORITY, PROFILES, DispatchKey, keys_of
+
+__all__ = [
+    "ARRAYS",
+    "AUTOGRAD",
+    "DISPATCH_KEY_PRIORITY",
+    "PROFILES",
+    "DispatchKey",
+    "DispatchKeySet",
+    "KeyLike",
+    "KeysetLike",
+    "apply_masks",
+    "as_key",
+    "as_mask",
+    "exclude_keys",
+    "include_keys",
+    "keys_of",
+]
