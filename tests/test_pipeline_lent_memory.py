@@ -11,8 +11,8 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
-from dispatch_core import lending
-from dispatch_core.arrays import storage_of
+from dispatch_core.arrays import lent_memory
+from dispatch_core.arrays.access import storage_of
 from dispatch_core.interrupts import by_subscript
 from dispatch_core.pipelines.layouts import LAYOUTS, layout_of_array
 
@@ -281,13 +281,13 @@ def test_inputs_that_stay_unchanged_are_recorded_like_any_others():
 
 def test_what_is_known_of_lent_memory_goes_with_it():
     gc.collect()
-    before = len(lending.LENT), len(lending.PINNED)
+    before = len(lent_memory.LENT), len(lent_memory.PINNED)
     tensor = made()
     array, other = tensor[1:].numpy(), torchlike.from_numpy(np.ones(3))
     tensor.data_ptr()
-    assert len(lending.LENT) == before[0] + 2
+    assert len(lent_memory.LENT) == before[0] + 2
     del array, other, tensor
-    assert (len(lending.LENT), len(lending.PINNED)) == before
+    assert (len(lent_memory.LENT), len(lent_memory.PINNED)) == before
 
 
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
@@ -301,12 +301,12 @@ def test_what_is_known_of_an_array_goes_with_it_where_an_interrupt_waits():
     box = [np.ones((2, 3))]
     torchlike.ones(1)  # loads the devices
     layout_of_array(box[0])
-    lending.pin(box[0])
+    lent_memory.pin(box[0])
     key, place = id(box[0]), storage_of(box[0])
-    assert key in LAYOUTS and place in lending.PINNED
+    assert key in LAYOUTS and place in lent_memory.PINNED
     with pytest.raises(KeyboardInterrupt):
         let_go(box)
-    assert key not in LAYOUTS and place not in lending.PINNED
+    assert key not in LAYOUTS and place not in lent_memory.PINNED
 
 
 def test_a_program_of_its_own_lends_nothing():
@@ -346,7 +346,7 @@ def test_calls_that_are_compiled_in_see_that_memory_is_lent(pipe, name):
 
 
 def test_threads_that_lend_and_give_up_one_memory_leave_nothing_behind():
-    before = dict(lending.LENT)
+    before = dict(lent_memory.LENT)
     tensor, source = made(), np.ones(6, np.float32)
     faults = []
 
@@ -368,7 +368,7 @@ def test_threads_that_lend_and_give_up_one_memory_leave_nothing_behind():
         assert (tensor + 1)._pending
     tensor = None
     gc.collect()
-    assert before == lending.LENT
+    assert before == lent_memory.LENT
 
 
 @pytest.mark.parametrize("back", [lambda given: given, lambda given: given[1:], lambda given: given.view()])

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import arrays, frontend, resolve
+from dispatch_core import resolve
+from dispatch_core.arrays import access, frontend
 from dispatch_core.pipelines import settle
 from dispatch_core.registry import forget_everywhere
 
@@ -121,7 +122,7 @@ def make_backend():
 
     yield make
     for info, key in reversed(made):
-        arrays._remove_backend(info, key)
+        access._remove_backend(info, key)
     forget_everywhere()
 
 
@@ -142,12 +143,12 @@ class MetaArray:
 @pytest.fixture
 def meta():
     """A backend for device ``meta``, in the place of the one that is installed."""
-    tables = (arrays.TYPE_MASKS, arrays.ARRAY_TYPES, arrays.KEY_TYPES, arrays.DEVICE_KEYS, arrays.KEY_DEVICES)
+    tables = (access.TYPE_MASKS, access.ARRAY_TYPES, access.KEY_TYPES, access.DEVICE_KEYS, access.KEY_DEVICES)
     before = [dict(table) for table in tables]
     opened, resolve._opened = resolve._opened, {dc.Device("meta")}
     key = dc.DispatchKey.Meta
-    arrays.DEVICE_KEYS.pop("meta", None)
-    arrays.KEY_DEVICES.pop("Meta", None)
+    access.DEVICE_KEYS.pop("meta", None)
+    access.KEY_DEVICES.pop("Meta", None)
     array_type = dc.ArrayType(
         MetaArray,
         shape=lambda array: array.shape,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import arrays
+from dispatch_core.arrays import access
 
 
 def test_helpers_read_raw_arrays_and_tensors_alike(toy, tensors):
@@ -33,7 +33,7 @@ def test_strides_are_row_major_where_the_type_has_none():
         dc.registry.add_backend(info)
         assert dc.strides(Plain()) == (3, 3, 1)
         1 / 0  # noqa: B018  # the registration is to be undone
-    assert not arrays.is_tensor(Plain())
+    assert not access.is_tensor(Plain())
 
 
 def test_the_device_has_the_arrays_index(make_backend):
@@ -52,26 +52,26 @@ def test_subclasses_belong_to_their_base_classs_backend(toy):
     class Special(toy.array):
         __slots__ = ()
 
-    assert arrays.find_type(Special) == toy.key
+    assert access.find_type(Special) == toy.key
     assert dc.shape(Special([1, 2])) == (2,)
 
 
 def test_a_device_name_belongs_to_one_backend(toy):
     with pytest.raises(dc.RegistrationError, match="device 'toy' is registered already, with key Toy"):
         dc.registry.add_backend(dc.BackendInfo("toy", "Rival"))
-    assert arrays.DEVICE_KEYS["toy"] is toy.key
+    assert access.DEVICE_KEYS["toy"] is toy.key
 
 
 def test_a_key_belongs_to_one_backend(toy):
     with pytest.raises(dc.RegistrationError, match="device 'rival' asks for key Toy, which device 'toy' has"):
         dc.registry.add_backend(dc.BackendInfo("rival", "Toy"))
-    assert "rival" not in arrays.DEVICE_KEYS
+    assert "rival" not in access.DEVICE_KEYS
 
 
 def test_a_type_belongs_to_one_backend(toy):
     with pytest.raises(dc.RegistrationError, match=r"device 'rival' claims the array type ToyArray.*belongs to Toy"):
         dc.registry.add_backend(dc.BackendInfo("rival", "", toy.info.array_types))
-    assert "rival" not in arrays.DEVICE_KEYS
+    assert "rival" not in access.DEVICE_KEYS
 
 
 @pytest.mark.parametrize("key", ["Tracer", "AutogradCPU", "SparseCPU", "MkldnnCPU"])
@@ -94,21 +94,21 @@ def test_a_rolled_back_backend_leaves_nothing(registry):
     info = dc.BackendInfo("gone", "", (dc.ArrayType(Gone, shape=lambda _: (), dtype=lambda _: "x"),))
     with pytest.raises(ZeroDivisionError), dc.registry.transaction():
         dc.registry.add_backend(info)
-        assert arrays.is_tensor(Derived())
+        assert access.is_tensor(Derived())
         1 / 0  # noqa: B018  # the registration is to be undone
-    assert "gone" not in arrays.DEVICE_KEYS
-    assert "Gone" not in arrays.KEY_DEVICES
-    assert not arrays.is_tensor(Gone())
-    assert not arrays.is_tensor(Derived())
+    assert "gone" not in access.DEVICE_KEYS
+    assert "Gone" not in access.KEY_DEVICES
+    assert not access.is_tensor(Gone())
+    assert not access.is_tensor(Derived())
     key = dc.registry.add_backend(info)
-    assert arrays.find_type(Derived) == key
-    arrays._remove_backend(info, key)
+    assert access.find_type(Derived) == key
+    access._remove_backend(info, key)
 
 
 def test_to_data_unwraps_tensors_and_leaves_arrays(toy, tensors):
     array = toy.array([1])
-    assert arrays.to_data(array) is array
-    assert arrays.to_data(tensors.wrap(array)) is array
+    assert access.to_data(array) is array
+    assert access.to_data(tensors.wrap(array)) is array
 
 
 # What installed distributions declare is theirs.
@@ -184,7 +184,7 @@ def test_no_backend_takes_what_an_installed_distribution_declares(install, run_p
         "print(refused(dc.registry, 'evil', '', (array_type(vendor_plugin.Array),)))\n"
         "class Own(np.ndarray): pass\n"
         "assert refused(dc.registry, 'lawful', '', (array_type(Own),)) is None\n"
-        "assert 'evil' not in dc.arrays.DEVICE_KEYS\n"
+        "assert 'evil' not in dc.arrays.access.DEVICE_KEYS\n"
         "print(dc.ops.aten.add.Tensor(np.ones(2), np.ones(2)).tolist())\n"
     )
     done = run_python("-c", program, site=[site])
@@ -290,7 +290,7 @@ def test_a_rolled_back_claim_leaves_a_private_registry_as_it_was(registry, toy):
         assert registry.translated(toy.key.value) == key.value
         1 / 0  # noqa: B018  # the registration is to be undone
     assert registry.translated(toy.key.value) == toy.key.value
-    assert arrays.TYPE_MASKS[toy.array] == toy.key.value
+    assert access.TYPE_MASKS[toy.array] == toy.key.value
 
 
 def broken(array):
@@ -312,7 +312,7 @@ def unreadable():
 
     yield make
     for info, key in made:
-        arrays._remove_backend(info, key)
+        access._remove_backend(info, key)
 
 
 READERS = {
@@ -320,7 +320,7 @@ READERS = {
     "strides": dc.strides,
     "dtype": dc.dtype,
     "storage_offset": dc.storage_offset,
-    "storage": arrays.storage_of,
+    "storage": access.storage_of,
     "device_index": dc.device,
 }
 
@@ -380,9 +380,9 @@ def test_subclasses_of_arrays_are_forgotten_with_their_last_array(toy):
 
         array = Sub([1.0, 2.0])
         assert dc.device(array).type == "toy"
-        assert arrays.TYPE_MASKS[Sub] == toy.key.value
-        assert Sub in arrays.ARRAY_TYPES
-        assert arrays.find_type(Sub) == toy.key.value
+        assert access.TYPE_MASKS[Sub] == toy.key.value
+        assert Sub in access.ARRAY_TYPES
+        assert access.find_type(Sub) == toy.key.value
         packet = library_of_one.f
         assert packet(array) == 1
         assert packet(array) == 1
@@ -393,8 +393,8 @@ def test_subclasses_of_arrays_are_forgotten_with_their_last_array(toy):
     library.define("f(Tensor x) -> int")
     library.impl("f", lambda x: 1, "CompositeImplicitAutograd")
     library_of_one = registry.ops.weak
-    before = len(arrays.TYPE_MASKS), len(arrays.ARRAY_TYPES)
+    before = len(access.TYPE_MASKS), len(access.ARRAY_TYPES)
     found = [met() for _ in range(5)]
     gc.collect()
     assert [each() for each in found] == [None] * 5
-    assert (len(arrays.TYPE_MASKS), len(arrays.ARRAY_TYPES)) == before
+    assert (len(access.TYPE_MASKS), len(access.ARRAY_TYPES)) == before

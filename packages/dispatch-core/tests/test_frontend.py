@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.frontend import FRONTENDS, frontend_of
+from dispatch_core.arrays.frontend import FRONTENDS, frontend_of
 
 
 def test_wrap_makes_a_tensor_with_mask_and_data(toy, tensors):

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import arrays, frontend
+from dispatch_core.arrays import access, frontend
 
 
 class Half(Exception):
@@ -25,8 +25,8 @@ def state(registry):
         {name: list(found) for name, found in registry.packets.items()},
         dict(registry.fallbacks),
         dict(registry.definitions),
-        dict(arrays.DEVICE_KEYS),
-        dict(arrays.TYPE_MASKS),
+        dict(access.DEVICE_KEYS),
+        dict(access.TYPE_MASKS),
         dict(frontend.FRONTENDS),
     )
 

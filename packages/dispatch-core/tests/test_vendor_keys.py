@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dispatch_core as dc
-from dispatch_core import DispatchKey, DispatchKeySet, arrays
+from dispatch_core import DispatchKey, DispatchKeySet
+from dispatch_core.arrays import access
 from dispatch_core.keys.table import ARRAYS, AUTOCAST, AUTOGRAD, DENSE, LAYOUTS, MARKERS
 
 PREFIXES = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor", "Autograd", "Autocast")
@@ -135,7 +136,7 @@ def test_the_keys_of_a_backend_that_failed_stay_and_wait_for_another_try(registr
         1 / 0  # noqa: B018  # the block is to fail
     assert key is DispatchKey.Halfway
     assert not registry.entries
-    assert "halfway" not in arrays.DEVICE_KEYS
+    assert "halfway" not in access.DEVICE_KEYS
     with pytest.raises(dc.BackendNotFoundError):
         dc.device_key("halfway")
     assert make_backend("halfway").key is key
@@ -204,7 +205,7 @@ def test_rebinding_gives_a_tensor_other_data_and_a_raw_array_up(toy, tensors):
     first, second = toy.array([1]), toy.array([2, 3])
     tensor = tensors.wrap(first)
     assert dc.rebind(tensor, second) is tensor
-    assert arrays.to_data(tensor) is second
+    assert access.to_data(tensor) is second
     assert dc.rebind(tensor, tensors.wrap(first)) is tensor
-    assert arrays.to_data(tensor) is first
+    assert access.to_data(tensor) is first
     assert dc.rebind(first, second) is second

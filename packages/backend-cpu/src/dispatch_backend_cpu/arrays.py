@@ -112,7 +112,8 @@ def strides_of(array: Array) -> tuple[int, ...]:
 def storage(array: Array) -> Array:
     """Give the array whose bounds are those of the storage that ``array`` is a view of.
 
-    It is the one that owns the memory, or the window of it that was lent; see Note [Windows] in ``dispatch_core.lending``.
+    It is the one that owns the memory, or the window of it that was lent; see Note [Windows]
+    in ``dispatch_core.arrays.lent_memory``.
     """
     base = array.base
     while isinstance(base, np.ndarray):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_core.lending import memory_of
+from dispatch_core.arrays.lent_memory import memory_of
 
 from .arrays import coerce, dtype_of, shape_of, storage_offset_of, strides_of
 from .kernels import COVERED, KERNELS, PRIMS

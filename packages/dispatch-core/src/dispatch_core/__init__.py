@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .arrays import device, device_key, dtype, is_mutable, shape, storage_of, storage_offset, strides
-from .backend import ArrayType, Availability, BackendInfo
+from .arrays.access import device, device_key, dtype, is_mutable, shape, storage_of, storage_offset, strides
+from .arrays.frontend import AutogradFormula, Frontend, rebind, register_frontend, wrap_like
+from .arrays.types import ArrayType, Availability, BackendInfo
 from .devices import Device
 from .entry import OperatorEntry
 from .errors import (
@@ -30,7 +31,6 @@ from .errors import (
     SchemaError,
     UnknownOperatorWarning,
 )
-from .frontend import AutogradFormula, Frontend, rebind, register_frontend, wrap_like
 from .kernel import KernelFactory, Origin, fallthrough_kernel, kernel_factory
 from .keys.context import apply_masks, exclude_keys, include_keys
 from .keys.keyset import DispatchKeySet

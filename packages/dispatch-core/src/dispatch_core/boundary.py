@@ -11,10 +11,10 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from ._record import Record
-from .arrays import KEY_TYPES, unread
-from .backend import ArrayType
+from .arrays.access import KEY_TYPES, unread
+from .arrays.frontend import Frontend
+from .arrays.types import ArrayType
 from .errors import KernelResultError
-from .frontend import Frontend
 from .keys.table import DispatchKey
 from .schema.check import checker
 from .schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kind

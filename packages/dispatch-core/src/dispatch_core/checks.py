@@ -8,11 +8,11 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Final
 
 from . import conformance, watch
-from .arrays import device_key, dtype, is_tensor, mask_of, shape, storage_of, strides, to_data
+from .arrays.access import device_key, dtype, is_tensor, mask_of, shape, storage_of, strides, to_data
+from .arrays.frontend import frontend_of
 from .boundary import Plan
 from .devices import Device
 from .errors import OpCheckError
-from .frontend import frontend_of
 from .handle import as_overload
 from .keys.table import AUTOGRAD, DispatchKey, keys_of
 from .ops import OpOverload

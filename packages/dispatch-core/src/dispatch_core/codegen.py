@@ -24,9 +24,9 @@ from types import CodeType, FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from . import interpret
-from .arrays import TYPE_MASKS, is_tensor
+from .arrays.access import TYPE_MASKS, is_tensor
+from .arrays.frontend import FRONTENDS
 from .boundary import Boundary, Covered, Plan, bad_count, bad_list, coercer, view_checker
-from .frontend import FRONTENDS
 from .keys import context
 from .keys.keyset import DispatchKeySet, as_mask
 from .keys.table import MARKERS

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from .arrays import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, check_answers, dtype, is_tensor, shape, strides
+from .arrays.access import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, check_answers, dtype, is_tensor, shape, strides
 from .errors import KernelResultError
 from .kernel import Registration
 from .keys.table import DispatchKey

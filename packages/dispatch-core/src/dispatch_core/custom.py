@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from ._record import replace
-from .arrays import is_tensor, named_key
+from .arrays.access import is_tensor, named_key
+from .arrays.frontend import AutogradFormula
 from .boundary import make_plan
 from .errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from .formulas import autograd_kernel, fake_kernel
-from .frontend import AutogradFormula
 from .infer import infer_schema
 from .kernel import Registration, caller_origin
 from .keys.table import DispatchKey

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from . import codegen
-from .arrays import KEY_DEVICES, device_key, is_tensor, mask_of
+from .arrays.access import KEY_DEVICES, device_key, is_tensor, mask_of
+from .arrays.frontend import FRONTENDS, frontend_of, refuse_mixed
 from .devices import Device
 from .entry import OperatorEntry
 from .errors import ArgumentError, DispatchError, DispatchKeyError
-from .frontend import FRONTENDS, frontend_of, refuse_mixed
 from .interpret import arguments_mask, unchecked_mask
 from .kernel import Origin, Registration
 from .keys import context

@@ -10,11 +10,11 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .arrays import named_key
+from .arrays.access import named_key
+from .arrays.frontend import AutogradFormula
 from .custom import CustomOpDef, DeviceTypes, check_formula, devices_of, find_custom_op
 from .errors import ArgumentError, OperatorNotFoundError, RegistrationError, quoted
 from .formulas import autograd_kernel, fake_kernel
-from .frontend import AutogradFormula
 from .handle import as_overload
 from .keys.table import DispatchKey
 from .library import Library

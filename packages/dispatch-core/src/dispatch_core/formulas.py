@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .arrays import TYPE_MASKS, to_data
+from .arrays.access import TYPE_MASKS, to_data
+from .arrays.frontend import FRONTENDS, AutogradFormula, Frontend
 from .boundary import Plan, TensorKind
-from .frontend import FRONTENDS, AutogradFormula, Frontend
 from .kernel import KernelFactory
 from .keys.table import AUTOGRAD
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._record import replace
-from .arrays import is_tensor
+from .arrays.access import is_tensor
 from .entry import OperatorEntry, kernel_keys
 from .errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
 from .interpret import tensors_in, unchecked_mask

@@ -21,10 +21,10 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from .arrays import TYPE_MASKS
+from .arrays.access import TYPE_MASKS
+from .arrays.frontend import FRONTENDS
 from .devices import Device
 from .errors import SchemaError, quoted
-from .frontend import FRONTENDS
 from .schema.model import FunctionSchema, spell_default
 from .schema.types import BaseType
 

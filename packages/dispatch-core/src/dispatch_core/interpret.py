@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .arrays import TYPE_MASKS, is_tensor, mask_of
+from .arrays.access import TYPE_MASKS, is_tensor, mask_of
 from .boundary import Boundary, Covered, Plan, Result, bad_count, bad_list, coercer, unwrap, view_checker
 from .errors import FrontendMismatchError
 from .keys import context

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
 from weakref import WeakValueDictionary
 
-from .arrays import is_tensor
+from .arrays.access import is_tensor
 from .errors import ArgumentError, ClosedOperatorError
 from .keys.keyset import KeyLike, KeysetLike, as_key
 from .latefunction import LateFunction

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from . import arrays, codegen, interpret, transactions
-from .backend import BackendInfo
+from . import codegen, interpret, transactions
+from .arrays import access
+from .arrays.types import BackendInfo
 from .entry import NO_TAGS, OperatorEntry, kernel_keys
 from .errors import (
     ArgumentError,
@@ -478,7 +479,7 @@ class Registry:
         """
         # Recorded first, so that a rollback, which runs backwards, empties the tables last.
         transactions.record(forget_everywhere)
-        key = arrays.add_backend(info, None if self is registry else self._claims)
+        key = access.add_backend(info, None if self is registry else self._claims)
         forget_everywhere()
         return key
 
@@ -497,7 +498,7 @@ class Registry:
     def translated(self, mask: int) -> int:
         """Return a call's mask with the key of a type's owner in this registry for that of its owner in the process."""
         for cls, own in self._claims.items():
-            theirs = arrays.TYPE_MASKS.get(cls, 0)
+            theirs = access.TYPE_MASKS.get(cls, 0)
             if mask & theirs:
                 mask = mask & ~theirs | own
         return mask

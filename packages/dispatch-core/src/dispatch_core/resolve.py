@@ -33,7 +33,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import calltrace
 from ._record import Record, replace
-from .arrays import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key, to_data
+from .arrays.access import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key, to_data
+from .arrays.frontend import FRONTENDS, Frontend, refuse_mixed
 from .boundary import Boundary, Covered, Plan, Result, make_boundary, unwrap
 from .devices import Device
 from .errors import (
@@ -45,7 +46,6 @@ from .errors import (
     NoKernelError,
     RegistrationError,
 )
-from .frontend import FRONTENDS, Frontend, refuse_mixed
 from .interpret import result_wrapper, tensors_in, unchecked_mask
 from .kernel import KernelFactory, Registration
 from .keys import context

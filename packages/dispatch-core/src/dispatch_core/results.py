@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from .arrays import ARRAY_TYPES, is_tensor, storage_of, to_data
+from .arrays.access import ARRAY_TYPES, is_tensor, storage_of, to_data
+from .arrays.frontend import frontend_of
 from .boundary import Plan, Result, bad_count, bad_list
 from .errors import KernelResultError
-from .frontend import frontend_of
 from .schema.check import checker
 
 __all__ = ["checked"]

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from .arrays import ARRAY_TYPES, KEY_TYPES, device_key, dtype, is_tensor, shape, strides
+from .arrays.access import ARRAY_TYPES, KEY_TYPES, device_key, dtype, is_tensor, shape, strides
 from .boundary import Boundary, Plan, bad_count, bad_result, coercer, view_checker
 from .conformance import HINTS, differs_from, differs_in_shape, kernel_of, misfit, rule_of, stand_in_maker
 from .environment import Switch

@@ -12,8 +12,8 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten import host
 from dispatch_aten.dtypes import BY_NAME, ScalarType
+from dispatch_core.arrays.lent_memory import Holder, Window, lend, memory_of, pin
 from dispatch_core.keys import DispatchKey, context
-from dispatch_core.lending import Holder, Window, lend, memory_of, pin
 
 from .tensors import Tensor, wrap
 
@@ -78,7 +78,7 @@ class _Export(Holder):
 def borrowed(array: NDArray[Any]) -> NDArray[Any]:
     """Give an array in the same memory whose storage is what the user's array shows, from its first element to its last.
 
-    See Note [Windows] in ``dispatch_core.lending``. Raises ``ValueError`` for layouts that tensors do not have.
+    See Note [Windows] in ``dispatch_core.arrays.lent_memory``. Raises ``ValueError`` for layouts that tensors do not have.
     """
     strides, itemsize = array.strides, array.itemsize
     for stride in strides:

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
-from dispatch_core.arrays import storage_of
+from dispatch_core.arrays.access import storage_of
 
 from .autograd.node import Leaf, Storage
 from .views import Chain, View, replay

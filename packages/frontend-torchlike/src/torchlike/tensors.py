@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
-from dispatch_core.frontend import Frontend, register_frontend
+from dispatch_core.arrays.frontend import Frontend, register_frontend
 from dispatch_core.keys import AUTOGRAD, DispatchKey
 
 from .autograd.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
@@ -67,7 +67,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
         def __getitem__(self, index: Any) -> Tensor: ...
         def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]: ...
 
-    # What the dispatcher's boundary calls; see Note [The boundary contract] in dispatch_core.frontend.
+    # What the dispatcher's boundary calls; see Note [The boundary contract] in dispatch_core.arrays.frontend.
 
     def _dispatch_view(self, data: Any, op: Any, args: tuple[Any, ...]) -> Tensor:
         tensor = bare()

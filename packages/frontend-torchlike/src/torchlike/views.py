@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 import dispatch_core as dc
-from dispatch_core.arrays import ARRAY_TYPES
+from dispatch_core.arrays.access import ARRAY_TYPES
 from dispatch_core.keys import AUTOGRAD
 
 from .autograd.grad_mode import enable_grad, is_grad_enabled

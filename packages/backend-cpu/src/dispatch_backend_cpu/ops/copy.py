@@ -9,8 +9,8 @@ import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import ArgumentTypeError, OperatorError
+from dispatch_core.arrays.lent_memory import PINNED, Window, memory_of
 from dispatch_core.devices import Device
-from dispatch_core.lending import PINNED, Window, memory_of
 
 from ..arrays import Array, as_array, dtype_of, empty_strided, numpy_dtype, storage_offset_of, strided_view
 from ..arrays import storage as storage_of

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_core.lending import Window
+from dispatch_core.arrays.lent_memory import Window
 
 from ..arrays import Array, laid_out
 from ..fp_errors import run

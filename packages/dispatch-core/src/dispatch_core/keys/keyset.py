@@ -119,7 +119,7 @@ class DispatchKeySet:
         with ``pipeline_enabled`` and a device other than meta, Pipeline. ``None`` entries are skipped.
         Raises ``ArgumentError`` for what is neither a tensor nor an array.
         """
-        from ..arrays import device_mask_of  # looked up late: arrays stand one floor above keysets
+        from ..arrays.access import device_mask_of  # looked up late: arrays stand one floor above keysets
 
         found = [tensor for tensor in tensors if tensor is not None]
         mask = 0

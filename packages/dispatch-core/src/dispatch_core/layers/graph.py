@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from ..arrays import TYPE_MASKS, is_tensor, to_data
+from ..arrays.access import TYPE_MASKS, is_tensor, to_data
 from ..devices import Device
 from ..errors import ArgumentError, KernelResultError
 from ..ops import OpOverload

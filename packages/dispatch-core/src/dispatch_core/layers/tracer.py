@@ -19,11 +19,11 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from .._record import replace
-from ..arrays import TYPE_MASKS, to_data
+from ..arrays.access import TYPE_MASKS, to_data
+from ..arrays.frontend import Frontend, frontend_of
 from ..boundary import Plan
 from ..errors import ArgumentError, DispatchError
 from ..forks import Order, forkable
-from ..frontend import Frontend, frontend_of
 from ..interrupts import Guard, by_subscript, whole
 from ..keys import context
 from ..keys.context import exclude_keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from ..frontend import FRONTENDS
+from ..arrays.frontend import FRONTENDS
 
 __all__ = ["is_internal"]
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from .. import arrays
+from ..arrays import access
 from ..errors import DispatchError
 from .graph import Pending, place_of
 
@@ -76,7 +76,7 @@ def described(step: Step) -> str:
 
 def _described(value: Any) -> str:
     value = value.meta if isinstance(value, Pending) else value
-    return f"{arrays.dtype(value)}{list(arrays.shape(value))}"
+    return f"{access.dtype(value)}{list(access.shape(value))}"
 
 
 def _text(raised: BaseException) -> str:
@@ -116,7 +116,7 @@ def fault_of(value: Any) -> BaseException | None:
         error = value.error or value.memory.error
         if error is not None or value.value is None:
             return error
-    if _spoiled and type(value) in arrays.ARRAY_TYPES:
+    if _spoiled and type(value) in access.ARRAY_TYPES:
         found = _spoiled.get(place_of(value))
         return None if found is None else found[1]
     return None

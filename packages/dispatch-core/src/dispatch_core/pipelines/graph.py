@@ -23,8 +23,8 @@ import sys
 from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
-from .. import arrays
-from ..backend import ArrayType
+from ..arrays import access
+from ..arrays.types import ArrayType
 from ..keys import context
 from ..keys.table import DispatchKey
 from .callers import is_internal
@@ -100,12 +100,12 @@ class Pending:
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of all dimensions."""
-        return arrays.shape(self.meta)
+        return access.shape(self.meta)
 
     @property
     def dtype(self) -> Any:
         """The scalar type of the elements."""
-        return arrays.dtype(self.meta)
+        return access.dtype(self.meta)
 
     def result(self) -> Any:
         """Give the backend's array, computed now if it is not there yet; raises the error of the step that failed."""
@@ -253,10 +253,10 @@ def place_of(value: Any) -> Hashable:
     if isinstance(value, Pending):
         memory = value.memory
         if memory.place is None and value.value is not None:
-            memory.place = arrays.storage_of(value.value)
+            memory.place = access.storage_of(value.value)
         return memory if memory.place is None else memory.place
     known = LAYOUTS.get(id(value))
-    return arrays.storage_of(value) if known is None else known[2]
+    return access.storage_of(value) if known is None else known[2]
 
 
 def place_asked_for(value: Any) -> Hashable:
@@ -274,17 +274,17 @@ def pending_type(key: DispatchKey) -> type[Pending]:
         found = type(f"Pending{key.name}", (Pending,), {"__slots__": (), "key": key, "__module__": __name__})
         _TYPES[key] = found
     # Tables of types change when a backend is taken back, and comes again.
-    if found not in arrays.ARRAY_TYPES:
-        known = arrays.ARRAY_TYPES
-        owner = arrays.KEY_TYPES.get(key, ())
-        arrays.add_stand_in(
+    if found not in access.ARRAY_TYPES:
+        known = access.ARRAY_TYPES
+        owner = access.KEY_TYPES.get(key, ())
+        access.add_stand_in(
             ArrayType(
                 found,
                 shape=lambda pending: known[type(pending.meta)].shape(pending.meta),
                 dtype=lambda pending: known[type(pending.meta)].dtype(pending.meta),
-                strides=lambda pending: arrays.strides(pending.meta),
+                strides=lambda pending: access.strides(pending.meta),
                 # Views of the array are placed within its own memory, which a kernel may have made larger.
-                storage_offset=lambda pending: arrays.storage_offset(
+                storage_offset=lambda pending: access.storage_offset(
                     pending.meta if pending.value is None else pending.value
                 ),
                 storage=place_of,
@@ -302,15 +302,15 @@ def _device_index(pending: Pending) -> int | None:
     What backends work with several devices at a time is not recorded; see ``runs_at_once`` in `record`.
     """
     if pending.value is not None:
-        return arrays.device(pending.value).index
-    owners = arrays.KEY_TYPES.get(pending.key, ())
+        return access.device(pending.value).index
+    owners = access.KEY_TYPES.get(pending.key, ())
     owner = next((each for each in owners if each.current_device is not None), None)
     if owner is None or owner.current_device is None:
         return None
     try:
         return owner.current_device()
     except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors] in `arrays`
-        fault = arrays.unread(owner, "current_device", error)
+        fault = access.unread(owner, "current_device", error)
     raise fault
 
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from .. import arrays
+from ..arrays import access
 from ..entry import CHANGES
 from .graph import Pending, outputs_of, place_of
 from .layouts import LAYOUTS, layout_of_array
@@ -152,7 +152,7 @@ class _Writer:
             elif kind is float or kind is complex:
                 name = self._given()
                 checks.append(f"{name}.__class__ is not {kind.__name__}")
-            elif kind in arrays.ARRAY_TYPES:
+            elif kind in access.ARRAY_TYPES:
                 name = self._names[id(value)] = self._given()
                 layout = self._constant(layout_of_array(value))
                 # Mostly it is remembered, which is seen without a call of ours.

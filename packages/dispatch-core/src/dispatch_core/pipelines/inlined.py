@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .. import codegen
+from ..arrays.lent_memory import LENT
 from ..keys import context
 from ..keys.table import DispatchKey
-from ..lending import LENT
 from .blocks import innermost
 from .graph import INSIDE, place_asked_for
 from .layouts import LAYOUTS, UNKNOWN, layout_of

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Final
 from weakref import ref
 
-from .. import arrays
+from ..arrays import access
 from ..keys.table import DispatchKey
 
 __all__ = ["LAYOUTS", "UNKNOWN", "layout_of", "layout_of_array"]
@@ -35,7 +35,7 @@ def layout_of(meta: Any) -> Any:
         return tuple(map(layout_of, meta))
     if meta is None:
         return None
-    return _kept((arrays.shape(meta), arrays.strides(meta), arrays.dtype(meta), arrays.storage_offset(meta)), meta)
+    return _kept((access.shape(meta), access.strides(meta), access.dtype(meta), access.storage_offset(meta)), meta)
 
 
 #: id of a living array → a reference that takes it out of here when the array is gone, its layout, and its place.
@@ -53,12 +53,12 @@ def layout_of_array(array: Any) -> Any:
         return known[1]
     found = _looked_up(array)
     with suppress(TypeError):
-        LAYOUTS[key] = ref(array, partial(LAYOUTS.pop, key)), found, arrays.storage_of(array)
+        LAYOUTS[key] = ref(array, partial(LAYOUTS.pop, key)), found, access.storage_of(array)
     return found
 
 
 def _looked_up(array: Any) -> Any:
-    reader = arrays.ARRAY_TYPES.get(type(array))
+    reader = access.ARRAY_TYPES.get(type(array))
     read = None if reader is None else reader.layout
     if reader is None or read is None:
         return _found(array)
@@ -67,7 +67,7 @@ def _looked_up(array: Any) -> Any:
         look = reader.type, read(array)
         known = _looks.get(look)
     except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors] in `arrays`
-        fault = arrays.unread(reader, "layout", error)
+        fault = access.unread(reader, "layout", error)
         raise fault from fault.__cause__
     if known is None:
         if len(_looks) >= _KEPT:
@@ -77,11 +77,11 @@ def _looked_up(array: Any) -> Any:
 
 
 def _found(array: Any) -> Any:
-    look = arrays.shape(array), arrays.strides(array), arrays.dtype(array)
+    look = access.shape(array), access.strides(array), access.dtype(array)
     known = _known.get((*look, 0))
     if known is not None:
         return known
-    empty = arrays.KEY_TYPES[DispatchKey.Meta][0].empty
+    empty = access.KEY_TYPES[DispatchKey.Meta][0].empty
     assert empty is not None
     try:
         described = empty(*look)

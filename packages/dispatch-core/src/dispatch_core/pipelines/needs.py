@@ -20,7 +20,7 @@ import sys
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final
 
-from .. import arrays
+from ..arrays import access
 from .graph import Pending, Step, place_of
 
 __all__ = ["RANDOM", "held_outside", "needed", "observable", "places_in"]
@@ -152,7 +152,7 @@ def _place(value: Any) -> Hashable:
 
 def places_in(values: Iterable[Any]) -> list[Hashable]:
     """Return the places of all arrays and pending values among arguments."""
-    known = arrays.ARRAY_TYPES
+    known = access.ARRAY_TYPES
     return [
         place_of(item)
         for value in values

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from .. import arrays, conformance
+from .. import conformance
+from ..arrays import access
 from ..entry import CHANGES
 from ..errors import BackendError
 from ..forks import Order, forkable
@@ -131,7 +132,7 @@ def _asked(program: Program, device: DispatchKey) -> list[PlannedStep]:
     """Return what the device's plugin plans; where that makes no sense, nothing, with a warning."""
     from ..plugins.loader import loader  # loaded already, as soon as there is a device
 
-    name = arrays.KEY_DEVICES.get(device.backend)
+    name = access.KEY_DEVICES.get(device.backend)
     if name is None:
         return []
     try:

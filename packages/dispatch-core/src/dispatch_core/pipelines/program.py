@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from .. import arrays
+from ..arrays import access
 from ..keys.table import DispatchKey, keys_of
 from .graph import Pending, outputs_of, place_of
 from .layouts import layout_of_array
@@ -192,7 +192,7 @@ def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Ste
 
     # The usual cases of `_add` are written out: this runs at each flush.
     known, push, put, begin = slots.get, key.append, values.append, uses.append
-    by_value, is_array, looks = _BY_VALUE, arrays.ARRAY_TYPES, layout_of_array
+    by_value, is_array, looks = _BY_VALUE, access.ARRAY_TYPES, layout_of_array
     state = found.state
     for note in notes:
         outputs: tuple[Pending | None, ...]
@@ -278,7 +278,7 @@ def _add(value: Any, slots: dict[int, int], key: list[Any], values: list[Any], u
         slots[id(value)] = len(values)
         value = value.value
         key.append(layout_of_array(value))
-    elif kind in arrays.ARRAY_TYPES:
+    elif kind in access.ARRAY_TYPES:
         slots[id(value)] = len(values)
         key.append(layout_of_array(value))
     else:
@@ -305,7 +305,7 @@ def _places(found: Survey) -> list[int]:
     """Return for each value a number that those in the same memory share."""
     numbers: dict[Hashable, int] = {}
     places = []
-    pending, known = found.pending, arrays.ARRAY_TYPES
+    pending, known = found.pending, access.ARRAY_TYPES
     for slot, value in enumerate(found.values):
         output = pending.get(slot)
         if output is not None:
@@ -330,7 +330,7 @@ def build(found: Survey, *, fuse: bool) -> Program:
             values.append(Value(slot, type(source)))
             continue
         place = found.places[slot] if found.places else slot
-        layout = arrays.shape(source), arrays.strides(source), arrays.dtype(source)
+        layout = access.shape(source), access.strides(source), access.dtype(source)
         values.append(Value(slot, None, *layout, place, output is None, bool(kept >> slot & 1)))
     numbers = iter([value for value in values if value.number is not None])
     nodes = []

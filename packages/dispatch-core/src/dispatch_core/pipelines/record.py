@@ -19,13 +19,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
-from .. import arrays, codegen
+from .. import codegen
+from ..arrays import access
+from ..arrays.frontend import FRONTENDS
+from ..arrays.lent_memory import LENT, is_lent
 from ..boundary import Boundary, Plan
 from ..errors import NoKernelError
-from ..frontend import FRONTENDS
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey, keys_of
-from ..lending import LENT, is_lent
 from ..resolve import Resolution, resolve
 from .blocks import current, finish, paused
 from .graph import Memory, Pending, caller_place, pending_type, place_of, step_type, values_in
@@ -73,7 +74,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     if plan.is_factory and any(parameter.type == "Any" for parameter in plan.parameters):
         return _host_data(pass_on)
     frontend = FRONTENDS.get(keyset.marker)
-    if plan.writes and not all(each.mutable for each in arrays.KEY_TYPES.get(key, ())):
+    if plan.writes and not all(each.mutable for each in access.KEY_TYPES.get(key, ())):
 
         def rebind(*values: Any) -> Any:
             # Nothing is written: the tensor is given another array. Steps keep the one that they were recorded with.
@@ -88,7 +89,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     made = pending_type(key)
     why_not = getattr(winner.slot.kernel, "runs_at_once", "")
     plain = Recorder(entry, plan, key, below & ~MARKERS, made, has_frontend=frontend is not None, why_not=why_not)
-    boundary = _PendingBoundary(key, frontend, (arrays.ARRAY_TYPES[made], *arrays.KEY_TYPES.get(key, ())))
+    boundary = _PendingBoundary(key, frontend, (access.ARRAY_TYPES[made], *access.KEY_TYPES.get(key, ())))
     record = entry.registry.engine.backend_runner(entry, boundary, plain, ())
 
     def run(*values: Any) -> Any:
@@ -165,15 +166,15 @@ class Recorder:
         self.entry, self.plan, self.mask, self.made = entry, plan, mask, made
         self.has_frontend = has_frontend
         #: The device that the kernel computes for.
-        self.home = arrays.KEY_DEVICES.get(key.backend)
-        self.has_strides = any(each.strides is not None for each in arrays.KEY_TYPES.get(key, ()))
+        self.home = access.KEY_DEVICES.get(key.backend)
+        self.has_strides = any(each.strides is not None for each in access.KEY_TYPES.get(key, ()))
         self.step = step_type(entry, mask, plan.writes)
         self.why_not = why_not or _why_not(plan)
         self.meta: Any = None
         if not self.why_not:
             # Without the meta device a fake has no arrays to look at.
             try:
-                if DispatchKey.Meta in arrays.KEY_TYPES:
+                if DispatchKey.Meta in access.KEY_TYPES:
                     self.meta = entry.explicit_table[DispatchKey.Meta.value]
             except NoKernelError:
                 pass
@@ -303,7 +304,7 @@ def _same(given: Any, found: Any) -> bool:
     return (
         found is None
         or found is given
-        or (arrays.shape(found) == arrays.shape(given) and arrays.strides(found) == arrays.strides(given))
+        or (access.shape(found) == access.shape(given) and access.strides(found) == access.strides(given))
     )
 
 

@@ -33,11 +33,12 @@ from operator import attrgetter
 from time import perf_counter_ns
 from typing import Any, Final
 
-from .. import arrays, calltrace, forks
+from .. import calltrace, forks
+from ..arrays import access
+from ..arrays.lent_memory import BEFORE, LENT
 from ..interrupts import whole
 from ..keys import context
 from ..keys.table import DispatchKey
-from ..lending import BEFORE, LENT
 from . import guards
 from . import plan as plans
 from .blocks import Block, current, paused, tidy
@@ -223,10 +224,10 @@ class Session:
     def row_major(self, meta: Any) -> Any:
         """Return a meta array like another, with its elements in row-major order at the beginning of its memory."""
         strides, step = [], 1
-        for size in reversed(arrays.shape(meta)):
+        for size in reversed(access.shape(meta)):
             strides.append(step)
             step *= max(size, 1)
-        return layout_of(_meta_array(arrays.shape(meta), tuple(reversed(strides)), arrays.dtype(meta)))
+        return layout_of(_meta_array(access.shape(meta), tuple(reversed(strides)), access.dtype(meta)))
 
     def take(self, value: Any) -> tuple[Any, Any]:
         """Return an argument as a step keeps it, and its layout."""
@@ -237,7 +238,7 @@ class Session:
 
     def take_list(self, tensors: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
         """Do the same for a list of tensors."""
-        values = [settled(arrays.to_data(tensor), self) for tensor in tensors]
+        values = [settled(access.to_data(tensor), self) for tensor in tensors]
         return values, tuple([self.describe_one(value) for value in values])
 
     @staticmethod
@@ -615,7 +616,7 @@ def _by_masks(steps: Sequence[Step]) -> Iterable[tuple[context.State | None, Seq
 
 
 def _meta_array(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
-    make = arrays.KEY_TYPES[DispatchKey.Meta][0].empty
+    make = access.KEY_TYPES[DispatchKey.Meta][0].empty
     assert make is not None
     return make(shape, strides, dtype)
 

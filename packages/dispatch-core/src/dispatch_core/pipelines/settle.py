@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .. import arrays
+from ..arrays import access
 from ..keys.table import DispatchKey
 from .blocks import current, finish
 from .graph import Pending
@@ -35,7 +35,7 @@ def settle(tensor: Any) -> Any:
 
     A raw array or a pending value can be given too.
     """
-    data = arrays.to_data(tensor)
+    data = access.to_data(tensor)
     _bring_up_to_date((data,))
     if isinstance(data, Pending):
         data = data.value
@@ -56,7 +56,7 @@ def settle_argument(value: Any) -> Any:
 
 
 def _is_ours(value: Any) -> bool:
-    return type(value) in arrays.TYPE_MASKS or hasattr(value, "_dispatch_data")
+    return type(value) in access.TYPE_MASKS or hasattr(value, "_dispatch_data")
 
 
 def settle_random() -> None:
@@ -66,7 +66,7 @@ def settle_random() -> None:
 
 def is_pending(tensor: Any) -> bool:
     """Tell whether a tensor, an array or a pending value awaits steps: those that make it, or that write to it."""
-    data = arrays.to_data(tensor)
+    data = access.to_data(tensor)
     if isinstance(data, Pending) and (data.error or data.memory.error) is not None:
         return False
     return any(needed(session.steps, (data,), ()) for session in _sessions((data,)))

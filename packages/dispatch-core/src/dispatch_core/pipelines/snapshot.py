@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from .. import arrays
+from ..arrays import access
 from ..errors import ArgumentError
 from ..layers.graph import Call, Constant, Graph, Value
 from ..registry import Registry
@@ -87,8 +87,8 @@ class _Names:
             self.values.append(
                 ShownValue(
                     number,
-                    tuple(arrays.shape(value)),
-                    _line(str(arrays.dtype(value))),
+                    tuple(access.shape(value)),
+                    _line(str(access.dtype(value))),
                     memory,
                     is_input,
                     is_input or id(value) in self.held,

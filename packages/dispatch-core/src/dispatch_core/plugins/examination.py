@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Iterator
 
 from dispatch_core import near_misses
-from dispatch_core.arrays import KEY_TYPES
+from dispatch_core.arrays.access import KEY_TYPES
 from dispatch_core.entry import OperatorEntry
 from dispatch_core.kernel import KernelFactory, Registration
 from dispatch_core.keys.table import DispatchKey

@@ -12,7 +12,7 @@ import pluggy
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dispatch_core.backend import Availability, BackendInfo
+    from dispatch_core.arrays.types import Availability, BackendInfo
     from dispatch_core.pipelines.program import PlannedStep, Program
     from dispatch_core.registry import Registry
 

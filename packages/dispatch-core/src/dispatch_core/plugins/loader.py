@@ -10,7 +10,7 @@ from .loading import BackendLoader
 from .state import BackendState
 
 if TYPE_CHECKING:
-    from dispatch_core.backend import Availability, BackendInfo
+    from dispatch_core.arrays.types import Availability, BackendInfo
     from dispatch_core.keys.table import DispatchKey
 
     from ..distributions import Claim

@@ -36,7 +36,7 @@ from .settings import Settings
 from .state import BackendState, Failure, explain_exception
 
 if TYPE_CHECKING:
-    from dispatch_core.backend import Availability, BackendInfo
+    from dispatch_core.arrays.types import Availability, BackendInfo
     from dispatch_core.pipelines.program import PlannedStep, Program
     from dispatch_core.registry import Registry
 
@@ -194,7 +194,7 @@ class BackendLoader:
 
         Raises as ``ensure_backend`` does, and ``BackendUnavailableError`` if the plugin raises instead of answering.
         """
-        from dispatch_core.backend import Availability
+        from dispatch_core.arrays.types import Availability
 
         self.ensure_backend(name)
         answer = self._ask(name, "dispatch_is_available", default=True)
@@ -375,7 +375,7 @@ class BackendLoader:
         return self._host
 
     def _register(self, host: PluginHost, name: str, plugin: object) -> BackendInfo:
-        from dispatch_core.backend import BackendInfo
+        from dispatch_core.arrays.types import BackendInfo
 
         host.add(name, plugin)
         info = host.call(name, "dispatch_backend_info")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import faulthandler
 from typing import Any
 
-from dispatch_core.arrays import device_key
+from dispatch_core.arrays.access import device_key
 from dispatch_core.registry import registry
 
 from ..distributions import BACKENDS

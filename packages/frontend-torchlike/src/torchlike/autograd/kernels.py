@@ -16,7 +16,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.gradients import conjugate
-from dispatch_core.arrays import KEY_TYPES
+from dispatch_core.arrays.access import KEY_TYPES
 from dispatch_core.keys import ARRAYS, AUTOGRAD, keys_of
 
 from ..views import ONE_OF_SEVERAL, View

@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any, Final
 from weakref import ref
 
-from . import arrays
+from . import access
 
 __all__ = ["LENT", "PINNED", "Holder", "Window", "is_lent", "lend", "memory_of", "pin"]
 
@@ -82,7 +82,7 @@ def lend(array: Any, holder: type[Holder], held: Any) -> None:
     """Note that the memory of ``array`` is lent for as long as ``holder`` tells of ``held``."""
     for settle in BEFORE:
         settle(array)
-    place = arrays.storage_of(array)
+    place = access.storage_of(array)
     entry = holder(held, _forget)
     entry.place = place
     with _lock:
@@ -115,7 +115,7 @@ def _forget(entry: Holder) -> None:
 
 def pin(array: Any) -> None:
     """Note that the memory of ``array``, which is like NumPy's, keeps its size from now on."""
-    place = arrays.storage_of(array)
+    place = access.storage_of(array)
     if place not in PINNED:
         # See Note [Where an array dies] in `interrupts`.
         PINNED[place] = ref(memory_of(array), partial(PINNED.pop, place))

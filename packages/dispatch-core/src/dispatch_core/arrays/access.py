@@ -22,12 +22,12 @@ from collections.abc import Hashable
 from typing import Any, Final
 from weakref import ref
 
-from .backend import ArrayType, BackendInfo
-from .devices import Device
-from .errors import ArgumentError, BackendError, BackendNotFoundError, DispatchError, RegistrationError
-from .forks import Order, forkable
-from .keys.table import ARRAYS, DispatchKey, keys_of, show_claim
-from .transactions import record
+from ..devices import Device
+from ..errors import ArgumentError, BackendError, BackendNotFoundError, DispatchError, RegistrationError
+from ..forks import Order, forkable
+from ..keys.table import ARRAYS, DispatchKey, keys_of, show_claim
+from ..transactions import record
+from .types import ArrayType, BackendInfo
 
 __all__ = ["device", "device_key", "dtype", "is_mutable", "shape", "storage_offset", "strides", "to_data"]
 
@@ -49,7 +49,7 @@ def add_backend(info: BackendInfo, claims: dict[type, int] | None = None) -> Dis
     Types that belong to another backend go into ``claims``, a private registry's own. Raises ``RegistrationError`` when the
     name or the key is another backend's, or a type and there are no ``claims``.
     """
-    from .plugins.loader import declared_owner, owner_of_key  # plugins stand above arrays; needed once a backend
+    from ..plugins.loader import declared_owner, owner_of_key  # plugins stand above arrays; needed once a backend
 
     key = _claim(info)
     owner = owner_of_key(key)
@@ -166,7 +166,7 @@ def find_type(cls: type) -> int:
     mask = TYPE_MASKS.get(cls)
     if mask is not None:
         return mask
-    from .plugins.loader import (  # plugins stand above; only a miss asks
+    from ..plugins.loader import (  # plugins stand above; only a miss asks
         array_type_owner,
         declared_device,
         ensure_backend,
@@ -265,7 +265,7 @@ def device_key(name: str) -> DispatchKey:
         raise ArgumentError(f"expected a device's name, not {type(name).__name__}")
     key = DEVICE_KEYS.get(name)
     if key is None:
-        from .plugins.loader import ensure_backend  # plugins stand above arrays; needed on a miss only
+        from ..plugins.loader import ensure_backend  # plugins stand above arrays; needed on a miss only
 
         ensure_backend(name)
         key = DEVICE_KEYS[name]
@@ -277,7 +277,7 @@ def load_key(key: DispatchKey) -> None:
 
     Raises ``BackendError`` when that is kept out or fails.
     """
-    from .plugins.loader import device_of_key, ensure_backend  # plugins stand above arrays; needed on a miss only
+    from ..plugins.loader import device_of_key, ensure_backend  # plugins stand above arrays; needed on a miss only
 
     device = device_of_key(key)
     if device is not None:
@@ -358,7 +358,7 @@ def _qualified(kind: type) -> str:
 
 
 def _reader_fault(reader: ArrayType, what: str, how: str) -> BackendError:
-    from .plugins.loader import backends  # plugins stand above arrays; only an error needs them
+    from ..plugins.loader import backends  # plugins stand above arrays; only an error needs them
 
     key = next(iter(keys_of(TYPE_MASKS.get(reader.type, 0) & ARRAYS)), None)
     name = None if key is None else KEY_DEVICES.get(key.backend)

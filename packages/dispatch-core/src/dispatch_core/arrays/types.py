@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from ._record import Record
+from .._record import Record
 
 __all__ = ["ArrayType", "Availability", "BackendInfo"]
 

@@ -25,12 +25,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-from ._record import Record
-from .arrays import TYPE_MASKS, find_type, is_tensor, mask_of, to_data
-from .errors import ArgumentError, DeviceMismatchError, RegistrationError
-from .forks import Order, forkable
-from .keys.table import MARKER_BITS, MARKERS
-from .transactions import record
+from .._record import Record
+from ..errors import ArgumentError, DeviceMismatchError, RegistrationError
+from ..forks import Order, forkable
+from ..keys.table import MARKER_BITS, MARKERS
+from ..transactions import record
+from .access import TYPE_MASKS, find_type, is_tensor, mask_of, to_data
 
 __all__ = ["AutogradFormula", "Frontend", "rebind", "register_frontend", "wrap_like"]
 
@@ -97,7 +97,7 @@ def _rebind(tensor: Any, data: Any) -> None:
 
 def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Refuse a call whose arrays lie on different devices, naming argument and device of each."""
-    from .arrays import device  # the name would be shadowed at module level by nothing, but reads better here
+    from .access import device  # the name would be shadowed at module level by nothing, but reads better here
 
     found = []
     names = (
@@ -158,7 +158,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
 
 
 def _remove(frontend: Frontend[Any]) -> None:
-    from .registry import forget_everywhere  # the registry stands above; needed on a rollback only
+    from ..registry import forget_everywhere  # the registry stands above; needed on a rollback only
 
     with _lock:
         FRONTENDS.pop(frontend.marker, None)
