@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dispatch_core as dc
-from dispatch_core import boundary, codegen
+from dispatch_core.calls import boundary, codegen
 from dispatch_core.schema.tokens import is_identifier
 
 #: type in a schema → what it takes, some of which needs coercion.

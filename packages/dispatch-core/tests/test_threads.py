@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.latefunction import LateFunction
+from dispatch_core.calls.lazy_function import LateFunction
 from dispatch_core.registry import forget_everywhere
 
 THREADS = 8

@@ -204,7 +204,7 @@ def test_a_watch_takes_itself_out(define, toy, tensors, monkeypatch):
     assert op(x)._dispatch_data == [2, 3]
     assert len(asked) == watch._QUIET + 1
     runner = op._entry.call_table[x._dispatch_mask]
-    if op._entry.registry.engine is not dc.interpret:
+    if op._entry.registry.engine is not dc.calls.reference:
         # What runs from now on is what would run if nobody had watched: the kernel stands in the operator's own code.
         assert runner.__globals__["__kernel"] is op._entry.kernels[toy.key]
         assert op._entry.usual == x._dispatch_mask

@@ -10,7 +10,7 @@ from typing import Any, Final
 from . import conformance, watch
 from .arrays.access import device_key, dtype, is_tensor, mask_of, shape, storage_of, strides, to_data
 from .arrays.frontend import frontend_of
-from .boundary import Plan
+from .calls.boundary import Plan
 from .devices import Device
 from .errors import OpCheckError
 from .handle import as_overload

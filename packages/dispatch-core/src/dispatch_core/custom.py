@@ -19,7 +19,7 @@ from typing import Any, Final
 from ._record import replace
 from .arrays.access import is_tensor, named_key
 from .arrays.frontend import AutogradFormula
-from .boundary import make_plan
+from .calls.boundary import make_plan
 from .errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from .formulas import autograd_kernel, fake_kernel
 from .infer import infer_schema

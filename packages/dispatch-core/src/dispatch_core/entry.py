@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from .boundary import Plan
+from .calls.boundary import Plan
 from .kernel import Origin, Registration, Registrations
 from .keys.table import DispatchKey
 from .levels import Level

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from . import codegen
 from .arrays.access import KEY_DEVICES, device_key, is_tensor, mask_of
 from .arrays.frontend import FRONTENDS, frontend_of, refuse_mixed
+from .calls import codegen
+from .calls.reference import arguments_mask, unchecked_mask
 from .devices import Device
 from .entry import OperatorEntry
 from .errors import ArgumentError, DispatchError, DispatchKeyError
-from .interpret import arguments_mask, unchecked_mask
 from .kernel import Origin, Registration
 from .keys import context
 from .keys.keyset import DispatchKeySet, KeysetLike, as_mask
@@ -331,7 +331,7 @@ def _heading(entry: OperatorEntry) -> dict[str, Any]:
 def source_of(entry: OperatorEntry) -> str:
     """Return the source of the functions that are generated for calls and redispatches of an operator."""
     if entry.registry.engine is not codegen:
-        return f"# {entry.name} is interpreted: see dispatch_core.interpret.caller and redispatcher\n"
+        return f"# {entry.name} is interpreted: see dispatch_core.calls.reference.caller and redispatcher\n"
     return codegen.explained_source(entry)
 
 

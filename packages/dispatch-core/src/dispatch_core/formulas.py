@@ -14,7 +14,7 @@ from typing import Any
 
 from .arrays.access import TYPE_MASKS, to_data
 from .arrays.frontend import FRONTENDS, AutogradFormula, Frontend
-from .boundary import Plan, TensorKind
+from .calls.boundary import Plan, TensorKind
 from .kernel import KernelFactory
 from .keys.table import AUTOGRAD
 

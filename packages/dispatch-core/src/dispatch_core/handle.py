@@ -7,9 +7,9 @@ from typing import Any
 
 from ._record import replace
 from .arrays.access import is_tensor
+from .calls.reference import tensors_in, unchecked_mask
 from .entry import OperatorEntry, kernel_keys
 from .errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
-from .interpret import tensors_in, unchecked_mask
 from .kernel import Origin
 from .keys import context
 from .keys.keyset import KeyLike, KeysetLike, as_key, as_mask

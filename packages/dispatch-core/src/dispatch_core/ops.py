@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
 from weakref import WeakValueDictionary
 
 from .arrays.access import is_tensor
+from .calls.lazy_function import LateFunction
+from .calls.source import Spelling
 from .errors import ArgumentError, ClosedOperatorError
 from .keys.keyset import KeyLike, KeysetLike, as_key
-from .latefunction import LateFunction
 from .schema.check import invalid_combination, matches
 from .schema.model import FunctionSchema
-from .source import Spelling
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from . import codegen, interpret, transactions
+from . import transactions
 from .arrays import access
 from .arrays.types import BackendInfo
+from .calls import codegen, reference
 from .entry import NO_TAGS, OperatorEntry, kernel_keys
 from .errors import (
     ArgumentError,
@@ -68,7 +69,7 @@ class Registry:
                 f"no profile is named {quoted(profile)}", hint=f"choose one of {', '.join(PROFILES)}"
             )
         self.profile = profile
-        self.engine: Any = interpret if interpreted else codegen
+        self.engine: Any = reference if interpreted else codegen
         self.lock = forkable(Order.REGISTRY)
         self.entries: dict[str, OperatorEntry] = {}
         #: packet name → its overloads' entries, in the order of registration.

@@ -35,7 +35,8 @@ from . import calltrace
 from ._record import Record, replace
 from .arrays.access import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key, to_data
 from .arrays.frontend import FRONTENDS, Frontend, refuse_mixed
-from .boundary import Boundary, Covered, Plan, Result, make_boundary, unwrap
+from .calls.boundary import Boundary, Covered, Plan, Result, make_boundary, unwrap
+from .calls.reference import result_wrapper, tensors_in, unchecked_mask
 from .devices import Device
 from .errors import (
     BackendError,
@@ -46,7 +47,6 @@ from .errors import (
     NoKernelError,
     RegistrationError,
 )
-from .interpret import result_wrapper, tensors_in, unchecked_mask
 from .kernel import KernelFactory, Registration
 from .keys import context
 from .keys.keyset import DispatchKeySet

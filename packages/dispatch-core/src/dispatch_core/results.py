@@ -8,7 +8,7 @@ from typing import Any
 
 from .arrays.access import ARRAY_TYPES, is_tensor, storage_of, to_data
 from .arrays.frontend import frontend_of
-from .boundary import Plan, Result, bad_count, bad_list
+from .calls.boundary import Plan, Result, bad_count, bad_list
 from .errors import KernelResultError
 from .schema.check import checker
 

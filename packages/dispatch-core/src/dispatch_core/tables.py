@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .arrays import access
-from .boundary import Plan, make_plan
+from .calls.boundary import Plan, make_plan
 from .errors import ClosedOperatorError, DispatchError
 from .keys import context
 from .keys.table import DispatchKey

@@ -23,7 +23,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from .arrays.access import ARRAY_TYPES, KEY_TYPES, device_key, dtype, is_tensor, shape, strides
-from .boundary import Boundary, Plan, bad_count, bad_result, coercer, view_checker
+from .calls.boundary import Boundary, Plan, bad_count, bad_result, coercer, view_checker
 from .conformance import HINTS, differs_from, differs_in_shape, kernel_of, misfit, rule_of, stand_in_maker
 from .environment import Switch
 from .errors import BackendError, KernelResultError

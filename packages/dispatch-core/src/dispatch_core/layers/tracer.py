@@ -21,7 +21,7 @@ from typing import Any, Final, Self
 from .._record import replace
 from ..arrays.access import TYPE_MASKS, to_data
 from ..arrays.frontend import Frontend, frontend_of
-from ..boundary import Plan
+from ..calls.boundary import Plan
 from ..errors import ArgumentError, DispatchError
 from ..forks import Order, forkable
 from ..interrupts import Guard, by_subscript, whole

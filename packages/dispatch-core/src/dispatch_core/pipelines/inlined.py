@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .. import codegen
 from ..arrays.lent_memory import LENT
+from ..calls import codegen
 from ..keys import context
 from ..keys.table import DispatchKey
 from .blocks import innermost
@@ -24,7 +24,7 @@ from .layouts import LAYOUTS, UNKNOWN, layout_of
 from .recorder_source import recorder_lines
 
 if TYPE_CHECKING:
-    from ..boundary import Boundary
+    from ..calls.boundary import Boundary
     from .record import Recorder
 
 __all__ = ["inlined_recorder"]

@@ -20,7 +20,7 @@ from .graph import Pending, outputs_of, place_of
 from .layouts import layout_of_array
 
 if TYPE_CHECKING:
-    from ..boundary import Parameter
+    from ..calls.boundary import Parameter
     from ..keys import context
     from ..table import Slot
     from .graph import Note, Step

@@ -19,11 +19,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
-from .. import codegen
 from ..arrays import access
 from ..arrays.frontend import FRONTENDS
 from ..arrays.lent_memory import LENT, is_lent
-from ..boundary import Boundary, Plan
+from ..calls import codegen
+from ..calls.boundary import Boundary, Plan
 from ..errors import NoKernelError
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey, keys_of

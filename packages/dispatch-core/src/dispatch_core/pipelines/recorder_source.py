@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..boundary import Boundary, Parameter, Plan
-from ..source import values
+from ..calls.boundary import Boundary, Parameter, Plan
+from ..calls.source import values
 
 __all__ = ["can_generate", "recorder_lines"]
 

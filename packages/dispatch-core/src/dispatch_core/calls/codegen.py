@@ -23,15 +23,15 @@ from functools import lru_cache
 from types import CodeType, FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from . import interpret
-from .arrays.access import TYPE_MASKS, is_tensor
-from .arrays.frontend import FRONTENDS
+from ..arrays.access import TYPE_MASKS, is_tensor
+from ..arrays.frontend import FRONTENDS
+from ..keys import context
+from ..keys.keyset import DispatchKeySet, as_mask
+from ..keys.table import MARKERS
+from ..schema.check import argument_error, bind
+from ..schema.words import declaration
+from . import reference
 from .boundary import Boundary, Covered, Plan, bad_count, bad_list, coercer, view_checker
-from .keys import context
-from .keys.keyset import DispatchKeySet, as_mask
-from .keys.table import MARKERS
-from .schema.check import argument_error, bind
-from .schema.words import declaration
 from .source import (
     BOXED,
     Spelling,
@@ -48,8 +48,8 @@ from .source import (
 )
 
 if TYPE_CHECKING:
-    from .entry import OperatorEntry
-    from .watch import Watch
+    from ..entry import OperatorEntry
+    from ..watch import Watch
 
 __all__ = [
     "Inlined",
@@ -134,17 +134,17 @@ def foresee(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any])
         return
     mask = None
     with suppress(Exception):
-        mask = interpret.arguments_mask(plan, bind(plan.schema, args, kwargs, is_tensor))
+        mask = reference.arguments_mask(plan, bind(plan.schema, args, kwargs, is_tensor))
     if mask is not None:
         entry.call_table[mask]
 
 
 def caller(entry: OperatorEntry) -> Runner:
-    """Return the generated function that a user's call runs (see `interpret.caller`)."""
+    """Return the generated function that a user's call runs (see `reference.caller`)."""
     plan = entry.plan
     if plan is None or not plan.can_generate:
-        return interpret.caller(entry)
-    interpreted = interpret.caller(entry)
+        return reference.caller(entry)
+    interpreted = reference.caller(entry)
 
     def otherwise(*args: Any, **kwargs: Any) -> Any:
         # See Note [Raw arrays change the code].
@@ -158,10 +158,10 @@ def caller(entry: OperatorEntry) -> Runner:
 
 
 def respelled(entry: OperatorEntry, spelling: Spelling) -> Runner:
-    """Return the generated function of a frontend (see `interpret.respelled`)."""
+    """Return the generated function of a frontend (see `reference.respelled`)."""
     plan = entry.plan
     if plan is None or not plan.can_generate:
-        return interpret.respelled(entry, spelling)
+        return reference.respelled(entry, spelling)
     return _call(entry, respelled_plan(plan, spelling), spelling.otherwise, raw=False, spelling=spelling)
 
 
@@ -224,7 +224,7 @@ def explained_source(entry: OperatorEntry) -> str:
     """Return the source of the functions for calls and redispatches, as it is now."""
     plan = entry.plan
     if plan is None or not plan.can_generate:
-        return f"# {entry.name} is interpreted: see dispatch_core.interpret.caller and redispatcher\n"
+        return f"# {entry.name} is interpreted: see dispatch_core.calls.reference.caller and redispatcher\n"
     usual, _ = _usual(entry, plan)
     masked, _ = _usual_masked(entry, plan)
     call = call_source(plan, raw=usual is not None and usual.raw, usual=usual, masked=masked)
@@ -232,9 +232,9 @@ def explained_source(entry: OperatorEntry) -> str:
 
 
 def redispatcher(entry: OperatorEntry) -> Runner:
-    """Return the generated function for an explicit mask (see `interpret.redispatcher`)."""
+    """Return the generated function for an explicit mask (see `reference.redispatcher`)."""
     if entry.plan is None or not entry.plan.can_generate:
-        return interpret.redispatcher(entry)
+        return reference.redispatcher(entry)
     plan = entry.plan
     names = _constants(plan)
     names |= {
@@ -242,7 +242,7 @@ def redispatcher(entry: OperatorEntry) -> Runner:
         "__context": context.current,
         "__markers": MARKERS,
         "__types": TYPE_MASKS,
-        "__interpret": interpret.redispatcher(entry),
+        "__interpret": reference.redispatcher(entry),
         "__keyset": DispatchKeySet,
         "__as_mask": as_mask,
     }
@@ -250,19 +250,19 @@ def redispatcher(entry: OperatorEntry) -> Runner:
 
 
 def below(entry: OperatorEntry, mask: int) -> Runner:
-    """Return the generated function that runs what lies at a mask (see `interpret.below`)."""
+    """Return the generated function that runs what lies at a mask (see `reference.below`)."""
     plan = entry.plan
     if plan is None or not plan.can_generate:
-        return interpret.below(entry, mask)
+        return reference.below(entry, mask)
     names = {"__table": entry.explicit_table, "__context": context.current, "__at": mask}
     return _compile(below_source(plan), names, plan)
 
 
 def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
-    """Return a generated runner for a kernel that sees what the caller passed (see `interpret.caller_runner`)."""
+    """Return a generated runner for a kernel that sees what the caller passed (see `reference.caller_runner`)."""
     plan = entry.plan
     if plan is None or not plan.can_generate:
-        return interpret.caller_runner(entry, kernel, prefix)
+        return reference.caller_runner(entry, kernel, prefix)
     if not prefix and _takes_in_order(kernel, plan):
         return kernel
     arguments = kernel_arguments(plan, len(prefix), unwrap=False)
@@ -289,13 +289,13 @@ def backend_runner(
     covered: Covered = (),
     watch: Watch | None = None,
 ) -> Runner:
-    """Return a generated runner for a kernel that sees a backend's arrays (see `interpret.backend_runner`).
+    """Return a generated runner for a kernel that sees a backend's arrays (see `reference.backend_runner`).
 
     Its attribute ``body`` is what a caller can run in its place, once nobody watches the kernel any more.
     """
     plan = entry.plan
     if plan is None or not plan.can_generate:
-        return interpret.backend_runner(entry, boundary, kernel, prefix, covered, watch)
+        return reference.backend_runner(entry, boundary, kernel, prefix, covered, watch)
     body = _Body(entry, plan, boundary, kernel, prefix, covered)
     names = dict(body.constants)
     run: Any = _compile(runner_source(plan, body.lines(plan)), names, plan)

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from ._record import Record, replace
+from .._record import Record, replace
 from .boundary import Boundary, Parameter, Plan, Result
 
 __all__ = [

@@ -10,14 +10,14 @@ import keyword
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
-from ._record import Record
-from .arrays.access import KEY_TYPES, unread
-from .arrays.frontend import Frontend
-from .arrays.types import ArrayType
-from .errors import KernelResultError
-from .keys.table import DispatchKey
-from .schema.check import checker
-from .schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kind
+from .._record import Record
+from ..arrays.access import KEY_TYPES, unread
+from ..arrays.frontend import Frontend
+from ..arrays.types import ArrayType
+from ..errors import KernelResultError
+from ..keys.table import DispatchKey
+from ..schema.check import checker
+from ..schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kind
 
 __all__ = ["Boundary", "Parameter", "Plan", "Result"]
 

@@ -10,18 +10,18 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .arrays.access import TYPE_MASKS, is_tensor, mask_of
+from ..arrays.access import TYPE_MASKS, is_tensor, mask_of
+from ..errors import FrontendMismatchError
+from ..keys import context
+from ..keys.keyset import as_mask
+from ..keys.table import MARKERS
+from ..schema.check import bind
 from .boundary import Boundary, Covered, Plan, Result, bad_count, bad_list, coercer, unwrap, view_checker
-from .errors import FrontendMismatchError
-from .keys import context
-from .keys.keyset import as_mask
-from .keys.table import MARKERS
-from .schema.check import bind
 
 if TYPE_CHECKING:
-    from .entry import OperatorEntry
-    from .tables import Tables
-    from .watch import Watch
+    from ..entry import OperatorEntry
+    from ..tables import Tables
+    from ..watch import Watch
 
 __all__ = ["backend_runner", "below", "caller", "caller_runner", "foresee", "redispatcher", "respelled"]
 
