@@ -157,7 +157,7 @@ def test_an_explanation_beforehand_is_what_the_call_does(what, tmp_path):
 NAMES = """
 import linecache, pathlib
 import dispatch_core as dc, torchlike
-from dispatch_core.naming import kernel_name, kernel_place
+from dispatch_core.operators.kernel_names import kernel_name, kernel_place
 torchlike.ones(2, requires_grad=True).exp()
 with torchlike.pipeline():
     torchlike.ones(2).exp()

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import resolve
 from dispatch_core.arrays import access, frontend
+from dispatch_core.operators import resolution
+from dispatch_core.operators.registries import forget_everywhere
 from dispatch_core.pipelines import settle
-from dispatch_core.registry import forget_everywhere
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def meta():
     """A backend for device ``meta``, in the place of the one that is installed."""
     tables = (access.TYPE_MASKS, access.ARRAY_TYPES, access.KEY_TYPES, access.DEVICE_KEYS, access.KEY_DEVICES)
     before = [dict(table) for table in tables]
-    opened, resolve._opened = resolve._opened, {dc.Device("meta")}
+    opened, resolution._opened = resolution._opened, {dc.Device("meta")}
     key = dc.DispatchKey.Meta
     access.DEVICE_KEYS.pop("meta", None)
     access.KEY_DEVICES.pop("Meta", None)
@@ -162,7 +162,7 @@ def meta():
     for table, kept in zip(tables, before, strict=True):
         table.clear()
         table.update(kept)
-    resolve._opened = opened
+    resolution._opened = opened
     forget_everywhere()
 
 

@@ -7,7 +7,8 @@ import threading
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import DispatchKey, calltrace
+from dispatch_core import DispatchKey
+from dispatch_core.operators import call_trace
 
 SCRIPT = """
 import dispatch_core as dc
@@ -58,7 +59,7 @@ def test_a_value_that_is_neither_yes_nor_no_is_refused(run_python):
 
 @pytest.fixture
 def traced(monkeypatch):
-    monkeypatch.setattr(calltrace.TRACE, "_on", True)
+    monkeypatch.setattr(call_trace.TRACE, "_on", True)
 
 
 def test_a_trace_that_is_off_leaves_runners_bare(registry, library, toy, monkeypatch):
@@ -69,7 +70,7 @@ def test_a_trace_that_is_off_leaves_runners_bare(registry, library, toy, monkeyp
     runner = entry.explicit_table.lookup(DispatchKey.AutogradToy)
     assert runner is kernel or registry.engine is dc.calls.reference
     entry.forget()
-    monkeypatch.setattr(calltrace.TRACE, "_on", True)
+    monkeypatch.setattr(call_trace.TRACE, "_on", True)
     assert entry.explicit_table.lookup(DispatchKey.AutogradToy).__qualname__.startswith("traced.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import calltrace
+from dispatch_core.operators import call_trace
 from dispatch_core.pipelines import Pending
 
 PIPELINE = dc.DispatchKey.Pipeline
@@ -225,7 +225,7 @@ def test_explain_shows_the_pipeline_where_a_call_would_go_there(work):
 
 
 def test_dispatch_trace_shows_the_recording_and_the_run(work, monkeypatch, capsys):
-    monkeypatch.setattr(calltrace.TRACE, "_on", True)
+    monkeypatch.setattr(call_trace.TRACE, "_on", True)
     with work.pipeline():
         kept = work.ops.double(work.array(1))
         lines = capsys.readouterr().err.splitlines()

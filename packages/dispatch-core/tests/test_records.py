@@ -165,7 +165,7 @@ def test_an_argument_remembers_the_spelling_of_its_default_and_does_not_compare_
 
 
 def test_two_registrations_are_never_equal():
-    from dispatch_core.kernel import Registration
+    from dispatch_core.operators.registration import Registration
 
     origin = dc.Origin("plugin.py", 1)
     first, second = (Registration(dc.DispatchKey.CPU, len, origin) for _ in range(2))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dispatch_core as dc
 from dispatch_core import DispatchKey
-from dispatch_core.table import MEMBERS
+from dispatch_core.operators.dispatch_table import MEMBERS
 
 CIA, CEA, CEANF = "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"
 ASKED = "CPU CUDA XLA QuantizedCPU SparseCPU NestedTensorCPU AutogradOther AutogradCPU AutogradCUDA AutogradXLA".split()

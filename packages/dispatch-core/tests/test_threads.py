@@ -12,7 +12,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core.calls.lazy_function import LateFunction
-from dispatch_core.registry import forget_everywhere
+from dispatch_core.operators.registries import forget_everywhere
 
 THREADS = 8
 SECONDS = 0.5

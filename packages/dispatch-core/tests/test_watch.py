@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
-from dispatch_core import conformance, watch
+from dispatch_core.operators import conformance, result_watch
 
 pytestmark = pytest.mark.usefixtures("meta")
 FOLDER = re.escape(__file__)
@@ -183,7 +183,7 @@ def test_what_is_known_of_an_unknown_size_is_compared(define, toy):
 
 def test_each_dtype_and_rank_is_compared(define, toy):
     op = define("(Tensor x) -> Tensor", lambda x: type(x)(x.a[0] if x.a.ndim == 3 else x.a), same)
-    for _ in range(watch._QUIET // 2):
+    for _ in range(result_watch._QUIET // 2):
         op(toy.array([1, 2]))
         op(toy.array([[1, 2]]))
     with pytest.raises(dc.KernelResultError):
@@ -197,12 +197,12 @@ def test_a_watch_takes_itself_out(define, toy, tensors, monkeypatch):
     asked = []
     op = define("(Tensor x) -> Tensor", lambda x: type(x)(x.a + 1), lambda x: asked.append(x) or same(x))
     x = tensors.wrap(toy.array([1, 2]))
-    for _ in range(watch._QUIET):
+    for _ in range(result_watch._QUIET):
         op(x)
-    assert len(asked) == watch._QUIET
+    assert len(asked) == result_watch._QUIET
     op(x)
     assert op(x)._dispatch_data == [2, 3]
-    assert len(asked) == watch._QUIET + 1
+    assert len(asked) == result_watch._QUIET + 1
     runner = op._entry.call_table[x._dispatch_mask]
     if op._entry.registry.engine is not dc.calls.reference:
         # What runs from now on is what would run if nobody had watched: the kernel stands in the operator's own code.
@@ -210,11 +210,11 @@ def test_a_watch_takes_itself_out(define, toy, tensors, monkeypatch):
         assert op._entry.usual == x._dispatch_mask
     op._entry.forget()
     op(x)
-    assert len(asked) == watch._QUIET + 2
-    monkeypatch.setattr(watch.ALWAYS, "_on", True)
-    for _ in range(2 * watch._QUIET):
+    assert len(asked) == result_watch._QUIET + 2
+    monkeypatch.setattr(result_watch.ALWAYS, "_on", True)
+    for _ in range(2 * result_watch._QUIET):
         op(x)
-    assert len(asked) == 3 * watch._QUIET + 2
+    assert len(asked) == 3 * result_watch._QUIET + 2
 
 
 def test_each_kernel_runs_once_for_a_call(registry, library, toy):
@@ -282,7 +282,7 @@ def test_strides_count_where_the_type_of_array_has_them(registry, library, make_
 
 def test_opcheck_compares_when_nobody_watches_any_more(define, toy):
     op = define("(Tensor x) -> Tensor", lambda x: type(x)((x.a if x.a.ndim == 1 else x.a[0]) + 0), same)
-    for _ in range(watch._QUIET + 2):
+    for _ in range(result_watch._QUIET + 2):
         op(toy.array([1]))
     assert dc.shape(op(toy.array([[1, 2]]))) == (2,)
     with pytest.raises(
@@ -325,7 +325,7 @@ class Rule:
 @pytest.mark.parametrize("steps", [1, 3])
 def test_a_pipeline_compares_when_it_first_runs(work, monkeypatch, steps):
     """Also what a kernel returns that nobody watches any more."""
-    monkeypatch.setattr(watch, "_QUIET", 1)
+    monkeypatch.setattr(result_watch, "_QUIET", 1)
     work.define("drop(Tensor x) -> Tensor", lambda x: work.toy.array(x.a if x.a.ndim == 1 else x.a[0]), same)
     for _ in range(3):
         work.ops.drop(work.array(1))

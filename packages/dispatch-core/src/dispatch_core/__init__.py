@@ -8,7 +8,6 @@ from .arrays.access import device, device_key, dtype, is_mutable, shape, storage
 from .arrays.frontend import AutogradFormula, Frontend, rebind, register_frontend, wrap_like
 from .arrays.types import ArrayType, Availability, BackendInfo
 from .devices import Device
-from .entry import OperatorEntry
 from .errors import (
     AmbiguousOverloadError,
     ArgumentError,
@@ -31,13 +30,14 @@ from .errors import (
     SchemaError,
     UnknownOperatorWarning,
 )
-from .kernel import KernelFactory, Origin, fallthrough_kernel, kernel_factory
 from .keys.context import apply_masks, exclude_keys, include_keys
 from .keys.keyset import DispatchKeySet
 from .keys.table import DISPATCH_KEY_PRIORITY, DispatchKey
-from .library import Library
-from .ops import OpOverload, OpOverloadPacket, respell
-from .registry import Registry, registry
+from .operators.entry import OperatorEntry
+from .operators.library import Library
+from .operators.overloads import OpOverload, OpOverloadPacket, respell
+from .operators.registration import KernelFactory, Origin, fallthrough_kernel, kernel_factory
+from .operators.registries import Registry, registry
 from .schema import FunctionSchema, declare_dtypes
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from .custom import CustomOpDef, custom_op
     from .explanation import explain
     from .extend import define, impl, register_autograd, register_fake, register_kernel
-    from .handle import KernelHandle, below, get_kernel
     from .infer import Tensor, infer_schema
     from .layers.profiler import profile
     from .layers.tracer import trace
+    from .operators.kernel_handle import KernelHandle, below, get_kernel
     from .pipelines.program import PlannedStep, Program
     from .plugins.hooks import hookimpl
     from .plugins.loader import backends, load_backend, refresh
@@ -65,17 +65,17 @@ call_direct = registry.call_direct
 #: must not be named like what it gives away, because importing it would put it in the name's place.
 _LATE = {
     "CustomOpDef": ".custom",
-    "KernelHandle": ".handle",
+    "KernelHandle": ".operators.kernel_handle",
     "PlannedStep": ".pipelines.program",
     "Program": ".pipelines.program",
     "Tensor": ".infer",
     "backends": ".plugins.loader",
-    "below": ".handle",
+    "below": ".operators.kernel_handle",
     "current_pipeline": ".pipelines.handle",
     "custom_op": ".custom",
     "define": ".extend",
     "explain": ".explanation",
-    "get_kernel": ".handle",
+    "get_kernel": ".operators.kernel_handle",
     "hookimpl": ".plugins.hooks",
     "impl": ".extend",
     "infer_schema": ".infer",

@@ -12,8 +12,8 @@ from dataclasses import asdict
 from typing import Any
 
 from .errors import DispatchError
-from .kernel import Origin
 from .operator_report import left_out_note, report
+from .operators.registration import Origin
 from .plugins import BackendState, backends
 from .plugins.doctor import Finding, examine
 from .plugins.messages import printable

@@ -7,16 +7,16 @@ import pickle
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Final
 
-from . import conformance, watch
 from .arrays.access import device_key, dtype, is_tensor, mask_of, shape, storage_of, strides, to_data
 from .arrays.frontend import frontend_of
 from .calls.boundary import Plan
 from .devices import Device
 from .errors import OpCheckError
-from .handle import as_overload
 from .keys.table import AUTOGRAD, DispatchKey, keys_of
-from .ops import OpOverload
-from .registry import registry as process_registry
+from .operators import conformance, result_watch
+from .operators.kernel_handle import as_overload
+from .operators.overloads import OpOverload
+from .operators.registries import registry as process_registry
 from .schema.check import bind, checker
 
 __all__ = ["opcheck"]
@@ -63,7 +63,7 @@ def opcheck(
         values = tuple(_copy(value, copied) for value in given)
         try:
             if not any(_key_of(tensor) is DispatchKey.Meta for _, tensor in _tensors(plan, values)):
-                with watch.paused():
+                with result_watch.paused():
                     _CHECKS[name](overload, plan, values)
         except Exception as error:  # noqa: BLE001  # whatever a kernel raises is a result of the check
             failure = OpCheckError(

@@ -23,11 +23,11 @@ from .calls.boundary import make_plan
 from .errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from .formulas import autograd_kernel, fake_kernel
 from .infer import infer_schema
-from .kernel import Registration, caller_origin
 from .keys.table import DispatchKey
-from .library import Library
-from .ops import OpOverload
-from .registry import Registry, parse_name, the_registry
+from .operators.library import Library
+from .operators.overloads import OpOverload
+from .operators.registration import Registration, caller_origin
+from .operators.registries import Registry, parse_name, the_registry
 from .results import checked
 from .schema.model import Argument, FunctionSchema
 from .transactions import record

@@ -1,7 +1,7 @@
 """Why a call runs what it runs: the overload, the keys, what is passed over, the winner and where it came from.
 
 Note [An explanation is made of what a call does]
-    Overloads are matched by `schema.check`, keys walked by `resolve`, and a refusal is the very error that the call raises.
+    Overloads are matched by `schema.check`, keys walked by `resolution`, and a refusal is the error that the call raises.
     No kernel runs and none is made; all that may happen is what the call itself would begin with: that the operator library
     is loaded, the backend of an array, of a device or of a key, and that a frontend registers its Autograd kernels.
 """
@@ -17,19 +17,19 @@ from .arrays.frontend import FRONTENDS, frontend_of, refuse_mixed
 from .calls import codegen
 from .calls.reference import arguments_mask, unchecked_mask
 from .devices import Device
-from .entry import OperatorEntry
 from .errors import ArgumentError, DispatchError, DispatchKeyError
-from .kernel import Origin, Registration
 from .keys import context
 from .keys.keyset import DispatchKeySet, KeysetLike, as_mask
 from .keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
-from .naming import kernel_name, kernel_place
-from .ops import OpOverload, OpOverloadPacket
-from .registry import Registry, the_registry
-from .resolve import Resolution, masked_off, no_kernel, resolve, unwritable, walk_keys, why_passed_over
+from .operators.call_tables import closed_error
+from .operators.dispatch_table import Slot
+from .operators.entry import OperatorEntry
+from .operators.kernel_names import kernel_name, kernel_place
+from .operators.overloads import OpOverload, OpOverloadPacket
+from .operators.registration import Origin, Registration
+from .operators.registries import Registry, the_registry
+from .operators.resolution import Resolution, masked_off, no_kernel, resolve, unwritable, walk_keys, why_passed_over
 from .schema.check import bind, invalid_combination, mismatch
-from .table import Slot
-from .tables import closed_error
 
 __all__ = ["ArgumentKeys", "Explanation", "Overload", "Step", "computed", "entries_of", "explain", "registered"]
 
@@ -65,7 +65,7 @@ class Step:
 
     key: str
     outcome: Literal["passed over", "runs", "missing", "below"]
-    #: The rule that filled the key's slot (see `table`), or why it is passed over.
+    #: The rule that filled the key's slot (see `dispatch_table`), or why it is passed over.
     reason: str
     kernel: str = ""
     #: The file and line of the kernel's function, or "" where Python does not know.

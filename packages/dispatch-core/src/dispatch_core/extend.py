@@ -15,11 +15,11 @@ from .arrays.frontend import AutogradFormula
 from .custom import CustomOpDef, DeviceTypes, check_formula, devices_of, find_custom_op
 from .errors import ArgumentError, OperatorNotFoundError, RegistrationError, quoted
 from .formulas import autograd_kernel, fake_kernel
-from .handle import as_overload
 from .keys.table import DispatchKey
-from .library import Library
-from .ops import OpOverload
-from .registry import parse_name
+from .operators.kernel_handle import as_overload
+from .operators.library import Library
+from .operators.overloads import OpOverload
+from .operators.registries import parse_name
 
 __all__ = ["define", "impl", "register_autograd", "register_fake", "register_kernel"]
 

@@ -15,8 +15,8 @@ from typing import Any
 from .arrays.access import TYPE_MASKS, to_data
 from .arrays.frontend import FRONTENDS, AutogradFormula, Frontend
 from .calls.boundary import Plan, TensorKind
-from .kernel import KernelFactory
 from .keys.table import AUTOGRAD
+from .operators.registration import KernelFactory
 
 __all__ = ["autograd_kernel", "fake_kernel"]
 

@@ -17,7 +17,7 @@ from .interrupts import by_subscript
 from .levels import Level
 
 if TYPE_CHECKING:
-    from .kernel import Origin
+    from .operators.registration import Origin
 
 __all__ = ["give", "level", "outside", "record", "transaction", "warn"]
 

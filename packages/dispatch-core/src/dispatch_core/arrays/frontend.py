@@ -158,7 +158,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
 
 
 def _remove(frontend: Frontend[Any]) -> None:
-    from ..registry import forget_everywhere  # the registry stands above; needed on a rollback only
+    from ..operators.registries import forget_everywhere  # the registry stands above; needed on a rollback only
 
     with _lock:
         FRONTENDS.pop(frontend.marker, None)

@@ -48,8 +48,8 @@ from .source import (
 )
 
 if TYPE_CHECKING:
-    from ..entry import OperatorEntry
-    from ..watch import Watch
+    from ..operators.entry import OperatorEntry
+    from ..operators.result_watch import Watch
 
 __all__ = [
     "Inlined",

@@ -19,9 +19,9 @@ from ..schema.check import bind
 from .boundary import Boundary, Covered, Plan, Result, bad_count, bad_list, coercer, unwrap, view_checker
 
 if TYPE_CHECKING:
-    from ..entry import OperatorEntry
-    from ..tables import Tables
-    from ..watch import Watch
+    from ..operators.call_tables import Tables
+    from ..operators.entry import OperatorEntry
+    from ..operators.result_watch import Watch
 
 __all__ = ["backend_runner", "below", "caller", "caller_runner", "foresee", "redispatcher", "respelled"]
 
@@ -62,7 +62,7 @@ def arguments_mask(plan: Plan, values: tuple[Any, ...]) -> int:
 
 def caller(entry: OperatorEntry) -> Runner:
     """Return the function that a user's call runs: bind, find the keys, apply the masks, run what the table says."""
-    # The tables of the schema by which the function binds; see Note [Tables belong to a schema] in `tables`.
+    # The tables of the schema by which the function binds; see Note [Tables belong to a schema] in `call_tables`.
     tables = entry.tables
     plan = tables.plan
 

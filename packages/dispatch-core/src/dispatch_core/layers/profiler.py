@@ -18,8 +18,8 @@ from ..interrupts import Guard, by_subscript, whole
 from ..keys import context
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import DispatchKey
-from ..ops import OpOverload
-from ..registry import Registry, the_registry
+from ..operators.overloads import OpOverload
+from ..operators.registries import Registry, the_registry
 
 __all__ = ["Event", "OperatorStats", "profile"]
 

@@ -29,9 +29,9 @@ from ..keys import context
 from ..keys.context import exclude_keys
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import DispatchKey
-from ..ops import OpOverload
-from ..registry import Registry, the_registry
-from ..resolve import Resolution, masked_off, resolve
+from ..operators.overloads import OpOverload
+from ..operators.registries import Registry, the_registry
+from ..operators.resolution import Resolution, masked_off, resolve
 from .graph import Call, Constant, Graph, Step, Value, Wrap
 
 __all__ = ["trace"]
@@ -327,7 +327,7 @@ def _composite(
     if plan is None or plan.schema.is_vararg or not isinstance(found, Resolution) or not found.is_composite():
         return None
     values = (*args, *kwargs.values())
-    # As in Note [A composite below masked keys] of `resolve`, but for this layer's own key.
+    # As in Note [A composite below masked keys] of `resolution`, but for this layer's own key.
     dropped = masked_off(entry.registry, plan, found.mask, values, {}) & ~DispatchKey.Tracer
     run = replace(found, explicit=False).runner()
 

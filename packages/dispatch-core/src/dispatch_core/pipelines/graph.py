@@ -33,7 +33,7 @@ from .layouts import LAYOUTS
 if TYPE_CHECKING:
     from types import CodeType
 
-    from ..entry import OperatorEntry
+    from ..operators.entry import OperatorEntry
     from .session import Session
 
 __all__ = [

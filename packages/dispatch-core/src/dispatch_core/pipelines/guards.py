@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays import access
-from ..entry import CHANGES
+from ..operators.entry import CHANGES
 from .graph import Pending, outputs_of, place_of
 from .layouts import LAYOUTS, layout_of_array
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from ..arrays import access
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..interrupts import whole
-from ..kernel import kernel_factory
 from ..keys.table import DispatchKey
-from ..registry import Registry
-from ..registry import registry as process_registry
+from ..operators.registration import kernel_factory
+from ..operators.registries import Registry
+from ..operators.registries import registry as process_registry
 from .blocks import current, enter, innermost, leave, tidy
 from .needs import observable
 from .run import planned_groups

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from .. import conformance
 from ..arrays import access
-from ..entry import CHANGES
 from ..errors import BackendError
 from ..forks import Order, forkable
+from ..operators import conformance
+from ..operators.entry import CHANGES
 from .program import Node, PlannedStep, Program, Survey, Value, build, filled
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from .layouts import layout_of_array
 if TYPE_CHECKING:
     from ..calls.boundary import Parameter
     from ..keys import context
-    from ..table import Slot
+    from ..operators.dispatch_table import Slot
     from .graph import Note, Step
 
 __all__ = ["Node", "PlannedStep", "Program", "Survey", "Value", "build", "device_of", "filled", "survey"]

@@ -27,7 +27,7 @@ from ..calls.boundary import Boundary, Plan
 from ..errors import NoKernelError
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey, keys_of
-from ..resolve import Resolution, resolve
+from ..operators.resolution import Resolution, resolve
 from .blocks import current, finish, paused
 from .graph import Memory, Pending, caller_place, pending_type, place_of, step_type, values_in
 from .inlined import inlined_recorder

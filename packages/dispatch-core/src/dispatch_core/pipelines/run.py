@@ -7,8 +7,8 @@ from itertools import groupby
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, Final
 
-from .. import conformance
 from ..errors import DispatchError, KernelResultError
+from ..operators import conformance
 from . import plan as plans
 from .errors import fault_of, is_spoiled, spoil, step_error
 from .graph import Pending, Step, place_of

@@ -33,12 +33,13 @@ from operator import attrgetter
 from time import perf_counter_ns
 from typing import Any, Final
 
-from .. import calltrace, forks
+from .. import forks
 from ..arrays import access
 from ..arrays.lent_memory import BEFORE, LENT
 from ..interrupts import whole
 from ..keys import context
 from ..keys.table import DispatchKey
+from ..operators import call_trace
 from . import guards
 from . import plan as plans
 from .blocks import Block, current, paused, tidy
@@ -526,7 +527,7 @@ class Session:
         for step in steps:
             if not step.done:
                 place = f", {step.line}" if step.line else ""
-                calltrace.write(f"pipeline: {described(step)}{place}")
+                call_trace.write(f"pipeline: {described(step)}{place}")
                 failed |= run_steps((step,), self.stats, self._runs)
         return failed
 

@@ -15,7 +15,7 @@ from typing import Any
 from ..arrays import access
 from ..errors import ArgumentError
 from ..layers.graph import Call, Constant, Graph, Value
-from ..registry import Registry
+from ..operators.registries import Registry
 from .graph import Pending, Step, place_of
 from .needs import held_outside, observable
 from .show import PipelineGraph, ShownStep, ShownValue

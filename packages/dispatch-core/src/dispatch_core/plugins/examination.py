@@ -8,13 +8,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
-from dispatch_core import near_misses
 from dispatch_core.arrays.access import KEY_TYPES
-from dispatch_core.entry import OperatorEntry
-from dispatch_core.kernel import KernelFactory, Registration
 from dispatch_core.keys.table import DispatchKey
-from dispatch_core.registry import Registry
-from dispatch_core.resolve import functional_overload
+from dispatch_core.operators import near_misses
+from dispatch_core.operators.entry import OperatorEntry
+from dispatch_core.operators.registration import KernelFactory, Registration
+from dispatch_core.operators.registries import Registry
+from dispatch_core.operators.resolution import functional_overload
 
 from ..distributions import normalize
 

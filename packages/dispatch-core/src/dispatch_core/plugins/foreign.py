@@ -19,8 +19,8 @@ from ..distributions import Claim, normalize
 from .settings import FOREIGN_KEYS
 
 if TYPE_CHECKING:
-    from dispatch_core.entry import OperatorEntry
-    from dispatch_core.kernel import Registration
+    from dispatch_core.operators.entry import OperatorEntry
+    from dispatch_core.operators.registration import Registration
 
 __all__ = ["refuse_foreign_keys"]
 

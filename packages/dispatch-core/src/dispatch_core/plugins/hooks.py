@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dispatch_core.arrays.types import Availability, BackendInfo
+    from dispatch_core.operators.registries import Registry
     from dispatch_core.pipelines.program import PlannedStep, Program
-    from dispatch_core.registry import Registry
 
 __all__ = ["PROJECT", "REQUIRED", "hookimpl", "hookspec"]
 

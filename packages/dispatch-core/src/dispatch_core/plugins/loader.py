@@ -41,7 +41,7 @@ def loader() -> BackendLoader:
     """Return the process's loader, making it at the first call."""
     global _loader
     if _loader is None:
-        from dispatch_core.registry import registry
+        from dispatch_core.operators.registries import registry
 
         with _making:
             if _loader is None:
@@ -76,15 +76,15 @@ def refresh() -> None:
 
     Call it after installing a plugin or changing a variable in a running process.
     """
-    from dispatch_core import calltrace, resolve, watch
-    from dispatch_core.registry import forget_everywhere
+    from dispatch_core.operators import call_trace, resolution, result_watch
+    from dispatch_core.operators.registries import forget_everywhere
 
     loader().refresh()
     # Factories ask again whether their device can be opened.
-    resolve._opened.clear()
+    resolution._opened.clear()
     # Runners were made with or without a trace and a watch; the next call of each operator makes them again.
-    calltrace.TRACE.forget()
-    watch.forget()
+    call_trace.TRACE.forget()
+    result_watch.forget()
     forget_everywhere()
 
 

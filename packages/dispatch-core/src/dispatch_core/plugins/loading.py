@@ -37,8 +37,8 @@ from .state import BackendState, Failure, explain_exception
 
 if TYPE_CHECKING:
     from dispatch_core.arrays.types import Availability, BackendInfo
+    from dispatch_core.operators.registries import Registry
     from dispatch_core.pipelines.program import PlannedStep, Program
-    from dispatch_core.registry import Registry
 
     from .host import PluginHost
 

@@ -6,7 +6,7 @@ import faulthandler
 from typing import Any
 
 from dispatch_core.arrays.access import device_key
-from dispatch_core.registry import registry
+from dispatch_core.operators.registries import registry
 
 from ..distributions import BACKENDS
 from .children import end_child, teller

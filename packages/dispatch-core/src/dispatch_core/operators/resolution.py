@@ -31,14 +31,13 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import calltrace
-from ._record import Record, replace
-from .arrays.access import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key, to_data
-from .arrays.frontend import FRONTENDS, Frontend, refuse_mixed
-from .calls.boundary import Boundary, Covered, Plan, Result, make_boundary, unwrap
-from .calls.reference import result_wrapper, tensors_in, unchecked_mask
-from .devices import Device
-from .errors import (
+from .._record import Record, replace
+from ..arrays.access import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key, to_data
+from ..arrays.frontend import FRONTENDS, Frontend, refuse_mixed
+from ..calls.boundary import Boundary, Covered, Plan, Result, make_boundary, unwrap
+from ..calls.reference import result_wrapper, tensors_in, unchecked_mask
+from ..devices import Device
+from ..errors import (
     BackendError,
     BackendNotFoundError,
     DispatchKeyError,
@@ -47,19 +46,20 @@ from .errors import (
     NoKernelError,
     RegistrationError,
 )
-from .kernel import KernelFactory, Registration
-from .keys import context
-from .keys.keyset import DispatchKeySet
-from .keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
-from .schema.check import bind
-from .schema.model import Argument
-from .schema.types import walk
-from .table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, Slot
-from .watch import watch_for
+from ..keys import context
+from ..keys.keyset import DispatchKeySet
+from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
+from ..schema.check import bind
+from ..schema.model import Argument
+from ..schema.types import walk
+from . import call_trace
+from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, Slot
+from .registration import KernelFactory, Registration
+from .result_watch import watch_for
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
-    from .registry import Registry
+    from .registries import Registry
 
 __all__ = ["Resolution", "resolve"]
 
@@ -110,13 +110,13 @@ class Resolution(Record):
 
         Raises ``NoKernelError`` when nothing has won.
         """
-        if not calltrace.TRACE.is_on():
+        if not call_trace.TRACE.is_on():
             return self._runner()
         line = self._trace_line()
         try:
-            return calltrace.traced(self._runner(), line)
+            return call_trace.traced(self._runner(), line)
         except NoKernelError:
-            calltrace.write(line)
+            call_trace.write(line)
             raise
 
     def boundary(self) -> Boundary | None:
@@ -322,8 +322,8 @@ class _Mixed(Record):
             positional, named = plan.split(values) if plan is not None else (values, keywords)
             return hook(entry.op, tuple(positional), named)
 
-        if calltrace.TRACE.is_on():
-            return calltrace.traced(run, f"{entry.name} -> the frontend's hook for tensors of several devices")
+        if call_trace.TRACE.is_on():
+            return call_trace.traced(run, f"{entry.name} -> the frontend's hook for tensors of several devices")
         return run
 
 
@@ -353,7 +353,7 @@ def open_device(device: Device) -> None:
     A backend that the program itself registered, without a plugin, has nothing to open.
     """
     if device not in _opened:
-        from .plugins.loader import open_device as open_through_plugin  # plugins stand above; needed once per device
+        from ..plugins.loader import open_device as open_through_plugin  # plugins stand above; needed once per device
 
         with suppress(BackendNotFoundError):  # device_key has found the backend already
             open_through_plugin(device.type, device.index)
@@ -488,7 +488,7 @@ def unwritable(entry: OperatorEntry, functional: OperatorEntry, boundary: Bounda
 
 def key_is_not_loaded(key: DispatchKey) -> str:
     """Say what became of the installed device that a key belongs to; "" where there is none."""
-    from .plugins.loader import backends, device_of_key  # plugins stand above; only the error needs them
+    from ..plugins.loader import backends, device_of_key  # plugins stand above; only the error needs them
 
     device = device_of_key(key) if key.owns_arrays else None
     return "" if device is None else f"device {device!r} is {backends()[device]}"

@@ -1,6 +1,6 @@
 """One overload of an operator: its schema, what is registered for it, and the tables that its calls read.
 
-Registration copies what it changes, so calls read without a lock; `tables` says how they see all of a change or nothing.
+Registration copies what it changes, so calls read without a lock; `call_tables` says how they see a change whole or not.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from .calls.boundary import Plan
-from .kernel import Origin, Registration, Registrations
-from .keys.table import DispatchKey
-from .levels import Level
-from .schema.model import FunctionSchema, OperatorName
-from .table import Slot, compute_slot
-from .tables import Table, Tables
+from ..calls.boundary import Plan
+from ..keys.table import DispatchKey
+from ..levels import Level
+from ..schema.model import FunctionSchema, OperatorName
+from .call_tables import Table, Tables
+from .dispatch_table import Slot, compute_slot
+from .registration import Origin, Registration, Registrations
 
 if TYPE_CHECKING:
-    from .keys import context
-    from .ops import OpOverload
-    from .registry import Registry
+    from ..keys import context
+    from .overloads import OpOverload
+    from .registries import Registry
 
 __all__ = ["CHANGES", "OperatorEntry", "kernel_keys"]
 
@@ -127,7 +127,7 @@ class OperatorEntry:
         """Return the handle that users call."""
         op = self._op
         if op is None:
-            from .ops import make_overload  # handles stand above the registry
+            from .overloads import make_overload  # handles stand above the registry
 
             with self.registry.lock:
                 op = self._op
@@ -144,7 +144,7 @@ class OperatorEntry:
         found = self._covered.get(key, ())
         return found if general is None else tuple(each for each in found if each.is_above(general))
 
-    # What `table.compute_slot` asks.
+    # What `dispatch_table.compute_slot` asks.
     def newest(self, key: DispatchKey) -> Registration | None:
         """Return the active registration under exactly ``key``."""
         found = self._registrations.get(key)

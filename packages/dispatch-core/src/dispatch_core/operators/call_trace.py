@@ -13,14 +13,14 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any, Final
 
-from .environment import Switch
-from .interrupts import by_subscript
+from ..environment import Switch
+from ..interrupts import by_subscript
 
 __all__ = ["TRACE", "traced", "write"]
 
 #: Whether calls are printed.
 TRACE: Final = Switch("DISPATCH_TRACE")
-_depth: Final[ContextVar[int]] = ContextVar("dispatch_core.calltrace", default=0)
+_depth: Final[ContextVar[int]] = ContextVar("dispatch_core.operators.call_trace", default=0)
 _set_depth: Final = by_subscript(_depth.set)
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar
 
-from .errors import ArgumentError, RegistrationError, SchemaError, quoted
-from .kernel import KernelFactory, caller_origin
-from .keys.keyset import KeyLike, as_key
-from .keys.table import DispatchKey
-from .ops import OpOverload
-from .registry import Registry, parse_name, the_registry
-from .schema.model import FunctionSchema
-from .transactions import level, record
+from ..errors import ArgumentError, RegistrationError, SchemaError, quoted
+from ..keys.keyset import KeyLike, as_key
+from ..keys.table import DispatchKey
+from ..schema.model import FunctionSchema
+from ..transactions import level, record
+from .overloads import OpOverload
+from .registration import KernelFactory, caller_origin
+from .registries import Registry, parse_name, the_registry
 
 __all__ = ["Library"]
 

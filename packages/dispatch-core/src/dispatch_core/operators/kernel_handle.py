@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._record import replace
-from .arrays.access import is_tensor
-from .calls.reference import tensors_in, unchecked_mask
+from .._record import replace
+from ..arrays.access import is_tensor
+from ..calls.reference import tensors_in, unchecked_mask
+from ..errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
+from ..keys import context
+from ..keys.keyset import KeyLike, KeysetLike, as_key, as_mask
+from ..keys.table import MARKERS, DispatchKey, keys_of
+from ..schema.check import bind
+from .dispatch_table import Slot
 from .entry import OperatorEntry, kernel_keys
-from .errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
-from .kernel import Origin
-from .keys import context
-from .keys.keyset import KeyLike, KeysetLike, as_key, as_mask
-from .keys.table import MARKERS, DispatchKey, keys_of
-from .ops import OpOverload, OpOverloadPacket
-from .registry import Registry, the_registry
-from .resolve import Resolution
-from .schema.check import bind
-from .table import Slot
+from .overloads import OpOverload, OpOverloadPacket
+from .registration import Origin
+from .registries import Registry, the_registry
+from .resolution import Resolution
 
 __all__ = ["KernelHandle", "as_overload", "below", "get_kernel"]
 

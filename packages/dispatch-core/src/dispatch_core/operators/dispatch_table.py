@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
-from ._record import Record
-from .kernel import Origin, Registration
-from .keys.table import DispatchKey
+from .._record import Record
+from ..keys.table import DispatchKey
+from .registration import Origin, Registration
 
 __all__ = ["Slot", "compute_slot"]
 

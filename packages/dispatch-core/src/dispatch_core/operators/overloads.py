@@ -14,17 +14,17 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
 from weakref import WeakValueDictionary
 
-from .arrays.access import is_tensor
-from .calls.lazy_function import LateFunction
-from .calls.source import Spelling
-from .errors import ArgumentError, ClosedOperatorError
-from .keys.keyset import KeyLike, KeysetLike, as_key
-from .schema.check import invalid_combination, matches
-from .schema.model import FunctionSchema
+from ..arrays.access import is_tensor
+from ..calls.lazy_function import LateFunction
+from ..calls.source import Spelling
+from ..errors import ArgumentError, ClosedOperatorError
+from ..keys.keyset import KeyLike, KeysetLike, as_key
+from ..schema.check import invalid_combination, matches
+from ..schema.model import FunctionSchema
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
-    from .registry import Registry
+    from .registries import Registry
 
 __all__ = ["OpNamespace", "OpOverload", "OpOverloadPacket", "Ops"]
 
@@ -149,7 +149,7 @@ class _Named:
         return self
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
-        from .registry import registry  # registries stand above
+        from .registries import registry  # registries stand above
 
         if self._registry is not registry:
             raise TypeError(f"cannot pickle {self!r}: it belongs to a registry that only this process has")
@@ -158,7 +158,7 @@ class _Named:
 
 def _found(name: str) -> Any:
     """Return a packet, a namespace, or all operators of the process's registry."""
-    from .registry import registry  # as above
+    from .registries import registry  # as above
 
     ops = registry.ops
     return ops.packet(name) if "::" in name else getattr(ops, name) if name else ops
@@ -185,7 +185,7 @@ def _overload(text: str) -> Any:
     name = text.rpartition("\n")[2]
     if "\n" not in text or text.partition("(")[0] != name:
         return _Overloads(text)
-    from .registry import registry  # as above
+    from .registries import registry  # as above
 
     return registry.get(name).op
 

@@ -1,6 +1,6 @@
 """Whether an array is what an operator's shape rule, its kernel under Meta, says, and whose fault it is if not.
 
-When results are compared is said in Note [When results are compared] in `watch`.
+When results are compared is said in Note [When results are compared] in `result_watch`.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from .arrays.access import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, check_answers, dtype, is_tensor, shape, strides
-from .errors import KernelResultError
-from .kernel import Registration
-from .keys.table import DispatchKey
-from .naming import kernel_name, kernel_place
+from ..arrays.access import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, check_answers, dtype, is_tensor, shape, strides
+from ..errors import KernelResultError
+from ..keys.table import DispatchKey
+from .kernel_names import kernel_name, kernel_place
+from .registration import Registration
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -106,7 +106,7 @@ def kernel_of(key: DispatchKey, registration: Registration | None) -> str:
 
 def planned_by(key: DispatchKey, run: Callable[..., Any], names: str) -> str:
     """Tell whose result it is: a step that a device's plugin has planned for the operators ``names``."""
-    from .plugins.loader import backends  # plugins stand above; only an error needs them
+    from ..plugins.loader import backends  # plugins stand above; only an error needs them
 
     name = KEY_DEVICES.get(key.backend, key.backend)
     state = backends().get(name)

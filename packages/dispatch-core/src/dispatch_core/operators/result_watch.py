@@ -22,16 +22,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from .arrays.access import ARRAY_TYPES, KEY_TYPES, device_key, dtype, is_tensor, shape, strides
-from .calls.boundary import Boundary, Plan, bad_count, bad_result, coercer, view_checker
+from ..arrays.access import ARRAY_TYPES, KEY_TYPES, device_key, dtype, is_tensor, shape, strides
+from ..calls.boundary import Boundary, Plan, bad_count, bad_result, coercer, view_checker
+from ..environment import Switch
+from ..errors import BackendError, KernelResultError
+from ..keys import context
+from ..keys.keyset import DispatchKeySet
+from ..keys.table import DispatchKey
+from ..schema.check import checker
 from .conformance import HINTS, differs_from, differs_in_shape, kernel_of, misfit, rule_of, stand_in_maker
-from .environment import Switch
-from .errors import BackendError, KernelResultError
-from .kernel import KernelFactory, Registration
-from .keys import context
-from .keys.keyset import DispatchKeySet
-from .keys.table import DispatchKey
-from .schema.check import checker
+from .registration import KernelFactory, Registration
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -46,7 +46,7 @@ _QUIET: Final = 32
 _META: Final = DispatchKey.Meta
 #: Results that a kernel gives as Python numbers.
 _NUMBERS: Final = frozenset({"Scalar", "SymInt", "bool", "float", "int"})
-_is_paused: Final[ContextVar[bool]] = ContextVar("dispatch_core.watch", default=False)
+_is_paused: Final[ContextVar[bool]] = ContextVar("dispatch_core.operators.result_watch", default=False)
 _is_absent = False
 
 
@@ -61,7 +61,7 @@ def _has_rules(entry: OperatorEntry) -> bool:
     """Tell whether there may be shape rules; the process's own registry loads the meta device for that."""
     global _is_absent
     if _META not in KEY_TYPES and not _is_absent:
-        from .registry import registry  # registries stand above
+        from .registries import registry  # registries stand above
 
         if entry.registry is registry:
             try:

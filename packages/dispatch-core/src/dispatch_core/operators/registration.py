@@ -9,10 +9,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
-from ._record import Record
-from .keys.table import DispatchKey
-from .levels import Level
-from .transactions import current as current_journal
+from .._record import Record
+from ..keys.table import DispatchKey
+from ..levels import Level
+from ..transactions import current as current_journal
 
 if TYPE_CHECKING:
     from pathlib import PurePath
@@ -88,7 +88,7 @@ class Origin(Record):
 @lru_cache(maxsize=1024)
 def _distribution_of(file: str) -> tuple[str, str]:
     """Find the distribution that installed ``file``; asked only when an error or a report is printed."""
-    from .distributions import distribution_of_module  # kept off the import path of the core
+    from ..distributions import distribution_of_module  # kept off the import path of the core
 
     path = _importable(file)
     return (
@@ -107,7 +107,7 @@ def _importable(file: str) -> PurePath:
     return path
 
 
-_OWN_FOLDER: Final = os.path.dirname(__file__)  # noqa: PTH120  # as in _importable
+_OWN_FOLDER: Final = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  # as in _importable
 
 
 def caller_origin() -> Origin:

@@ -2,7 +2,7 @@
 
 Note [Tables are filled on a miss]
     A table maps a mask, or a mask and the context's masks, to the function that runs. A miss resolves the mask by the rules
-    of `table` and `resolve` and fills the slot; every registration that could change an answer empties the tables.
+    of `dispatch_table` and `resolve` and fills the slot; every registration that could change an answer empties the tables.
     A resolution during which something changed is made again: it may have seen one key before the change and another after
     it, and so have found what was never right.
 
@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .arrays import access
-from .calls.boundary import Plan, make_plan
-from .errors import ClosedOperatorError, DispatchError
-from .keys import context
-from .keys.table import DispatchKey
-from .resolve import resolve
-from .schema.model import FunctionSchema
+from ..arrays import access
+from ..calls.boundary import Plan, make_plan
+from ..errors import ClosedOperatorError, DispatchError
+from ..keys import context
+from ..keys.table import DispatchKey
+from ..schema.model import FunctionSchema
+from .resolution import resolve
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .kernel import KernelFactory
+from .registration import KernelFactory
 
 __all__ = ["kernel_name", "kernel_place"]
 

@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from . import transactions
-from .arrays import access
-from .arrays.types import BackendInfo
-from .calls import codegen, reference
-from .entry import NO_TAGS, OperatorEntry, kernel_keys
-from .errors import (
+from .. import transactions
+from ..arrays import access
+from ..arrays.types import BackendInfo
+from ..calls import codegen, reference
+from ..errors import (
     ArgumentError,
     NoKernelError,
     OperatorNotFoundError,
@@ -21,8 +20,15 @@ from .errors import (
     SchemaError,
     quoted,
 )
-from .forks import Order, forkable
-from .kernel import (
+from ..forks import Order, forkable
+from ..keys import context
+from ..keys.keyset import KeyLike, KeysetLike, as_key, as_mask
+from ..keys.table import PROFILES, DispatchKey
+from ..levels import Level
+from ..schema.model import FunctionSchema, OperatorName
+from .dispatch_table import Slot
+from .entry import NO_TAGS, OperatorEntry, kernel_keys
+from .registration import (
     KernelFactory,
     Origin,
     Registration,
@@ -32,16 +38,10 @@ from .kernel import (
     next_number,
     stacked,
 )
-from .keys import context
-from .keys.keyset import KeyLike, KeysetLike, as_key, as_mask
-from .keys.table import PROFILES, DispatchKey
-from .levels import Level
-from .resolve import Resolution
-from .schema.model import FunctionSchema, OperatorName
-from .table import Slot
+from .resolution import Resolution
 
 if TYPE_CHECKING:
-    from .ops import OpOverload, Ops
+    from .overloads import OpOverload, Ops
 
 __all__ = ["OperatorEntry", "Registry", "registry"]
 
@@ -99,7 +99,7 @@ class Registry:
         """Return the operators by attribute: ``registry.ops.aten.add.Tensor``."""
         ops = self._ops
         if ops is None:
-            from .ops import Ops  # handles stand above the registry
+            from .overloads import Ops  # handles stand above the registry
 
             with self.lock:
                 ops = self._ops
@@ -265,7 +265,7 @@ class Registry:
         """Forget what was made from an operator's schema."""
         entry.forget()
         if entry._op is not None:
-            from .ops import describe  # handles stand above the registry
+            from .overloads import describe  # handles stand above the registry
 
             describe(entry._op)
         if self._ops is not None:
@@ -609,7 +609,7 @@ _names: dict[str, OperatorName] = {}
 
 def load_operators(namespace: str) -> bool:
     """Load the operator library that an installed distribution declares for ``namespace``, once."""
-    from .plugins.loader import operator_library  # plugins stand above the registry; needed on a miss only
+    from ..plugins.loader import operator_library  # plugins stand above the registry; needed on a miss only
 
     return operator_library(namespace)
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import transactions
-from .errors import UnknownOperatorWarning
+from .. import transactions
+from ..errors import UnknownOperatorWarning
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
-    from .kernel import Registration
-    from .registry import Registry
+    from .registration import Registration
+    from .registries import Registry
 
 __all__ = ["has_library", "is_unknown", "near", "warn_of_unknown"]
 
@@ -28,7 +28,7 @@ def is_unknown(entry: OperatorEntry) -> bool:
 
 def has_library(entry: OperatorEntry) -> bool:
     """Tell whether an operator's namespace is that of an installed operator library, which is loaded."""
-    from .plugins.loader import has_operators  # plugins stand above; needed for operators without a schema only
+    from ..plugins.loader import has_operators  # plugins stand above; needed for operators without a schema only
 
     return has_operators(entry.operator_name.namespace or "")
 
