@@ -41,11 +41,11 @@ from .operators.registries import Registry, registry
 from .schema import FunctionSchema, declare_dtypes
 
 if TYPE_CHECKING:
-    from .checks import opcheck
-    from .custom import CustomOpDef, custom_op
+    from .custom_ops.checking import opcheck
+    from .custom_ops.definition import CustomOpDef, custom_op
+    from .custom_ops.registration_functions import define, impl, register_autograd, register_fake, register_kernel
+    from .custom_ops.schema_inference import Tensor, infer_schema
     from .explanation import explain
-    from .extend import define, impl, register_autograd, register_fake, register_kernel
-    from .infer import Tensor, infer_schema
     from .layers.profiler import profile
     from .layers.tracer import trace
     from .operators.kernel_handle import KernelHandle, below, get_kernel
@@ -64,29 +64,29 @@ call_direct = registry.call_direct
 #: Names whose modules `import dispatch_core` does not load: the plugins', with their libraries, and the tools'. A module
 #: must not be named like what it gives away, because importing it would put it in the name's place.
 _LATE = {
-    "CustomOpDef": ".custom",
+    "CustomOpDef": ".custom_ops.definition",
     "KernelHandle": ".operators.kernel_handle",
     "PlannedStep": ".pipelines.program",
     "Program": ".pipelines.program",
-    "Tensor": ".infer",
+    "Tensor": ".custom_ops.schema_inference",
     "backends": ".plugins.loader",
     "below": ".operators.kernel_handle",
     "current_pipeline": ".pipelines.handle",
-    "custom_op": ".custom",
-    "define": ".extend",
+    "custom_op": ".custom_ops.definition",
+    "define": ".custom_ops.registration_functions",
     "explain": ".explanation",
     "get_kernel": ".operators.kernel_handle",
     "hookimpl": ".plugins.hooks",
-    "impl": ".extend",
-    "infer_schema": ".infer",
+    "impl": ".custom_ops.registration_functions",
+    "infer_schema": ".custom_ops.schema_inference",
     "load_backend": ".plugins.loader",
-    "opcheck": ".checks",
+    "opcheck": ".custom_ops.checking",
     "profile": ".layers.profiler",
     "pipeline": ".pipelines.handle",
     "refresh": ".plugins.loader",
-    "register_autograd": ".extend",
-    "register_fake": ".extend",
-    "register_kernel": ".extend",
+    "register_autograd": ".custom_ops.registration_functions",
+    "register_fake": ".custom_ops.registration_functions",
+    "register_kernel": ".custom_ops.registration_functions",
     "trace": ".layers.tracer",
 }
 

@@ -16,21 +16,21 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from ._record import replace
-from .arrays.access import is_tensor, named_key
-from .arrays.frontend import AutogradFormula
-from .calls.boundary import make_plan
-from .errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
-from .formulas import autograd_kernel, fake_kernel
-from .infer import infer_schema
-from .keys.table import DispatchKey
-from .operators.library import Library
-from .operators.overloads import OpOverload
-from .operators.registration import Registration, caller_origin
-from .operators.registries import Registry, parse_name, the_registry
-from .results import checked
-from .schema.model import Argument, FunctionSchema
-from .transactions import record
+from .._record import replace
+from ..arrays.access import is_tensor, named_key
+from ..arrays.frontend import AutogradFormula
+from ..calls.boundary import make_plan
+from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
+from ..keys.table import DispatchKey
+from ..operators.library import Library
+from ..operators.overloads import OpOverload
+from ..operators.registration import Registration, caller_origin
+from ..operators.registries import Registry, parse_name, the_registry
+from ..schema.model import Argument, FunctionSchema
+from ..transactions import record
+from .author_kernels import autograd_kernel, fake_kernel
+from .result_checks import checked
+from .schema_inference import infer_schema
 
 __all__ = ["CustomOpDef", "check_formula", "custom_op", "devices_of", "find_custom_op"]
 

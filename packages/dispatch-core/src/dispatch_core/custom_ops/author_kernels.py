@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .arrays.access import TYPE_MASKS, to_data
-from .arrays.frontend import FRONTENDS, AutogradFormula, Frontend
-from .calls.boundary import Plan, TensorKind
-from .keys.table import AUTOGRAD
-from .operators.registration import KernelFactory
+from ..arrays.access import TYPE_MASKS, to_data
+from ..arrays.frontend import FRONTENDS, AutogradFormula, Frontend
+from ..calls.boundary import Plan, TensorKind
+from ..keys.table import AUTOGRAD
+from ..operators.registration import KernelFactory
 
 __all__ = ["autograd_kernel", "fake_kernel"]
 

@@ -7,17 +7,17 @@ import pickle
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Final
 
-from .arrays.access import device_key, dtype, is_tensor, mask_of, shape, storage_of, strides, to_data
-from .arrays.frontend import frontend_of
-from .calls.boundary import Plan
-from .devices import Device
-from .errors import OpCheckError
-from .keys.table import AUTOGRAD, DispatchKey, keys_of
-from .operators import conformance, result_watch
-from .operators.kernel_handle import as_overload
-from .operators.overloads import OpOverload
-from .operators.registries import registry as process_registry
-from .schema.check import bind, checker
+from ..arrays.access import device_key, dtype, is_tensor, mask_of, shape, storage_of, strides, to_data
+from ..arrays.frontend import frontend_of
+from ..calls.boundary import Plan
+from ..devices import Device
+from ..errors import OpCheckError
+from ..keys.table import AUTOGRAD, DispatchKey, keys_of
+from ..operators import conformance, result_watch
+from ..operators.kernel_handle import as_overload
+from ..operators.overloads import OpOverload
+from ..operators.registries import registry as process_registry
+from ..schema.check import bind, checker
 
 __all__ = ["opcheck"]
 
@@ -100,7 +100,7 @@ def _copy(value: Any, copied: dict[int, Any]) -> Any:
 
 def _data_of(value: Any) -> Any:
     """Return a tensor's array, with all in it that a pipeline has recorded."""
-    from .pipelines import settle  # most programs open none
+    from ..pipelines import settle  # most programs open none
 
     return settle(value)
 

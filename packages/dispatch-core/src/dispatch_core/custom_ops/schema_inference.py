@@ -21,12 +21,12 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from .arrays.access import TYPE_MASKS
-from .arrays.frontend import FRONTENDS
-from .devices import Device
-from .errors import SchemaError, quoted
-from .schema.model import FunctionSchema, spell_default
-from .schema.types import BaseType
+from ..arrays.access import TYPE_MASKS
+from ..arrays.frontend import FRONTENDS
+from ..devices import Device
+from ..errors import SchemaError, quoted
+from ..schema.model import FunctionSchema, spell_default
+from ..schema.types import BaseType
 
 __all__ = ["Tensor", "infer_schema"]
 
@@ -228,7 +228,9 @@ def _is_tensor_type(hint: type) -> bool:
         return True
     if hint.__module__ in ("builtins", "typing"):
         return False
-    from .plugins.loader import array_type_owner  # plugins stand above; what is declared need not be loaded to be named
+    from ..plugins.loader import (
+        array_type_owner,  # plugins stand above; what is declared need not be loaded to be named
+    )
 
     return array_type_owner(hint) is not None
 

@@ -10,16 +10,16 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .arrays.access import named_key
-from .arrays.frontend import AutogradFormula
-from .custom import CustomOpDef, DeviceTypes, check_formula, devices_of, find_custom_op
-from .errors import ArgumentError, OperatorNotFoundError, RegistrationError, quoted
-from .formulas import autograd_kernel, fake_kernel
-from .keys.table import DispatchKey
-from .operators.kernel_handle import as_overload
-from .operators.library import Library
-from .operators.overloads import OpOverload
-from .operators.registries import parse_name
+from ..arrays.access import named_key
+from ..arrays.frontend import AutogradFormula
+from ..errors import ArgumentError, OperatorNotFoundError, RegistrationError, quoted
+from ..keys.table import DispatchKey
+from ..operators.kernel_handle import as_overload
+from ..operators.library import Library
+from ..operators.overloads import OpOverload
+from ..operators.registries import parse_name
+from .author_kernels import autograd_kernel, fake_kernel
+from .definition import CustomOpDef, DeviceTypes, check_formula, devices_of, find_custom_op
 
 __all__ = ["define", "impl", "register_autograd", "register_fake", "register_kernel"]
 

@@ -6,11 +6,11 @@ import functools
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from .arrays.access import ARRAY_TYPES, is_tensor, storage_of, to_data
-from .arrays.frontend import frontend_of
-from .calls.boundary import Plan, Result, bad_count, bad_list
-from .errors import KernelResultError
-from .schema.check import checker
+from ..arrays.access import ARRAY_TYPES, is_tensor, storage_of, to_data
+from ..arrays.frontend import frontend_of
+from ..calls.boundary import Plan, Result, bad_count, bad_list
+from ..errors import KernelResultError
+from ..schema.check import checker
 
 __all__ = ["checked"]
 

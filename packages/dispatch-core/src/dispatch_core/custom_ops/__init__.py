@@ -1,0 +1,1 @@
+"""Custom operators: made of functions with type hints, extended, and checked against their declarations."""
