@@ -365,7 +365,7 @@ def test_grad_mode_is_that_of_the_call():
 
 
 def test_never_recorded_operators_are_listed(root):
-    from dispatch_core.pipelines.record import _why_not
+    from dispatch_core.pipelines.recording import _why_not
 
     dc.load_backend("cpu")
     dc.load_backend("meta")

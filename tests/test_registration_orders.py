@@ -24,7 +24,8 @@ import dispatch_core as dc
 import torchlike
 from dispatch_backend_cpu.kernels import PRIMS
 # What a first use would import, so that not every fork does.
-import dispatch_backend_cpu.plan, dispatch_backend_meta.plugin, dispatch_core.pipelines.show, torchlike.autograd.register
+import dispatch_backend_cpu.plan, dispatch_backend_meta.plugin
+import dispatch_core.pipelines.drawing.show, torchlike.autograd.register
 
 warnings.simplefilter("ignore", dc.OverwriteWarning)
 RAN = []

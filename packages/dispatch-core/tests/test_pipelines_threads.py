@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.pipelines.turns import Turn
+from dispatch_core.pipelines.locks import Turn
 
 SECONDS = 1.0
 WAIT = 20

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dispatch_core as dc
 import torchlike as t
-from dispatch_core.pipelines import record
+from dispatch_core.pipelines import recording
 
 pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their own")
 
@@ -104,7 +104,7 @@ def switch(monkeypatch, *, plain):
     """Let all recorders be plain ones, or those that there are."""
     monkeypatch.undo()
     if plain:
-        monkeypatch.setattr(record, "can_generate", lambda plan: False)
+        monkeypatch.setattr(recording, "can_generate", lambda plan: False)
     for entry in list(dc.registry.entries.values()):
         if entry.tables.masked or entry.tables.explicit:
             entry.forget()

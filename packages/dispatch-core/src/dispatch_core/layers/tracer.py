@@ -24,6 +24,7 @@ from ..arrays.frontend import Frontend, frontend_of
 from ..calls.boundary import Plan
 from ..errors import ArgumentError, DispatchError
 from ..forks import Order, forkable
+from ..graph import Call, Constant, Graph, Step, Value, Wrap
 from ..interrupts import Guard, by_subscript, whole
 from ..keys import context
 from ..keys.context import exclude_keys
@@ -32,7 +33,6 @@ from ..keys.table import DispatchKey
 from ..operators.overloads import OpOverload
 from ..operators.registries import Registry, the_registry
 from ..operators.resolution import Resolution, masked_off, resolve
-from .graph import Call, Constant, Graph, Step, Value, Wrap
 
 __all__ = ["trace"]
 

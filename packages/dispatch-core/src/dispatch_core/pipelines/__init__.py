@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .graph import Pending, Step
 from .handle import Pipeline, current_pipeline, pipeline
-from .settle import force, is_pending, settle, settle_random
+from .materialization import force, is_pending, settle, settle_random
+from .steps import Pending, Step
 
 __all__ = [
     "Pending",

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..arrays import access
 from ..errors import DispatchError
-from .graph import Pending, place_of
+from .steps import Pending, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from .graph import Step
+    from .steps import Step
 
 __all__ = ["PipelineError", "calm", "described", "fault_of", "is_spoiled", "missing_error", "spoil", "step_error"]
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays import access
 from ..operators.entry import CHANGES
-from .graph import Pending, outputs_of, place_of
-from .layouts import LAYOUTS, layout_of_array
+from .array_specs import LAYOUTS, layout_of_array
+from .steps import Pending, outputs_of, place_of
 
 if TYPE_CHECKING:
-    from .graph import Note
     from .plan import Plan
     from .program import Survey
+    from .steps import Note
 
 __all__ = ["Guard", "find", "keep"]
 

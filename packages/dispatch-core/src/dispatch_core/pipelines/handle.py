@@ -17,14 +17,14 @@ from ..operators.registration import kernel_factory
 from ..operators.registries import Registry
 from ..operators.registries import registry as process_registry
 from .blocks import current, enter, innermost, leave, tidy
-from .needs import observable
+from .liveness import observable
 from .run import planned_groups
 from .session import Session
 from .stats import Stats
 
 if TYPE_CHECKING:
-    from .graph import Step
-    from .show import PipelineGraph
+    from .drawing.show import PipelineGraph
+    from .steps import Step
 
 __all__ = ["Pipeline", "current_pipeline", "pipeline"]
 
@@ -65,7 +65,7 @@ class Pipeline:
             raise
 
     def _register(self) -> None:
-        from .record import make_recorder  # recording stands above
+        from .recording import make_recorder  # recording stands above
 
         self._registry.ensure_fallback(DispatchKey.Pipeline, kernel_factory(make_recorder, in_order=True))
 
@@ -111,7 +111,7 @@ class Pipeline:
         ``groups`` are shown as fused; by default those that the devices' plugins plan. Raises ``ArgumentError`` for a group
         with a step that is not pending.
         """
-        from .snapshot import snapshot  # nobody who does not look pays for it
+        from .drawing.structure import snapshot  # nobody who does not look pays for it
 
         session = self._session
         with session.lock:

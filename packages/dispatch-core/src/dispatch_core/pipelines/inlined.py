@@ -18,14 +18,14 @@ from ..arrays.lent_memory import LENT
 from ..calls import codegen
 from ..keys import context
 from ..keys.table import DispatchKey
+from .array_specs import LAYOUTS, UNKNOWN, layout_of
 from .blocks import innermost
-from .graph import INSIDE, place_asked_for
-from .layouts import LAYOUTS, UNKNOWN, layout_of
 from .recorder_source import recorder_lines
+from .steps import INSIDE, place_asked_for
 
 if TYPE_CHECKING:
     from ..calls.boundary import Boundary
-    from .record import Recorder
+    from .recording import Recorder
 
 __all__ = ["inlined_recorder"]
 

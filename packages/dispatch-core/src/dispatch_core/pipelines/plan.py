@@ -22,7 +22,7 @@ from .program import Node, PlannedStep, Program, Survey, Value, build, filled
 
 if TYPE_CHECKING:
     from ..keys.table import DispatchKey
-    from .graph import Step
+    from .steps import Step
 
 __all__ = ["KEPT", "Part", "Plan", "cached", "clear", "make"]
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays import access
 from ..keys.table import DispatchKey, keys_of
-from .graph import Pending, outputs_of, place_of
-from .layouts import layout_of_array
+from .array_specs import layout_of_array
+from .steps import Pending, outputs_of, place_of
 
 if TYPE_CHECKING:
     from ..calls.boundary import Parameter
     from ..keys import context
     from ..operators.dispatch_table import Slot
-    from .graph import Note, Step
+    from .steps import Note, Step
 
 __all__ = ["Node", "PlannedStep", "Program", "Survey", "Value", "build", "device_of", "filled", "survey"]
 

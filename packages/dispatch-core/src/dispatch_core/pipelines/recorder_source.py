@@ -1,6 +1,6 @@
 """The text of the functions that record calls, written from an operator's plan.
 
-They do what the plain recorder in `record` does, for most operators, and leave the calls that are unusual to it: those
+They do what the plain recorder in `recording` does, for most operators, and leave the calls that are unusual to it: those
 whose shape rule cannot tell the result, or whose result takes the place of an argument's array.
 
 Names that begin with two underscores are constants, or the functions' own variables (see `source`): ``__c`` are the masks
@@ -176,7 +176,7 @@ def _step_lines(plan: Plan, made: str) -> list[str]:
     return [
         "__x = __frame(1)",
         "__b = __x.f_code",
-        # See Note [Whose line it is] in `graph`. It is mostly the same code as the last time.
+        # See Note [Whose line it is] in `steps`. It is mostly the same code as the last time.
         "if __b is not __its_user[0]:",
         "    while __its_inside[__b.co_filename] and (__i := __x.f_back) is not None:",
         "        __x = __i",

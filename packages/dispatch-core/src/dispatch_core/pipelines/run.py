@@ -11,10 +11,10 @@ from ..errors import DispatchError, KernelResultError
 from ..operators import conformance
 from . import plan as plans
 from .errors import fault_of, is_spoiled, spoil, step_error
-from .graph import Pending, Step, place_of
 from .program import Survey, device_of, survey
 from .progress import reporter
 from .stats import Stats
+from .steps import Pending, Step, place_of
 
 if TYPE_CHECKING:
     from ..keys.table import DispatchKey

@@ -2,7 +2,7 @@
 
 Note [Notes become steps]
     A recorder notes a call as a tuple, which is the quickest that CPython makes, and without a lock. Everything else happens
-    under the lock (`turns`): whoever looks at the record, because something is to run, makes steps of the notes. So a call
+    under the lock (`locks`): whoever looks at the record, because something is to run, makes steps of the notes. So a call
     that is recorded meanwhile is never lost, and a value is computed once, by whoever needs it first.
 
 Note [A step that has begun]
@@ -42,17 +42,17 @@ from ..keys.table import DispatchKey
 from ..operators import call_trace
 from . import guards
 from . import plan as plans
+from .array_specs import UNKNOWN, layout_of, layout_of_array
 from .blocks import Block, current, paused, tidy
 from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
-from .graph import Note, Pending, Step, place_of, step_of
-from .layouts import UNKNOWN, layout_of, layout_of_array
-from .needs import RANDOM, needed, observable, places_in
+from .liveness import RANDOM, needed, observable, places_in
+from .locks import Turn, forget_others
+from .materialization import force, settled
 from .plan import Plan
 from .program import Survey, survey
 from .run import PlanRun, mark, run_steps, with_arrays
-from .settle import force, settled
 from .stats import Stats
-from .turns import Turn, forget_others
+from .steps import Note, Pending, Step, place_of, step_of
 
 __all__ = ["Session", "current"]
 

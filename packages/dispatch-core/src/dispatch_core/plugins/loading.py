@@ -31,7 +31,7 @@ from . import messages, policy
 from .array_types import ArrayTypeOwners, owners_of
 from .catalog import Catalog, is_own
 from .foreign import refuse_foreign_keys
-from .rollback import forget_on_failure, import_object
+from .import_rollback import forget_on_failure, import_object
 from .settings import Settings
 from .state import BackendState, Failure, explain_exception
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-from .layout import Point, arrange, layers_of
+from .layered_layout import Point, arrange, layers_of
 
 if TYPE_CHECKING:
     from .show import Edge, PipelineGraph, ShownStep, ShownValue

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..arrays import access
 from ..keys.table import DispatchKey
 from .blocks import current, finish
-from .graph import Pending
-from .needs import RANDOM, needed
+from .liveness import RANDOM, needed
+from .steps import Pending
 
 if TYPE_CHECKING:
     from .session import Session

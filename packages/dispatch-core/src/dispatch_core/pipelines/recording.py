@@ -28,14 +28,14 @@ from ..errors import NoKernelError
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..operators.resolution import Resolution, resolve
+from .array_specs import layout_of
 from .blocks import current, finish, paused
-from .graph import Memory, Pending, caller_place, pending_type, place_of, step_type, values_in
 from .inlined import inlined_recorder
-from .layouts import layout_of
+from .materialization import settle_argument, settle_random, settled
 from .recorder_source import can_generate
 from .session import Session
-from .settle import settle_argument, settle_random, settled
 from .stats import HOST_READ
+from .steps import Memory, Pending, caller_place, pending_type, place_of, step_type, values_in
 
 __all__ = ["PIPELINE", "Recorder", "make_recorder"]
 

@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from ..arrays import access
-from ..errors import ArgumentError
-from ..layers.graph import Call, Constant, Graph, Value
-from ..operators.registries import Registry
-from .graph import Pending, Step, place_of
-from .needs import held_outside, observable
+from ...arrays import access
+from ...errors import ArgumentError
+from ...graph import Call, Constant, Graph, Value
+from ...operators.registries import Registry
+from ..liveness import held_outside, observable
+from ..steps import Pending, Step, place_of
 from .show import PipelineGraph, ShownStep, ShownValue
 
 __all__ = ["snapshot"]

@@ -21,7 +21,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final
 
 from ..arrays import access
-from .graph import Pending, Step, place_of
+from .steps import Pending, Step, place_of
 
 __all__ = ["RANDOM", "held_outside", "needed", "observable", "places_in"]
 

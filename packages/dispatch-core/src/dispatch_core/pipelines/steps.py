@@ -27,8 +27,8 @@ from ..arrays import access
 from ..arrays.types import ArrayType
 from ..keys import context
 from ..keys.table import DispatchKey
+from .array_specs import LAYOUTS
 from .callers import is_internal
-from .layouts import LAYOUTS
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -73,7 +73,7 @@ class Pending:
     #: The key of the backend whose array this will be.
     key: DispatchKey
 
-    #: Its layout: shape, strides, dtype. See Note [Layouts] in `layouts`.
+    #: Its layout: shape, strides, dtype. See Note [Layouts] in `array_specs`.
     meta: Any
     session: Session
     #: The memory, once somebody has asked for it.
@@ -299,7 +299,7 @@ def pending_type(key: DispatchKey) -> type[Pending]:
 def _device_index(pending: Pending) -> int | None:
     """Tell on which device a pending value lies or will lie: where arrays are made now.
 
-    What backends work with several devices at a time is not recorded; see ``runs_at_once`` in `record`.
+    What backends work with several devices at a time is not recorded; see ``runs_at_once`` in `recording`.
     """
     if pending.value is not None:
         return access.device(pending.value).index

@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from ..errors import ArgumentError
-from ..layers.graph import Call, Graph
+from ...errors import ArgumentError
+from ...graph import Call, Graph
 
 __all__ = ["Edge", "PipelineGraph", "ShownStep", "ShownValue"]
 
@@ -178,13 +178,13 @@ class PipelineGraph:
 
     def dot(self) -> str:
         """Return the graph in Graphviz's language."""
-        from .diagrams import to_dot
+        from .dot_and_mermaid import to_dot
 
         return to_dot(self)
 
     def mermaid(self) -> str:
         """Return the graph as a Mermaid flow chart."""
-        from .diagrams import to_mermaid
+        from .dot_and_mermaid import to_mermaid
 
         return to_mermaid(self)
 
