@@ -13,7 +13,7 @@ from dispatch_aten.errors import OperatorError
 from dispatch_backend_npu import fallback
 from dispatch_backend_npu.acl.errors import AclError, OutOfMemoryError
 from dispatch_backend_npu.aclnn import calls, table
-from dispatch_backend_npu.aclnn.source import code_of
+from dispatch_backend_npu.aclnn.row_kernels import code_of
 from dispatch_backend_npu.arrays import AclArray, from_numpy, to_numpy
 from dispatch_backend_npu.kernels import KERNELS
 from dispatch_backend_npu.runtime import allocator

@@ -44,7 +44,7 @@ def _row(name: str) -> Kernel:
     """Make the kernel of a row, whose code is generated."""
 
     def become(late: Any, names: dict[str, Any]) -> Kernel:
-        from .aclnn.source import code_of  # with all that calls need
+        from .aclnn.row_kernels import code_of  # with all that calls need
 
         code = code_of(name)
         names.update(code.names)

@@ -255,10 +255,9 @@ Linspace(S start, S end, int64_t steps, T! out)
 Eye(int64_t n, int64_t m, T! out)
 """
 
-#: One row for each overload: the function, and where each of its arguments comes from. A name is an argument of the
-#: overload; ``out`` is the result, ``out0`` and ``out1`` are the results where there are two. Anything else is an expression
-#: of these and of the names in `dispatch_backend_npu.aclnn.source`. Operators whose way to aclnn takes more than that are
-#: in `dispatch_backend_npu.ops`.
+#: One row for each overload: the function and its arguments. A name is an argument of the overload; ``out`` is the result,
+#: ``out0`` and ``out1`` are two results. Anything else is an expression of these and of the names in
+#: `dispatch_backend_npu.aclnn.row_kernels`. Operators that need more than a row are in `dispatch_backend_npu.ops`.
 _ROWS: Final = """
 # Arithmetic.
 add.Tensor                  Add(self, other, alpha, out)

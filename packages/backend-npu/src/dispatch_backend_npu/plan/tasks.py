@@ -10,7 +10,7 @@ from dispatch_core.pipelines.program import Node, Value, filled
 
 from ..aclnn.calls import CallTemplate, ScalarParameter
 from ..aclnn.launch import PlaceholderBlock, collect_launches
-from ..aclnn.source import code_of
+from ..aclnn.row_kernels import code_of
 from ..aclnn.table import OPERATORS, PROTOTYPES
 from ..arrays import AclArray
 from ..kernels import BY_HAND, KERNELS
