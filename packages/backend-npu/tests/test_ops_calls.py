@@ -13,7 +13,7 @@ from dispatch_aten.errors import OperatorError
 from dispatch_backend_npu import fallback
 from dispatch_backend_npu.acl.errors import AclError, OutOfMemoryError
 from dispatch_backend_npu.aclnn import calls, table
-from dispatch_backend_npu.aclnn.row_kernels import code_of
+from dispatch_backend_npu.aclnn.row_kernels import operator_row
 from dispatch_backend_npu.arrays import AclArray, from_numpy, to_numpy
 from dispatch_backend_npu.kernels import KERNELS
 from dispatch_backend_npu.runtime import allocator
@@ -47,15 +47,15 @@ def test_there_are_kernels_for_more_than_a_hundred_and_twenty_overloads():
 def test_a_row_gives_every_argument_of_its_function(name):
     function, expressions = table.OPERATORS[name]
     assert len(expressions) == len(table.PROTOTYPES[function])
-    code = code_of(name)
+    row = operator_row(name)
     written = {
         name_ for name_, kind in zip(expressions, table.PROTOTYPES[function], strict=True) if kind == "aclTensor*"
     }
-    if code.written is None:
-        assert set(code.outs) <= set(expressions)
+    if row.written is None:
+        assert set(row.outs) <= set(expressions)
     else:
-        assert written <= {code.written}
-    compile(code.text, name, "exec")
+        assert written <= {row.written}
+    compile(row.text, name, "exec")
 
 
 def test_the_kernels_are_those_of_the_modules():

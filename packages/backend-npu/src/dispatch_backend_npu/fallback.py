@@ -14,7 +14,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.shapes import check_written
 
-from .aclnn.checks import described
+from .aclnn.checks import to_device
 from .aclnn.launch import forbid_collecting, launch
 from .arrays import AclArray, from_numpy, to_numpy
 
@@ -70,7 +70,7 @@ def _fetched(value: Any) -> Any:
 
 def _kernel(name: str) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        args = tuple(map(described, args))
+        args = tuple(map(to_device, args))
         if name.endswith("_"):
             check_written(args[0].spec)
         return on_host(name, *args, **kwargs)

@@ -44,11 +44,11 @@ def _row(name: str) -> Kernel:
     """Make the kernel of a row, whose code is generated."""
 
     def become(late: Any, names: dict[str, Any]) -> Kernel:
-        from .aclnn.row_kernels import code_of  # with all that calls need
+        from .aclnn.row_kernels import operator_row  # with all that calls need
 
-        code = code_of(name)
-        names.update(code.names)
-        exec(compile(code.text, f"<npu kernel of {name}>", "exec"), names)  # noqa: S102  # of our own table
+        row = operator_row(name)
+        names.update(row.names)
+        exec(compile(row.text, f"<npu kernel of {name}>", "exec"), names)  # noqa: S102  # of our own table
         made = names["__kernel"]
         # The code comes last: until it is there, the defaults are those of code that does not look at them.
         late.__defaults__, late.__kwdefaults__ = made.__defaults__, made.__kwdefaults__

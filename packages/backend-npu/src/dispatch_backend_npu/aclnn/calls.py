@@ -34,21 +34,20 @@ __all__ = [
     "PreparedCall",
     "ScalarParameter",
     "clear",
+    "clear_at_close",
     "generation",
     "is_same_scalar",
     "pool",
     "store",
-    "template_cache",
 ]
 
 _CAPACITY: Final = 512
-#: Every cache of templates, one for each operator.
+#: Every cache of templates.
 _caches: Final[list[dict[Any, Any]]] = []
 
 
-def template_cache() -> dict[Any, Any]:
-    """Return a new dictionary for templates, which `clear` empties with all others."""
-    cache: dict[Any, Any] = {}
+def clear_at_close(cache: dict[Any, Any]) -> dict[Any, Any]:
+    """Have `clear` empty a cache of templates, and return it."""
     _caches.append(cache)
     return cache
 

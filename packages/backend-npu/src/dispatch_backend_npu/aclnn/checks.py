@@ -9,15 +9,15 @@ from dispatch_aten.shapes import HasSpec, TensorMeta, is_non_overlapping_and_den
 
 from .. import arrays
 
-__all__ = ["check_overlap", "described"]
+__all__ = ["check_overlap", "to_device"]
 
 _CLONE: Final = "Please clone() the tensor before performing the operation."
 
 
-def described(value: Any) -> Any:
+def to_device(value: Any) -> Any:
     """Give an argument as a kernel takes it: a cpu tensor without dimensions, which stands for a number, is copied here."""
     if isinstance(value, (list, tuple)):
-        return [described(item) for item in value]
+        return [to_device(item) for item in value]
     if isinstance(value, HasSpec) or not hasattr(value, "__array_interface__"):
         return value
     return arrays.from_numpy(value)

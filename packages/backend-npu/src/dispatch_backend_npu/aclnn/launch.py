@@ -18,12 +18,12 @@ from dispatch_aten.shapes import HasSpec, TensorMeta
 
 from .. import arrays as on_device
 from ..arrays import AclArray
-from .calls import CallTemplate, ScalarParameter, store, template_cache
+from .calls import CallTemplate, ScalarParameter, clear_at_close, store
 from .table import PROTOTYPES
 
 __all__ = ["PlaceholderBlock", "allocate_result", "collect_launches", "forbid_collecting", "launch"]
 
-_templates: Final = template_cache()
+_templates: Final = clear_at_close({})
 
 
 class _Thread(threading.local):

@@ -1,7 +1,7 @@
 """Kernels generated from rows of the table: the text of a function for each operator, generated at its first call.
 
-A kernel looks up the template of a call by the descriptions of its arguments (Note [Rules are cached] of the shape
-rules), allocates the results and launches the function:
+A kernel looks up the template of a call by the descriptions of its arguments (Note [Rules are cached] of the shape rules),
+allocates the results and launches the function:
 
     def kernel(self, other, *, alpha):
         try:
@@ -16,27 +16,21 @@ rules), allocates the results and launches the function:
 
 from __future__ import annotations
 
-import keyword
-import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, Final
 
-from dispatch_aten import dtypes
-from dispatch_aten.operators import ATEN
 from dispatch_aten.shapes import TensorMeta, cached_rule, check_output_shape, check_written, rule_key
-from dispatch_core import FunctionSchema
 
 from .. import arrays
 from ..runtime import allocator
-from .calls import CallTemplate, ScalarParameter, store, template_cache
-from .checks import check_overlap, described
+from .calls import CallTemplate, ScalarParameter, clear_at_close
+from .checks import check_overlap, to_device
 from .table import OPERATORS, PROTOTYPES
 
-__all__ = ["Code", "code_of"]
+__all__ = ["OperatorRow", "operator_row"]
 
-#: What expressions of the table use besides the overload's arguments and its results.
+#: Names that expressions of the table use besides the overload's arguments and its results.
 _NAMES: Final = {
     "APPROXIMATE": {"none": 0, "tanh": 1},
     "ROUNDING": {None: 0, "trunc": 1, "floor": 2},
@@ -53,70 +47,55 @@ ON_EXPANDED: Final = {
 
 
 @cache
-def _schemas() -> dict[str, str]:
-    return {operator.name: operator.schema for operator in ATEN}
+def operator_row(name: str) -> OperatorRow:
+    """Return the parsed row of an overload."""
+    return OperatorRow(name)
 
 
-@cache
-def code_of(name: str) -> Code:
-    """Give what is known about an overload that has a row."""
-    return Code(name)
-
-
-class Code:
-    """A row, read for what code needs to know; the text of its kernel, and the names that the text uses."""
+class OperatorRow:
+    """A parsed row, the text of its kernel, and the objects that the text names."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.function, self.expressions = OPERATORS[name]
-        self.schema = FunctionSchema.parse(_schemas()[name])
-        self.arguments = [_identifier(argument.name) for argument in self.schema.arguments]
-        self.kinds = {_identifier(argument.name): _plain(argument.type) for argument in self.schema.arguments}
-        self.written = next((_identifier(each.name) for each in self.schema.arguments if each.is_write), None)
-        self.outs = () if self.written else ("out",) if len(self.schema.returns) == 1 else ("out0", "out1")
-        #: Scalars that each call gives anew.
-        kinds = PROTOTYPES[self.function]
+        self._rule, self._key = cached_rule(ON_EXPANDED.get(name, name)), rule_key(name)
+        schema, self.arguments = self._key.schema, self._key.names
+        kinds = {each: str(argument.type) for each, argument in zip(self.arguments, schema.arguments, strict=True)}
+        self._keyword_only = [
+            each for each, argument in zip(self.arguments, schema.arguments, strict=True) if argument.kwarg_only
+        ]
+        self.written = next(
+            (each for each, argument in zip(self.arguments, schema.arguments, strict=True) if argument.is_write), None
+        )
+        #: Tensors that are compared with the one that is written to.
+        self._read = [each for each, kind in kinds.items() if kind == "Tensor" and each != self.written]
+        self.outs = () if self.written else ("out",) if len(schema.returns) == 1 else ("out0", "out1")
+        c_types = list(zip(PROTOTYPES[self.function], self.expressions, strict=True))
+        #: Scalars that each call brings.
         self.numbers = [
-            expression
-            for kind, expression in zip(kinds, self.expressions, strict=True)
-            if kind == "const aclScalar*" and self.kinds.get(expression) == "Scalar"
+            each for c_type, each in c_types if c_type == "const aclScalar*" and kinds.get(each) == "Scalar"
         ]
         #: Tensors in the order of the function's arguments, as the kernel spells them.
-        self.tensors = [
-            f"*{expression}" if "List" in kind else expression
-            for kind, expression in zip(kinds, self.expressions, strict=True)
-            if "aclTensor" in kind
-        ]
-        self.rule = cached_rule(ON_EXPANDED.get(name, name))
-        self.templates = template_cache()
-        self.values = [eval(f"lambda {self.scope}: {each}", dict(_NAMES)) for each in self.expressions]  # noqa: S307
-
-    @property
-    def scope(self) -> str:
-        """Return the names that an expression of the row may use."""
-        return ", ".join((*self.arguments, *self.outs))
-
-    @property
-    def key(self) -> str:
-        """Return the text of what a template is kept under."""
-        others = [name for name in self.arguments if name not in self.numbers]
-        return rule_key(self.name).text(self.arguments, "{0}.spec, {0}.storage_offset", by_value=others)
+        self.tensors = [f"*{each}" if "List" in c_type else each for c_type, each in c_types if "aclTensor" in c_type]
+        by_value = [each for each in self.arguments if each not in self.numbers]
+        self._key_text = self._key.text(self.arguments, "{0}.spec, {0}.storage_offset", by_value=by_value)
+        self._make_key = eval(  # noqa: S307  # of a parsed schema's identifiers alone
+            f"lambda {', '.join(self.arguments)}: ({self._key_text},)", {"__settings": self._key.settings}
+        )
+        scope = ", ".join((*self.arguments, *self.outs))
+        #: Functions of the overload's arguments and the descriptions of its results that return the function's arguments.
+        self.values = [eval(f"lambda {scope}: {each}", dict(_NAMES)) for each in self.expressions]  # noqa: S307  # our table
+        self._templates, self._learn = self._key.cache(self._make_template)
+        clear_at_close(self._templates)
 
     @property
     def text(self) -> str:
-        """Return the text of the module that defines the kernel."""
-        signature: list[str] = []
-        for argument, name in zip(self.schema.arguments, self.arguments, strict=True):
-            if argument.kwarg_only and "*" not in signature:
-                signature.append("*")
-            signature.append(f"{name}=__default_{argument.name}" if argument.has_default else name)
+        """The text of the module that defines the kernel."""
         given = ", ".join(self.arguments)
         lines = [
-            f"def __key({given}):",
-            f"    return ({self.key},)",
-            f"def __kernel({', '.join(signature)}):",
+            f"def __kernel({self._key.signature}):",
             "    try:",
-            f"        __template = __templates[{self.key}]",
+            f"        __template = __templates[{self._key_text}]",
             "    except (AttributeError, KeyError, TypeError):",
             f"        __template, ({given},) = __prepare({given})",
         ]
@@ -127,11 +106,10 @@ class Code:
                 f"    {out}.block, {out}.spec, {out}.storage_offset = __allocate(__template.{size}), __template.{spec}, 0",
             ]
         if self.written:
-            for name in self.arguments:
-                if self.kinds[name] == "Tensor" and name != self.written:
-                    lines.append(
-                        f"    if {name}.block is {self.written}.block: __check_overlap({self.written}, {name})"
-                    )
+            lines += [
+                f"    if {each}.block is {self.written}.block: __check_overlap({self.written}, {each})"
+                for each in self._read
+            ]
         numbers = f", ({', '.join(self.numbers)},)" if self.numbers else ""
         lines.append(f"    __template.launch(({', '.join(self.tensors)},){numbers})")
         lines.append(f"    return {self.written or ', '.join(self.outs)}")
@@ -139,11 +117,10 @@ class Code:
 
     @property
     def names(self) -> dict[str, Any]:
-        """Return what the text uses."""
-        defaults = {f"__default_{each.name}": each.value for each in self.schema.arguments if each.has_default}
-        return defaults | {
-            "__settings": dtypes._default,
-            "__templates": self.templates,
+        """The objects that the text names."""
+        return self._key.defaults | {
+            "__settings": self._key.settings,
+            "__templates": self._templates,
             "__prepare": self._prepare,
             "__new": object.__new__,
             "__array": arrays.AclArray,
@@ -151,46 +128,31 @@ class Code:
             "__check_overlap": check_overlap,
         }
 
-    def _prepare(self, *given: Any) -> tuple[CallTemplate, Sequence[Any]]:
-        """Make the template for a call with such arguments, and store it; give the arguments as arrays of this device."""
-        given = tuple([described(value) for value in given])
-        positional, keywords = [], {}
-        for argument, value in zip(self.schema.arguments, given, strict=True):
-            if argument.kwarg_only:
-                keywords[_identifier(argument.name)] = value
-            else:
-                positional.append(value)
-        found = self.rule(*positional, **keywords)
+    def _prepare(self, *arguments: Any) -> tuple[CallTemplate, Sequence[Any]]:
+        """Return a template for a call, which is kept, and the arguments as arrays of this device."""
+        arguments = tuple(map(to_device, arguments))
+        try:
+            key = self._make_key(*arguments)
+        except TypeError:
+            key = None
+        positional = len(arguments) - len(self._keyword_only)
+        keywords = dict(zip(self._keyword_only, arguments[positional:], strict=True))
+        return self._learn(key, *arguments[:positional], **keywords), arguments
+
+    def _make_template(self, *args: Any, **kwargs: Any) -> CallTemplate:
+        found = self._rule(*args, **kwargs)
+        arguments = (*args, *kwargs.values())
         specs: tuple[TensorMeta, ...] = ()
         if self.written:
-            written = given[self.arguments.index(self.written)]
+            written = arguments[self.arguments.index(self.written)]
             if self.name not in ON_EXPANDED:
                 check_written(written.spec)
             else:
                 check_output_shape(found.shape, written.shape)
         else:
             specs = found if isinstance(found, tuple) else (found,)
-        values = [value(*given, *specs) for value in self.values]
-        for place, name in enumerate(self.numbers):
+        values = [value(*arguments, *specs) for value in self.values]
+        for number, name in enumerate(self.numbers):
             index = self.expressions.index(name)
-            values[index] = ScalarParameter(place, values[index])
-        template = CallTemplate(self.function, values, specs)
-        with suppress(TypeError):  # What cannot be hashed is not kept.
-            store(self.templates, self._key(*given), template)
-        return template, given
-
-    @property
-    def _key(self) -> Callable[..., Any]:
-        names: dict[str, Any] = {"__settings": dtypes._default}
-        exec(f"def __key({', '.join(self.arguments)}): return ({self.key},)", names)  # noqa: S102  # as above
-        found: Callable[..., Any] = names["__key"]
-        return found
-
-
-def _identifier(name: str) -> str:
-    return f"{name}_" if keyword.iskeyword(name) else name
-
-
-def _plain(kind: Any) -> str:
-    """Spell a schema's type without aliases and sizes: ``int[1]?`` and ``SymInt[]?`` are both lists of integers."""
-    return re.sub(r"\([^)]*\)|\d", "", str(kind)).replace("SymInt", "int")
+            values[index] = ScalarParameter(number, values[index])
+        return CallTemplate(self.function, values, specs)

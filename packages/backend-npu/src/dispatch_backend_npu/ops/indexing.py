@@ -12,7 +12,7 @@ from typing import Any, Final
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import HasSpec, cached_rule, check_output_shape, contiguous, is_expanded
 
-from ..aclnn.checks import check_overlap, described
+from ..aclnn.checks import check_overlap, to_device
 from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 from ..fallback import on_host
@@ -50,7 +50,7 @@ def _listed(indices: Sequence[AclArray | None]) -> list[AclArray]:
 
 
 def _index(self: AclArray, indices: Sequence[Any]) -> AclArray:
-    indices = [described(index) for index in indices]
+    indices = [to_device(index) for index in indices]
     if any(index is not None and index.dtype in _MASKS for index in indices):
         _checked(self, indices)
         indices = _positions(indices)
@@ -68,8 +68,8 @@ def _checked(self: AclArray, indices: Sequence[Any]) -> None:
 
 
 def _index_put(self: AclArray, indices: Sequence[Any], values: AclArray, accumulate: bool = False) -> AclArray:
-    indices = [described(index) for index in indices]
-    values = described(values)
+    indices = [to_device(index) for index in indices]
+    values = to_device(values)
     _check_put(self, indices, values)
     given = [index for index in indices if index is not None]
     is_one_mask = len(given) == 1 and given[0].dtype in _MASKS
@@ -116,7 +116,7 @@ def _masked_fill(name: str) -> Callable[..., AclArray]:
     rule, function = cached_rule(name), _FILLS[name]
 
     def kernel(self: AclArray, mask: AclArray, value: Any) -> AclArray:
-        value = described(value)
+        value = to_device(value)
         array = allocate_result(rule(self, mask, value))
         if array.spec.numel:
             launch("aclnnInplaceCopy", array, self)
@@ -131,7 +131,7 @@ def _masked_fill_inplace(name: str) -> Callable[..., AclArray]:
     rule, function = cached_rule(name), _FILLS[name]
 
     def kernel(self: AclArray, mask: AclArray, value: Any) -> AclArray:
-        mask, value = described(mask), described(value)
+        mask, value = to_device(mask), to_device(value)
         found, spec = rule(self, mask, value), self.spec
         check_output_shape(found.shape, spec.shape)
         for each in (mask, value):
@@ -167,7 +167,7 @@ _joined: Final = cached_rule("cat")
 
 
 def _cat(tensors: Sequence[AclArray], dim: int = 0) -> AclArray:
-    tensors = [described(each) for each in tensors]
+    tensors = [to_device(each) for each in tensors]
     array = allocate_result(_joined(tensors, dim))
     # Torch lets one-dimensional arrays without elements stand among any others.
     parts = [each for each in tensors if each.spec.shape != (0,)]

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dispatch_aten.shapes import cached_rule
 
-from ..aclnn.checks import described
+from ..aclnn.checks import to_device
 from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 
@@ -29,7 +29,7 @@ def _clamp(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # tor
 
 
 def _clamp_by(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # torch's names
-    self, min, max = map(described, (self, min, max))  # torch's names
+    self, min, max = map(to_device, (self, min, max))  # torch's names
     array = allocate_result(_clamped_by(self, min, max))
     if max is None:
         launch("aclnnClampMinTensor", self, min, array)

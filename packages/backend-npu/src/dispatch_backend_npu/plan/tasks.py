@@ -10,7 +10,7 @@ from dispatch_core.pipelines.program import Node, Value, filled
 
 from ..aclnn.calls import CallTemplate, ScalarParameter
 from ..aclnn.launch import PlaceholderBlock, collect_launches
-from ..aclnn.row_kernels import code_of
+from ..aclnn.row_kernels import operator_row
 from ..aclnn.table import OPERATORS, PROTOTYPES
 from ..arrays import AclArray
 from ..kernels import BY_HAND, KERNELS
@@ -72,23 +72,23 @@ def read_node(index: int, node: Node, begin: int) -> NodeTasks | None:
 
 def _read_row(index: int, node: Node, name: str) -> NodeTasks | None:
     """Return the task of a row of the table."""
-    code = code_of(name)
+    row = operator_row(name)
     outputs: list[Any] = list(node.outputs)
     scope = [to_spec(value) for value in (*node.arguments, *outputs)]
-    found = [evaluate(*scope) for evaluate in code.values]
+    found = [evaluate(*scope) for evaluate in row.values]
     numbers: list[int] = []
-    for position, expression in enumerate(code.expressions):
+    for position, expression in enumerate(row.expressions):
         if isinstance(found[position], Value):
-            if expression not in code.numbers:
+            if expression not in row.numbers:
                 return None
             numbers.append(found[position].index)
             found[position] = ScalarParameter(len(numbers) - 1, None)
-    values = dict(zip((*code.arguments, *code.outs), (*node.arguments, *outputs), strict=True))
+    values = dict(zip((*row.arguments, *row.outs), (*node.arguments, *outputs), strict=True))
     tensors: list[int] = []
-    for expression in code.tensors:
+    for expression in row.tensors:
         value = values[expression.removeprefix("*")]
         tensors += [each.index for each in (value if type(value) is tuple else [value])]
-    return NodeTasks(index, node, [Task(CallTemplate(code.function, found), tensors, numbers)])
+    return NodeTasks(index, node, [Task(CallTemplate(row.function, found), tensors, numbers)])
 
 
 class _UnknownLaunchError(Exception):
