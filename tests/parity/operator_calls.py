@@ -1,17 +1,16 @@
 """Calls of every operator that exists today, right ones and ones made wrong, for torch and for us alike.
 
-The right calls are the cases of ``test_aten_operators`` and a few here, bound to the names of the schema. `mutated` changes
+The right calls are the cases of ``aten_cases`` and a few here, bound to the names of the schema. `mutated` changes
 one argument of a call in every way that its type allows; most of these calls are wrong.
 """
 
 import copy
-import importlib.util
 import itertools
-import warnings
-from contextlib import contextmanager
-from pathlib import Path
 
+import aten_cases as cases
 import torch
+from aten_cases import Draw, our_operator, torch_operator
+from comparison import attempt, ignore_warnings
 
 import dispatch_core as dc
 import torchlike
@@ -19,12 +18,6 @@ from dispatch_aten.decompositions.aliases import _ALIASES
 from dispatch_aten.dtypes import BY_NAME
 from dispatch_aten.operators import ATEN
 from dispatch_aten.variants import functional_of, is_inplace
-
-_spec = importlib.util.spec_from_file_location("aten_cases", Path(__file__).with_name("test_aten_operators.py"))
-cases = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(cases)
-
-Draw, torch_operator, our_operator = cases.Draw, cases.torch_operator, cases.our_operator
 
 #: Right calls of operators that have no case there: the random ones, those of integers, and those that make no values.
 MORE = [
@@ -120,7 +113,7 @@ def bound(name, make, kwargs, seed=5):
     args = dict(zip([each.name for each in schema.arguments], make(Draw(seed)), strict=False)) | kwargs
     outs = [each.name for each in schema.arguments if each.is_write and each.kwarg_only]
     if outs:
-        with quiet():
+        with ignore_warnings():
             results = torch_operator(functional_of(name))(**args)
         results = results if isinstance(results, tuple) else (results,)
         args |= {out: torch.empty_like(result) for out, result in zip(outs, results, strict=True)}
@@ -131,13 +124,6 @@ def bound(name, make, kwargs, seed=5):
         if isinstance(result, torch.Tensor) and result.shape != args["self"].shape:
             args["self"] = args["self"].expand(result.shape).clone()
     return args
-
-
-@contextmanager
-def quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 DTYPES = (
@@ -310,20 +296,13 @@ class Mirror:
         return made.requires_grad_() if value.requires_grad else made
 
 
-def flat(value):
-    return [each for item in value for each in flat(item)] if isinstance(value, (list, tuple)) else [value]
-
-
 def call(operator, schema, args):
     """Call an operator with arguments by name; return its result and its error."""
     positional = [each.name for each in schema.arguments if not each.kwarg_only]
     first = list(itertools.takewhile(args.__contains__, positional))
     given = [args[each] for each in first]
-    try:
-        with quiet():
-            return operator(*given, **{key: value for key, value in args.items() if key not in first}), None
-    except Exception as error:  # noqa: BLE001  # compared by the callers
-        return None, error
+    with ignore_warnings():
+        return attempt(operator, *given, **{key: value for key, value in args.items() if key not in first})
 
 
 def call_torch(name, args):

@@ -4,24 +4,21 @@ The cpu has a kernel for most operators, the sparing backend for few, and the fr
 a result, beside its values, is the same on all of them.
 """
 
-import importlib.util
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="the cases are made beside torch")
 
-import dispatch_core as dc  # noqa: E402  # after the skip
+import aten_cases as cases  # noqa: E402  # after the skip
+from comparison import flatten  # noqa: E402
+
+import dispatch_core as dc  # noqa: E402
 import torchlike  # noqa: E402
 from dispatch_aten.decompositions import EXPLICIT, IMPLICIT, aliases  # noqa: E402
 from dispatch_aten.operators import ATEN  # noqa: E402
 from dispatch_aten.variants import functional_of, is_inplace, is_out  # noqa: E402
-
-_spec = importlib.util.spec_from_file_location("aten_cases", Path(__file__).with_name("test_aten_operators.py"))
-cases = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(cases)
 
 pytestmark = [
     pytest.mark.usefixtures("sparing_backend", "frozen_backend"),
@@ -104,7 +101,7 @@ def placed(value, device, *, requires_grad):
 
 
 def tensors(value):
-    return [each for each in cases.flat(value) if isinstance(each, torchlike.Tensor)]
+    return [each for each in flatten(value) if isinstance(each, torchlike.Tensor)]
 
 
 def seen(device, name, make, kwargs, *, mode):

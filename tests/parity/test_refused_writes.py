@@ -1,21 +1,17 @@
 """A refused call changes no output and no other argument, eagerly, in a pipeline and on other devices."""
 
-import importlib.util
 from contextlib import nullcontext, suppress
-from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="the calls are made beside torch")
 
-import dispatch_core as dc  # noqa: E402  # after the skip
+import operator_calls as calls  # noqa: E402  # after the skip
+
+import dispatch_core as dc  # noqa: E402
 import torchlike  # noqa: E402
 
 pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their own")
-
-_spec = importlib.util.spec_from_file_location("operator_calls", Path(__file__).with_name("operator_calls.py"))
-calls = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(calls)
 
 WRITING = [name for name in calls.CALLS if any(each.is_write for each in calls.our_operator(name).schema.arguments)]
 
