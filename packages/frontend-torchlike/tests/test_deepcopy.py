@@ -9,7 +9,7 @@ from torchlike import from_numpy, nn, no_grad, optim, tensor
 
 
 def shares(first, second):
-    """Tell whether a write through one tensor is seen through the other, whose first elements are the same."""
+    """Return whether a write through one tensor is seen through the other, whose first elements are the same."""
     before = second.flatten()[0].item()
     with no_grad():
         first.add_(1)

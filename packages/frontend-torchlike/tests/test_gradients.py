@@ -22,7 +22,7 @@ def inputs_of(shapes, low, high, seed=0):
 
 
 def numeric_gradient(function, inputs, which, weights):
-    """Give the gradient of the weighted sum of ``function``'s result by one input, by central differences."""
+    """Return the gradient of the weighted sum of ``function``'s result by one input, by central differences."""
     base = inputs[which].detach().numpy()
     found = np.zeros(base.shape)
     for place in np.ndindex(*base.shape):
@@ -122,7 +122,7 @@ SHAPED = {
     "stack": lambda x: torchlike.stack([x, x * x], 1),
     "where": lambda x: torchlike.where(x.detach() > 0.9, x * 2, 3.0),
     "in place": lambda x: (x * 1).mul_(x).add_(x, alpha=2).sin_(),
-    "write to view": lambda x: written(x),  # noqa: PLW0108  # it is defined below
+    "write to view": lambda x: write(x),  # noqa: PLW0108  # it is defined below
     "cross_entropy": lambda x: F.cross_entropy(x.view(6, 4), tensor([0, 1, 2, 3, 1, 2]), label_smoothing=0.1),
     "nll weighted": lambda x: F.cross_entropy(
         x.view(6, 4), tensor([0, 1, 2, 3, 1, 2]), tensor([1.0, 2.0, 3.0, 4.0], dtype=torchlike.float64)
@@ -164,7 +164,7 @@ PRODUCTS = {
 }
 
 
-def written(x):
+def write(x):
     base = x * 1
     base[1, :, ::2].mul_(x[0, :, ::2])
     base.view(-1)[:3].exp_()

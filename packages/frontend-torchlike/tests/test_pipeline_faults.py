@@ -23,13 +23,13 @@ WAIT = 20
 
 
 def here():
-    """Give the caller's file and the line after its own, as errors show them."""
+    """Return the caller's file and the line after its own, as errors show them."""
     frame = inspect.currentframe().f_back
     return f"{__file__}:{frame.f_lineno + 1}"
 
 
 def bad_row(x):
-    """Give a row that is not there, which no shape rule can tell."""
+    """Return a row beyond the last, an error that no shape rule finds."""
     return x.index_select(0, torchlike.tensor([7]))
 
 

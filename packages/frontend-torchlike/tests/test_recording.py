@@ -25,7 +25,7 @@ WRITING = ("add_", "mul_", "copy_", "relu_", "zero_")
 
 @st.composite
 def calls(draw, count):
-    """A call: a method's name, and its arguments; tensors by their number."""
+    """Draw a call: a method's name, and its arguments; tensors by their number."""
     kind = draw(st.sampled_from(["binary", "unary", "number", "write", "clamp"]))
     first = draw(st.integers(0, count - 1))
     second = draw(st.integers(0, count - 1))
@@ -52,7 +52,7 @@ def programs(draw):
     return given_, steps
 
 
-def recorded(program):
+def record_program(program):
     """Run a program in a pipeline; return what every call gave or raised, and what was recorded."""
     given_, calls_ = program
     tensors = [t.ones(shape).to(dtype) for shape, dtype in given_]
@@ -77,7 +77,7 @@ def recorded(program):
                 step.mask,
                 step.written,
                 step.state,
-                [known(value) for value in step.values],
+                [describe(value) for value in step.values],
                 [(each.shape, each.dtype, each.meta) for each in step.outputs],
                 [each.memory is place for each in step.outputs for place in memories(step)],
             )
@@ -89,8 +89,8 @@ def recorded(program):
     return said, steps, effects, lines, [repr(tensor.tolist()) for tensor in tensors]
 
 
-def known(value):
-    """Tell a step's argument in a way that can be compared between two runs."""
+def describe(value):
+    """Describe a step's argument so that two runs can be compared."""
     if hasattr(value, "meta"):
         return "pending", value.meta, value.value is None
     return (type(value), repr(value.tolist())) if isinstance(value, np.ndarray) else (type(value), value)
@@ -115,9 +115,9 @@ def switch(monkeypatch, *, plain):
 def test_generated_recorders_note_what_the_plain_one_notes(several):
     with pytest.MonkeyPatch.context() as monkeypatch:
         switch(monkeypatch, plain=True)
-        plain = [recorded(program) for program in several for _ in range(2)]
+        plain = [record_program(program) for program in several for _ in range(2)]
         switch(monkeypatch, plain=False)
-        assert [recorded(program) for program in several for _ in range(2)] == plain
+        assert [record_program(program) for program in several for _ in range(2)] == plain
 
 
 def test_answers_follow_the_default_dtype():

@@ -39,7 +39,7 @@ def values(dtype, shape=(3,)):
 
 
 def outcome(call):
-    """Give a result's type, dtype and elements, or the error's type."""
+    """Return a result's type, dtype and elements, or the error's type."""
     try:
         found = call()
     except Exception as error:  # noqa: BLE001  # whatever the operator refuses

@@ -1,7 +1,7 @@
 """A frontend of the dispatcher that feels like torch: tensors, autograd, networks, optimizers.
 
-Devices are plugins: ``device="cpu"`` loads whatever backend provides the cpu, and no backend is imported before it is asked
-for.
+Devices are plugins: ``device="cpu"`` loads the backend that provides the cpu, and no backend is imported before it is
+needed.
 
 >>> import torchlike
 >>> x = torchlike.tensor([1., 2., 3.], requires_grad=True)
@@ -12,7 +12,7 @@ tensor([2., 4., 6.])
 
 from typing import Any
 
-import dispatch_aten  # noqa: F401  # the operators that everything below is made of
+import dispatch_aten  # noqa: F401  # defines the operators that everything below calls
 
 from . import autograd, methods, npu  # noqa: F401  # completes the Tensor class
 from .arguments import check_tensor as _check_tensor
@@ -54,30 +54,30 @@ contiguous_format, preserve_format, channels_last, channels_last_3d = range(4)
 
 
 def is_tensor(obj: object) -> bool:
-    """Tell whether an object is a tensor of this frontend."""
+    """Return whether an object is a tensor of this frontend."""
     return isinstance(obj, Tensor)
 
 
 def numel(input: Tensor) -> int:
-    """Give the number of elements."""
+    """Return the number of elements."""
     _check_tensor(input, "numel")
     return input.numel()
 
 
 def is_floating_point(input: Tensor) -> bool:
-    """Tell whether the elements are real floating-point numbers."""
+    """Return whether the elements are real floating-point numbers."""
     _check_tensor(input, "is_floating_point")
     return input.is_floating_point()
 
 
 def is_complex(input: Tensor) -> bool:
-    """Tell whether the elements are complex numbers."""
+    """Return whether the elements are complex numbers."""
     _check_tensor(input, "is_complex")
     return input.is_complex()
 
 
 def __getattr__(name: str) -> Any:
-    """Give ``pipeline``, which is the core's and which most programs do without."""
+    """Return ``pipeline``, which is the core's; most programs do not use it."""
     if name != "pipeline":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from dispatch_core import pipeline

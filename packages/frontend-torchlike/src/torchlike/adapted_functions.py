@@ -14,7 +14,7 @@ __all__ = ["ADAPTED", "METHOD_FORMS"]
 
 
 def _as_tuple(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a list of tensors as a tuple, as torch does; tensors may be given one by one or as one list."""
+    """Return a tuple instead of a list of tensors, as torch does."""
 
     def many(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         return tuple(function(*args, **kwargs))

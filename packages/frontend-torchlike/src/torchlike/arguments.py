@@ -12,7 +12,7 @@ __all__ = ["check_tensor", "check_tensors", "to_python_number"]
 
 
 def check_tensor(value: Any, function: str, name: str = "input") -> None:
-    """Raise ``TypeError``, in torch's words, for what is no tensor."""
+    """Raise ``TypeError``, in torch's words, for anything but a tensor."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{function}(): argument '{name}' must be Tensor, not {type(value).__name__}")
 

@@ -19,7 +19,7 @@ __all__ = ["CASTS", "cpu", "to", "type_"]
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Give the tensor with another dtype or on another device, itself where nothing changes (source: ``Tensor.to``).
+    """Return the tensor with another dtype or on another device, itself where nothing changes (source: ``Tensor.to``).
 
     Takes a dtype, a device, a device and a dtype, or a tensor whose both are wanted. Where a device is named, a tensor that
     awaits a pipeline has its elements afterwards, also where it lies there already.
@@ -69,7 +69,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _end_wait(tensor: Tensor) -> None:
-    """Compute what a pipeline has recorded of a tensor."""
+    """Compute a tensor that a pipeline has recorded."""
     if is_recording(tensor):
         from dispatch_core.pipelines import settle  # most programs open none
 
@@ -90,7 +90,7 @@ _TENSOR_TYPE: Final = re.compile(r"torch(?:like)?\.(?:(\w+)\.)?(\w+)Tensor")
 
 
 def type_(self: Tensor, dtype: ScalarType | str | None = None) -> Any:
-    """Give the type's name, or the tensor with another dtype; raises ``ValueError`` for the name of no type."""
+    """Return the type's name, or the tensor with another dtype; raises ``ValueError`` for the name of no type."""
     if dtype is None:
         return type_name(self)
     if isinstance(dtype, ScalarType):
@@ -104,7 +104,7 @@ def type_(self: Tensor, dtype: ScalarType | str | None = None) -> Any:
 
 
 def cpu(self: Tensor) -> Tensor:
-    """Give the tensor on the cpu."""
+    """Return the tensor on the cpu."""
     return to(self, "cpu")
 
 

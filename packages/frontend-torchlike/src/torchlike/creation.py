@@ -26,7 +26,7 @@ __all__ = ["FACTORIES", "as_tensor", "construct", "finish", "tensor"]
 
 
 def finish(made: Any, requires_grad: bool) -> Tensor:
-    """Wrap what a factory returned; raises ``RuntimeError`` where gradients are asked for an integer tensor."""
+    """Wrap the result of a factory; raises ``RuntimeError`` where gradients are asked for an integer tensor."""
     result = made if isinstance(made, Tensor) else wrap(made)
     if requires_grad:
         if not result.dtype.is_differentiable:
@@ -99,7 +99,7 @@ def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) ->
 def construct(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
     """Make a tensor by its class (source: ``torch.Tensor``): of sizes, of data in the default dtype, or of another tensor.
 
-    Raises ``TypeError`` for what is none of these.
+    Raises ``TypeError`` for anything else.
     """
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
         (data,) = args

@@ -1,9 +1,9 @@
-"""Deep copies of tensors: what shares memory goes on to share it in the copies.
+"""Deep copies of tensors: tensors that share memory share it in the copies too.
 
 Note [One copy of each storage]
     The first tensor of a storage that is met copies it as a whole, and leaves the copy in ``copy.deepcopy``'s memo for the
     others. On the cpu a storage is the array that the others are views of. On other devices it is the tensor whose views
-    they are, and each of them is made again from its copy; there an alias that ``detach`` or ``data`` gave, of which no such
+    they are, and each of them is made again from its copy; there an alias from ``detach`` or ``data``, of which no such
     tensor is known, is copied alone.
 """
 
@@ -49,7 +49,7 @@ def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     return copy
 
 
-def _remembered(memo: dict[Any, Any], original: object, copy: Any) -> Any:
+def _remember(memo: dict[Any, Any], original: object, copy: Any) -> Any:
     """Leave the copy of a storage in the memo, and keep the original alive, whose address is the key."""
     memo[_key(original)] = copy
     memo.setdefault(id(memo), []).append(original)
@@ -66,7 +66,7 @@ def _on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         # Others in the memory of a whole storage hold the same array, so its copy can wait.
         whole = memo.get(_key(data))
         if whole is None and _is_whole(tensor, data):
-            whole = _remembered(memo, data, tensor.detach().clone())
+            whole = _remember(memo, data, tensor.detach().clone())
         if isinstance(whole, Tensor):
             return wrap(whole._dispatch_data)
     array = elements(tensor)
@@ -77,7 +77,7 @@ def _on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         return tensor.detach().clone()
     copy = memo.get(_key(owner))
     if copy is None:
-        copy = _remembered(memo, owner, owner.ravel(order="K").copy())
+        copy = _remember(memo, owner, owner.ravel(order="K").copy())
     elif isinstance(copy, Tensor):
         copy = elements(copy)
     start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0] if array.size else 0
@@ -85,8 +85,8 @@ def _on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
 
 
 def _is_whole(tensor: Tensor, data: Any) -> bool:
-    """Tell whether a tensor is a storage of its own, or will be, and no views were made of it."""
-    from dispatch_core.pipelines import Pending  # asked for where a pipeline records
+    """Return whether a tensor is a storage of its own, or will be, and no views were made of it."""
+    from dispatch_core.pipelines import Pending  # imported where a pipeline records only
 
     is_alone = data.shared is None if isinstance(data, Pending) else data.base is None
     return is_alone and tensor._state.storage is None
@@ -100,7 +100,7 @@ def _by_views(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         return copied
     copy = memo.get(_key(state.storage))
     if copy is None:
-        copy = _remembered(memo, state.storage, root.detach().clone())
+        copy = _remember(memo, state.storage, root.detach().clone())
     view: Tensor = replay(copy, state.chain, state.skip) if state.is_view else copy
     alias: Tensor = view.detach()
     return alias

@@ -12,7 +12,7 @@ device: Final = dc.Device
 
 
 def as_device(value: Any) -> dc.Device | None:
-    """Read what users write for a device: None, a name, or a device."""
+    """Convert None, a name or a device, as users write them."""
     return None if value is None else dc.Device.parse(value)
 
 

@@ -1,4 +1,4 @@
-"""Dtypes under torch's names, what is known of them, and how they combine.
+"""Dtypes under torch's names, their limits, and how they combine.
 
 >>> promote_types(float32, int64), can_cast(float64, int32), finfo(float16).max
 (torchlike.float32, False, 65504.0)
@@ -86,14 +86,14 @@ DTYPES: Final[dict[str, ScalarType]] = {
 
 
 def type_name(tensor: Tensor) -> str:
-    """Give a tensor's type in torch's older way of writing: ``torchlike.FloatTensor``."""
+    """Return a tensor's type in torch's older notation: ``torchlike.FloatTensor``."""
     device = tensor.device.type
     return f"torchlike.{'' if device == 'cpu' else device + '.'}{tensor.dtype.name}Tensor"
 
 
 @cache
 def numpy_dtype(scalar_type: ScalarType) -> np.dtype[Any]:
-    """Give NumPy's dtype; ``TypeError`` where NumPy has none."""
+    """Return NumPy's dtype; ``TypeError`` where NumPy has none."""
     try:
         return np.dtype(scalar_type.short)
     except TypeError:
@@ -117,7 +117,7 @@ def _operand(value: Any) -> Operand | bool | int | float | complex:
 
 
 def result_type(tensor1: Any, tensor2: Any) -> ScalarType:
-    """Give the dtype of an operator on two tensors or numbers (source: ``torch.result_type``)."""
+    """Return the dtype of an operator on two tensors or numbers (source: ``torch.result_type``)."""
     return promotion.result_type(_operand(tensor1), _operand(tensor2))
 
 

@@ -50,7 +50,7 @@ _VIEW_HINT: Final = (
 _WRITTEN: Final = re.compile(r"Tensor\([a-z]!\) (\w+)(?=[,)])")
 
 
-def _named_results(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
+def _make_result_class(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
     """Make the class of an operator's named results, printed as torch prints it."""
     base: Any = namedtuple(name, fields)  # type: ignore[misc]  # noqa: PYI024  # known at run time only
 
@@ -61,7 +61,7 @@ def _named_results(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
     return type(name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torchlike.return_types"})
 
 
-def _packed(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _pack_sizes(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Gather sizes that are written one by one: ``(t, 2, 3)`` to ``(t, (2, 3))``."""
     if name == "view" and len(args) == 2 and isinstance(args[1], (ScalarType, type)):
         raise UnsupportedError("view(dtype) is not implemented: a view has the dtype of its base", hint=_VIEW_HINT)
@@ -76,19 +76,19 @@ def _on_device(template: Tensor, device: dc.Device) -> Tensor:
     return finish(made, False)
 
 
-def _general(operator: OverloadGroup) -> Callable[..., Any]:
+def _make_general(operator: OverloadGroup) -> Callable[..., Any]:
     """Make a function that binds its arguments as torch does and leaves the choice of overload to the dispatcher."""
     name = operator.name
     sizes, like = name in _SIZES, operator.is_like
     fields = operator.names
-    results = None if fields is None else _named_results(name, fields)
+    results = None if fields is None else _make_result_class(name, fields)
     rename = operator.first == "self"
     taken = " ".join(operator.schemas)
     aliases = {alias: real for alias, real in _ALIASES.items() if f" {alias}" not in taken and f" {real}" in taken}
     written = next((found for schema in operator.schemas if len(found := _WRITTEN.findall(schema)) > 1), ())
     packet = getattr(dc.ops.aten, name)
     overloads = [getattr(packet, each) for each in packet.overloads()]
-    # What a call without keywords on a tensor alone, or on a tensor and sizes, runs without looking for an overload.
+    # The overloads of a call without keywords on a tensor alone, or on a tensor and sizes; no other is looked for.
     alone = next(filter(_takes_tensor_alone, overloads), packet)
     sized = next(filter(_takes_sizes, overloads), None) if sizes and not like else None
 
@@ -126,7 +126,7 @@ def _general(operator: OverloadGroup) -> Callable[..., Any]:
                 elif out is not None:
                     kwargs["out"] = out
         if sizes:
-            args = _packed(name, args)
+            args = _pack_sizes(name, args)
         try:
             found = packet(*args, **kwargs)
         except dc.DispatchError:
@@ -166,10 +166,10 @@ def _takes_sizes(overload: Any) -> bool:
     return len(arguments) > 1 and str(arguments[1].type) in ("SymInt[]", "int[]")
 
 
-def _unary(operator: OverloadGroup) -> Callable[..., Any]:
+def _make_unary(operator: OverloadGroup) -> Callable[..., Any]:
     """Make a function of one tensor that is the overload itself, but for the argument's name and ``out``."""
     overload = getattr(dc.ops.aten, operator.name).default
-    general = _general(operator)
+    general = _make_general(operator)
 
     def otherwise(input: Any, *, out: Any = None) -> Any:
         return overload(input) if out is None else general(input, out=out)
@@ -177,7 +177,7 @@ def _unary(operator: OverloadGroup) -> Callable[..., Any]:
     return dc.respell(overload, operator.name, Tensor, otherwise, names={"self": "input"}, extra={"out": None})
 
 
-def _binary(operator: OverloadGroup) -> Callable[..., Any]:
+def _make_binary(operator: OverloadGroup) -> Callable[..., Any]:
     """Make a function that is the overload for two tensors itself, but for the arguments' names and ``out``.
 
     A tensor and a plain number go to their overload directly, and anything else to the packet.
@@ -187,7 +187,7 @@ def _binary(operator: OverloadGroup) -> Callable[..., Any]:
     tensors = next(overloads[name] for name in ("Tensor", "Tensor_Tensor", "default") if name in overloads)
     numbers = next((overloads[name] for name in ("Tensor_Scalar", "Scalar") if name in overloads), packet)
     TENSOR_OVERLOADS[operator.name], NUMBER_OVERLOADS[operator.name] = tensors, numbers
-    general, number_first = _general(operator), NUMBER_FIRST.get(operator.name)
+    general, number_first = _make_general(operator), NUMBER_FIRST.get(operator.name)
     own = {argument.name: argument.default for argument in tensors.schema.keyword_only}
     defaults = {
         **{each.name: None for overload in overloads.values() for each in overload.schema.keyword_only},
@@ -203,12 +203,12 @@ def _binary(operator: OverloadGroup) -> Callable[..., Any]:
                 return number_first(to_python_number(input), other)
             return packet(to_python_number(input), to_python_number(other))
         if isinstance(input, _NUMBERS) and isinstance(other, Tensor):
-            input = _like(to_python_number(input), other)
+            input = _make_like(to_python_number(input), other)
         elif "out" in given and isinstance(other, _NUMBERS) and isinstance(input, Tensor) and not number_out:
             number = to_python_number(other)
             # A quotient is one of floats, also of an integer that the tensor's dtype cannot hold.
             divided = operator.name == "div" and given.get("rounding_mode") is None and type(number) is int
-            other = _like(float(number) if divided else number, input)
+            other = _make_like(float(number) if divided else number, input)
         return general(input, to_python_number(other), **given)
 
     number_out = any(name.endswith("Scalar_out") for name in overloads)
@@ -220,7 +220,7 @@ def _binary(operator: OverloadGroup) -> Callable[..., Any]:
 _MISSING: Final = object()
 
 
-def _like(number: Any, self: Tensor) -> Tensor:
+def _make_like(number: Any, self: Tensor) -> Tensor:
     """Make a tensor of a number in the dtype that the number and ``self`` promote to; an integer beyond it wraps around."""
     found: Tensor = tensor(number, device=self.device)
     return found if isinstance(number, bool) else found.to(result_type(self, number))
@@ -230,14 +230,14 @@ def _like(number: Any, self: Tensor) -> Tensor:
 PLAIN_NUMBERS: Final = frozenset({int, float})
 _NUMBERS: Final = (bool, int, float, complex, np.generic)
 
-#: What an operator on a number and a tensor is, where no overload takes the number first.
+#: Operators on a number and a tensor, by those of a tensor and a number, where no overload takes the number first.
 NUMBER_FIRST: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "add": lambda number, self: FUNCTIONS["add"](self, number),
     "bitwise_and": lambda number, self: FUNCTIONS["bitwise_and"](self, number),
     "bitwise_or": lambda number, self: FUNCTIONS["bitwise_or"](self, number),
     "bitwise_xor": lambda number, self: FUNCTIONS["bitwise_xor"](self, number),
     "div": lambda number, self: FUNCTIONS["reciprocal"](self) * number,
-    "floor_divide": lambda number, self: FUNCTIONS["floor_divide"](_like(number, self), self),
+    "floor_divide": lambda number, self: FUNCTIONS["floor_divide"](_make_like(number, self), self),
     "mul": lambda number, self: FUNCTIONS["mul"](self, number),
     "sub": lambda number, self: FUNCTIONS["rsub"](self, number),
 }
@@ -250,11 +250,11 @@ _BINARY: Final = frozenset(
 
 def _make(operator: OverloadGroup) -> Callable[..., Any]:
     if operator.name in _BINARY:
-        function = _binary(operator)
+        function = _make_binary(operator)
     elif operator.unary and operator.first == "self":
-        function = _unary(operator)
+        function = _make_unary(operator)
     else:
-        function = _general(operator)
+        function = _make_general(operator)
     function.__name__ = function.__qualname__ = operator.name
     function.__module__ = "torchlike"
     listed = "\n    ".join(operator.schemas)
@@ -267,7 +267,7 @@ METHODS: Final[dict[str, Callable[..., Any]]] = {}
 FUNCTIONAL: Final[dict[str, Callable[..., Any]]] = {}
 #: The overloads for two tensors of the binary functions.
 TENSOR_OVERLOADS: Final[dict[str, Any]] = {}
-#: What a tensor and a plain number go to.
+#: The overloads for a tensor and a plain number.
 NUMBER_OVERLOADS: Final[dict[str, Any]] = {}
 #: The functions that go straight to an overload, for code that is generated.
 QUICK: Final[dict[str, Callable[..., Any]]] = {}

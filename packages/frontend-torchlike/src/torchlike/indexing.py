@@ -52,8 +52,8 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     return (index,)
 
 
-def _consumed(item: Any) -> int:
-    """Give how many dimensions of the tensor an index stands for."""
+def _count_dims(item: Any) -> int:
+    """Return the number of dimensions of the tensor that an index stands for."""
     if item is None or item is ... or isinstance(item, (bool, np.bool_)):
         return 0
     if isinstance(item, np.ndarray):
@@ -86,7 +86,7 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     """Carry out the part of an index that makes views; give the view and the tensors that are left to index it with."""
     items = _as_tuple(index)
     rank = self.dim()
-    used = sum(_consumed(item) for item in items)
+    used = sum(_count_dims(item) for item in items)
     if not rank and isinstance(index, int) and not isinstance(index, bool):
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
@@ -122,7 +122,7 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             left.append(item)
             dim += item.dim() if _is_mask(item) else 1
             covered = dim
-            place += _consumed(item)
+            place += _count_dims(item)
         else:
             result = _select(result, dim, int(item), place)
             place += 1
@@ -143,7 +143,7 @@ def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
 
 
 def _bounds(item: slice) -> tuple[int | None, int | None, int]:
-    """Read a slice, refusing what torch refuses."""
+    """Read the bounds of a slice; raises ``ValueError`` for the steps that torch refuses."""
     start, stop, step = (None if part is None else _int(part) for part in (item.start, item.stop, item.step))
     if step == 0:
         raise ValueError("slice step cannot be zero")
@@ -202,7 +202,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         source = tensor(value, dtype=self.dtype, device=self.device)
     else:
         if self.dtype is float16 or 0 in dc.strides(target):
-            # Torch makes a tensor of each number. A half holds any then, and what shares memory is not written to.
+            # Torch makes a tensor of each number. A half holds any then, and elements that share memory are not written to.
             value = FACTORIES["scalar_tensor"](value, dtype=self.dtype, device=self.device)
         aten.fill_(target, value)
         return

@@ -28,7 +28,7 @@ __all__ = [
     "elements",
     "from_numpy",
     "is_recording",
-    "lent",
+    "lend_out",
     "put",
     "readable",
     "reduce",
@@ -44,7 +44,7 @@ _sources: Final[WeakValueDictionary[int, NDArray[Any]]] = WeakValueDictionary()
 
 
 class _Given(Holder):
-    """An array of the user's, by our only reference to it, a view: held while there are other references."""
+    """An array of the user's, known by our only reference to it, a view: held while there are other references."""
 
     __slots__ = ()
 
@@ -57,12 +57,12 @@ def _references(view: NDArray[Any]) -> int:
     return getrefcount(view.base)
 
 
-#: How many references the view and the counting are; what that is depends on the interpreter.
+#: The number of references that the view and the counting are; it depends on the interpreter.
 _OWN: Final = _references(np.empty(1).view())
 
 
 class _Export(Holder):
-    """An array that was given out: held while it lives, unless it came back and we are the last who refer to it."""
+    """An array that was lent out: held while it lives, unless it came back and the last reference to it is ours."""
 
     __slots__ = ()
 
@@ -75,8 +75,8 @@ class _Export(Holder):
         return self() is None
 
 
-def borrowed(array: NDArray[Any]) -> NDArray[Any]:
-    """Give an array in the same memory whose storage is what the user's array shows, from its first element to its last.
+def borrow(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in the same memory whose storage is the user's array, from its first element to its last.
 
     See Note [Windows] in ``dispatch_core.arrays.lent_memory``. Raises ``ValueError`` for layouts that tensors do not have.
     """
@@ -114,8 +114,8 @@ def borrowed(array: NDArray[Any]) -> NDArray[Any]:
     return shown
 
 
-def lent(array: NDArray[Any]) -> NDArray[Any]:
-    """Give an array in a tensor's memory to the user, who may hold and write it, or views of it, for as long as he likes."""
+def lend_out(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in a tensor's memory for the user, who may keep it, or views of it, and write to them later."""
     interface = array.__array_interface__
     interface["strides"] = array.strides
     given = np.asarray(Window(array, interface))
@@ -145,24 +145,24 @@ def put(array: NDArray[Any], device: Any = None) -> Tensor:
 
 
 def elements(tensor: Tensor) -> NDArray[Any]:
-    """Give the elements of a tensor on any device as a NumPy array that must not be written to."""
+    """Return the elements of a tensor on any device as a NumPy array that must not be written to."""
     array: NDArray[Any] = host.get(tensor.detach() if tensor.requires_grad else tensor)
     return array
 
 
 def is_recording(tensor: Tensor | None = None) -> bool:
-    """Tell whether a pipeline may record calls here, or has recorded the tensor; if not, that costs a look."""
+    """Return whether a pipeline may record calls here, or has recorded the tensor; reads two masks and imports nothing."""
     state = context.current()
     return bool(((0 if state is None else state[0]) | getattr(tensor, "_dispatch_mask", 0)) & _PIPELINE)
 
 
 def readable(tensor: Tensor) -> NDArray[Any]:
-    """Give the elements to be read by people: ``bfloat16``, which NumPy does not have, as ``float32``."""
+    """Return the elements for printing: ``bfloat16``, which NumPy does not have, as ``float32``."""
     return elements(tensor.float() if tensor.dtype is ScalarType.BFloat16 else tensor)
 
 
-def _checked(tensor: Tensor) -> NDArray[Any]:
-    """Give the elements of a tensor that NumPy may share; says why where it may not."""
+def _get_shareable(tensor: Tensor) -> NDArray[Any]:
+    """Return the elements of a tensor that NumPy may share; raises ``TypeError`` or ``RuntimeError`` where it may not."""
     if not tensor.is_cpu:
         raise TypeError(
             f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
@@ -175,31 +175,31 @@ def _checked(tensor: Tensor) -> NDArray[Any]:
 
 
 def to_numpy(tensor: Tensor, *, force: bool = False) -> NDArray[Any]:
-    """Give a NumPy array that shares memory with a cpu tensor; ``force`` allows what needs a copy or a detach."""
-    array = elements(tensor) if force else _checked(tensor)
-    return lent(array) if tensor.is_cpu else array
+    """Return a NumPy array that shares memory with a cpu tensor; ``force`` allows a copy and a detach."""
+    array = elements(tensor) if force else _get_shareable(tensor)
+    return lend_out(array) if tensor.is_cpu else array
 
 
 def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
     """Answer ``numpy.asarray(tensor)``."""
-    array = _checked(tensor)
+    array = _get_shareable(tensor)
     if dtype is not None and array.dtype != dtype:
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         return array.astype(dtype)
-    return array.copy() if copy else lent(array)
+    return array.copy() if copy else lend_out(array)
 
 
 def dlpack_device(tensor: Tensor) -> tuple[int, int]:
     """Answer ``__dlpack_device__``; no memory is handed out yet."""
-    device: tuple[int, int] = _checked(tensor).__dlpack_device__()
+    device: tuple[int, int] = _get_shareable(tensor).__dlpack_device__()
     return device
 
 
 def from_numpy(ndarray: NDArray[Any]) -> Tensor:
-    """Give a cpu tensor that shares memory with a NumPy array (source: ``torch.from_numpy``).
+    """Return a cpu tensor that shares memory with a NumPy array (source: ``torch.from_numpy``).
 
-    Raises ``TypeError`` for what is no array, or for a dtype that tensors do not have.
+    Raises ``TypeError`` for anything but an array, or for a dtype that tensors do not have.
 
     >>> import numpy
     >>> array = numpy.zeros(2)
@@ -211,11 +211,11 @@ def from_numpy(ndarray: NDArray[Any]) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     check_dtype(ndarray)
-    return wrap(dc.ops.prims.device_put(borrowed(ndarray), device=_CPU))
+    return wrap(dc.ops.prims.device_put(borrow(ndarray), device=_CPU))
 
 
 def data_ptr(tensor: Tensor) -> int:
-    """Give the address of the first element; 0 for tensors without data."""
+    """Return the address of the first element; 0 for tensors without data."""
     if tensor.is_meta:
         return 0
     if not tensor.is_cpu:
@@ -226,7 +226,7 @@ def data_ptr(tensor: Tensor) -> int:
 
 
 def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
-    """Say how to pickle a tensor: as a NumPy array, its device, its class and whether it requires grad."""
+    """Return the parts of a pickled tensor: a NumPy array, its device, its class and whether it requires grad."""
     if not tensor.is_leaf:
         tensor = tensor.detach()
     if tensor.is_meta:
@@ -244,7 +244,7 @@ def _rebuild_meta(cls: type[Tensor], shape: tuple[int, ...], dtype: Any, require
 
 
 def as_subclass(cls: type[Tensor], tensor: Tensor) -> Tensor:
-    """Give the data of a tensor without history in an object of a subclass."""
+    """Return the data of a tensor without history in an object of a subclass."""
     if cls is Tensor:
         return tensor
     bare = object.__new__(cls)

@@ -29,7 +29,7 @@ _MOST_DIMENSIONS: Final = 64
 
 
 def is_sequence(value: Any) -> bool:
-    """Tell whether a value is read element by element: anything with a length and indices but mappings and strings."""
+    """Return whether a value is read element by element: anything with a length and indices but mappings and strings."""
     kind = type(value)
     if kind is list or kind is tuple:
         return True
@@ -40,10 +40,10 @@ def is_sequence(value: Any) -> bool:
 
 
 def read(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], ScalarType]:
-    """Give Python data as an array, and the dtype that it is to be converted to: ``dtype``, or what torch infers.
+    """Return Python data as an array, and the dtype that it is to be converted to: ``dtype``, or the one that torch infers.
 
-    Raises ``ValueError`` for rows of different lengths and integers that are too large, ``TypeError`` for what is no number,
-    ``RuntimeError`` where no dtype can be inferred or ``dtype`` cannot hold a number.
+    Raises ``ValueError`` for rows of different lengths and integers that are too large, ``TypeError`` for anything but
+    numbers, ``RuntimeError`` where no dtype can be inferred or ``dtype`` cannot hold a number.
     """
     array = _read_plain(data, dtype)
     if array is None:
@@ -64,9 +64,9 @@ def read(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], Sca
 
 def _walk(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], ScalarType]:
     """Read the numbers one by one."""
-    shape = _shape(data)
-    wanted = _inferred(data) if dtype is None else dtype
-    kind = _kind(wanted)
+    shape = _read_shape(data)
+    wanted = _infer_dtype(data) if dtype is None else dtype
+    kind = _classify(wanted)
     items: list[Any] = []
     if 0 not in shape:
         _collect(data, shape, 0, partial(_to_int, wanted) if kind == "i" else _CONVERSIONS[kind], items)
@@ -84,7 +84,7 @@ def _read_plain(data: Any, dtype: ScalarType | None) -> np.ndarray[Any, Any] | N
         depth += 1
     try:
         array = np.array(data)
-    except Exception:  # noqa: BLE001  # what an element's own conversion raises is looked at below
+    except Exception:  # noqa: BLE001  # errors of an element's own conversion are handled below
         return None
     kind = array.dtype.kind
     if dtype is None and kind in "bi":
@@ -96,13 +96,13 @@ def _read_plain(data: Any, dtype: ScalarType | None) -> np.ndarray[Any, Any] | N
 
 
 def _types(data: Any, depth: int) -> set[type]:
-    """Give the types of all numbers of nested sequences."""
+    """Return the types of all numbers of nested sequences."""
     for _ in range(depth - 1):
         data = chain.from_iterable(data)
     return {*map(type, data)}
 
 
-def _shape(data: Any) -> tuple[int, ...]:
+def _read_shape(data: Any) -> tuple[int, ...]:
     """Read the shape off the first elements."""
     sizes: list[int] = []
     while True:
@@ -124,8 +124,8 @@ def _shape(data: Any) -> tuple[int, ...]:
         data = data[0]
 
 
-def _inferred(data: Any) -> ScalarType:
-    """Give the dtype that torch infers: each number's own, promoted over all of them."""
+def _infer_dtype(data: Any) -> ScalarType:
+    """Return the dtype that torch infers: each number's own, promoted over all of them."""
     if isinstance(data, (np.ndarray, np.generic)):
         check_dtype(data)
         return BY_NAME[str(data.dtype)]
@@ -141,7 +141,7 @@ def _inferred(data: Any) -> ScalarType:
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     found: ScalarType | None = None
     for item in data:
-        found = _inferred(item) if found is None else promote_types(found, _inferred(item))
+        found = _infer_dtype(item) if found is None else promote_types(found, _infer_dtype(item))
         if found is ScalarType.ComplexDouble:
             break
     return found or get_default_dtype()
@@ -166,20 +166,20 @@ def _to_int(dtype: ScalarType, value: Any) -> int:
     limits = np.iinfo(numpy_dtype(dtype))
     if isinstance(value, float):
         if not limits.min <= value <= limits.max or value == 2.0**63:
-            raise _overflow(dtype)
+            raise _make_overflow_error(dtype)
         return int(value)
     number = operator.index(value)
     if not -(2**63) <= number < 2**63 and dtype is not ScalarType.UInt64:
         raise ValueError("Overflow when unpacking long long")
     # Negative numbers may wrap around in unsigned types, as in torch.
     if not (limits.min or -limits.max) <= number <= limits.max:
-        raise _overflow(dtype)
+        raise _make_overflow_error(dtype)
     return number
 
 
 def _to_float(value: Any) -> float:
     if isinstance(value, complex) and not isinstance(value, np.generic):
-        raise _no_number(value)
+        raise _make_number_error(value)
     return float(_number(value))
 
 
@@ -188,15 +188,15 @@ def _to_complex(value: Any) -> complex:
 
 
 def _number(value: Any) -> Any:
-    """Refuse what Python's functions would take for a number: texts, and arrays with dimensions."""
+    """Refuse texts and arrays with dimensions, which Python's functions would take for numbers."""
     is_text = isinstance(value, (str, bytes))  # NumPy's texts have numbers' methods
     is_array = isinstance(value, np.ndarray) and value.ndim
     if is_text or is_array or not any(hasattr(value, name) for name in ("__float__", "__index__", "__complex__")):
-        raise _no_number(value)
+        raise _make_number_error(value)
     return value
 
 
-def _no_number(value: Any) -> TypeError:
+def _make_number_error(value: Any) -> TypeError:
     return TypeError(f"must be real number, not {type(value).__name__}")
 
 
@@ -208,7 +208,7 @@ _CONVERSIONS: Final[dict[str, Callable[[Any], Any]]] = {"b": _to_bool, "f": _to_
 _WIDEST: Final = {"b": np.bool_, "i": np.int64, "f": np.float64, "c": np.complex128}
 
 
-def _kind(dtype: ScalarType) -> str:
+def _classify(dtype: ScalarType) -> str:
     if dtype.is_complex:
         return "c"
     if dtype.is_floating_point:
@@ -224,8 +224,8 @@ def _check_range(array: np.ndarray[Any, Any], dtype: ScalarType) -> None:
     if kind == "i" and dtype.is_integral and array.size:
         limits = np.iinfo(numpy_dtype(dtype))
         if not ((limits.min or -limits.max) <= array.min() and array.max() <= limits.max):
-            raise _overflow(dtype)
+            raise _make_overflow_error(dtype)
 
 
-def _overflow(dtype: ScalarType) -> RuntimeError:
+def _make_overflow_error(dtype: ScalarType) -> RuntimeError:
     return RuntimeError(f"value cannot be converted to type {dtype} without overflow")

@@ -1,7 +1,7 @@
 """The methods of tensors: importing this module completes the ``Tensor`` class.
 
-What a method needs is made of tensors, so it stands above the class: the functions of operators, conversions, NumPy's and
-Python's protocols, and autograd.
+The functions of operators, conversions, NumPy's and Python's protocols and autograd take tensors, so they stand above the
+class and are added to it here.
 """
 
 from __future__ import annotations

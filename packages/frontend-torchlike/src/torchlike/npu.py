@@ -1,7 +1,7 @@
-"""What only an NPU has: its devices, streams, events and memory, by torch's names (source: ``torch.npu``, ``torch.cuda``).
+"""The NPU's functions: devices, streams, events and memory, by torch's names (source: ``torch.npu``, ``torch.cuda``).
 
-Whatever backend the device ``npu`` belongs to gives all this by the hook ``dispatch_runtime``; none is loaded before it is
-asked for, and nothing here fails where there is none until it is called.
+The backend of the device ``npu`` provides all this by the hook ``dispatch_runtime``; it is loaded at the first call, and
+where there is none, only calls fail.
 
 >>> import torchlike
 >>> torchlike.npu.is_available() == (torchlike.npu.device_count() > 0)
@@ -56,7 +56,7 @@ def _runtime() -> Any:
 
 
 def _index(value: Any) -> int | None:
-    """Read what users write for a device: None, a number, a name such as ``npu:1``, or a device."""
+    """Return the index of a device as users write it: None, a number, a name such as ``npu:1``, or a device."""
     if value is None or isinstance(value, int):
         return value
     found = dc.Device.parse(value)
@@ -66,14 +66,14 @@ def _index(value: Any) -> int | None:
 
 
 def __getattr__(name: str) -> Any:
-    """Give the classes ``Stream`` and ``Event``, which are the backend's own."""
+    """Return the classes ``Stream`` and ``Event``, which are the backend's own."""
     if name not in ("Event", "Stream"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(_runtime(), name)
 
 
 def availability() -> dc.Availability:
-    """Say whether an NPU can be used and, if not, why."""
+    """Return whether an NPU can be used and, if not, the reason."""
     from dispatch_core.plugins.loader import availability as ask  # as in _runtime
 
     try:
@@ -83,17 +83,17 @@ def availability() -> dc.Availability:
 
 
 def is_available() -> bool:
-    """Tell whether an NPU can be used; ``availability()`` says why not."""
+    """Return whether an NPU can be used; ``availability()`` tells the reason."""
     return bool(availability())
 
 
 def device_count() -> int:
-    """Give how many NPUs there are; 0 where none can be used."""
+    """Return the number of NPUs; 0 where none can be used."""
     return int(_runtime().device_count()) if is_available() else 0
 
 
 def get_device_name(device: Any = None) -> str:
-    """Give what the chip calls itself."""
+    """Return the chip's name."""
     _runtime().ensure(_index(device))
     return str(_runtime().device_name())
 
@@ -104,12 +104,12 @@ def init() -> None:
 
 
 def is_initialized() -> bool:
-    """Tell whether an NPU was opened in this process."""
+    """Return whether an NPU was opened in this process."""
     return is_available() and bool(_runtime().is_initialized())
 
 
 def current_device() -> int:
-    """Give the number of the device that the thread works with, opening it."""
+    """Return the number of the device that the thread works with, opening it."""
     return int(_runtime().ensure())
 
 
@@ -165,13 +165,13 @@ def sync_timeout() -> float | None:
 
 
 def current_stream(device: Any = None) -> Any:
-    """Give the stream that the thread works with on a device."""
+    """Return the stream that the thread works with on a device."""
     with _runtime().guard(_index(device)):
         return _runtime().current()
 
 
 def default_stream(device: Any = None) -> Any:
-    """Give the stream of a device that threads work with until they choose another."""
+    """Return the stream of a device that threads work with until they choose another."""
     return _runtime().default(_index(device))
 
 
@@ -200,43 +200,43 @@ def record_stream(tensor: Any, stream: Any) -> None:
 
 
 def empty_cache() -> None:
-    """Give device memory that no tensor holds back to the device."""
+    """Return device memory that no tensor holds to the device."""
     if is_initialized():
         _runtime().empty_cache()
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """Give figures of a device's memory, named as torch names them; none where it has not been opened."""
+    """Return statistics of a device's memory under torch's names; none where it has not been opened."""
     return dict(_runtime().memory_stats(_index(device))) if is_initialized() else {}
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Give how many bytes tensors hold on a device."""
+    """Return the number of bytes that tensors hold on a device."""
     return memory_stats(device).get("allocated_bytes.all.current", 0)
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """Give how many bytes tensors have held at most since the start or ``reset_peak_memory_stats``."""
+    """Return the largest number of bytes that tensors have held since the start or ``reset_peak_memory_stats``."""
     return memory_stats(device).get("allocated_bytes.all.peak", 0)
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Give how many bytes of the device this process has, held by tensors or cached."""
+    """Return the number of bytes of the device that this process has reserved, held by tensors or cached."""
     return memory_stats(device).get("reserved_bytes.all.current", 0)
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """Give how many bytes of the device this process has had at most."""
+    """Return the largest number of bytes of the device that this process has reserved."""
     return memory_stats(device).get("reserved_bytes.all.peak", 0)
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Let the peaks begin at what is held now."""
+    """Reset the peaks to the present amounts."""
     if is_initialized():
         _runtime().reset_peak_memory_stats(_index(device))
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Give how many bytes of a device's memory are free, and how many there are."""
+    """Return the numbers of bytes of a device's memory that are free, and in all."""
     free, total = _runtime().mem_get_info(_index(device))
     return int(free), int(total)

@@ -46,7 +46,7 @@ _FIRST: Final = re.compile(r"[\w.]+\(Tensor(?:\([^)]*\))? (\w+)")
 
 
 class OverloadGroup:
-    """What the table says of all overloads of one name."""
+    """All overloads of one name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -65,7 +65,7 @@ class OverloadGroup:
 
     @property
     def unary(self) -> bool:
-        """Whether there is nothing to give but the tensor and perhaps ``out``."""
+        """Whether the operator has no argument but the tensor and perhaps ``out``."""
         return len([schema for schema in self.schemas if "out)" not in schema]) == 1 and "," not in self.schemas[0]
 
     @property

@@ -59,7 +59,7 @@ def set_printoptions(
 ) -> None:
     """Choose how tensors are printed, for the whole process (source: ``torch.set_printoptions``).
 
-    Raises ``TypeError`` for what is no number, ``ValueError`` for an unknown profile.
+    Raises ``TypeError`` for anything but numbers, ``ValueError`` for an unknown profile.
     """
     global _options
     given: dict[str, Any] = {
@@ -83,7 +83,7 @@ def set_printoptions(
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """Give the text of a tensor as ``repr`` shows it."""
+    """Return the text of a tensor as ``repr`` shows it."""
     start = "tensor("
     shape, dtype, device = tuple(tensor.shape), tensor.dtype, tensor.device
     notes = []
@@ -103,17 +103,17 @@ def tensor_text(tensor: Tensor) -> str:
             notes.append(f"size={shape}")
         ordinary = dtype == default
     else:
-        body = _body(readable(tensor), len(start))
+        body = _write_elements(readable(tensor), len(start))
     if not ordinary:
         notes.append(f"dtype={dtype!r}")
     if tensor.grad_fn is not None:
         notes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
     elif tensor.requires_grad:
         notes.append("requires_grad=True")
-    return _with_notes(start + body, notes, len(start))
+    return _add_notes(start + body, notes, len(start))
 
 
-def _with_notes(text: str, notes: list[str], indent: int) -> str:
+def _add_notes(text: str, notes: list[str], indent: int) -> str:
     """Add dtype, device and history after the elements, on new lines where the line gets too long."""
     width = len(text) - text.rfind("\n") + 1
     for note in notes:
@@ -126,9 +126,9 @@ def _with_notes(text: str, notes: list[str], indent: int) -> str:
     return text + ")"
 
 
-def _body(array: NDArray[Any], indent: int) -> str:
+def _write_elements(array: NDArray[Any], indent: int) -> str:
     summarize = array.size > _options.threshold
-    shown = _edges(array) if summarize else array
+    shown = _take_edges(array) if summarize else array
     write: Callable[[Any], str]
     if array.dtype.kind == "c":
         real, imag = _Style.of(shown.real), _Style.of(shown.imag)
@@ -141,11 +141,11 @@ def _body(array: NDArray[Any], indent: int) -> str:
     else:
         write = style = _Style.of(shown)
         width = style.width
-    return _nested(array, indent, write, width + 2, summarize)
+    return _write_nested(array, indent, write, width + 2, summarize)
 
 
-def _edges(array: NDArray[Any]) -> NDArray[Any]:
-    """Give the elements that a summary shows."""
+def _take_edges(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the elements that a summary shows."""
     edge = _options.edgeitems
     for axis, size in enumerate(array.shape):
         if size > 2 * edge:
@@ -153,7 +153,7 @@ def _edges(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _nested(array: NDArray[Any], indent: int, write: Callable[[Any], str], width: int, summarize: bool) -> str:
+def _write_nested(array: NDArray[Any], indent: int, write: Callable[[Any], str], width: int, summarize: bool) -> str:
     """Write an array with brackets; ``width`` is an element's with its comma and blank."""
     if not array.ndim:
         return write(array[()].item())
@@ -161,7 +161,7 @@ def _nested(array: NDArray[Any], indent: int, write: Callable[[Any], str], width
     cut = summarize and len(array) > 2 * edge
     if array.ndim > 1:
         rows = [array[:edge], array[len(array) - edge :]] if cut else [array]
-        parts = [[_nested(row, indent + 1, write, width, summarize) for row in block] for block in rows]
+        parts = [[_write_nested(row, indent + 1, write, width, summarize) for row in block] for block in rows]
         joined = [*parts[0], "...", *parts[1]] if cut else parts[0]
         return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(joined) + "]"
     if cut:

@@ -38,7 +38,7 @@ _OPERATORS: Final = {
 _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
-def _forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def _make_forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Make the method of ``self + other``: the overload for two tensors itself, where there is one."""
     direct, numbers = TENSOR_OVERLOADS.get(name), NUMBER_OVERLOADS.get(name)
     if direct is None or numbers is None:
@@ -56,7 +56,7 @@ def _forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return dc.respell(direct, name, Tensor, otherwise, elsewhere=PLAIN_NUMBERS)
 
 
-def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+def _make_reflected(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _TAKEN):
             return NotImplemented
@@ -70,12 +70,12 @@ def _make_operators() -> dict[str, Callable[..., Any]]:
     for python, name in _OPERATORS.items():
         if name not in FUNCTIONS:
             continue
-        made[f"__{python}__"] = _forward(name, FUNCTIONS[name])
-        made[f"__r{python}__"] = _reflected(NUMBER_FIRST.get(name, FUNCTIONS[name]))
+        made[f"__{python}__"] = _make_forward(name, FUNCTIONS[name])
+        made[f"__r{python}__"] = _make_reflected(NUMBER_FIRST.get(name, FUNCTIONS[name]))
         if f"{name}_" in METHODS:
-            made[f"__i{python}__"] = _forward(f"{name}_", METHODS[f"{name}_"])
+            made[f"__i{python}__"] = _make_forward(f"{name}_", METHODS[f"{name}_"])
     for name in _COMPARISONS:
-        made[f"__{name}__"] = _forward(name, FUNCTIONS[name])
+        made[f"__{name}__"] = _make_forward(name, FUNCTIONS[name])
     made["__neg__"] = FUNCTIONS["neg"]
     made["__abs__"] = FUNCTIONS["abs"]
     made["__pos__"] = FUNCTIONS["positive"]
@@ -85,5 +85,5 @@ def _make_operators() -> dict[str, Callable[..., Any]]:
     return made
 
 
-#: Special method's name → what it does.
+#: Special method's name → its function.
 PYTHON_OPERATORS: Final = _make_operators()

@@ -34,12 +34,12 @@ def seed() -> int:
 
 
 def initial_seed() -> int:
-    """Give the number that the cpu's generator was seeded with."""
+    """Return the number that the cpu's generator was seeded with."""
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Any:
-    """Give the state of the cpu's generator."""
+    """Return the state of the cpu's generator."""
     return default_generator.get_state()
 
 

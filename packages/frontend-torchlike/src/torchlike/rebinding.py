@@ -56,7 +56,7 @@ def rebind(tensor: Tensor, data: Any) -> None:
 
 
 def _restride(state: View, data: Any) -> None:
-    """Let a view that was resized be replayed as what it is now, by strides in the storage."""
+    """Let a view that was resized be replayed by its present strides in the storage."""
     layout = dc.shape(data), dc.strides(data), dc.storage_offset(data)
     state.chain = (state.skip if state.base is not None else None, dc.ops.aten.as_strided.default, layout)
     if state.base is None:
@@ -64,7 +64,7 @@ def _restride(state: View, data: Any) -> None:
 
 
 def _leave(tensor: Tensor, storage: Storage) -> None:
-    """Give a tensor that was resized a storage of its own: its array, which cannot be written, is no view of the others'."""
+    """Move a resized tensor to a storage of its own: its array, which cannot be written, is no view of the others'."""
     storage.aliases = [each for each in storage.aliases or () if each[0]() is not tensor]
     own = Leaf.of(tensor)
     own.storage = Storage()
@@ -82,7 +82,7 @@ def _follow(tensor: Tensor, data: Any) -> None:
     if old == storage_of(data):
         return
     if old == id(tensor._dispatch_data) and tensor._state.storage is None and not tensor.numel():
-        return  # What ``out=`` is given mostly: an empty storage that nothing else is a view of.
+        return  # The usual ``out=``: an empty storage without other views.
     from dispatch_core.pipelines import Pending, force, settle  # most programs open none
 
     settle(tensor)
@@ -94,7 +94,7 @@ def _follow(tensor: Tensor, data: Any) -> None:
         array = getattr(other, "_dispatch_data", None)
         if isinstance(array, Pending) and array.value is not None:
             array = array.value
-        # Of a value that waits, and that was never asked where it lies, nothing can be a view.
+        # A pending value whose memory was never asked for has no views.
         is_pending = isinstance(array, Pending) and array.shared is not None
         if (is_pending or type(array) is type(data)) and storage_of(array) == old:
             array = settle(other)
@@ -103,9 +103,9 @@ def _follow(tensor: Tensor, data: Any) -> None:
 
 
 def _scatter(root: Any, chain: Chain, data: Any) -> Any:
-    """Give ``root`` with ``data`` in the elements that ``chain`` is a view of; all three are raw arrays.
+    """Return ``root`` with ``data`` in the elements that ``chain`` is a view of; all three are raw arrays.
 
-    The view of an array of positions says where its elements lie, whatever the chain is made of.
+    The view of an array of positions says where its elements lie, for any chain.
     """
     aten = dc.ops.aten
     positions = aten.arange(math.prod(dc.shape(root)), device=dc.device(root))

@@ -17,7 +17,7 @@ class Size(tuple[int, ...]):
     __slots__ = ()
 
     def numel(self) -> int:
-        """Give the number of elements."""
+        """Return the number of elements."""
         count = 1
         for size in self:
             count *= size

@@ -1,6 +1,6 @@
-"""The tensor class: its hooks for the dispatcher, what a tensor looks like, and Python's protocols.
+"""The tensor class: its hooks for the dispatcher, shape, dtype and device, and Python's protocols.
 
-`methods` completes it with operators and with everything that is itself made of tensors.
+`methods` completes it with the operators and with the methods that need them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
     __slots__ = ()
     __array_priority__ = 1000
 
-    # Python's operators, torch's methods and all that is made of tensors are added in `methods`.
+    # Python's operators and torch's methods are added in `methods`, and these hooks, which need them.
     _construct: ClassVar[Callable[..., Any]]
     _call_mixed: ClassVar[Callable[..., Any]]
     _make_autograd_kernel: ClassVar[Callable[..., Any]]
@@ -67,7 +67,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
         def __getitem__(self, index: Any) -> Tensor: ...
         def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]: ...
 
-    # What the dispatcher's boundary calls; see Note [The boundary contract] in dispatch_core.arrays.frontend.
+    # Hooks of the dispatcher's boundary; see Note [The boundary contract] in dispatch_core.arrays.frontend.
 
     def _dispatch_view(self, data: Any, op: Any, args: tuple[Any, ...]) -> Tensor:
         tensor = bare()
@@ -135,7 +135,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
         self._dispatch_mask = mask
         self._dispatch_data = value._dispatch_data
 
-    # What a tensor looks like.
+    # Shape, dtype, device.
 
     @property
     def shape(self) -> Size:
@@ -179,7 +179,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
     nelement = numel
 
     def is_contiguous(self) -> bool:
-        """Tell whether the elements lie in memory in row-major order without gaps."""
+        """Return whether the elements lie in memory in row-major order without gaps."""
         sizes = dc.shape(self)
         if 0 in sizes:
             return True
@@ -291,7 +291,7 @@ def _check_dim(dim: int, rank: int) -> int:
     return dim
 
 
-#: Makes an object without data: what calling the class comes to for classes of a plain type, and as fast.
+#: Makes an object without data, as a call of a class of a plain type does, and as fast.
 bare: Final[Callable[[], Tensor]] = type.__call__.__get__(Tensor)
 Tensor._dispatch_new = bare  # type: ignore[attr-defined]
 
@@ -299,5 +299,5 @@ frontend: Frontend[Tensor] = register_frontend("torchlike", Tensor)
 
 
 def wrap(array: Any) -> Tensor:
-    """Give a backend's array as a fresh tensor."""
+    """Return a backend's array as a fresh tensor."""
     return frontend.wrap(array)

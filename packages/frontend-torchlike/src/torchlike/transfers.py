@@ -61,7 +61,7 @@ def call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             *(_number_to(value, target) for value in args),
             **{name: _number_to(value, target) for name, value in kwargs.items()},
         )
-    # What is written to is the first argument, or given by name, and stays where it is.
+    # The written tensor is the first argument, or passed by name, and stays where it is.
     written = [tensor for value in kwargs.values() for tensor in _tensors(value)]
     if (
         isinstance(args[0], Tensor)
@@ -84,7 +84,7 @@ def _is_number(tensor: Tensor) -> bool:
 
 
 def _is_copied_index(value: Any) -> bool:
-    """Tell whether an argument of an index operator may come from the cpu: a list of indices, or a value for it."""
+    """Return whether an argument of an index operator may come from the cpu: a list of indices, or a value for it."""
     return (
         all(tensor.is_cpu for tensor in _tensors(value))
         if isinstance(value, (list, tuple))

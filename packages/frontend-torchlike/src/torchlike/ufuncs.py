@@ -4,7 +4,7 @@ Note [An array beside a tensor]
     It stands for ``from_numpy`` of itself: on the cpu, with torch's promotion (for ``@`` too), the tensor's gradient kept,
     and a tensor as the result, whichever comes first. (torch takes an array on the right of some operators alone, and
     computes by NumPy's promotion without a gradient.) A ufunc that is no operator of ours, or of one operand, is NumPy's
-    own on the elements, and gives tensors; as that is not recorded, it refuses what requires grad. What is written into an
+    own on the elements, and gives tensors; as that is not recorded, it refuses tensors that require grad. A write into an
     array by ``out=`` or by an in-place operator of the array's is NumPy's as a whole.
 """
 
@@ -61,7 +61,7 @@ _TAKEN: Final = (Tensor, *_NUMBERS, np.generic, list, tuple)
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether a value is an array whose operators mean what NumPy's do; those of masks, matrices and units do not."""
+    """Return whether a value is an array with NumPy's operators; those of masks, matrices and units mean something else."""
     kind = type(value)
     return kind is np.ndarray or (
         isinstance(value, np.ndarray)
@@ -85,7 +85,7 @@ def as_operand(value: Any) -> Any:
 
 
 def with_array(function: Callable[[Any, Any], Any], tensor: Tensor, array: Any) -> Any:
-    """Call a function of two tensors for an array on the right; what is no such array is left to its own operator."""
+    """Call a function of two tensors for an array on the right; any other value is left to its own operator."""
     other = as_operand(array)
     if other is array:
         return NotImplemented
@@ -105,11 +105,11 @@ def call_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: An
         return NotImplemented
     if method == "__call__" and not kwargs:
         if ufunc is np.matmul:
-            return _matmul(*map(_tensor, inputs))
+            return _matmul(*map(_to_tensor, inputs))
         if ufunc in _OPERATORS:
-            return _OPERATORS[ufunc](*map(_operand, inputs))
+            return _OPERATORS[ufunc](*map(_to_operand, inputs))
         if ufunc in _FUNCTIONS:
-            return FUNCTIONS[_FUNCTIONS[ufunc]](*map(_tensor, inputs))
+            return FUNCTIONS[_FUNCTIONS[ufunc]](*map(_to_tensor, inputs))
     if any(isinstance(each, Tensor) for each in out):
         raise TypeError(
             f"numpy.{ufunc.__name__}: out= must be a NumPy array, not a tensor\n"
@@ -119,20 +119,20 @@ def call_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: An
     found = getattr(ufunc, method)(*arrays, **kwargs)
     if out:
         return found
-    return tuple(map(_wrapped, found)) if isinstance(found, tuple) else _wrapped(found)
+    return tuple(map(_wrap, found)) if isinstance(found, tuple) else _wrap(found)
 
 
-def _operand(value: Any) -> Any:
-    """Give an operand of one of Python's operators, to which NumPy's numbers are Python's."""
+def _to_operand(value: Any) -> Any:
+    """Return an operand of one of Python's operators, to which NumPy's numbers are Python's."""
     if isinstance(value, np.generic):  # asked first: some are Python's floats and complex numbers too
         return value.item()
-    return value if isinstance(value, _NUMBERS) else _tensor(value)
+    return value if isinstance(value, _NUMBERS) else _to_tensor(value)
 
 
-def _tensor(value: Any) -> Any:
-    """Give an operand as a tensor, a number as one without dimensions."""
+def _to_tensor(value: Any) -> Any:
+    """Return an operand as a tensor, a number as one without dimensions."""
     return value if isinstance(value, Tensor) else as_operand(np.asarray(value))
 
 
-def _wrapped(result: Any) -> Tensor:
+def _wrap(result: Any) -> Tensor:
     return put(np.asarray(result))

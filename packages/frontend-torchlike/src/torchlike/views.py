@@ -19,7 +19,7 @@ from dispatch_core.arrays.access import ARRAY_TYPES
 from dispatch_core.keys import AUTOGRAD
 
 from .autograd.grad_mode import enable_grad, is_grad_enabled
-from .autograd.node import Edge, Leaf, Node, State, Storage
+from .autograd.node import Edge, Leaf, Node, Storage, TensorState
 
 if TYPE_CHECKING:
     from .tensors import Tensor
@@ -46,7 +46,7 @@ CUSTOM: Final = (
 
 
 class View(Leaf):
-    """The state of an alias. ``base`` is the tensor whose history it follows, None for what ``detach`` returns."""
+    """The state of an alias. ``base`` is the tensor whose history it follows, None for the results of ``detach``."""
 
     is_view = True
 
@@ -64,18 +64,18 @@ class View(Leaf):
 
     @staticmethod
     def tensor() -> Any:
-        """Give the tensor, known only for views that were asked to require grad."""
+        """Return the tensor, known only for views that were asked to require grad."""
         return None
 
     def history_now(self) -> Edge | None:
-        """Give the edge of the node that made the view, made anew after its base was changed in place."""
+        """Return the edge of the node that made the view, replayed after its base was changed in place."""
         storage, base = self.storage, self.base
         if base is None or self.seen == storage.version:
             return self.history
         if self.history is None and not base.requires_grad:
             return None
         if self.refusal is not None:
-            raise self.refused("its base or another view of its base has been")
+            raise self.make_refusal("its base or another view of its base has been")
         with enable_grad():
             made = replay(base, self.chain, self.skip)
         before, self.history = self.history, made._state.edge
@@ -84,8 +84,8 @@ class View(Leaf):
             move_retained(before, self.history)
         return self.history
 
-    def refused(self, changed: str) -> RuntimeError:
-        """Give the error for a change in place that cannot be recorded; ``changed`` says of what."""
+    def make_refusal(self, changed: str) -> RuntimeError:
+        """Return the error for a change in place that cannot be recorded; ``changed`` names the tensor that was changed."""
         edge = self.history
         which = "" if edge is None else f"Output {edge.output_nr} of {edge.node.name()} is a view"
         if edge is None or self.refusal is UNRECORDED:
@@ -115,7 +115,7 @@ class View(Leaf):
 
     @property
     def accumulates(self) -> bool:
-        return self.own  # what only its base requires is lost where the view's history is not known
+        return self.own  # its base's requirement is lost where the view's history is not known
 
     @property
     def edge(self) -> Edge:
@@ -130,7 +130,7 @@ class View(Leaf):
 
 @cache
 def _positional(op: Any) -> int:
-    """Give how many arguments after the first an operator takes by position."""
+    """Return the number of arguments after the first that an operator takes by position."""
     return sum(not argument.kwarg_only for argument in op.schema.arguments) - 1
 
 
@@ -165,7 +165,7 @@ def _part(tensor: Tensor, base: Tensor, place: int, args: tuple[Any, ...]) -> tu
 
 
 class _Special(dict[Any, int]):
-    """Operator → what is special about the views that it makes, worked out when it is first met."""
+    """Operator → the kind of the views that it makes, computed at the first look-up."""
 
     def __missing__(self, op: Any) -> int:
         kinds = {"aten::detach": -1, "aten::split.Tensor": 2, "aten::split_with_sizes": 2, "aten::unbind.int": 1}
@@ -177,12 +177,12 @@ _special = _Special()
 
 
 def new_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> None:
-    """Give ``tensor`` the state of a view of ``base``, made by ``op`` with ``args`` (all of them, in schema order)."""
+    """Make ``tensor`` a view of ``base``, made by ``op`` with ``args`` (all of them, in schema order)."""
     above = base._state
     storage = above.storage
     if storage is None:
         storage = above.storage = Storage()
-    state = tensor._autograd = View()  # What is not set below is as the class has it.
+    state = tensor._autograd = View()  # Attributes that are not set below have the class's defaults.
     special = _special[op]
     if special > 0:
         op, args = _part(tensor, base, special, args)
@@ -227,7 +227,7 @@ def set_history(tensor: Tensor, node: Node) -> None:
         move_retained(before, node, tensor._autograd)
 
 
-def move_retained(before: Edge, after: Edge, state: State | None = None) -> None:
+def move_retained(before: Edge, after: Edge, state: TensorState | None = None) -> None:
     """Keep the gradient that enters at ``after``, where the one at ``before`` was to be kept, in the same tensor.
 
     ``state`` is the tensor's state, if it has another one now.

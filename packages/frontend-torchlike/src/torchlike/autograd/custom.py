@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = ["make_kernel"]
 
 
-class _Call:
-    """One call's arguments as they were given, and the lengths of the lists among its results."""
+class _FormulaCall:
+    """One call's arguments, and the lengths of the lists among its results."""
 
     __slots__ = ("args", "kwargs", "lengths")
 
@@ -46,7 +46,7 @@ def make_kernel(op: Any, keyset: Any, formula: dc.AutogradFormula) -> Callable[.
     def kernel(*args: Any, **kwargs: Any) -> Any:
         if not is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors_in(args)):
             return redispatch(below, *args, **kwargs)
-        call = _Call(args, kwargs)
+        call = _FormulaCall(args, kwargs)
         found = _group(function.apply(call, *_flat(args)), call.lengths)
         return found[0] if single else tuple(found) or None
 
@@ -60,7 +60,7 @@ def _function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Function
     single = len(op.schema.returns) == 1
     has_keywords = bool(op.schema.keyword_only)
 
-    def forward(ctx: Any, call: _Call, *flat: Any) -> Any:
+    def forward(ctx: Any, call: _FormulaCall, *flat: Any) -> Any:
         result = redispatch(below, *call.args, **call.kwargs)
         ctx.call = call
         ctx.needs_input_grad = tuple(
@@ -93,7 +93,7 @@ def _has_tensors(values: Iterable[Any]) -> bool:
 
 
 def _flat(values: Iterable[Any], *, every_list: bool = False) -> tuple[Any, ...]:
-    """Lay out lists of tensors among the values; other lists stay what they are, unless every list is meant."""
+    """Lay out lists of tensors among the values; other lists stay as they are, unless ``every_list``."""
     found: list[Any] = []
     for value in values:
         if isinstance(value, list | tuple) and (every_list or _has_tensors(value)):
@@ -110,7 +110,7 @@ def _group(values: Iterable[Any], lengths: list[int | None]) -> list[Any]:
 
 
 def _flat_gradients(op: Any, args: tuple[Any, ...], grads: tuple[Any, ...]) -> list[Tensor | None]:
-    """Lay out what a formula returned; raises ``RuntimeError`` where it does not fit the arguments."""
+    """Lay out a formula's result; raises ``RuntimeError`` where it does not fit the arguments."""
     while len(grads) > len(args) and grads[-1] is None:
         grads = grads[:-1]
     if len(grads) != len(args):

@@ -1,6 +1,6 @@
-"""Derivative formulas, read for what code needs to know: which tensors they save, which numbers, which results.
+"""The derivative of one overload: its formulas, and the tensors, numbers and results that generated code saves for them.
 
-The formulas themselves are data of the operator library; `dispatch_aten.derivatives` says what names they may use.
+The formulas themselves are data of the operator library; `dispatch_aten.derivatives` lists the names that they may use.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dispatch_aten.derivatives import METADATA_SUFFIXES
 
 from ..functions import QUICK
 
-__all__ = ["Recipe"]
+__all__ = ["Derivative"]
 
 
 def _numel(tensor: Any) -> int:
@@ -26,7 +26,7 @@ def _numel(tensor: Any) -> int:
     return count
 
 
-#: What formulas ask of a tensor without looking at its elements, by the suffix of the name.
+#: The properties of a tensor that formulas use beside its elements, by the suffix of the name.
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "_sizes": lambda tensor: tensor._meta()[0],
     "_strides": dc.strides,
@@ -40,7 +40,7 @@ assert set(_READERS) == set(METADATA_SUFFIXES)
 
 
 class _Calls(ast.NodeTransformer):
-    """Give called functions names of their own, so that an argument of the same name does not hide one."""
+    """Rename called functions, so that an argument of the same name does not hide one."""
 
     def __init__(self) -> None:
         self.called: set[str] = set()
@@ -53,7 +53,7 @@ class _Calls(ast.NodeTransformer):
         return node
 
 
-class Recipe:
+class Derivative:
     """Everything that the generated code of one overload depends on.
 
     ``gradients`` maps each differentiable argument to its formula; ``op`` may be the in-place variant of the operator that
@@ -134,7 +134,7 @@ class Recipe:
         return {name: found[name] for name in self.values} if found.keys() >= set(self.values) else {}
 
     def reading(self, name: str) -> str:
-        """Give the source of a property of a tensor, as it stands in the kernel."""
+        """Return the source of a property of a tensor, as it stands in the kernel."""
         tensor, suffix = self.metadata[name]
         if tensor in self.list_inputs:
             return f"[_read{suffix}(_t) for _t in {tensor}]"
@@ -147,7 +147,7 @@ class Recipe:
         )
 
     def is_early(self, name: str) -> bool:
-        """Tell whether a property is read before the operator runs: one of an argument, which it may change."""
+        """Return whether a property is read before the operator runs: one of an argument, which it may change."""
         return self.metadata[name][0] in self.kinds
 
     @cached_property
@@ -158,12 +158,12 @@ class Recipe:
         return bool(self.saved_inputs or self.saved_results or numbers)
 
     def users(self, name: str) -> list[str]:
-        """Give the inputs whose gradients use a tensor."""
+        """Return the inputs whose gradients use a tensor."""
         return [wanted for wanted in self.gradients if name in self._names_in(wanted)]
 
     @property
     def helpers(self) -> dict[str, Any]:
-        """What the kernel's source calls to read properties."""
+        """The functions that the kernel's source calls to read properties."""
         return {f"_read{suffix}": read for suffix, read in _READERS.items()}
 
     @property
@@ -191,5 +191,5 @@ class Recipe:
 
 
 def _identifier(name: str) -> str:
-    """Give an argument's name in source: ``from`` is a Python keyword."""
+    """Return an argument's name in source: ``from`` is a Python keyword."""
     return f"{name}_" if name == "from" else name

@@ -14,7 +14,7 @@ __all__ = ["AUTOGRAD_BITS", "autograd_bit", "prepare"]
 class _AutogradBits(dict[int, int]):
     """A tensor's mask → the Autograd key of its device, as a mask; computed at the first look-up."""
 
-    #: Registers the kernels under an Autograd key; set by `methods`, because the kernels are made of tensors.
+    #: Registers the kernels under an Autograd key; set by `methods`, because the kernels need tensors.
     register: Callable[[DispatchKey], None]
 
     def __missing__(self, mask: int) -> int:

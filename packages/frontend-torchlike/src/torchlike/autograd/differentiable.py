@@ -1,4 +1,4 @@
-"""The part of a tensor that autograd reads: its state, and what users ask and tell it about gradients."""
+"""The part of a tensor that autograd reads: its state, and users' methods for gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..views import View
 from .device_keys import autograd_bit
 from .hooks import RemovableHandle
 from .metadata import Meta, is_plain
-from .node import Leaf, Node, State
+from .node import Leaf, Node, TensorState
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
@@ -32,8 +32,8 @@ class Differentiable:
     __slots__ = ("__weakref__", "_autograd", "_dispatch_data", "_dispatch_mask")
     _dispatch_data: Any
     _dispatch_mask: int
-    #: A `State`, unset until something needs one; set wherever the mask has an Autograd bit, and there it may be read
-    #: directly. `_state` reads it everywhere else. Typed loosely because its subclasses store what others compute.
+    #: A `TensorState`, unset until something needs one; set wherever the mask has an Autograd bit, and there it may be read
+    #: directly. `_state` reads it everywhere else. Typed loosely because subclasses store attributes that others compute.
     _autograd: Any
 
     @property
@@ -42,7 +42,7 @@ class Differentiable:
         try:
             return self._autograd
         except AttributeError:
-            with _making:  # two threads must not each make one, and lose what the other wrote to its own
+            with _making:  # two threads must not each make one, and lose the other's writes to its own
                 if (state := getattr(self, "_autograd", None)) is None:
                     state = self._autograd = Leaf.of(self)
                 return state
@@ -61,7 +61,7 @@ class Differentiable:
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Say whether operators on the tensor are recorded; only for leaves, and floating-point or complex types."""
+        """Choose whether operators on the tensor are recorded; only for leaves, and floating-point or complex types."""
         state = self._state
         if state.made is not None:
             if not requires_grad:
@@ -118,7 +118,7 @@ class Differentiable:
     @property
     def grad_fn(self) -> Node | None:
         """The node of the graph that made the tensor, or None for a leaf."""
-        return cast("State", self._state).grad_fn
+        return cast("TensorState", self._state).grad_fn
 
     @property
     def is_leaf(self) -> bool:
@@ -153,7 +153,7 @@ class Differentiable:
         return made is not None and made.retained is not None and state.output_nr in made.retained
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call ``hook(grad)`` whenever a gradient of the tensor is computed; what it returns replaces the gradient."""
+        """Call ``hook(grad)`` whenever a gradient of the tensor is computed; its result replaces the gradient."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         edge = self._state.edge

@@ -40,8 +40,8 @@ def execute(
 ) -> list[Tensor | None]:
     """Run backward from ``roots``, pairs of an edge and the gradient that enters there.
 
-    Without ``captures`` gradients are accumulated into leaves; with them nothing is accumulated, only what they need is
-    computed, and their gradients are returned (None where a gradient never arrives).
+    Without ``captures`` gradients are accumulated into leaves; with them nothing is accumulated, only the nodes that they
+    need run, and their gradients are returned (None where a gradient never arrives).
     """
     buffers: _Buffers = {}
     with enable_grad() if create_graph else no_grad():
@@ -52,7 +52,7 @@ def execute(
         needed: set[Node] | None = None
         if captures is not None:
             wanted = {(edge.node, edge.output_nr): None for edge in captures}
-            needed = _leading_to(order, {edge.node for edge in captures})
+            needed = _find_nodes_above(order, {edge.node for edge in captures})
         if Leaf.was_cut:
             check_cut(order if needed is None else needed)
         for leaf in [leaf for leaf, count in waiting.items() if not count]:
@@ -75,7 +75,7 @@ def execute(
 
 
 def _collect(roots: list[Node]) -> tuple[list[Node], dict[Node, int]]:
-    """Give the nodes that can be reached, latest first, and for every leaf the number of edges that lead to it."""
+    """Return the nodes that can be reached, latest first, and for every leaf the number of edges that lead to it."""
     seen: set[Node] = set()
     waiting: dict[Node, int] = {}
     inner: list[Node] = []
@@ -105,8 +105,8 @@ def _sequence(node: Node) -> int:
     return node.seq
 
 
-def _leading_to(order: list[Node], goals: set[Node]) -> set[Node]:
-    """Give the nodes below which a goal lies."""
+def _find_nodes_above(order: list[Node], goals: set[Node]) -> set[Node]:
+    """Return the nodes below which a goal lies."""
     found: set[Node] = set()
     for node in reversed(order):
         if any(edge is not None and (edge.node in goals or edge.node in found) for edge in node.next):
@@ -115,7 +115,7 @@ def _leading_to(order: list[Node], goals: set[Node]) -> set[Node]:
 
 
 def _put(buffers: _Buffers, edge: Edge, grad: Tensor) -> None:
-    """Add a gradient to what has arrived at ``edge``."""
+    """Add a gradient to those that have arrived at ``edge``."""
     node = edge.node
     arrived = buffers.get(node)
     if arrived is None:
@@ -136,7 +136,7 @@ def _before(node: Node, grads: list[Tensor | None], wanted: dict[tuple[Node, int
             for hook in list(hooks.values()):
                 if grad is not None:
                     changed = hook(grad)
-                    grad = grad if changed is None else _same_shape(grad, changed)
+                    grad = grad if changed is None else _check_shape(grad, changed)
             grads[number] = grad
     if node.retained is not None and wanted is None:
         for number, state in node.retained.items():
@@ -154,7 +154,7 @@ def _before(node: Node, grads: list[Tensor | None], wanted: dict[tuple[Node, int
                 grads[:] = changed if isinstance(changed, (tuple, list)) else (changed,)
 
 
-def _same_shape(grad: Tensor, changed: Tensor) -> Tensor:
+def _check_shape(grad: Tensor, changed: Tensor) -> Tensor:
     if changed.shape != grad.shape:
         raise RuntimeError(
             f"hook '<hook>' has changed the size of value: got {list(changed.shape)}, expected {list(grad.shape)}"
@@ -178,11 +178,11 @@ def _run(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None:
 
 
 def _fit(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
-    """Reduce a gradient to the shape and dtype of what it is the gradient of."""
+    """Reduce a gradient to the shape and dtype of its tensor."""
     shape, dtype = meta
     found_shape, found_dtype = grad._meta()
     if found_shape != shape:
-        if not _expands_to(shape, found_shape):
+        if not _can_expand_to(shape, found_shape):
             raise RuntimeError(
                 f"Function {node.name()} returned an invalid gradient at index {index} - got {list(found_shape)} "
                 f"but expected shape compatible with {list(shape)}"
@@ -193,8 +193,8 @@ def _fit(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
     return grad
 
 
-def _expands_to(shape: tuple[int, ...], wide: tuple[int, ...]) -> bool:
-    """Tell whether ``shape`` broadcasts to ``wide``."""
+def _can_expand_to(shape: tuple[int, ...], wide: tuple[int, ...]) -> bool:
+    """Return whether ``shape`` broadcasts to ``wide``."""
     if len(shape) > len(wide):
         return False
     tail = wide[len(wide) - len(shape) :]
@@ -213,7 +213,7 @@ def sum_to(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def cast(grad: Tensor, dtype: ScalarType) -> Tensor:
-    """Give the gradient the dtype of what it is the gradient of; converting to a real type takes the real part."""
+    """Convert a gradient to the dtype of its tensor; conversion to a real type takes the real part."""
     return grad.to(dtype)
 
 
@@ -246,7 +246,7 @@ def _clone(grad: Tensor, leaf: Tensor | None) -> Tensor:
 
 
 def accumulate(leaf: Node, grad: Tensor, create_graph: bool) -> None:
-    """Add ``grad`` to what the leaf has in ``.grad``."""
+    """Add ``grad`` to the leaf's ``.grad``."""
     assert isinstance(leaf, Leaf)
     tensor = leaf.tensor()
     if tensor is not None and (tensor._autograd is not leaf or leaf.made is not None):

@@ -1,4 +1,4 @@
-"""What runs under the Autograd keys for operators without a kernel there, so that no gradient is lost in silence."""
+"""The fallback under the Autograd keys for operators without a formula, so that no gradient is lost in silence."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .node import Node, next_sequence
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = ["NotDifferentiable", "pass_on", "refuse_out", "refuse_resize", "run_without_formula"]
+__all__ = ["NotDifferentiable", "make_out_kernel", "make_passing_kernel", "make_resize_kernel", "run_without_formula"]
 
 
 class NotDifferentiable(Node):
@@ -37,7 +37,7 @@ class NotDifferentiable(Node):
 
 
 def tensors_in(values: Any) -> Iterator[Tensor]:
-    """Give the tensors among arguments or results, those in lists too."""
+    """Yield the tensors among arguments or results, those in lists too."""
     for value in values:
         if isinstance(value, (list, tuple)):
             yield from tensors_in(value)
@@ -84,14 +84,14 @@ def run_without_formula(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
-def pass_on(op: Any, keyset: Any) -> Any:
+def make_passing_kernel(op: Any, keyset: Any) -> Any:
     """Make the kernel of an operator that has no gradient by its nature: it only runs below autograd."""
     return dc.below(op, (keyset.mask | keyset.marker) & ~AUTOGRAD)
 
 
-def refuse_resize(op: Any, keyset: Any) -> Any:
+def make_resize_kernel(op: Any, keyset: Any) -> Any:
     """Make the kernel of ``resize_``, after which a gradient would not fit, in any mode."""
-    run = pass_on(op, keyset)
+    run = make_passing_kernel(op, keyset)
 
     def kernel(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if self.requires_grad:
@@ -101,7 +101,7 @@ def refuse_resize(op: Any, keyset: Any) -> Any:
     return kernel
 
 
-def refuse_out(op: Any, keyset: Any) -> Any:
+def make_out_kernel(op: Any, keyset: Any) -> Any:
     """Make the kernel of an ``out=`` overload, which cannot be recorded.
 
     Inputs of an operator without a gradient by its nature may require grad; its outputs may not.

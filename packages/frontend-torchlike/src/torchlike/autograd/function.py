@@ -12,13 +12,13 @@ from .device_keys import autograd_bit
 from .grad_mode import is_grad_enabled, no_grad
 from .metadata import scalar_type
 from .node import Edge, Leaf, Node, Output, next_sequence
-from .saved import Saved, give_back, released, version_error
+from .saved import Saved, make_released_error, make_version_error, restore_result
 
 __all__ = ["Function"]
 
 
 class _Context(Node):
-    """What ``forward`` and ``backward`` share; at the same time the node of the graph."""
+    """The context that ``forward`` and ``backward`` share; at the same time the node of the graph."""
 
     function: ClassVar[Any]
     #: The tensors given to ``save_for_backward``, each with its version; None once they were freed.
@@ -34,29 +34,29 @@ class _Context(Node):
         self.to_save = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """Say which inputs ``forward`` changed in place."""
+        """Name the inputs that ``forward`` changed in place."""
         self.dirty = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """Say which results have no gradient."""
+        """Name the results that have no gradient."""
         self.without_grad = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Say whether ``backward`` gets zeros (as a rule) or None for gradients that never arrive."""
+        """Choose whether ``backward`` gets zeros (the default) or None for gradients that never arrive."""
         self.materialize = value
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors that ``forward`` saved."""
         if self.saved is None:
-            raise released()
+            raise make_released_error()
         found = []
         for value, version in self.saved:
             if isinstance(value, Saved):
-                found.append(give_back(value, self))
+                found.append(restore_result(value, self))
                 continue
             if value is not None and value._state.version != version:
-                raise version_error(value, version)
+                raise make_version_error(value, version)
             found.append(value)
         return tuple(found)
 
@@ -90,8 +90,8 @@ class _Context(Node):
 class Function:
     """A differentiable function defined by two static methods.
 
-    ``forward(ctx, *args)`` computes, ``backward(ctx, *grads)`` gives one gradient for every argument of ``forward``, None
-    for what is no tensor. With a third, ``setup_context(ctx, inputs, output)``, ``forward`` takes no ``ctx``.
+    ``forward(ctx, *args)`` computes, ``backward(ctx, *grads)`` returns one gradient for every argument of ``forward``, None
+    for one that is no tensor. With a third, ``setup_context(ctx, inputs, output)``, ``forward`` takes no ``ctx``.
 
     >>> import torchlike
     >>> class Double(Function):
@@ -167,7 +167,7 @@ def _record(context: _Context, results: list[Any], edges: list[Edge | None], sin
     context.seq = next_sequence()
     metas = tuple(result._meta() if isinstance(result, Tensor) else None for result in results)
     if single:
-        context.meta = metas[0]  # type: ignore[assignment]  # None is the meta of what is no tensor
+        context.meta = metas[0]  # type: ignore[assignment]  # None for a result that is no tensor
     else:
         context.metas = metas
     numbers = {}

@@ -1,4 +1,4 @@
-"""``backward`` and ``grad``: what users call to start the engine."""
+"""``backward`` and ``grad``, which start the engine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["backward", "clear_gradient", "grad"]
 
 
-def _listed(value: Any) -> list[Any]:
+def _to_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
@@ -84,14 +84,14 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
-    outputs = _listed(tensors)
-    grads = [None] * len(outputs) if grad_tensors is None else _listed(grad_tensors)
+    outputs = _to_list(tensors)
+    grads = [None] * len(outputs) if grad_tensors is None else _to_list(grad_tensors)
     roots = _roots(outputs, grads, "backward")
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         execute(roots, keep_graph=keep, create_graph=create_graph)
         return
-    targets = _listed(inputs)
+    targets = _to_list(inputs)
     found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=_edges(targets, "backward"))
     for target, gradient in zip(targets, found, strict=True):
         if gradient is None:
@@ -113,7 +113,7 @@ def grad(
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
 ) -> tuple[Tensor | None, ...]:
-    """Give the gradients of ``outputs`` by ``inputs`` without touching ``.grad`` (source: ``torch.autograd.grad``).
+    """Return the gradients of ``outputs`` by ``inputs`` without touching ``.grad`` (source: ``torch.autograd.grad``).
 
     Raises ``RuntimeError`` where an input was not used, unless ``allow_unused``.
 
@@ -129,8 +129,8 @@ def grad(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
     unused_is_fine = materialize_grads if allow_unused is None else allow_unused
-    results, targets = _listed(outputs), _listed(inputs)
-    grads = [None] * len(results) if grad_outputs is None else _listed(grad_outputs)
+    results, targets = _to_list(outputs), _to_list(inputs)
+    grads = [None] * len(results) if grad_outputs is None else _to_list(grad_outputs)
     roots = _roots(results, grads, "grad")
     keep = create_graph if retain_graph is None else retain_graph
     found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=_edges(targets, "grad"))
@@ -148,7 +148,7 @@ def grad(
 
 
 def clear_gradient(tensor: Tensor, set_to_none: bool) -> None:
-    """Forget a leaf's gradient, or set it to zero in place, cut off from what computed it."""
+    """Forget a leaf's gradient, or set it to zero in place, cut off from its history."""
     gradient = tensor.grad
     if gradient is None:
         return

@@ -48,7 +48,7 @@ def _entry(value: bool) -> Callable[[Any], Any]:
     """
     setting = map(_grad.set, itertools.repeat(value))
 
-    def __enter__(self: _Mode) -> _Mode:  # noqa: N807  # what it becomes
+    def __enter__(self: _Mode) -> _Mode:  # noqa: N807  # it becomes the class's
         outer = self._tokens
         try:
             for token in setting:
@@ -85,7 +85,7 @@ class _Mode(Guard):
             raise
 
     def _again(self) -> _Mode:
-        """Give a mode of the same kind, for one call of a decorated function."""
+        """Return a mode of the same kind, for one call of a decorated function."""
         return type(self)()
 
     def __call__(self, function: _F) -> _F:

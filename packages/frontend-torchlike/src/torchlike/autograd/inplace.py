@@ -1,9 +1,9 @@
-"""What in-place operators do to history: the checks before, and the new history after.
+"""The history of tensors that are changed in place: the checks before, and the new history after.
 
 Note [A write through a view is a write to its base]
     The base gets a `CopySlices` node: backward cuts the view's part out of the gradient, sends it through the operator's own
     node, and puts the result back in its place. The view itself, and every other view of the base, sees that the version
-    has moved and takes its history from the base anew (`View.history_now`).
+    has moved, and replays its history on the base (`View.history_now`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def check_inplace(tensor: Tensor) -> None:
     state = tensor._state
     if state.is_view and state.base is not None:
         if state.refusal is not None and dc.dtype(tensor).is_differentiable:
-            raise state.refused("is being")
+            raise state.make_refusal("is being")
         if state.requires_grad and state.base.is_leaf:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if state.requires_grad and state.grad_fn is None:

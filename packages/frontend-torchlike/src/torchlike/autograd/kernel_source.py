@@ -18,21 +18,21 @@ it, and rebases the history of the tensor instead of giving it a first one.
 
 from __future__ import annotations
 
-from .derivative import Recipe
+from .derivative import Derivative
 
 __all__ = ["kernel_source"]
 
 
-def _edges(recipe: Recipe) -> list[str]:
-    """Give the lines that find where the gradients of the inputs go."""
+def _write_edges(derivative: Derivative) -> list[str]:
+    """Return the lines that find where the gradients of the inputs go."""
     lines = []
-    for name in recipe.gradients:
-        if name in recipe.list_inputs:
+    for name in derivative.gradients:
+        if name in derivative.list_inputs:
             wanted = "_t is not None and _t._dispatch_mask & AUTO and _t._autograd.requires_grad"
             lines += [f"e_{name} = [_t._autograd.edge if {wanted} else None for _t in {name}]"]
             continue
         condition = f"{name}._dispatch_mask & AUTO"
-        if name in recipe.optional_inputs:
+        if name in derivative.optional_inputs:
             condition = f"{name} is not None and {condition}"
         lines += [f"e_{name} = None", f"if {condition}:", f"    _s = {name}._autograd"]
         # Every other state is its own edge, and to ask for a property costs as much as all of this.
@@ -40,31 +40,31 @@ def _edges(recipe: Recipe) -> list[str]:
     return lines
 
 
-def _wanted(recipe: Recipe, names: list[str]) -> str:
-    """Give the condition that a gradient by any of ``names`` is wanted."""
+def _write_condition(derivative: Derivative, names: list[str]) -> str:
+    """Return the condition that a gradient by any of ``names`` is wanted."""
     return " or ".join(
-        f"any(_e is not None for _e in e_{name})" if name in recipe.list_inputs else f"e_{name} is not None"
+        f"any(_e is not None for _e in e_{name})" if name in derivative.list_inputs else f"e_{name} is not None"
         for name in names
     )
 
 
-def _save(recipe: Recipe) -> list[str]:
-    """Give the lines that keep input tensors and their versions, where a wanted gradient uses them."""
+def _write_saving(derivative: Derivative) -> list[str]:
+    """Return the lines that keep input tensors and their versions, where a wanted gradient uses them."""
     lines = []
-    every = list(recipe.gradients)
-    for name in recipe.saved_inputs:
-        users = recipe.users(name)
+    every = list(derivative.gradients)
+    for name in derivative.saved_inputs:
+        users = derivative.users(name)
         always = set(users) == set(every)
         value = name
-        if recipe.inplace and name == "self":
+        if derivative.inplace and name == "self":
             value = "_clone(self)"
-        if name in recipe.list_inputs:
+        if name in derivative.list_inputs:
             lines += [f"k_{name} = tuple({name})"]
-            lines += [f"v_{name} = tuple(0 if _t is None else _version_of(_t) for _t in k_{name})"]
+            lines += [f"v_{name} = tuple(0 if _t is None else _read_version(_t) for _t in k_{name})"]
             continue
         lines += [f"k_{name} = None", f"v_{name} = 0"]
-        conditions = [f"{name} is not None"] if name in recipe.optional_inputs else []
-        conditions += [] if always else [f"({_wanted(recipe, users)})"]
+        conditions = [f"{name} is not None"] if name in derivative.optional_inputs else []
+        conditions += [] if always else [f"({_write_condition(derivative, users)})"]
         body = [
             f"k_{name} = {value}",
             # Asking for a state would make one.
@@ -76,67 +76,67 @@ def _save(recipe: Recipe) -> list[str]:
             lines += [f"if {' and '.join(conditions)}:", *(f"    {line}" for line in body)]
         else:
             lines = [*lines[:-2], *body[:1], f"v_{name} = 0", *body[1:]]
-    return lines + [f"{name} = {recipe.reading(name)}" for name in recipe.metadata if recipe.is_early(name)]
+    return lines + [f"{name} = {derivative.reading(name)}" for name in derivative.metadata if derivative.is_early(name)]
 
 
-def _node(recipe: Recipe) -> list[str]:
-    """Give the lines that make the node."""
+def _write_node(derivative: Derivative) -> list[str]:
+    """Return the lines that make the node."""
     lines = ["_n = Node_()"]
-    parts = [f"*e_{name}" if name in recipe.list_inputs else f"e_{name}" for name in recipe.gradients]
+    parts = [f"*e_{name}" if name in derivative.list_inputs else f"e_{name}" for name in derivative.gradients]
     lines += [f"_n.next = ({', '.join(parts)},)", "_n.seq = _next(_sequence)"]
-    if recipe.list_inputs & set(recipe.gradients):
-        counts = [f"len(e_{name})" if name in recipe.list_inputs else "1" for name in recipe.gradients]
+    if derivative.list_inputs & set(derivative.gradients):
+        counts = [f"len(e_{name})" if name in derivative.list_inputs else "1" for name in derivative.gradients]
         lines += [f"_n.counts = ({', '.join(counts)},)"]
-    if recipe.outputs == 1:
+    if derivative.outputs == 1:
         # See `is_plain`.
         plain = ["_d = _r._dispatch_data", "_n.meta = _d.shape, _d.dtype"]
-        lines += plain if recipe.plain_arrays else ["_n.meta = _r._meta()"]
+        lines += plain if derivative.plain_arrays else ["_n.meta = _r._meta()"]
     else:
         lines += ["_n.metas = tuple([_t._meta() for _t in _r])"]
     return lines
 
 
-def _keep(recipe: Recipe) -> list[str]:
-    """Give the lines that hand the node what was saved."""
+def _write_keeping(derivative: Derivative) -> list[str]:
+    """Return the lines that pass the saved values to the node."""
     lines = []
-    kept = [f"k_{name}" for name in recipe.saved_inputs]
-    for name in recipe.saved_results:
-        number = recipe.results.index(name)
-        value = "_r" if recipe.outputs == 1 else f"_r[{number}]"
-        storage = "_r._state.shared_storage()" if recipe.inplace or recipe.view else "_n.shared_storage()"
-        if recipe.outputs != 1:
+    kept = [f"k_{name}" for name in derivative.saved_inputs]
+    for name in derivative.saved_results:
+        number = derivative.results.index(name)
+        value = "_r" if derivative.outputs == 1 else f"_r[{number}]"
+        storage = "_r._state.shared_storage()" if derivative.inplace or derivative.view else "_n.shared_storage()"
+        if derivative.outputs != 1:
             storage = f"{value}._state.shared_storage()"
         kept.append(f"Saved({value}, {storage}, {number})")
     if kept:
         lines += [f"_n.saved = ({', '.join(kept)},)"]
-    if recipe.saved_inputs:
-        lines += [f"_n.versions = ({', '.join(f'v_{name}' for name in recipe.saved_inputs)},)"]
-    lines += [f"{name} = {recipe.reading(name)}" for name in recipe.metadata if not recipe.is_early(name)]
-    if recipe.values:
-        values = f"_n.values = ({', '.join(recipe.values)},)"
+    if derivative.saved_inputs:
+        lines += [f"_n.versions = ({', '.join(f'v_{name}' for name in derivative.saved_inputs)},)"]
+    lines += [f"{name} = {derivative.reading(name)}" for name in derivative.metadata if not derivative.is_early(name)]
+    if derivative.values:
+        values = f"_n.values = ({', '.join(derivative.values)},)"
         # The node's class holds the defaults.
-        others = " or ".join(f"{name} is not _default_{name}" for name in recipe.default_values)
+        others = " or ".join(f"{name} is not _default_{name}" for name in derivative.default_values)
         lines += [f"if {others}:", f"    {values}"] if others else [values]
     return lines
 
 
-def _attach(recipe: Recipe) -> list[str]:
-    """Give the lines that make the node the results' history."""
-    if recipe.inplace:
+def _write_attaching(derivative: Derivative) -> list[str]:
+    """Return the lines that make the node the results' history."""
+    if derivative.inplace:
         return ["_rebase(self, _n)"]
-    if recipe.outputs == 1:
-        if recipe.view:
+    if derivative.outputs == 1:
+        if derivative.view:
             return [
                 "if _r._state.is_view:",
                 "    _r._state.history = _n",
                 "else:",
                 "    _r._autograd = _n",
-                *_mark("_r"),
+                *_write_mark("_r"),
             ]
-        return ["_r._autograd = _n", *_mark("_r")]
+        return ["_r._autograd = _n", *_write_mark("_r")]
     lines = ["for _i, _t in enumerate(_r):"]
-    if recipe.differentiable_results is not None:
-        lines += [f"    if not {recipe.differentiable_results!r}[_i]:", "        continue"]
+    if derivative.differentiable_results is not None:
+        lines += [f"    if not {derivative.differentiable_results!r}[_i]:", "        continue"]
     lines += [
         "    if _dtype(_t).is_differentiable:",
         "        _o, _s = Output(_n, _i), _t._state",
@@ -149,37 +149,37 @@ def _attach(recipe: Recipe) -> list[str]:
     lines += [
         "            _o.storage = _s.storage",
         "            _t._autograd = _o",
-        *(f"        {line}" for line in _mark("_t")),
+        *(f"        {line}" for line in _write_mark("_t")),
     ]
     return lines
 
 
-def _mark(name: str) -> list[str]:
-    """Give the lines that set a result's Autograd bit, which needs no look-up where the result has the usual mask."""
+def _write_mark(name: str) -> list[str]:
+    """Return the lines that set a result's Autograd bit, which needs no look-up where the result has the usual mask."""
     return [
         f"_m = {name}._dispatch_mask",
         f"{name}._dispatch_mask = RECORDED if _m == BELOW else _m | _bits[_m]",
     ]
 
 
-def kernel_source(recipe: Recipe) -> str:
-    """Give the source of the kernel."""
-    call = f"_below({recipe.parameters})"
-    lines = [f"def kernel({recipe.parameters}):", "    if _grad_enabled():"]
-    inner = [*_edges(recipe), f"if {_wanted(recipe, list(recipe.gradients))}:"]
-    body = ["_check_inplace(self)"] if recipe.inplace else []
-    body += _save(recipe)
+def kernel_source(derivative: Derivative) -> str:
+    """Return the source of the kernel."""
+    call = f"_below({derivative.parameters})"
+    lines = [f"def kernel({derivative.parameters}):", "    if _grad_enabled():"]
+    inner = [*_write_edges(derivative), f"if {_write_condition(derivative, list(derivative.gradients))}:"]
+    body = ["_check_inplace(self)"] if derivative.inplace else []
+    body += _write_saving(derivative)
     body += [f"_r = {call}"]
-    if recipe.result_may_be_integral:
+    if derivative.result_may_be_integral:
         body += ["if not _dtype(_r).is_differentiable:", "    return _r"]
-    if recipe.inplace:
-        # What requires grad itself has a type that gradients have; integers take values that require grad, but no history.
+    if derivative.inplace:
+        # A tensor that requires grad has a type that gradients have; integers take values that require grad, but no history.
         body += ["if e_self is None and not _dtype(self).is_differentiable:", "    return _r"]
-    body += _node(recipe)
-    if recipe.inplace or recipe.outputs == 1:
-        body += [*_keep(recipe), *_attach(recipe)]
+    body += _write_node(derivative)
+    if derivative.inplace or derivative.outputs == 1:
+        body += [*_write_keeping(derivative), *_write_attaching(derivative)]
     else:
-        body += [*_attach(recipe), *_keep(recipe)]
+        body += [*_write_attaching(derivative), *_write_keeping(derivative)]
     body += ["return _r"]
     inner += [f"    {line}" for line in body]
     return "\n".join([*lines, *(f"        {line}" for line in inner), f"    return {call}"]) + "\n"

@@ -1,7 +1,7 @@
 """The kernels under the Autograd keys, generated for each overload from its schema and derivative formulas.
 
-A kernel runs the operator below autograd and, where grad mode is on and an input requires grad, makes one node with what the
-formulas need. Both the kernel and its node's class are Python source made for the overload (`kernel_source`,
+A kernel runs the operator below autograd and, where grad mode is on and an input requires grad, makes one node with the
+values that the formulas need. Both the kernel and its node's class are Python source made for the overload (`kernel_source`,
 `node_source`), so that a call looks nothing up.
 """
 
@@ -20,7 +20,7 @@ from dispatch_core.arrays.access import KEY_TYPES
 from dispatch_core.keys import ARRAYS, AUTOGRAD, keys_of
 
 from ..views import ONE_OF_SEVERAL, View
-from .derivative import Recipe
+from .derivative import Derivative
 from .device_keys import AUTOGRAD_BITS
 from .grad_mode import is_grad_enabled
 from .inplace import check_inplace, rebase
@@ -28,13 +28,13 @@ from .kernel_source import kernel_source
 from .metadata import is_plain
 from .node import Node, Output, sequence
 from .node_source import node_source
-from .saved import Saved, give_back, released, version_error, version_of
+from .saved import Saved, make_released_error, make_version_error, read_version, restore_result
 
 __all__ = ["make_kernel", "node_name"]
 
 
 def node_name(name: str, number: int = 0) -> str:
-    """Give the name of an operator's node in torch's manner.
+    """Return the name of an operator's node in torch's manner.
 
     >>> node_name("aten::log_softmax.int"), node_name("aten::add_.Tensor")
     ('LogSoftmaxBackward0', 'AddBackward0')
@@ -44,17 +44,17 @@ def node_name(name: str, number: int = 0) -> str:
 
 
 class _Conjugated:
-    """Computes gradients that are complex, from the same formulas: see what ``derivatives`` says of them."""
+    """Computes gradients that are complex, from the same formulas: see `dispatch_aten.derivatives`."""
 
-    def __init__(self, recipe: Recipe, names: dict[str, Any]) -> None:
-        self.recipe, self.names = recipe, names
+    def __init__(self, derivative: Derivative, names: dict[str, Any]) -> None:
+        self.derivative, self.names = derivative, names
         self.apply: Any = None
 
     def __call__(self, node: Any, grads: list[Any]) -> tuple[Any, ...]:
         if self.apply is None:
             scope = dict(self.names)
-            source = node_source(self.recipe, conjugates=False)
-            exec(compile(source, f"<complex backward of {self.recipe.op.name}>", "exec"), scope)  # noqa: S102  # as below
+            source = node_source(self.derivative, conjugates=False)
+            exec(compile(source, f"<complex backward of {self.derivative.op.name}>", "exec"), scope)  # noqa: S102  # as below
             self.apply = scope["apply"]
         found = self.apply(node, [None if grad is None else conjugate(grad) for grad in grads])
         return tuple(None if grad is None else conjugate(grad) for grad in found)
@@ -70,31 +70,31 @@ def _clone(tensor: Any) -> Any:
     return dc.ops.aten.clone.default(tensor)
 
 
-def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
+def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., Any]:
     """Make the kernel of one overload for one effective keyset."""
     mask = keyset.mask | keyset.marker
     below = mask & ~AUTOGRAD
     types = [known.type for key in keys_of(mask & ARRAYS) for known in KEY_TYPES.get(key, ())]
-    recipe.plain_arrays = bool(types) and all(is_plain[each] for each in types)
+    derivative.plain_arrays = bool(types) and all(is_plain[each] for each in types)
     names: dict[str, Any] = {
-        **recipe.namespace,
-        "released": released,
-        "version_error": version_error,
-        "version_of": version_of,
-        "give_back": give_back,
+        **derivative.namespace,
+        "make_released_error": make_released_error,
+        "make_version_error": make_version_error,
+        "read_version": read_version,
+        "restore_result": restore_result,
         "COMPLEX": _COMPLEX,
         "_dtype": dc.dtype,
     }
-    names["conjugated"] = _Conjugated(recipe, names)
-    source = node_source(recipe)
+    names["conjugated"] = _Conjugated(derivative, names)
+    source = node_source(derivative)
     exec(compile(source, f"<backward of {op.name}>", "exec"), names)  # noqa: S102  # made above, from our own formulas
-    body = {"apply": names["apply"], "saved": None, "values": tuple(recipe.default_values.values())}
-    if recipe.saved_inputs or recipe.saved_results:
+    body = {"apply": names["apply"], "saved": None, "values": tuple(derivative.default_values.values())}
+    if derivative.saved_inputs or derivative.saved_results:
         body["release"] = _release
-    cls = type(node_name(op.name, recipe.number), (Node,), body)
+    cls = type(node_name(op.name, derivative.number), (Node,), body)
     scope: dict[str, Any] = {
-        **recipe.helpers,
-        **{f"_default_{name}": value for name, value in recipe.default_values.items()},
+        **derivative.helpers,
+        **{f"_default_{name}": value for name, value in derivative.default_values.items()},
         "AUTO": mask & AUTOGRAD,
         "BELOW": below,
         "Node_": cls,
@@ -112,9 +112,9 @@ def make_kernel(op: Any, keyset: Any, recipe: Recipe) -> Callable[..., Any]:
         "_rebase": rebase,
         "_next": next,
         "_sequence": sequence,
-        "_version_of": version_of,
+        "_read_version": read_version,
     }
-    exec(compile(kernel_source(recipe), f"<autograd of {op.name}>", "exec"), scope)  # noqa: S102  # as above
+    exec(compile(kernel_source(derivative), f"<autograd of {op.name}>", "exec"), scope)  # noqa: S102  # as above
     kernel: Callable[..., Any] = scope["kernel"]
     return kernel
 

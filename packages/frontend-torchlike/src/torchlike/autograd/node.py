@@ -3,14 +3,14 @@
 Note [A node is a tensor's state]
     A tensor has one slot beside its mask and data: its state. For the only result of an operator that is recorded, the
     node *is* the state, so that recording costs one object. A tensor's history never changes inside its state: an in-place
-    operator gives the tensor a new one, so whoever took the old state as an edge keeps the old history.
+    operator sets a new one, so a node that took the old state as an edge keeps the old history.
 
     ``Node``      the result of a recorded operator (or, with several results, the point that ``Output`` states refer to)
     ``Output``    one of several results of a node
     ``Leaf``      everything else: accumulates into ``.grad`` once the tensor requires grad
     ``View``      an alias of another tensor, made under autograd or not; its history follows its base's
 
-    Class attributes hold what is rarely set, so making a node writes only what it has.
+    Class attributes hold the defaults, so making a node writes only the attributes that differ.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ __all__ = [
     "Leaf",
     "Node",
     "Output",
-    "State",
     "Storage",
+    "TensorState",
     "next_sequence",
     "sequence",
 ]
@@ -43,9 +43,9 @@ next_sequence: Final = sequence.__next__
 
 
 class Storage:
-    """What all aliases of one piece of memory share: the version counter, and more for arrays that cannot be written.
+    """The state that all aliases of one piece of memory share: the version counter, and more for immutable arrays.
 
-    ``data`` and ``aliases`` are used for immutable arrays only (see ``torchlike.aliasing``).
+    ``data`` and ``aliases`` are used for immutable arrays only (see `rebinding`).
     """
 
     __slots__ = ("aliases", "data", "version")
@@ -59,7 +59,7 @@ class Storage:
         self.aliases = None
 
 
-class State:
+class TensorState:
     """A tensor's autograd and storage state."""
 
     requires_grad: bool = False
@@ -88,7 +88,7 @@ class State:
         raise NotImplementedError
 
     def shared_storage(self) -> Storage:
-        """Give the storage, made on first need."""
+        """Return the storage, made on first need."""
         storage = self.storage
         if storage is None:
             storage = self.storage = Storage()
@@ -101,7 +101,7 @@ class State:
         return 0 if storage is None else storage.version
 
 
-class Node(State):
+class Node(TensorState):
     """One recorded call; ``apply`` turns gradients of its results into gradients of its inputs."""
 
     requires_grad = True
@@ -117,7 +117,7 @@ class Node(State):
     pre_hooks: dict[int, Hook] | None = None
     post_hooks: dict[int, Hook] | None = None
     #: The states of results whose gradients are to be kept, by number.
-    retained: dict[int, State] | None = None
+    retained: dict[int, TensorState] | None = None
     metadata_store: dict[str, Any] | None = None
 
     @property
@@ -139,18 +139,18 @@ class Node(State):
         return 1 if self.metas is None else len(self.metas)
 
     def meta_of(self, number: int) -> Meta | None:
-        """Give shape and dtype of one result."""
+        """Return shape and dtype of one result."""
         return self.meta if self.metas is None else self.metas[number]
 
     def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
-        """Give the gradients of the inputs, one for each entry of ``next``."""
+        """Return the gradients of the inputs, one for each entry of ``next``."""
         raise NotImplementedError
 
     def release(self) -> None:
         """Let go of saved tensors; a second backward through the node then fails."""
 
     def name(self) -> str:
-        """Give the node's name in torch's manner: ``AddBackward0``."""
+        """Return the node's name in torch's manner: ``AddBackward0``."""
         return type(self).__name__
 
     @property
@@ -166,13 +166,13 @@ class Node(State):
         return self.metadata_store
 
     def register_hook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; what it returns replaces ``grad_inputs``."""
+        """Call ``hook(grad_inputs, grad_outputs)`` after the node has run; its result replaces ``grad_inputs``."""
         if self.post_hooks is None:
             self.post_hooks = {}
         return RemovableHandle(self.post_hooks, hook)
 
     def register_prehook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook(grad_outputs)`` before the node runs; what it returns replaces ``grad_outputs``."""
+        """Call ``hook(grad_outputs)`` before the node runs; its result replaces ``grad_outputs``."""
         if self.pre_hooks is None:
             self.pre_hooks = {}
         return RemovableHandle(self.pre_hooks, hook)
@@ -233,7 +233,7 @@ class Leaf(Node):
         return "AccumulateGrad"
 
 
-class Output(State):
+class Output(TensorState):
     """One of several results of a node."""
 
     requires_grad = True
@@ -251,7 +251,7 @@ class Output(State):
         return self
 
     def meta_of(self, number: int) -> Meta | None:
-        """Give shape and dtype of one of the node's results."""
+        """Return shape and dtype of one of the node's results."""
         return self.node.meta_of(number)
 
 

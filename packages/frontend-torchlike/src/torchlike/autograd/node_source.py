@@ -2,58 +2,58 @@
 
 from __future__ import annotations
 
-from .derivative import Recipe
+from .derivative import Derivative
 
 __all__ = ["node_source"]
 
 
-def node_source(recipe: Recipe, *, conjugates: bool = True) -> str:
-    """Give the source of ``apply``: unpack what was saved, check it, compute the gradients that are wanted.
+def node_source(derivative: Derivative, *, conjugates: bool = True) -> str:
+    """Return the source of ``apply``: unpack what was saved, check it, compute the gradients that are wanted.
 
-    Without ``conjugates`` it is what `_Conjugated` calls for gradients that are complex.
+    `_Conjugated` calls the source without ``conjugates`` for complex gradients.
     """
     lines = ["def apply(node, grads):"]
-    if recipe.outputs == 1:
+    if derivative.outputs == 1:
         lines += ["    grad = grads[0]", "    if grad is None:", "        return (None,) * len(node.next)"]
     else:
         lines += ["    if all(grad is None for grad in grads):", "        return (None,) * len(node.next)"]
-        lines += ["    grad = grads[0]"] if "grad" in recipe.names else []
-    if conjugates and recipe.outputs == 1 and recipe.has_factors:
-        found = "grad._dispatch_data.dtype in COMPLEX" if recipe.plain_arrays else "_dtype(grad).is_complex"
+        lines += ["    grad = grads[0]"] if "grad" in derivative.names else []
+    if conjugates and derivative.outputs == 1 and derivative.has_factors:
+        found = "grad._dispatch_data.dtype in COMPLEX" if derivative.plain_arrays else "_dtype(grad).is_complex"
         lines += [f"    if {found}:", "        return conjugated(node, grads)"]
-    tensors = [*recipe.saved_inputs, *recipe.saved_results]
+    tensors = [*derivative.saved_inputs, *derivative.saved_results]
     if tensors:
-        lines += ["    saved = node.saved", "    if saved is None:", "        raise released()"]
+        lines += ["    saved = node.saved", "    if saved is None:", "        raise make_released_error()"]
         lines += [f"    {', '.join(tensors)}, = saved"]
-        inputs = recipe.saved_inputs
+        inputs = derivative.saved_inputs
         if inputs:
             lines += [f"    {', '.join(f'v_{name}' for name in inputs)}, = node.versions"]
         for name in inputs:
-            if name in recipe.list_inputs:
+            if name in derivative.list_inputs:
                 lines += [f"    for each, version in zip({name}, v_{name}, strict=True):"]
-                lines += ["        if each is not None and version_of(each) != version:"]
-                lines += ["            raise version_error(each, version)"]
+                lines += ["        if each is not None and read_version(each) != version:"]
+                lines += ["            raise make_version_error(each, version)"]
             else:
-                lines += [f"    if {name} is not None and version_of({name}) != v_{name}:"]
-                lines += [f"        raise version_error({name}, v_{name})"]
-        lines += [f"    {name} = give_back({name}, node)" for name in recipe.saved_results]
-    if recipe.values:
-        lines += [f"    {', '.join(recipe.values)}, = node.values"]
-    if not recipe.list_inputs & set(recipe.gradients):
-        wants = ", ".join(f"w_{index}" for index in range(len(recipe.gradients)))
+                lines += [f"    if {name} is not None and read_version({name}) != v_{name}:"]
+                lines += [f"        raise make_version_error({name}, v_{name})"]
+        lines += [f"    {name} = restore_result({name}, node)" for name in derivative.saved_results]
+    if derivative.values:
+        lines += [f"    {', '.join(derivative.values)}, = node.values"]
+    if not derivative.list_inputs & set(derivative.gradients):
+        wants = ", ".join(f"w_{index}" for index in range(len(derivative.gradients)))
         lines += [f"    {wants}, = node.next"]
         results = [
-            f"{recipe.gradients[name]} if w_{index} is not None else None"
-            for index, name in enumerate(recipe.gradients)
+            f"{derivative.gradients[name]} if w_{index} is not None else None"
+            for index, name in enumerate(derivative.gradients)
         ]
         return "\n".join([*lines, f"    return ({', '.join(results)},)"]) + "\n"
     lines += ["    found = []", "    start = 0", "    counts = iter(node.counts)"]
-    for name in recipe.gradients:
+    for name in derivative.gradients:
         lines += ["    count = next(counts)", "    wanted = node.next[start:start + count]", "    start += count"]
         one = (
-            f"found.extend({recipe.gradients[name]})"
-            if name in recipe.list_inputs
-            else (f"found.append({recipe.gradients[name]})")
+            f"found.extend({derivative.gradients[name]})"
+            if name in derivative.list_inputs
+            else (f"found.append({derivative.gradients[name]})")
         )
         lines += ["    if any(edge is not None for edge in wanted):", f"        {one}"]
         lines += ["    else:", "        found += [None] * count"]

@@ -1,4 +1,4 @@
-"""Registers the Autograd kernels: a generated one for every formula, and what runs for operators without one."""
+"""Registration of the Autograd kernels: a generated one for every formula, and fallbacks for operators without one."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dispatch_aten.operators import ATEN
 from dispatch_aten.variants import functional_of, is_inplace
 from dispatch_core.keys import DispatchKey
 
-from .derivative import Recipe
-from .fallback import pass_on, refuse_out, refuse_resize, run_without_formula
+from .derivative import Derivative
+from .fallback import make_out_kernel, make_passing_kernel, make_resize_kernel, run_without_formula
 from .kernels import make_kernel
 
 __all__ = ["cover"]
@@ -36,8 +36,8 @@ _FUNCTIONAL: Final = {"pow_.Scalar": "pow.Tensor_Scalar"}
 _CUT: Final = Formula({"self": "zeros_like(grad)"})
 
 
-def formula_of(name: str) -> Formula | None:
-    """Give the formula of an overload, an in-place one's from its functional one."""
+def find_formula(name: str) -> Formula | None:
+    """Return the formula of an overload, an in-place one's from its functional one."""
     found = DERIVATIVES.get(name)
     if found is not None or not is_inplace(name):
         return found
@@ -51,10 +51,12 @@ def _maker(name: str, formula: Formula) -> Callable[[Any, Any], Any]:
     def make(op: Any, keyset: Any) -> Any:
         if not keyset.marker:
             # Raw arrays have no history.
-            return pass_on(op, keyset)
+            return make_passing_kernel(op, keyset)
         number = _NUMBERS.get(functional_of(name) or name, 0)
-        recipe = Recipe(op, formula.gradients, differentiable_results=formula.differentiable_outputs, number=number)
-        return make_kernel(op, keyset, recipe)
+        derivative = Derivative(
+            op, formula.gradients, differentiable_results=formula.differentiable_outputs, number=number
+        )
+        return make_kernel(op, keyset, derivative)
 
     return make
 
@@ -63,19 +65,19 @@ def _register() -> dc.Library:
     library = dc.Library("aten", "IMPL", "Autograd")
     for operator in ATEN:
         name = operator.name
-        formula = formula_of(name)
+        formula = find_formula(name)
         if formula is not None:
             library.impl(name, dc.kernel_factory(_maker(name, formula)))
         elif name == "resize_":
-            library.impl(name, dc.kernel_factory(refuse_resize))
+            library.impl(name, dc.kernel_factory(make_resize_kernel))
         elif name in NOT_DIFFERENTIABLE:
-            library.impl(name, dc.kernel_factory(pass_on))
+            library.impl(name, dc.kernel_factory(make_passing_kernel))
         elif "out" in operator.tags:
-            library.impl(name, dc.kernel_factory(refuse_out))
+            library.impl(name, dc.kernel_factory(make_out_kernel))
     return library
 
 
-# Below what the program registers, whether before or after it imports this package.
+# Below the program's registrations, whether made before or after it imports this package.
 with dc.registry.transaction(level="backend"):
     _library: Final = _register()
     _fallbacks: Final = dc.Library("_", "IMPL")

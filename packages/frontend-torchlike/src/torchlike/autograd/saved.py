@@ -1,4 +1,4 @@
-"""Tensors kept for backward, and what is wrong when they cannot be used."""
+"""Tensors kept for backward, and the errors where they can no longer be used."""
 
 from __future__ import annotations
 
@@ -10,19 +10,27 @@ import dispatch_core as dc
 from ..dtypes import type_name
 from ..tensors import bare
 from .device_keys import autograd_bit
-from .node import Leaf, Node, Output, State, Storage
+from .node import Leaf, Node, Output, Storage, TensorState
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = ["Saved", "changed", "check_cut", "give_back", "released", "version_error", "version_of"]
+__all__ = [
+    "Saved",
+    "check_cut",
+    "make_changed_error",
+    "make_released_error",
+    "make_version_error",
+    "read_version",
+    "restore_result",
+]
 
 
 class Saved:
     """A result that its own node needs for backward.
 
     Holding the tensor itself would make a circle (tensor, node, tensor), so the parts are kept and a tensor with the
-    same history is made of them when it is asked for.
+    same history is made of them when backward needs it.
     """
 
     __slots__ = ("data", "mask", "number", "storage", "version")
@@ -35,7 +43,7 @@ class Saved:
         self.number = number
 
 
-def give_back(saved: Saved, node: Node) -> Tensor:
+def restore_result(saved: Saved, node: Node) -> Tensor:
     """Make a tensor of a node's saved result, with the node as its history.
 
     Raises ``RuntimeError`` when the result was changed in place meanwhile.
@@ -44,7 +52,9 @@ def give_back(saved: Saved, node: Node) -> Tensor:
     tensor._dispatch_data = saved.data
     tensor._dispatch_mask = saved.mask
     if saved.storage.version != saved.version:
-        raise changed(tensor, saved.storage.version, saved.version, f"output {saved.number} of {node.name()}")
+        raise make_changed_error(
+            tensor, saved.storage.version, saved.version, f"output {saved.number} of {node.name()}"
+        )
     if dc.dtype(tensor).is_differentiable:
         # It was saved before its history was attached, hence without the bit that says that it has one.
         tensor._dispatch_mask |= autograd_bit(saved.mask)
@@ -53,7 +63,7 @@ def give_back(saved: Saved, node: Node) -> Tensor:
 
 
 def check_cut(nodes: Iterable[Node]) -> None:
-    """Refuse a graph that needs a tensor which ``detach_`` has cut off it: what its gradients depend on is lost."""
+    """Refuse a graph that needs a tensor which ``detach_`` has cut off it: values that its gradients depend on are lost."""
     for node in nodes:
         cut = {id(edge.node) for edge in node.next if edge is not None}
         for each in getattr(node, "saved", None) or ():
@@ -66,21 +76,21 @@ def check_cut(nodes: Iterable[Node]) -> None:
                     )
 
 
-def version_of(tensor: Tensor) -> int:
-    """Give the number of in-place changes of a tensor so far, without making a state for one that has none."""
-    state: State | None = getattr(tensor, "_autograd", None)
+def read_version(tensor: Tensor) -> int:
+    """Return the number of in-place changes of a tensor so far, without making a state for one that has none."""
+    state: TensorState | None = getattr(tensor, "_autograd", None)
     return 0 if state is None else state.version
 
 
-def version_error(tensor: Tensor, version: int) -> RuntimeError:
-    """Give the error for a saved tensor that is no longer at ``version``."""
+def make_version_error(tensor: Tensor, version: int) -> RuntimeError:
+    """Return the error for a saved tensor that is no longer at ``version``."""
     node = tensor.grad_fn
     source = "" if node is None else f"output {tensor.output_nr} of {node.name()}"
-    return changed(tensor, tensor._version, version, source)
+    return make_changed_error(tensor, tensor._version, version, source)
 
 
-def changed(tensor: Tensor, version: int, expected: int, source: str) -> RuntimeError:
-    """Give the error for a saved tensor that was changed in place."""
+def make_changed_error(tensor: Tensor, version: int, expected: int, source: str) -> RuntimeError:
+    """Return the error for a saved tensor that was changed in place."""
     which = f", which is {source}," if source else ""
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
@@ -89,8 +99,8 @@ def changed(tensor: Tensor, version: int, expected: int, source: str) -> Runtime
     )
 
 
-def released() -> RuntimeError:
-    """Give the error for a graph whose saved tensors were freed."""
+def make_released_error() -> RuntimeError:
+    """Return the error for a graph whose saved tensors were freed."""
     return RuntimeError(
         "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
         "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "

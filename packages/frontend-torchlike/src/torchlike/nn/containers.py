@@ -34,7 +34,7 @@ class _Numbered(Module):
         raise NotImplementedError
 
     def _name(self, index: int) -> str:
-        """Give the name of the module at a place."""
+        """Return the name of the module at a place."""
         index = self._place(index)
         return list(self._modules)[index]
 
@@ -116,13 +116,13 @@ class Sequential(_Numbered):
         return self
 
     def __add__(self, other: Sequential) -> Sequential:
-        return Sequential(*self, *self._checked(other))
+        return Sequential(*self, *self._check(other))
 
     def __iadd__(self, other: Sequential) -> Self:
-        return self.extend(list(self._checked(other)))
+        return self.extend(list(self._check(other)))
 
     @staticmethod
-    def _checked(other: Any) -> Sequential:
+    def _check(other: Any) -> Sequential:
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return other

@@ -62,7 +62,7 @@ class Convertible(Tree):
         return self._apply(lambda tensor: tensor.cpu())
 
     def type(self, dst_type: Any) -> Self:
-        """Give all parameters and buffers a dtype."""
+        """Convert all parameters and buffers to a dtype."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def float(self) -> Self:

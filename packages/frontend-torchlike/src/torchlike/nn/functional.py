@@ -43,7 +43,7 @@ sigmoid = FUNCTIONS["sigmoid"]
 tanh = FUNCTIONS["tanh"]
 _relu, _relu_ = FUNCTIONS["relu"], FUNCTIONS["relu_"]
 
-#: torch's numbers for what is done with the losses of a batch.
+#: torch's numbers for the reductions of a batch's losses.
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
@@ -56,25 +56,25 @@ def _reduction(name: str) -> int:
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Give ``max(input, 0)``."""
+    """Return ``max(input, 0)``."""
     result: Tensor = _relu_(input) if inplace else _relu(input)
     return result
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Give ``input * sigmoid(input)``."""
+    """Return ``input * sigmoid(input)``."""
     result: Tensor = FUNCTIONAL["silu_" if inplace else "silu"](input)
     return result
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """Give ``input`` where it is positive, ``negative_slope * input`` elsewhere."""
+    """Return ``input`` where it is positive, ``negative_slope * input`` elsewhere."""
     result: Tensor = FUNCTIONAL["leaky_relu_" if inplace else "leaky_relu"](input, negative_slope)
     return result
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """Give ``input`` where it is positive, ``alpha * (exp(input) - 1)`` elsewhere."""
+    """Return ``input`` where it is positive, ``alpha * (exp(input) - 1)`` elsewhere."""
     result: Tensor = FUNCTIONAL["elu_" if inplace else "elu"](input, alpha)
     return result
 
@@ -91,13 +91,13 @@ def _softmax_dim(name: str, input: Tensor, dim: int | None) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, dtype: ScalarType | None = None) -> Tensor:
-    """Give exponentials that add up to one along ``dim``."""
+    """Return exponentials that add up to one along ``dim``."""
     result: Tensor = FUNCTIONS["softmax"](input, _softmax_dim("softmax", input, dim), dtype)
     return result
 
 
 def log_softmax(input: Tensor, dim: int | None = None, dtype: ScalarType | None = None) -> Tensor:
-    """Give the logarithm of ``softmax``, computed without overflow."""
+    """Return the logarithm of ``softmax``, computed without overflow."""
     result: Tensor = FUNCTIONS["log_softmax"](input, _softmax_dim("log_softmax", input, dim), dtype)
     return result
 
@@ -111,7 +111,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
-    """Give the rows of ``weight`` that ``input`` names."""
+    """Return the rows of ``weight`` that ``input`` names."""
     result: Tensor = FUNCTIONS["embedding"](weight, input, -1 if padding_idx is None else padding_idx)
     return result
 
@@ -125,7 +125,7 @@ def cross_entropy(
     *,
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Give the negative log probability of the target classes, from scores of shape ``(N, C, ...)``.
+    """Return the negative log probability of the target classes, from scores of shape ``(N, C, ...)``.
 
     >>> import torchlike
     >>> cross_entropy(torchlike.zeros(1, 4), torchlike.tensor([2]))
@@ -140,7 +140,7 @@ def cross_entropy(
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
-    """Give the negative log probability of the target classes, from log probabilities."""
+    """Return the negative log probability of the target classes, from log probabilities."""
     result: Tensor = dc.ops.aten.nll_loss_nd(input, target, weight, _reduction(reduction), ignore_index)
     return result
 
@@ -158,14 +158,14 @@ def _warn_of_broadcast(name: str, input: Tensor, target: Tensor) -> None:
 
 
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """Give the squared differences, or their mean or sum."""
+    """Return the squared differences, or their mean or sum."""
     _warn_of_broadcast("mse_loss", input, target)
     result: Tensor = dc.ops.aten.mse_loss(*FUNCTIONS["broadcast_tensors"]([input, target]), _reduction(reduction))
     return result
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
-    """Give the absolute differences, or their mean or sum."""
+    """Return the absolute differences, or their mean or sum."""
     _warn_of_broadcast("l1_loss", input, target)
     result: Tensor = dc.ops.aten.l1_loss(*FUNCTIONS["broadcast_tensors"]([input, target]), _reduction(reduction))
     return result
@@ -178,7 +178,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """Give the binary cross entropy between scores and targets from zero to one."""
+    """Return the binary cross entropy between scores and targets from zero to one."""
     check_tensor(input, "binary_cross_entropy_with_logits")
     check_tensor(target, "binary_cross_entropy_with_logits", "target")
     if target.shape != input.shape:

@@ -28,7 +28,7 @@ _GAINS |= {"relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """Give the factor that keeps the variance through a nonlinearity.
+    """Return the factor that keeps the variance through a nonlinearity.
 
     >>> calculate_gain("tanh")
     1.6666666666666667
@@ -44,7 +44,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def _real(value: Any, name: str) -> float:
-    """Return a number as a float; raises ``TypeError`` for what is none, or is beyond a float's range."""
+    """Return a number as a float; raises ``TypeError`` for anything else, and for numbers beyond a float's range."""
     try:
         return float(value)
     except Exception as error:  # noqa: BLE001  # the conversion is the caller's, and may raise anything
@@ -52,7 +52,7 @@ def _real(value: Any, name: str) -> float:
 
 
 def _fans(tensor: Tensor) -> tuple[int, int]:
-    """Give how many inputs and outputs one element of a weight connects."""
+    """Return the numbers of inputs and outputs that one element of a weight connects."""
     check_tensor(tensor, "init", "tensor")
     shape = tensor.shape
     if len(shape) < 2:

@@ -65,7 +65,7 @@ class Linear(Module):
 
 
 class Identity(Module):
-    """Give the input back, whatever arguments it was made with."""
+    """Return the input; arguments of the constructor are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()

@@ -3,7 +3,7 @@
 Note [A load is checked before it is made]
     As in torch, each module loads its own part, and subclasses may override how (``_load_from_state_dict``). Where no module
     of the tree does, and none has a hook, all names and shapes are checked first, so that a load that fails has copied
-    nothing. What an override or a hook does cannot be foreseen; there a failing load may be half made, as torch's is.
+    nothing. The effects of an override or a hook are unknown; there a failing load may be half made, as torch's is.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _IncompatibleKeys(NamedTuple):
 
 
 class _Faults(NamedTuple):
-    """What a load has found so far; overrides and hooks may add to the lists and take from them."""
+    """The faults that a load has found so far; overrides and hooks may add to the lists and remove from them."""
 
     missing: list[str]
     unexpected: list[str]
@@ -73,11 +73,11 @@ class Loading(Saving):
     _load_state_dict_post_hooks: dict[int, Hook]
 
     def set_extra_state(self, state: Any) -> None:
-        """Take over what ``get_extra_state`` gave."""
+        """Restore the result of ``get_extra_state``."""
         raise RuntimeError("set_extra_state() is defined by modules that have extra state, and only called there")
 
     def _match(self, state_dict: Mapping[str, Any], prefix: str, strict: bool, faults: _Faults) -> dict[str, Tensor]:
-        """Give the values for the module's own tensors by their names; what does not fit goes to ``faults``."""
+        """Return the values for the module's own tensors by their names, and add those that do not fit to ``faults``."""
         found: dict[str, Tensor] = {}
         own = dict(self._own_state())
         for name, value in own.items():
@@ -144,7 +144,7 @@ class Loading(Saving):
             try:
                 with no_grad():
                     if assign:
-                        setattr(self, name, _assigned(value, given))
+                        setattr(self, name, _to_assign(value, given))
                     else:
                         value.copy_(given)
             except Exception as error:  # noqa: BLE001  # reported with the others, as in torch
@@ -172,7 +172,7 @@ class Loading(Saving):
             given._metadata = metadata
         if all(_loads_plainly(module) for module in cast("Module", self).modules()):
             faults = _Faults([], [], [])
-            for module, prefix, part in _parts(self, given):
+            for module, prefix, part in _walk_parts(self, given):
                 module._match(part, prefix, True, faults)
             faults.refuse(type(self).__name__, strict=strict)
         faults = _Faults([], [], [])
@@ -189,7 +189,7 @@ class Loading(Saving):
         for name, module in self._modules.items():
             if module is not None:
                 path = f"{prefix}{name}."
-                module._load(_below(part, path), path, metadata, assign, faults)
+                module._load(_select_below(part, path), path, metadata, assign, faults)
         keys = _IncompatibleKeys(faults.missing, faults.unexpected)
         for hook in self._load_state_dict_post_hooks.values():
             if hook(self, keys) is not None:
@@ -212,7 +212,7 @@ class Loading(Saving):
 
 
 def _loads_plainly(module: Loading) -> bool:
-    """Tell whether neither the module's class nor a hook changes how its state is loaded."""
+    """Return whether neither the module's class nor a hook changes how its state is loaded."""
     return (
         type(module)._load_from_state_dict is Loading._load_from_state_dict
         and not module._load_state_dict_pre_hooks
@@ -220,23 +220,23 @@ def _loads_plainly(module: Loading) -> bool:
     )
 
 
-def _below(state_dict: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+def _select_below(state_dict: Mapping[str, Any], prefix: str) -> dict[str, Any]:
     return {key: value for key, value in state_dict.items() if key.startswith(prefix)}
 
 
-def _parts(
+def _walk_parts(
     module: Loading, part: Mapping[str, Any], prefix: str = ""
 ) -> Iterator[tuple[Loading, str, Mapping[str, Any]]]:
-    """Give every module of the tree with its prefix and the part of ``state_dict`` that lies below it."""
+    """Yield every module of the tree with its prefix and the part of ``state_dict`` that lies below it."""
     yield module, prefix, part
     for name, child in module._modules.items():
         if child is not None:
             path = f"{prefix}{name}."
-            yield from _parts(child, _below(part, path), path)
+            yield from _walk_parts(child, _select_below(part, path), path)
 
 
-def _assigned(value: Tensor, given: Tensor) -> Tensor:
-    """Give the tensor that takes the place of ``value``: a parameter for a parameter, which requires grad where it did."""
+def _to_assign(value: Tensor, given: Tensor) -> Tensor:
+    """Return the tensor that takes the place of ``value``: a parameter for a parameter, which requires grad where it did."""
     if not isinstance(value, Parameter):
         return given
     if isinstance(given, Parameter):

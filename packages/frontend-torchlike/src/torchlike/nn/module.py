@@ -1,4 +1,4 @@
-"""The base of all layers: a call with its hooks, and what concerns a whole tree of modules."""
+"""The base of all layers: a call with its hooks, and methods for a whole tree of modules."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ class Module(Registrar, Convertible, Loading):
         return result
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, args)`` before every ``forward``; what it returns replaces the arguments."""
+        """Call ``hook(module, args)`` before every ``forward``; its result replaces the arguments."""
         return RemovableHandle(self._forward_pre_hooks, hook)
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, args, result)`` after every ``forward``; what it returns replaces the result."""
+        """Call ``hook(module, args, result)`` after every ``forward``; its result replaces the result."""
         return RemovableHandle(self._forward_hooks, hook)
 
     def apply(self, fn: Callable[[Module], object]) -> Self:
@@ -93,7 +93,7 @@ class Module(Registrar, Convertible, Loading):
             clear_gradient(parameter, set_to_none)
 
     def extra_repr(self) -> str:
-        """Give what is shown between the parentheses."""
+        """Return the text between the parentheses."""
         return ""
 
     def _get_name(self) -> str:
@@ -109,7 +109,7 @@ class Module(Registrar, Convertible, Loading):
         return f"{self._get_name()}(\n  {body}\n)"
 
 
-#: What a module holds by name or by a hook's number.
+#: The dicts of a module: its parts by name, and its hooks by number.
 _DICTS = (
     "_parameters",
     "_buffers",

@@ -16,7 +16,7 @@ __all__ = ["Registrar"]
 
 
 def _typename(value: object) -> str:
-    """Give an object's type as messages call it."""
+    """Return the name of an object's type as messages write it."""
     if isinstance(value, Tensor):
         return type_name(value)
     cls = type(value)
@@ -29,7 +29,7 @@ class Registrar(Tree):
     _non_persistent_buffers_set: set[str]
 
     def _take(self, kind: str, called: str) -> dict[str, Any]:
-        """Give one of the dicts of parts; raises ``AttributeError`` where ``Module.__init__`` has not run."""
+        """Return one of the dicts of parts; raises ``AttributeError`` where ``Module.__init__`` has not run."""
         try:
             found: dict[str, Any] = self.__dict__[kind]
         except KeyError:
@@ -109,8 +109,8 @@ class Registrar(Tree):
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter, or None for one that is left out.
 
-        Raises ``KeyError`` for a name with a dot, an empty one, or one that another attribute has; ``TypeError`` for what is
-        no parameter, ``ValueError`` for one that is no leaf.
+        Raises ``KeyError`` for a name with a dot, an empty one, or one that another attribute has; ``TypeError`` for
+        anything but a parameter, ``ValueError`` for one that is no leaf.
         """
         parameters = self._take("_parameters", "parameter")
         self._check_name(name, "parameter", parameters)

@@ -20,7 +20,7 @@ EXTRA_STATE: Final = "_extra_state"
 class Saving(Tree):
     """The part of `Module` that saves its state."""
 
-    #: Saved beside the state, for a subclass that reads what its older versions have written.
+    #: Saved beside the state, for a subclass that reads files of its older versions.
     _version: int = 1
 
     _non_persistent_buffers_set: set[str]
@@ -28,11 +28,11 @@ class Saving(Tree):
     _state_dict_pre_hooks: dict[int, Hook]
 
     def get_extra_state(self) -> Any:
-        """Return what is to be saved beside parameters and buffers; a subclass that has it defines both methods."""
+        """Return the state to save beside parameters and buffers; a subclass that has it defines both methods."""
         raise RuntimeError("get_extra_state() is defined by modules that have extra state, and only called there")
 
     def _own_state(self) -> Iterator[tuple[str, Tensor]]:
-        """Give the module's own parameters and persistent buffers."""
+        """Yield the module's own parameters and persistent buffers."""
         for name, value in self._parameters.items():
             if value is not None:
                 yield name, value
@@ -94,7 +94,7 @@ class Saving(Tree):
         return RemovableHandle(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:
-        """Call ``hook`` as above; what it returns takes the place of the root module's result."""
+        """Call ``hook`` as above; its result takes the place of the root module's result."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
                 "Cannot register the same function as the state dict post hook that was previously registered via "

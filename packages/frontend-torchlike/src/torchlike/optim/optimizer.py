@@ -1,4 +1,4 @@
-"""What all optimizers share: groups of parameters with their settings, and state for each parameter."""
+"""The base of all optimizers: groups of parameters with their settings, and state for each parameter."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Optimizer:
     """The base of optimizers (source: ``torch.optim.Optimizer``); subclasses define ``update`` for one parameter.
 
     ``params`` is an iterable of tensors, or of groups: dicts with ``"params"`` and settings that differ from the defaults.
-    Raises ``ValueError`` for no parameters or one in two groups, ``TypeError`` for what is no tensor.
+    Raises ``ValueError`` for no parameters or one in two groups, ``TypeError`` for anything but tensors.
     """
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
@@ -51,8 +51,8 @@ class Optimizer:
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with settings of their own.
 
-        Raises ``TypeError`` for what is no dict with tensors as its ``"params"``, ``ValueError`` for parameters that cannot
-        be optimized and settings beyond a float's range.
+        Raises ``TypeError`` for anything but a dict with tensors as its ``"params"``, ``ValueError`` for parameters that
+        cannot be optimized and settings beyond a float's range.
         """
         if not isinstance(param_group, dict) or "params" not in param_group:
             raise TypeError("param_group must be a dict with the key 'params'")
@@ -79,7 +79,7 @@ class Optimizer:
                 clear_gradient(param, set_to_none)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Update every parameter that has a gradient; ``closure`` computes the loss anew first."""
+        """Update every parameter that has a gradient; ``closure`` computes the loss again first."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -96,7 +96,7 @@ class Optimizer:
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
-        """Give the state by the parameters' places, and the groups' settings."""
+        """Return the state by the parameters' places, and the groups' settings."""
         places: dict[int, int] = {}
         for group in self.param_groups:
             for param in group["params"]:
@@ -108,9 +108,9 @@ class Optimizer:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over state and settings; then nothing of the former ones is left.
+        """Replace state and settings by those of ``state_dict``.
 
-        Raises ``TypeError`` for what is no optimizer's state, ``ValueError`` where groups or their sizes differ; the
+        Raises ``TypeError`` for anything but an optimizer's state, ``ValueError`` where groups or their sizes differ; the
         optimizer is as before then.
         """
         saved, states = _parts(state_dict)
@@ -139,7 +139,7 @@ class Optimizer:
 
 
 def _parts(state_dict: Any) -> tuple[list[dict[str, Any]], dict[Any, dict[str, Any]]]:
-    """Return the groups and the states of a state dict; raises ``TypeError`` for what is none."""
+    """Return the groups and the states of a state dict; raises ``TypeError`` for anything else."""
     groups, states = (
         (state_dict.get("param_groups"), state_dict.get("state")) if isinstance(state_dict, dict) else (None, None)
     )
@@ -151,6 +151,6 @@ def _parts(state_dict: Any) -> tuple[list[dict[str, Any]], dict[Any, dict[str, A
         or not all(isinstance(place, int) for group in groups for place in group["params"])
     ):
         raise TypeError(
-            "load_state_dict() takes what an optimizer's state_dict() gave: a dict of 'state' and 'param_groups'"
+            "load_state_dict() takes the result of an optimizer's state_dict(): a dict of 'state' and 'param_groups'"
         )
     return groups, states
