@@ -305,7 +305,6 @@ class World:
 #: Pattern → what it is written as; what differs by design between the two libraries' texts.
 SPELLINGS = {
     "torchlike": "torch",
-    r"torch\.tensor\.Tensor": "torch.Tensor",
     r"torch\.nn\.(modules\.)?\w+\.(?=[A-Z])": "torch.nn.",
     r"test_torch_modules\.": "",
     r"torch\.int64": "int64",

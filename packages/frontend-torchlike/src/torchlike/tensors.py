@@ -47,6 +47,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
     tensor([22., 32.])
     """
 
+    __module__ = "torchlike"  # as users know it, in errors and pickles
     __slots__ = ()
     __array_priority__ = 1000
 
