@@ -72,17 +72,17 @@ _ELEMENTWISE: Final = {
     "abs": {"self": "mul(grad, sgn(self))"},
     "acos": {"self": "neg(mul(grad, rsqrt(one_minus(square(self)))))"},
     "acosh": {"self": "mul(grad, acosh_slope(self))"},
-    "add.Tensor": {"self": "grad", "other": "scaled(grad, alpha)"},
+    "add.Tensor": {"self": "grad", "other": "maybe_multiply(grad, alpha)"},
     "add.Scalar": {"self": "grad"},
     "addcdiv": {
         "self": "grad",
-        "tensor1": "mul(grad, scaled(reciprocal(tensor2), value))",
-        "tensor2": "neg(mul(grad, scaled(div(tensor1, square(tensor2)), value)))",
+        "tensor1": "mul(grad, maybe_multiply(reciprocal(tensor2), value))",
+        "tensor2": "neg(mul(grad, maybe_multiply(div(tensor1, square(tensor2)), value)))",
     },
     "addcmul": {
         "self": "grad",
-        "tensor1": "mul(grad, scaled(tensor2, value))",
-        "tensor2": "mul(grad, scaled(tensor1, value))",
+        "tensor1": "mul(grad, maybe_multiply(tensor2, value))",
+        "tensor2": "mul(grad, maybe_multiply(tensor1, value))",
     },
     "asin": {"self": "mul(grad, rsqrt(one_minus(square(self))))"},
     "asinh": {"self": "mul(grad, rsqrt(add(square(self), 1)))"},
@@ -134,12 +134,12 @@ _ELEMENTWISE: Final = {
     "masked_fill.Scalar": {"self": "masked_fill(grad, mask, 0)"},
     "masked_fill.Tensor": {"self": "masked_fill(grad, mask, 0)", "value": "sum(where(mask, grad, 0))"},
     "maximum": {
-        "self": "masked_fill(halved_where(grad, eq(self, other)), lt(self, other), 0)",
-        "other": "masked_fill(halved_where(grad, eq(self, other)), gt(self, other), 0)",
+        "self": "masked_fill(halve_where(grad, eq(self, other)), lt(self, other), 0)",
+        "other": "masked_fill(halve_where(grad, eq(self, other)), gt(self, other), 0)",
     },
     "minimum": {
-        "self": "masked_fill(halved_where(grad, eq(self, other)), gt(self, other), 0)",
-        "other": "masked_fill(halved_where(grad, eq(self, other)), lt(self, other), 0)",
+        "self": "masked_fill(halve_where(grad, eq(self, other)), gt(self, other), 0)",
+        "other": "masked_fill(halve_where(grad, eq(self, other)), lt(self, other), 0)",
     },
     "mul.Tensor": {"self": "mul(grad, other)", "other": "mul(grad, self)"},
     "mul.Scalar": {"self": "mul(grad, other)"},
@@ -158,13 +158,13 @@ _ELEMENTWISE: Final = {
     "round": {"self": "zeros_like(grad)"},
     "round.decimals": {"self": "zeros_like(grad)"},
     "rsqrt": {"self": "mul(grad, mul(pow(result, 3), -0.5))"},
-    "rsub.Tensor": {"self": "scaled(grad, -alpha)", "other": "grad"},
-    "rsub.Scalar": {"self": "scaled(grad, -alpha)"},
+    "rsub.Tensor": {"self": "maybe_multiply(grad, -alpha)", "other": "grad"},
+    "rsub.Scalar": {"self": "maybe_multiply(grad, -alpha)"},
     "sign": {"self": "zeros_like(grad)"},
     "sin": {"self": "mul(grad, cos(self))"},
     "sinh": {"self": "mul(grad, cosh(self))"},
     "sqrt": {"self": "div(grad, mul(result, 2))"},
-    "sub.Tensor": {"self": "grad", "other": "scaled(grad, -alpha)"},
+    "sub.Tensor": {"self": "grad", "other": "maybe_multiply(grad, -alpha)"},
     "sub.Scalar": {"self": "grad"},
     "tan": {"self": "mul(grad, add(square(result), 1))"},
     "tanh": {"self": "tanh_backward(grad, result)"},
@@ -176,12 +176,14 @@ _ACTIVATIONS: Final = {
     "elu": {"self": "elu_backward(grad, alpha, scale, input_scale, False, self)"},
     "elu_backward": {
         "grad_output": "elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)",
-        "self_or_result": ("elu_second(mul(grad, grad_output), alpha, scale, input_scale, is_result, self_or_result)"),
+        "self_or_result": (
+            "elu_double_backward(mul(grad, grad_output), alpha, scale, input_scale, is_result, self_or_result)"
+        ),
     },
     "gelu": {"self": "gelu_backward(grad, self, approximate=approximate)"},
     "gelu_backward": {
         "grad_output": "gelu_backward(grad, self, approximate=approximate)",
-        "self": "gelu_second(mul(grad, grad_output), self, approximate)",
+        "self": "gelu_double_backward(mul(grad, grad_output), self, approximate)",
     },
     "leaky_relu": {"self": "leaky_relu_backward(grad, self, negative_slope, False)"},
     "leaky_relu_backward": {
@@ -198,7 +200,7 @@ _ACTIVATIONS: Final = {
     "softplus": {"self": "softplus_backward(grad, self, beta, threshold)"},
     "softplus_backward": {
         "grad_output": "softplus_backward(grad, self, beta, threshold)",
-        "self": "softplus_second(mul(grad, grad_output), self, beta, threshold)",
+        "self": "softplus_double_backward(mul(grad, grad_output), self, beta, threshold)",
     },
     "tanh_backward": {
         "grad_output": "tanh_backward(grad, output)",
@@ -235,14 +237,14 @@ _REDUCTIONS: Final = {
 
 _PRODUCTS: Final = {
     "addmm": {
-        "self": "scaled(grad, beta)",
-        "mat1": "scaled(mm(grad, t(mat2)), alpha)",
-        "mat2": "scaled(mm(t(mat1), grad), alpha)",
+        "self": "maybe_multiply(grad, beta)",
+        "mat1": "maybe_multiply(mm(grad, t(mat2)), alpha)",
+        "mat2": "maybe_multiply(mm(t(mat1), grad), alpha)",
     },
     "baddbmm": {
-        "self": "scaled(grad, beta)",
-        "batch1": "scaled(bmm(grad, transpose(batch2, 1, 2)), alpha)",
-        "batch2": "scaled(bmm(transpose(batch1, 1, 2), grad), alpha)",
+        "self": "maybe_multiply(grad, beta)",
+        "batch1": "maybe_multiply(bmm(grad, transpose(batch2, 1, 2)), alpha)",
+        "batch2": "maybe_multiply(bmm(transpose(batch1, 1, 2), grad), alpha)",
     },
     "bmm": {"self": "bmm(grad, transpose(mat2, 1, 2))", "mat2": "bmm(transpose(self, 1, 2), grad)"},
     "dot": {"self": "mul(grad, tensor)", "tensor": "mul(grad, self)"},
@@ -259,7 +261,7 @@ _LOSSES: Final = {
     "_softmax": {"self": "_softmax_backward_data(grad, result, dim, self_dtype)"},
     "_softmax_backward_data": {
         "grad_output": "_softmax_backward_data(grad, output, dim, input_dtype)",
-        "output": "softmax_second(grad, grad_output, output, dim)",
+        "output": "softmax_double_backward(grad, grad_output, output, dim)",
     },
     "binary_cross_entropy_with_logits": {
         "self": "bce_with_logits_gradient(grad, self, target, weight, pos_weight, reduction)",
@@ -309,9 +311,9 @@ _VIEWS: Final = {
 }
 
 _COPIES: Final = {
-    "_to_copy": {"self": "moved(grad, self_device)"},
+    "_to_copy": {"self": "to_device(grad, self_device)"},
     "clone": {"self": "grad"},
-    "copy": {"self": "zeros_like(grad)", "src": "moved(grad, src_device)"},
+    "copy": {"self": "zeros_like(grad)", "src": "to_device(grad, src_device)"},
     "fill.Scalar": {"self": "zeros_like(grad)"},
     "fill.Tensor": {"self": "zeros_like(grad)", "value": "sum(grad)"},
     "zero_": {"self": "zeros_like(grad)"},
@@ -335,10 +337,15 @@ _INDEXING: Final = {
     "embedding": {
         "weight": "embedding_dense_backward(grad, indices, weight_sizes[0], padding_idx, scale_grad_by_freq)"
     },
-    "embedding_dense_backward": {"grad_output": "embedding_second(grad, indices, padding_idx, scale_grad_by_freq)"},
+    "embedding_dense_backward": {
+        "grad_output": "embedding_double_backward(grad, indices, padding_idx, scale_grad_by_freq)"
+    },
     "gather": {"self": "scatter_add(new_zeros(grad, self_sizes), dim, index, grad)"},
     "index.Tensor": {"self": "index_put(new_zeros(grad, self_sizes), indices, grad, True)"},
-    "index_add": {"self": "grad", "source": "scaled(index_add_source_gradient(grad, dim, index, source_sizes), alpha)"},
+    "index_add": {
+        "self": "grad",
+        "source": "maybe_multiply(index_add_source_gradient(grad, dim, index, source_sizes), alpha)",
+    },
     "index_put": {
         "self": "grad if accumulate else index_put(grad, indices, new_zeros(grad, values_sizes), False)",
         "values": "index(grad, indices)",
@@ -367,7 +374,7 @@ _LISTS: Final = {
     "cat": {"tensors": "cat_gradient(grad, tensors_sizes, dim)"},
     "flip": {"self": "flip(grad, dims)"},
     "repeat": {"self": "repeat_gradient(grad, self_sizes, repeats)"},
-    "roll": {"self": "roll(grad, negated(shifts), dims)"},
+    "roll": {"self": "roll(grad, negate(shifts), dims)"},
     "stack": {"tensors": "unbind(grad, dim)"},
 }
 

@@ -15,7 +15,7 @@ from ._shared import Array, aten
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["drawn", "from_host"]
+__all__ = ["draw_on_host", "from_host"]
 
 _HOST: Final = dc.Device("cpu")
 
@@ -31,7 +31,7 @@ def from_host(name: str, device: Any, make: Callable[[dc.Device], Array]) -> Arr
     return dc.ops.prims.device_put(dc.ops.prims.device_get(make(_HOST)), device=target)
 
 
-def drawn(name: str, self: Array, args: tuple[Any, ...], generator: Generator | None) -> Array:
+def draw_on_host(name: str, self: Array, args: tuple[Any, ...], generator: Generator | None) -> Array:
     """Give what the in-place operator ``name`` draws for ``self``, as an array of its own beside it."""
     packet, _, overload = name.partition(".")
     operator = getattr(getattr(aten, packet), overload or "default")

@@ -2,7 +2,7 @@
 
 Note [Fresh arrays may be read-only]
     A composite that makes an array and then writes to it works on arrays that cannot be written too, if it goes on with
-    what ``filled``, ``copied`` and ``scattered`` give back. Where a backend's arrays are immutable these call functional
+    what ``fill``, ``copy_into`` and ``scatter_into`` give back. Where a backend's arrays are immutable these call functional
     operators, which such a backend brings in place of ``fill_.Scalar``, ``copy_`` and ``index_put_``.
 """
 
@@ -18,19 +18,19 @@ from dispatch_aten.shapes.meta import TensorMeta
 
 __all__ = [
     "Array",
-    "arange_beside",
+    "arange_like",
     "as_scalar_tensor",
     "aten",
+    "cast",
     "common_dtype",
-    "converted",
-    "copied",
-    "filled",
+    "copy_into",
+    "fill",
     "is_number",
     "meta_of",
     "missing_functional",
     "ndim",
-    "numel_of",
-    "scattered",
+    "numel",
+    "scatter_into",
 ]
 
 Array: TypeAlias = Any
@@ -49,7 +49,7 @@ def ndim(self: Array) -> int:
     return len(dc.shape(self))
 
 
-def numel_of(self: Array) -> int:
+def numel(self: Array) -> int:
     """Give the number of elements."""
     count = 1
     for size in dc.shape(self):
@@ -87,37 +87,37 @@ def as_scalar_tensor(value: Number, like: Array, dtype: ScalarType) -> Array:
     return aten.new_full.default(like, (), value, dtype=dtype)
 
 
-def converted(self: Array, dtype: ScalarType) -> Array:
+def cast(self: Array, dtype: ScalarType) -> Array:
     """Give ``self`` in another dtype; itself where it has it already."""
     return self if dc.dtype(self) == dtype else aten._to_copy.default(self, dtype=dtype)
 
 
-def filled(fresh: Array, value: Number) -> Array:
+def fill(fresh: Array, value: Number) -> Array:
     """Give a fresh array with ``value`` in every element; see Note [Fresh arrays may be read-only]."""
     return aten.fill_.Scalar(fresh, value) if dc.is_mutable(fresh) else aten.fill.Scalar(fresh, value)
 
 
-def copied(fresh: Array, source: Array) -> Array:
+def copy_into(fresh: Array, source: Array) -> Array:
     """Give a fresh array with the elements of ``source``; see Note [Fresh arrays may be read-only]."""
     return aten.copy_.default(fresh, source) if dc.is_mutable(fresh) else aten.copy.default(fresh, source)
 
 
-def scattered(fresh: Array, view: Callable[[Array], Array], source: Array) -> Array:
+def scatter_into(fresh: Array, view: Callable[[Array], Array], source: Array) -> Array:
     """Give a fresh array with ``source`` in the elements that ``view`` shows; see Note [Fresh arrays may be read-only]."""
     if dc.is_mutable(fresh):
         aten.copy_.default(view(fresh), source)
         return fresh
     # The view of an array of positions says where its elements lie, whatever the view is.
     shape = dc.shape(fresh)
-    where = view(aten.view.default(arange_beside(fresh, numel_of(fresh)), shape))
-    values = converted(aten.expand.default(source, dc.shape(where)), dc.dtype(fresh))
+    where = view(aten.view.default(arange_like(fresh, numel(fresh)), shape))
+    values = cast(aten.expand.default(source, dc.shape(where)), dc.dtype(fresh))
     flat = aten.index_put.default(
         aten.reshape.default(fresh, (-1,)), [aten.reshape.default(where, (-1,))], aten.reshape.default(values, (-1,))
     )
     return aten.view.default(flat, shape)
 
 
-def arange_beside(like: Array, count: int) -> Array:
+def arange_like(like: Array, count: int) -> Array:
     """Give the numbers from 0 to ``count`` on the device, and in the frontend, of ``like``."""
     return dc.wrap_like(like, aten.arange.start_step(0, count, 1, dtype=int64, device=dc.device(like)))
 

@@ -9,10 +9,10 @@ import dispatch_core as dc
 from dispatch_aten import host
 from dispatch_aten.errors import MetaDataError, OperatorError
 from dispatch_aten.shapes import RULES
-from dispatch_aten.shapes.factory import formatted
+from dispatch_aten.shapes.factory import with_memory_format
 from dispatch_aten.shapes.meta import is_channels_last, is_contiguous
 
-from ._shared import Array, aten, converted, copied, meta_of, missing_functional, numel_of, scattered
+from ._shared import Array, aten, cast, copy_into, meta_of, missing_functional, numel, scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ prims: Final[Any] = dc.ops.prims
 
 def _clone(self: Array, *, memory_format: int | None = None) -> Array:
     fresh = aten.empty_like.default(self, memory_format=_PRESERVE if memory_format is None else memory_format)
-    return copied(fresh, self)
+    return copy_into(fresh, self)
 
 
 def _contiguous(self: Array, *, memory_format: int = 0) -> Array:
@@ -50,7 +50,7 @@ def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
         raise missing_functional("copy", self)
     if dc.device(src) != dc.device(self):
         src = aten._to_copy.default(src, device=dc.device(self))
-    return copied(aten.empty_like.default(self), src)
+    return copy_into(aten.empty_like.default(self), src)
 
 
 def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = None) -> Array:
@@ -59,20 +59,20 @@ def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = Non
     if meta.shape == dc.shape(self) and memory_format is None:
         return self
     if not dc.is_mutable(self):
-        return dc.rebind(self, _resized(self, meta))
+        return dc.rebind(self, _resize_copy(self, meta))
     offset = dc.storage_offset(self)
-    view = _of_storage(self, meta.shape, meta.strides, offset)
+    view = _view_storage(self, meta.shape, meta.strides, offset)
     if view is None:
         needed = offset + meta.numel
         larger = aten.new_empty_strided.default(self, (needed,), (1,))
-        held = bisect_left(range(needed), True, key=lambda count: _of_storage(self, (count + 1,), (1,), 0) is None)
+        held = bisect_left(range(needed), True, key=lambda count: _view_storage(self, (count + 1,), (1,), 0) is None)
         if held:
             aten.copy_.default(aten.slice.Tensor(larger, 0, 0, held), aten.as_strided.default(self, (held,), (1,), 0))
         view = aten.as_strided.default(larger, meta.shape, meta.strides, offset)
     return dc.rebind(self, view)
 
 
-def _of_storage(self: Array, *layout: Any) -> Array | None:
+def _view_storage(self: Array, *layout: Any) -> Array | None:
     """Give a view of the storage, or None where it would reach beyond it."""
     try:
         return aten.as_strided.default(self, *layout)
@@ -80,15 +80,15 @@ def _of_storage(self: Array, *layout: Any) -> Array | None:
         return None
 
 
-def _resized(self: Array, meta: TensorMeta) -> Array:
+def _resize_copy(self: Array, meta: TensorMeta) -> Array:
     """Give an array of another size with the elements of one that has no storage to look at."""
-    if meta.numel <= numel_of(self) and is_contiguous(dc.shape(self), dc.strides(self)):
+    if meta.numel <= numel(self) and is_contiguous(dc.shape(self), dc.strides(self)):
         return aten.as_strided.default(self, meta.shape, meta.strides, dc.storage_offset(self))
     fresh = aten.new_empty_strided.default(self, meta.shape, meta.strides)
-    kept = min(numel_of(self), meta.numel)
+    kept = min(numel(self), meta.numel)
     if kept:
         flat = aten.slice.Tensor(aten.reshape.default(self, (-1,)), 0, 0, kept)
-        fresh = scattered(fresh, lambda array: aten.as_strided.default(array, (kept,), (1,), 0), flat)
+        fresh = scatter_into(fresh, lambda array: aten.as_strided.default(array, (kept,), (1,), 0), flat)
     return fresh
 
 
@@ -109,7 +109,7 @@ def _to_copy(
     if dtype is None or dtype == dc.dtype(self):
         return aten.clone.default(self, memory_format=memory_format)
     fresh = aten.empty_like.default(self, dtype=dtype, memory_format=memory_format)
-    return copied(fresh, self)
+    return copy_into(fresh, self)
 
 
 def _same_device(have: dc.Device, wanted: dc.Device) -> bool:
@@ -121,14 +121,14 @@ def _to_device(
 ) -> Array:
     """Copy to another device through the host; a tensor without data goes nowhere but to meta."""
     if target.type == "meta":
-        meta = formatted(meta_of(self), dtype, memory_format)
+        meta = with_memory_format(meta_of(self), dtype, memory_format)
         fresh = aten.empty_strided.default(meta.shape, meta.strides, dtype=meta.dtype, device=target)
         return dc.wrap_like(self, fresh)
     if source.type == "meta":
         raise MetaDataError("Cannot copy out of meta tensor; no data!", operator="aten::_to_copy", argument="self")
     moved = prims.device_put.default(host.get(self), device=target)
     result = dc.wrap_like(self, moved)
-    return result if dtype is None else converted(result, dtype)
+    return result if dtype is None else cast(result, dtype)
 
 
 def _to(
@@ -192,7 +192,7 @@ def _to_dtype_layout(
 
 
 def _item(self: Array) -> Any:
-    count = numel_of(self)
+    count = numel(self)
     if count != 1:
         raise OperatorError(
             f"a Tensor with {count} elements cannot be converted to Scalar", operator="aten::item", argument="self"
@@ -209,7 +209,7 @@ def _local_scalar_dense(self: Array) -> Any:
 
 
 def _is_nonzero(self: Array) -> bool:
-    count = numel_of(self)
+    count = numel(self)
     if count != 1:
         which = "no values" if count == 0 else "more than one value"
         raise OperatorError(

@@ -9,10 +9,10 @@ from dispatch_aten.dtypes import get_default_dtype, int64
 from dispatch_aten.errors import AtenError
 from dispatch_aten.promotion import Number, scalar_dtype
 from dispatch_aten.shapes import RULES
-from dispatch_aten.shapes.factory import formatted
+from dispatch_aten.shapes.factory import with_memory_format
 
 from ._host import from_host
-from ._shared import Array, aten, copied, filled, meta_of, missing_functional, scattered
+from ._shared import Array, aten, copy_into, fill, meta_of, missing_functional, scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ def _full(
     size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any
 ) -> Array:
     found = scalar_dtype(fill_value) if dtype is None else dtype
-    return filled(aten.empty.memory_format(size, dtype=found, device=device), fill_value)
+    return fill(aten.empty.memory_format(size, dtype=found, device=device), fill_value)
 
 
 def _arange(end: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
@@ -77,7 +77,7 @@ def _eye_m(n: int, m: int, *, dtype: ScalarType | None = None, device: Any = Non
     RULES["eye.m"](n, m)
     zeros = aten.zeros.default((n, m), dtype=dtype, device=device)
     one = aten.full.default((), 1, dtype=dc.dtype(zeros), device=device)
-    return scattered(zeros, aten.diagonal.default, one)
+    return scatter_into(zeros, aten.diagonal.default, one)
 
 
 def _scalar_tensor(s: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
@@ -111,7 +111,7 @@ def _empty_like(
     memory_format: int | None = None,
 ) -> Array:
     try:
-        meta = formatted(meta_of(self), dtype, memory_format)
+        meta = with_memory_format(meta_of(self), dtype, memory_format)
     except AtenError as error:
         raise error.at("aten::empty_like") from None
     return aten.new_empty_strided.default(self, meta.shape, meta.strides, dtype=meta.dtype, device=device)
@@ -119,24 +119,19 @@ def _empty_like(
 
 def _filled_like(value: Number) -> Callable[..., Array]:
     def kernel(self: Array, **options: Any) -> Array:
-        return filled(aten.empty_like.default(self, **options), value)
+        return fill(aten.empty_like.default(self, **options), value)
 
     return kernel
 
 
 def _full_like(self: Array, fill_value: Number, **options: Any) -> Array:
-    return filled(aten.empty_like.default(self, **options), fill_value)
+    return fill(aten.empty_like.default(self, **options), fill_value)
 
 
 def _fill(self: Array, value: Number) -> Array:
     if not dc.is_mutable(self):
         raise missing_functional("fill.Scalar", self)
     return _full_like(self, value)
-
-
-def _beside(self: Array, made: Array) -> Array:
-    """Give a factory's raw result as a tensor of the frontend of ``self``."""
-    return dc.wrap_like(self, made)
 
 
 def _options(self: Array, dtype: ScalarType | None, device: Any) -> dict[str, Any]:
@@ -149,7 +144,7 @@ def _options(self: Array, dtype: ScalarType | None, device: Any) -> dict[str, An
 def _new_empty(
     self: Array, size: Sequence[int], *, dtype: ScalarType | None = None, device: Any = None, **options: Any
 ) -> Array:
-    return _beside(self, aten.empty.memory_format(size, **_options(self, dtype, device)))
+    return dc.wrap_like(self, aten.empty.memory_format(size, **_options(self, dtype, device)))
 
 
 def _new_empty_strided(
@@ -161,7 +156,7 @@ def _new_empty_strided(
     device: Any = None,
     **options: Any,
 ) -> Array:
-    return _beside(self, aten.empty_strided.default(size, stride, **_options(self, dtype, device)))
+    return dc.wrap_like(self, aten.empty_strided.default(size, stride, **_options(self, dtype, device)))
 
 
 def _new_full(
@@ -173,7 +168,7 @@ def _new_full(
     device: Any = None,
     **options: Any,
 ) -> Array:
-    return _beside(self, aten.full.default(size, fill_value, **_options(self, dtype, device)))
+    return dc.wrap_like(self, aten.full.default(size, fill_value, **_options(self, dtype, device)))
 
 
 def _new_zeros(self: Array, size: Sequence[int], **options: Any) -> Array:
@@ -191,7 +186,7 @@ def _fill_tensor_inplace(self: Array, value: Array) -> Array:
 
 def _fill_tensor(self: Array, value: Array) -> Array:
     RULES["fill.Tensor"](meta_of(self), meta_of(value))
-    return copied(aten.empty_like.default(self), value)
+    return copy_into(aten.empty_like.default(self), value)
 
 
 def _triangle(below: bool) -> Callable[..., Array]:
@@ -205,7 +200,7 @@ def _triangle(below: bool) -> Callable[..., Array]:
         across = aten.arange.start_step(0, columns, 1, dtype=int64, device=device)
         away = aten.sub.Tensor(across, down)
         kept = aten.le.Scalar(away, diagonal) if below else aten.ge.Scalar(away, diagonal)
-        result = aten.where.self(_beside(self, kept), self, aten.new_zeros.default(self, ()))
+        result = aten.where.self(dc.wrap_like(self, kept), self, aten.new_zeros.default(self, ()))
         return aten.contiguous.default(result)
 
     return kernel

@@ -11,7 +11,7 @@ from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 
-from ._shared import Array, aten, meta_of, missing_functional, ndim, numel_of, scattered
+from ._shared import Array, aten, meta_of, missing_functional, ndim, numel, scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ def _positions(index: Array, dim: int) -> list[Array]:
 
 def _gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -> Array:
     RULES["gather"](meta_of(self), dim, meta_of(index))
-    if not numel_of(index):
+    if not numel(index):
         return aten.new_empty.default(self, dc.shape(index))
     if not ndim(self) or not ndim(index):
         return aten.reshape.default(aten.take.default(self, index), dc.shape(index))
@@ -74,7 +74,7 @@ def _scatter(accumulate: bool) -> Callable[..., Array]:
 
     def kernel(self: Array, dim: int, index: Array, src: Array) -> Array:
         RULES[name](meta_of(self), dim, meta_of(index), meta_of(src))
-        if not numel_of(index):
+        if not numel(index):
             return aten.clone.default(self, memory_format=0)
         shape = dc.shape(index)
         if not ndim(self) or not shape:
@@ -111,7 +111,7 @@ def _masked_scatter(self: Array, mask: Array, source: Array) -> Array:
     base = aten.clone.default(aten.expand.default(self, meta.shape), memory_format=0)
     where = aten.expand.default(mask, meta.shape)
     count = int(aten.item.default(aten.sum.default(where)))
-    if numel_of(source) < count:
+    if numel(source) < count:
         raise OperatorError(
             "masked_scatter: Number of elements of source < number of ones in mask",
             operator="aten::masked_scatter",
@@ -136,7 +136,7 @@ def _one_hot(self: Array, num_classes: int = -1) -> Array:
         raise OperatorError(
             "one_hot is only applicable to index tensor of type LongTensor.", operator="aten::one_hot", argument="self"
         )
-    if numel_of(self):
+    if numel(self):
         if aten.item.default(aten.min.default(self)) < 0:
             raise OperatorError("Class values must be non-negative.", operator="aten::one_hot", argument="self")
         most = int(aten.item.default(aten.max.default(self)))
@@ -154,7 +154,7 @@ def _one_hot(self: Array, num_classes: int = -1) -> Array:
     return aten._to_copy.default(aten.eq.Tensor(aten.unsqueeze.default(self, -1), classes), dtype=int64)
 
 
-def _written(view: str, *names: str) -> Callable[..., Array]:
+def _scatter_into_view(view: str, *names: str) -> Callable[..., Array]:
     """Make ``select_scatter`` and its kind: a copy of ``self`` with ``src`` written into a view of it."""
     packet, _, overload = view.partition(".")
     rule = names[0]
@@ -163,7 +163,7 @@ def _written(view: str, *names: str) -> Callable[..., Array]:
         RULES[rule](meta_of(self), meta_of(src), *args, **kwargs)
         base = aten.clone.default(self, memory_format=0)
         operator = getattr(getattr(aten, packet), overload or "default")
-        return scattered(base, lambda array: operator(array, *args, **kwargs), src)
+        return scatter_into(base, lambda array: operator(array, *args, **kwargs), src)
 
     return kernel
 
@@ -175,7 +175,7 @@ def _view_backward(view: str) -> Callable[..., Array]:
     def kernel(grad_output: Array, input_sizes: Sequence[int], *args: Any) -> Array:
         base = aten.new_zeros.default(grad_output, input_sizes)
         operator = getattr(getattr(aten, packet), overload or "default")
-        return scattered(base, lambda array: operator(array, *args), grad_output)
+        return scatter_into(base, lambda array: operator(array, *args), grad_output)
 
     return kernel
 
@@ -193,7 +193,7 @@ def _embedding_dense_backward(
 ) -> Array:
     width = dc.shape(grad_output)[-1]
     flat = aten.reshape.default(indices, (-1,))
-    rows = aten.reshape.default(grad_output, (numel_of(indices), width))
+    rows = aten.reshape.default(grad_output, (numel(indices), width))
     if padding_idx >= 0:
         rows = aten.masked_fill.Scalar(rows, aten.unsqueeze.default(aten.eq.Scalar(flat, padding_idx), 1), 0)
     if scale_grad_by_freq:
@@ -230,9 +230,9 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "take": _take,
     "masked_select": _masked_select,
     "masked_scatter": _masked_scatter,
-    "select_scatter": _written("select.int", "select_scatter"),
-    "slice_scatter": _written("slice.Tensor", "slice_scatter"),
-    "diagonal_scatter": _written("diagonal", "diagonal_scatter"),
+    "select_scatter": _scatter_into_view("select.int", "select_scatter"),
+    "slice_scatter": _scatter_into_view("slice.Tensor", "slice_scatter"),
+    "diagonal_scatter": _scatter_into_view("diagonal", "diagonal_scatter"),
     "select_backward": _view_backward("select.int"),
     "slice_backward": _view_backward("slice.Tensor"),
     "diagonal_backward": _view_backward("diagonal"),

@@ -12,7 +12,7 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.layout import broadcast_shapes
 
-from ._shared import Array, aten, meta_of, ndim, numel_of, scattered
+from ._shared import Array, aten, meta_of, ndim, numel, scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,9 +26,9 @@ def _cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     result = aten.new_empty_strided.default(tensors[0], meta.shape, meta.strides, dtype=meta.dtype)
     for tensor in tensors:
         shape = dc.shape(tensor)
-        if len(shape) == meta.ndim and numel_of(tensor):
+        if len(shape) == meta.ndim and numel(tensor):
             stop = start + shape[where]
-            result = scattered(result, partial(aten.slice.Tensor, dim=where, start=start, end=stop), tensor)
+            result = scatter_into(result, partial(aten.slice.Tensor, dim=where, start=start, end=stop), tensor)
             start = stop
     return result
 

@@ -9,7 +9,7 @@ from dispatch_aten.dtypes import ScalarType, int64
 from dispatch_aten.errors import ArgumentValueError, OperatorError, ShapeError
 from dispatch_aten.shapes import RULES
 
-from ._shared import Array, aten, converted, meta_of, ndim, numel_of
+from ._shared import Array, aten, cast, meta_of, ndim, numel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ _NONE, _MEAN, _SUM = 0, 1, 2
 
 def _with_dtype(name: str) -> Callable[..., Array]:
     def kernel(self: Array, dim: int, dtype: ScalarType | None = None) -> Array:
-        found = self if dtype is None else converted(self, dtype)
+        found = self if dtype is None else cast(self, dtype)
         return getattr(aten, name).default(found, dim, False)
 
     return kernel
@@ -29,7 +29,7 @@ def _with_dtype(name: str) -> Callable[..., Array]:
 
 def _softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     RULES["_softmax"](meta_of(self), dim, half_to_float)
-    if not numel_of(self):
+    if not numel(self):
         return aten.clone.default(self, memory_format=0)
     shifted = aten.exp.default(aten.sub.Tensor(self, aten.amax.default(self, [dim], True)))
     return aten.contiguous.default(aten.div.Tensor(shifted, aten.sum.dim_IntList(shifted, [dim], True)))
@@ -37,7 +37,7 @@ def _softmax(self: Array, dim: int, half_to_float: bool) -> Array:
 
 def _log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
     RULES["_log_softmax"](meta_of(self), dim, half_to_float)
-    if not numel_of(self):
+    if not numel(self):
         return aten.clone.default(self, memory_format=0)
     shifted = aten.sub.Tensor(self, aten.amax.default(self, [dim], True))
     total = aten.log.default(aten.sum.dim_IntList(aten.exp.default(shifted), [dim], True))
@@ -47,18 +47,18 @@ def _log_softmax(self: Array, dim: int, half_to_float: bool) -> Array:
 def _softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: ScalarType) -> Array:
     weighted = aten.mul.Tensor(grad_output, output)
     total = aten.sum.dim_IntList(weighted, [dim], True)
-    return converted(aten.sub.Tensor(weighted, aten.mul.Tensor(output, total)), input_dtype)
+    return cast(aten.sub.Tensor(weighted, aten.mul.Tensor(output, total)), input_dtype)
 
 
 def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dtype: ScalarType) -> Array:
     total = aten.sum.dim_IntList(grad_output, [dim], True)
-    return converted(aten.sub.Tensor(grad_output, aten.mul.Tensor(aten.exp.default(output), total)), input_dtype)
+    return cast(aten.sub.Tensor(grad_output, aten.mul.Tensor(aten.exp.default(output), total)), input_dtype)
 
 
-def _picked(self: Array, target: Array, weight: Array | None, ignore_index: int) -> tuple[Array, Array, Array]:
+def _select_targets(self: Array, target: Array, weight: Array | None, ignore_index: int) -> tuple[Array, Array, Array]:
     """Give input rows, safe targets and the weight of each row, which is zero where the target is to be ignored."""
     rows = self if ndim(self) == 2 else aten.unsqueeze.default(self, 0)
-    target = converted(aten.reshape.default(target, (-1,)), int64)
+    target = cast(aten.reshape.default(target, (-1,)), int64)
     ignored = aten.eq.Scalar(target, ignore_index)
     safe = aten.masked_fill.Scalar(target, ignored, 0)
     each = aten.new_ones.default(rows, dc.shape(safe)) if weight is None else aten.index_select.default(weight, 0, safe)
@@ -71,7 +71,7 @@ def _nll_loss_forward(
     RULES["nll_loss_forward"](
         meta_of(self), meta_of(target), None if weight is None else meta_of(weight), reduction, ignore_index
     )
-    rows, safe, each = _picked(self, target, weight, ignore_index)
+    rows, safe, each = _select_targets(self, target, weight, ignore_index)
     chosen = aten.squeeze.dim(aten.gather.default(rows, 1, aten.unsqueeze.default(safe, 1)), 1)
     loss = aten.neg.default(aten.mul.Tensor(chosen, each))
     if reduction == _NONE:
@@ -91,7 +91,7 @@ def _nll_loss_backward(
     ignore_index: int,
     total_weight: Array,
 ) -> Array:
-    rows, safe, each = _picked(self, target, weight, ignore_index)
+    rows, safe, each = _select_targets(self, target, weight, ignore_index)
     scale = aten.neg.default(each)
     grad = aten.div.Tensor(grad_output, total_weight) if reduction == _MEAN else grad_output
     scale = aten.mul.Tensor(scale, aten.reshape.default(grad, (-1,)) if reduction == _NONE else grad)
@@ -213,10 +213,10 @@ def _cross_entropy_of_probabilities(
     if reduction == _NONE:
         return aten.neg.default(aten.sum.dim_IntList(product, [class_dim], False))
     total = aten.neg.default(aten.sum.default(product))
-    return total if reduction == _SUM else aten.div.Scalar(total, max(numel_of(self) // classes, 1))
+    return total if reduction == _SUM else aten.div.Scalar(total, max(numel(self) // classes, 1))
 
 
-def _reduced(loss: Array, reduction: int) -> Array:
+def _reduce(loss: Array, reduction: int) -> Array:
     if reduction == _MEAN:
         return aten.mean.default(loss)
     return aten.sum.default(loss) if reduction == _SUM else loss
@@ -225,18 +225,18 @@ def _reduced(loss: Array, reduction: int) -> Array:
 def _mse_loss(self: Array, target: Array, reduction: int = _MEAN) -> Array:
     RULES["mse_loss"](meta_of(self), meta_of(target), reduction)
     away = aten.sub.Tensor(self, target)
-    return _reduced(aten.mul.Tensor(away, away), reduction)
+    return _reduce(aten.mul.Tensor(away, away), reduction)
 
 
 def _mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int) -> Array:
     RULES["mse_loss_backward"](meta_of(grad_output), meta_of(self), meta_of(target), reduction)
     away = aten.sub.Tensor(self, target)
-    factor = 2.0 / max(numel_of(away), 1) if reduction == _MEAN else 2.0
+    factor = 2.0 / max(numel(away), 1) if reduction == _MEAN else 2.0
     return aten.mul.Tensor(aten.mul.Scalar(away, factor), grad_output)
 
 
 def _l1_loss(self: Array, target: Array, reduction: int = _MEAN) -> Array:
-    return _reduced(aten.abs.default(aten.sub.Tensor(self, target)), reduction)
+    return _reduce(aten.abs.default(aten.sub.Tensor(self, target)), reduction)
 
 
 def _bce_with_logits(
@@ -258,7 +258,7 @@ def _bce_with_logits(
     loss = aten.add.Tensor(aten.mul.Tensor(aten.rsub.Scalar(target, 1), self), soft)
     if weight is not None:
         loss = aten.mul.Tensor(loss, weight)
-    return _reduced(loss, reduction)
+    return _reduce(loss, reduction)
 
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {

@@ -43,10 +43,10 @@ def _matmul(self: Array, other: Array) -> Array:
         flat = aten.reshape.default(self, (prod(left[:-1]), left[-1]))
         product = aten.mm.default(flat, other) if len(right) == 2 else aten.mv.default(flat, other)
         return aten.reshape.default(product, (*left[:-1], *right[1:]))
-    return _batched(self, other, left, right)
+    return _matmul_batches(self, other, left, right)
 
 
-def _batched(self: Array, other: Array, left: tuple[int, ...], right: tuple[int, ...]) -> Array:
+def _matmul_batches(self: Array, other: Array, left: tuple[int, ...], right: tuple[int, ...]) -> Array:
     rows = left[-2] if len(left) > 1 else 1
     inner = left[-1]
     try:
@@ -92,31 +92,31 @@ def _outer(self: Array, vec2: Array) -> Array:
     return aten.mul.Tensor(aten.unsqueeze.default(self, 1), vec2)
 
 
-def _scaled(value: Array, factor: Number) -> Array:
+def scale(value: Array, factor: Number) -> Array:
     return value if factor == 1 else aten.mul.Scalar(value, factor)
 
 
 def _addmm(self: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    product = _scaled(aten.mm.default(mat1, mat2), alpha)
-    return product if beta == 0 else aten.add.Tensor(product, _scaled(self, beta))
+    product = scale(aten.mm.default(mat1, mat2), alpha)
+    return product if beta == 0 else aten.add.Tensor(product, scale(self, beta))
 
 
 def _baddbmm(self: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    product = _scaled(aten.bmm.default(batch1, batch2), alpha)
-    return product if beta == 0 else aten.add.Tensor(product, _scaled(self, beta))
+    product = scale(aten.bmm.default(batch1, batch2), alpha)
+    return product if beta == 0 else aten.add.Tensor(product, scale(self, beta))
 
 
 def _mm(self: Array, mat2: Array) -> Array:
     meta = RULES["mm"](meta_of(self), meta_of(mat2))
-    return _summed(aten.mul.Tensor(aten.unsqueeze.default(self, 2), aten.unsqueeze.default(mat2, 0)), 1, meta)
+    return _sum_products(aten.mul.Tensor(aten.unsqueeze.default(self, 2), aten.unsqueeze.default(mat2, 0)), 1, meta)
 
 
 def _bmm(self: Array, mat2: Array) -> Array:
     meta = RULES["bmm"](meta_of(self), meta_of(mat2))
-    return _summed(aten.mul.Tensor(aten.unsqueeze.default(self, 3), aten.unsqueeze.default(mat2, 1)), 2, meta)
+    return _sum_products(aten.mul.Tensor(aten.unsqueeze.default(self, 3), aten.unsqueeze.default(mat2, 1)), 2, meta)
 
 
-def _summed(products: Array, dim: int, meta: TensorMeta) -> Array:
+def _sum_products(products: Array, dim: int, meta: TensorMeta) -> Array:
     return aten.contiguous.default(aten.sum.dim_IntList(products, [dim], False, dtype=meta.dtype))
 
 

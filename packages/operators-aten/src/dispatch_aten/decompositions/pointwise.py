@@ -11,7 +11,7 @@ from dispatch_aten.errors import AtenError, DtypeError, OperatorError
 from dispatch_aten.promotion import Number, Promotion, computation_type
 from dispatch_aten.shapes import RULES
 
-from ._shared import Array, aten, common_dtype, converted, meta_of
+from ._shared import Array, aten, cast, common_dtype, meta_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,19 +22,19 @@ _LN2: Final = math.log(2.0)
 _LN10: Final = math.log(10.0)
 
 
-def _floating(self: Array) -> Array:
+def _cast_to_floating(self: Array) -> Array:
     """Give ``self`` as a floating-point tensor."""
-    return converted(self, computation_type(Promotion.INT_TO_FLOAT, dc.dtype(self)))
+    return cast(self, computation_type(Promotion.INT_TO_FLOAT, dc.dtype(self)))
 
 
 def _of_floats(function: Callable[..., Array]) -> Callable[..., Array]:
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
-        return function(_floating(self), *args, **kwargs)
+        return function(_cast_to_floating(self), *args, **kwargs)
 
     return kernel
 
 
-def _checked(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
+def _check_by_rule(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
     """Let the operator's shape rule see the arguments first, so that bad ones get torch's error."""
 
     def kernel(*args: Any, **kwargs: Any) -> Array:
@@ -80,7 +80,7 @@ def _larger(largest: bool) -> Callable[..., Array]:
 
     def kernel(self: Array, other: Array) -> Array:
         dtype = common_dtype(self, other)
-        self, other = converted(self, dtype), converted(other, dtype)
+        self, other = cast(self, dtype), cast(other, dtype)
         first, second = (self, other) if largest else (other, self)
         takes_other = aten.le.Tensor(first, second)
         if dtype.is_differentiable:
@@ -96,7 +96,7 @@ def _sign(self: Array) -> Array:
     if dc.dtype(self) == bool_:
         return above
     dtype = dc.dtype(self)
-    return aten.sub.Tensor(converted(above, dtype), converted(below, dtype))
+    return aten.sub.Tensor(cast(above, dtype), cast(below, dtype))
 
 
 def _isnan(self: Array) -> Array:
@@ -140,7 +140,7 @@ def _masked_fill(self: Array, mask: Array, value: Array) -> Array:
         RULES["masked_fill.Tensor"](meta_of(self), meta_of(mask), meta_of(value))
     except AtenError as error:
         raise error.at("aten::masked_fill.Tensor") from None
-    return aten.contiguous.default(aten.where.self(mask, converted(value, dc.dtype(self)), self))
+    return aten.contiguous.default(aten.where.self(mask, cast(value, dc.dtype(self)), self))
 
 
 def _where_indices(condition: Array) -> list[Array]:
@@ -149,7 +149,7 @@ def _where_indices(condition: Array) -> list[Array]:
 
 def _clamp_tensor(self: Array, min: Array | None = None, max: Array | None = None) -> Array:
     dtype = common_dtype(self, *(bound for bound in (min, max) if bound is not None))
-    result = converted(self, dtype)
+    result = cast(self, dtype)
     if min is not None:
         result = aten.maximum.default(result, min)
     if max is not None:
@@ -185,7 +185,7 @@ def _div_mode(self: Array, other: Array, *, rounding_mode: str | None) -> Array:
     if rounding_mode == "floor":
         return aten.floor_divide.default(self, other)
     dtype = common_dtype(self, other)
-    return converted(aten.trunc.default(aten.div.Tensor(self, other)), dtype)
+    return cast(aten.trunc.default(aten.div.Tensor(self, other)), dtype)
 
 
 def _logical(name: str) -> Callable[..., Array]:
@@ -315,7 +315,7 @@ def _isclose(self: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08
     if not dc.dtype(self).is_differentiable:
         if rtol == 0 and atol == 0:
             return close
-        self, other = _floating(self), _floating(other)
+        self, other = _cast_to_floating(self), _cast_to_floating(other)
     elif equal_nan:
         close = aten.logical_or.default(
             close, aten.logical_and.default(aten.isnan.default(self), aten.isnan.default(other))
@@ -375,12 +375,12 @@ _FLOATS: Final[dict[str, Callable[..., Array]]] = {
 }
 
 
-def _shifted(
+def _shift(
     self: Array, other: Array, step: Callable[[Array, Array], Array], outside: Callable[[Array], Array]
 ) -> Array:
     """Shift by a product or quotient with a power of two; ``outside`` gives what too long and negative shifts leave."""
     dtype = common_dtype(self, other)
-    self, other = converted(self, dtype), converted(other, dtype)
+    self, other = cast(self, dtype), cast(other, dtype)
     bits = 8 * dtype.itemsize
     most = bits - 1 - dtype.is_signed
     inside = aten.logical_and.default(aten.ge.Scalar(other, 0), aten.lt.Scalar(other, bits))
@@ -392,58 +392,58 @@ def _shifted(
 
 
 def _left_shift(self: Array, other: Array) -> Array:
-    return _shifted(self, other, aten.mul.Tensor, lambda whole: aten.mul.Scalar(whole, 0))
+    return _shift(self, other, aten.mul.Tensor, lambda whole: aten.mul.Scalar(whole, 0))
 
 
 def _right_shift(self: Array, other: Array) -> Array:
     def signs(whole: Array) -> Array:
-        return aten.neg.default(converted(aten.lt.Scalar(whole, 0), dc.dtype(whole)))
+        return aten.neg.default(cast(aten.lt.Scalar(whole, 0), dc.dtype(whole)))
 
-    return _shifted(self, other, aten.floor_divide.default, signs)
+    return _shift(self, other, aten.floor_divide.default, signs)
 
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _of_floats(kernel) for name, kernel in _FLOATS.items()} | {
-    "sub.Tensor": _checked("sub.Tensor", _sub),
-    "neg": _checked("neg", lambda self: aten.mul.Scalar(self, -1)),
-    "abs": _checked("abs", _abs),
-    "eq.Tensor": _checked("eq.Tensor", _eq),
-    "ne.Tensor": _checked("ne.Tensor", lambda self, other: _not(aten.eq.Tensor(self, other))),
-    "lt.Tensor": _checked("lt.Tensor", _lt),
-    "ge.Tensor": _checked("ge.Tensor", lambda self, other: aten.le.Tensor(other, self)),
-    "gt.Tensor": _checked("gt.Tensor", lambda self, other: aten.lt.Tensor(other, self)),
-    "maximum": _checked("maximum", _larger(largest=True)),
-    "minimum": _checked("minimum", _larger(largest=False)),
-    "bitwise_left_shift.Tensor": _checked("bitwise_left_shift.Tensor", _left_shift),
-    "bitwise_right_shift.Tensor": _checked("bitwise_right_shift.Tensor", _right_shift),
-    "sign": _checked("sign", _sign),
+    "sub.Tensor": _check_by_rule("sub.Tensor", _sub),
+    "neg": _check_by_rule("neg", lambda self: aten.mul.Scalar(self, -1)),
+    "abs": _check_by_rule("abs", _abs),
+    "eq.Tensor": _check_by_rule("eq.Tensor", _eq),
+    "ne.Tensor": _check_by_rule("ne.Tensor", lambda self, other: _not(aten.eq.Tensor(self, other))),
+    "lt.Tensor": _check_by_rule("lt.Tensor", _lt),
+    "ge.Tensor": _check_by_rule("ge.Tensor", lambda self, other: aten.le.Tensor(other, self)),
+    "gt.Tensor": _check_by_rule("gt.Tensor", lambda self, other: aten.lt.Tensor(other, self)),
+    "maximum": _check_by_rule("maximum", _larger(largest=True)),
+    "minimum": _check_by_rule("minimum", _larger(largest=False)),
+    "bitwise_left_shift.Tensor": _check_by_rule("bitwise_left_shift.Tensor", _left_shift),
+    "bitwise_right_shift.Tensor": _check_by_rule("bitwise_right_shift.Tensor", _right_shift),
+    "sign": _check_by_rule("sign", _sign),
     "isnan": _isnan,
     "isinf": _isinf,
     "nan_to_num": _nan_to_num,
     "masked_fill.Tensor": _masked_fill,
-    "clamp.Tensor": _checked("clamp.Tensor", _clamp_tensor),
+    "clamp.Tensor": _check_by_rule("clamp.Tensor", _clamp_tensor),
     "clamp_min.Tensor": _clamp_min_tensor,
     "clamp_max.Tensor": _clamp_max_tensor,
-    "lerp.Tensor": _checked("lerp.Tensor", _lerp),
-    "lerp.Scalar": _checked("lerp.Scalar", _lerp),
-    "addcmul": _checked("addcmul", _addcmul),
-    "addcdiv": _checked("addcdiv", _addcdiv),
-    "div.Tensor_mode": _checked("div.Tensor_mode", _div_mode),
+    "lerp.Tensor": _check_by_rule("lerp.Tensor", _lerp),
+    "lerp.Scalar": _check_by_rule("lerp.Scalar", _lerp),
+    "addcmul": _check_by_rule("addcmul", _addcmul),
+    "addcdiv": _check_by_rule("addcdiv", _addcdiv),
+    "div.Tensor_mode": _check_by_rule("div.Tensor_mode", _div_mode),
     "logical_and": _logical("mul"),
     "logical_or": _logical("add"),
     "logical_xor": _logical("ne"),
     "logical_not": lambda self: aten.eq.Scalar(self, 0),
     "frac": lambda self: aten.sub.Tensor(self, aten.trunc.default(self)),
-    "round.decimals": _checked("round.decimals", _round_decimals),
-    "remainder.Tensor": _checked("remainder.Tensor", _remainder),
-    "relu": _checked("relu", _relu),
-    "silu": _checked("silu", _silu),
-    "gelu": _checked("gelu", _gelu),
+    "round.decimals": _check_by_rule("round.decimals", _round_decimals),
+    "remainder.Tensor": _check_by_rule("remainder.Tensor", _remainder),
+    "relu": _check_by_rule("relu", _relu),
+    "silu": _check_by_rule("silu", _silu),
+    "gelu": _check_by_rule("gelu", _gelu),
     "gelu_backward": _gelu_backward,
-    "leaky_relu": _checked("leaky_relu", _leaky_relu),
+    "leaky_relu": _check_by_rule("leaky_relu", _leaky_relu),
     "leaky_relu_backward": _leaky_relu_backward,
-    "softplus": _checked("softplus", _softplus),
+    "softplus": _check_by_rule("softplus", _softplus),
     "softplus_backward": _softplus_backward,
-    "elu": _checked("elu", _elu),
+    "elu": _check_by_rule("elu", _elu),
     "elu_backward": _elu_backward,
     "threshold": _threshold,
     "threshold_backward": _threshold_backward,

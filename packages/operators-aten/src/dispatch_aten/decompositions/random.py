@@ -9,8 +9,8 @@ from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import RULES
 
-from ._host import drawn
-from ._shared import Array, aten, converted, meta_of, numel_of
+from ._host import draw_on_host
+from ._shared import Array, aten, cast, meta_of, numel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPLICIT", "IMPLICIT"]
 
 
-def _sampled(name: str, draw: Callable[..., Array]) -> Callable[..., Array]:
+def _sample(name: str, draw: Callable[..., Array]) -> Callable[..., Array]:
     """Make the kernel of ``name(size, *, generator=None, dtype, device)``."""
 
     def kernel(
@@ -36,7 +36,7 @@ def _sampled(name: str, draw: Callable[..., Array]) -> Callable[..., Array]:
     return kernel
 
 
-def _sampled_like(name: str, draw: Callable[..., Array]) -> Callable[..., Array]:
+def _sample_like(name: str, draw: Callable[..., Array]) -> Callable[..., Array]:
     def kernel(self: Array, *, generator: Any = None, **options: Any) -> Array:
         RULES[name](meta_of(self), dtype=options.get("dtype"))
         return draw(aten.empty_like.default(self, **options), generator=generator)
@@ -44,30 +44,30 @@ def _sampled_like(name: str, draw: Callable[..., Array]) -> Callable[..., Array]
     return kernel
 
 
-def _fresh_drawn(name: str, fresh: Array, *args: Any, generator: Any) -> Array:
+def _draw(name: str, fresh: Array, *args: Any, generator: Any) -> Array:
     """Give a fresh array with what the in-place operator ``name`` draws; one that cannot be written is made anew."""
     if not dc.is_mutable(fresh):
-        return drawn(name, fresh, args, generator)
+        return draw_on_host(name, fresh, args, generator)
     packet, _, overload = name.partition(".")
     return getattr(getattr(aten, packet), overload or "default")(fresh, *args, generator=generator)
 
 
-def _drawn_inplace(name: str) -> Callable[..., Array]:
+def _draw_inplace(name: str) -> Callable[..., Array]:
     """Make the kernel of an in-place generator for devices without one: the host draws, the device copies."""
 
     def kernel(self: Array, *args: Any, generator: Any = None) -> Array:
         RULES[name](meta_of(self), *args)
-        return aten.copy_.default(self, drawn(name, self, args, generator))
+        return aten.copy_.default(self, draw_on_host(name, self, args, generator))
 
     return kernel
 
 
 def _uniform(self: Array, *, generator: Any = None) -> Array:
-    return _fresh_drawn("uniform_", self, 0.0, 1.0, generator=generator)
+    return _draw("uniform_", self, 0.0, 1.0, generator=generator)
 
 
 def _normal(self: Array, *, generator: Any = None) -> Array:
-    return _fresh_drawn("normal_", self, 0.0, 1.0, generator=generator)
+    return _draw("normal_", self, 0.0, 1.0, generator=generator)
 
 
 def _randint(
@@ -94,7 +94,7 @@ def _randint_low(
 ) -> Array:
     RULES["randint.low"](low, high, size, dtype=dtype)
     fresh = aten.empty.memory_format(size, dtype=int64 if dtype is None else dtype, device=device)
-    return _fresh_drawn("random_.from", fresh, low, high, generator=generator)
+    return _draw("random_.from", fresh, low, high, generator=generator)
 
 
 def _randint_like(self: Array, high: int, *, generator: Any = None, **options: Any) -> Array:
@@ -103,7 +103,7 @@ def _randint_like(self: Array, high: int, *, generator: Any = None, **options: A
 
 def _randint_like_low(self: Array, low: int, high: int, *, generator: Any = None, **options: Any) -> Array:
     fresh = aten.empty_like.default(self, **options)
-    return _fresh_drawn("random_.from", fresh, low, high, generator=generator)
+    return _draw("random_.from", fresh, low, high, generator=generator)
 
 
 def _randperm(
@@ -112,7 +112,7 @@ def _randperm(
     RULES["randperm"](n, dtype=dtype)
     keys = aten.empty.memory_format((n,), dtype=ScalarType.Double, device=device)
     order = aten.argsort.default(_uniform(keys, generator=generator), 0, False)
-    return order if dtype is None else converted(order, dtype)
+    return order if dtype is None else cast(order, dtype)
 
 
 def _random_to(self: Array, to: int, *, generator: Any = None) -> Array:
@@ -122,13 +122,13 @@ def _random_to(self: Array, to: int, *, generator: Any = None) -> Array:
 def _bernoulli(self: Array, *, generator: Any = None) -> Array:
     RULES["bernoulli"](meta_of(self))
     hit = aten.lt.Tensor(_uniform(aten.empty_like.default(self), generator=generator), self)
-    return converted(hit, dc.dtype(self))
+    return cast(hit, dc.dtype(self))
 
 
 def _bernoulli_p(self: Array, p: float, *, generator: Any = None) -> Array:
     RULES["bernoulli_.float"](meta_of(self), p)
     draws = aten.empty_like.default(self, dtype=get_default_dtype(), memory_format=0)
-    return converted(aten.lt.Scalar(_uniform(draws, generator=generator), p), dc.dtype(self))
+    return cast(aten.lt.Scalar(_uniform(draws, generator=generator), p), dc.dtype(self))
 
 
 def _bernoulli_float_inplace(self: Array, p: float = 0.5, *, generator: Any = None) -> Array:
@@ -150,7 +150,7 @@ def _dropout(input: Array, p: float, train: bool) -> Array:
         raise OperatorError(
             f"dropout probability has to be between 0 and 1, but got {p:g}", operator="aten::dropout", argument="p"
         )
-    if p == 0 or not train or not numel_of(input):
+    if p == 0 or not train or not numel(input):
         return input
     return aten.native_dropout.default(input, p, train)[0]
 
@@ -162,7 +162,7 @@ def _dropout_inplace(self: Array, p: float, train: bool) -> Array:
 
 
 def _native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, Array]:
-    if not numel_of(input):
+    if not numel(input):
         return input, aten.empty_like.default(input)
     if train is False:
         return aten.clone.default(input), aten.ones_like.default(input, dtype=bool_)
@@ -182,14 +182,14 @@ _GENERATORS: Final = ("uniform_", "normal_", "random_.from", "random_", "exponen
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {"dropout": _dropout, "dropout_": _dropout_inplace}
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "rand": _sampled("rand", _uniform),
-    "rand.generator": _sampled("rand", _uniform),
-    "randn": _sampled("randn", _normal),
-    "randn.generator": _sampled("randn", _normal),
-    "rand_like": _sampled_like("rand_like", _uniform),
-    "rand_like.generator": _sampled_like("rand_like", _uniform),
-    "randn_like": _sampled_like("randn_like", _normal),
-    "randn_like.generator": _sampled_like("randn_like", _normal),
+    "rand": _sample("rand", _uniform),
+    "rand.generator": _sample("rand", _uniform),
+    "randn": _sample("randn", _normal),
+    "randn.generator": _sample("randn", _normal),
+    "rand_like": _sample_like("rand_like", _uniform),
+    "rand_like.generator": _sample_like("rand_like", _uniform),
+    "randn_like": _sample_like("randn_like", _normal),
+    "randn_like.generator": _sample_like("randn_like", _normal),
     "randint": _randint,
     "randint.generator": _randint,
     "randint.low": _randint_low,
@@ -201,7 +201,7 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "randperm": _randperm,
     "randperm.generator": _randperm,
     "random_.to": _random_to,
-    **{name: _drawn_inplace(name) for name in _GENERATORS},
+    **{name: _draw_inplace(name) for name in _GENERATORS},
     "bernoulli": _bernoulli,
     "bernoulli.p": _bernoulli_p,
     "bernoulli_.float": _bernoulli_float_inplace,

@@ -11,7 +11,7 @@ from dispatch_aten.promotion import Promotion, computation_type
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
 
-from ._shared import Array, arange_beside, aten, converted, meta_of, ndim, numel_of
+from ._shared import Array, arange_like, aten, cast, meta_of, ndim, numel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ def _count(self: Array, dim: int | Sequence[int] | None) -> int:
 
 
 def _prod(self: Array, *, dtype: ScalarType | None = None) -> Array:
-    return aten.prod.dim_int(aten.reshape.default(self, (-1,) if numel_of(self) else (0,)), 0, False, dtype=dtype)
+    return aten.prod.dim_int(aten.reshape.default(self, (-1,) if numel(self) else (0,)), 0, False, dtype=dtype)
 
 
 def _amin(self: Array, dim: int | Sequence[int] = (), keepdim: bool = False) -> Array:
@@ -70,7 +70,7 @@ def _place_of(name: str) -> Callable[..., Array]:
         hit = aten.eq.Tensor(flat, getattr(aten, f"a{name}").default(flat, [where], True))
         if dc.dtype(self).is_differentiable:
             hit = aten.logical_or.default(hit, aten.isnan.default(flat))
-        line = aten.view.default(arange_beside(self, count), [-1 if each == where else 1 for each in range(ndim(flat))])
+        line = aten.view.default(arange_like(self, count), [-1 if each == where else 1 for each in range(ndim(flat))])
         places = aten.where.self(hit, line, aten.new_full.default(line, (), count))
         return aten.reshape.default(aten.amin.default(places, [where], False), meta.shape)
 
@@ -88,7 +88,7 @@ def _extremum(name: str) -> Callable[..., Array]:
 def _extremum_with_indices(name: str) -> Callable[..., tuple[Array, Array]]:
     def kernel(self: Array, dim: int, keepdim: bool = False) -> tuple[Array, Array]:
         RULES[f"{name}.dim"](meta_of(self), dim, keepdim)
-        found = converted(self, uint8) if dc.dtype(self) == bool_ else self
+        found = cast(self, uint8) if dc.dtype(self) == bool_ else self
         indices = getattr(aten, f"arg{name}").default(found, dim, True)
         values = getattr(aten, f"a{name}").default(self, [dim], True) if ndim(self) else aten.clone.default(self)
         if keepdim or not ndim(self):
@@ -101,7 +101,7 @@ def _extremum_with_indices(name: str) -> Callable[..., tuple[Array, Array]]:
 def _any_like(name: str) -> dict[str, Callable[..., Array]]:
     """Make the kernels of ``any`` and ``all`` from sums of truth values."""
 
-    def reduced(self: Array, dims: Sequence[int], keepdim: bool) -> Array:
+    def reduce(self: Array, dims: Sequence[int], keepdim: bool) -> Array:
         truth = aten.ne.Scalar(self, 0)
         if name == "all":
             truth = aten.logical_not.default(truth)
@@ -109,16 +109,16 @@ def _any_like(name: str) -> dict[str, Callable[..., Array]]:
             truth = aten.gt.Scalar(aten.sum.dim_IntList(truth, list(dims), keepdim), 0)
         if name == "all":
             truth = aten.logical_not.default(truth)
-        return converted(truth, uint8) if dc.dtype(self) == uint8 else truth
+        return cast(truth, uint8) if dc.dtype(self) == uint8 else truth
 
     def all_dims(self: Array) -> Array:
-        return reduced(self, _all_dims(self), False)
+        return reduce(self, _all_dims(self), False)
 
     def one_dim(self: Array, dim: int, keepdim: bool = False) -> Array:
-        return reduced(self, (wrap_dim(dim, ndim(self)),), keepdim)
+        return reduce(self, (wrap_dim(dim, ndim(self)),), keepdim)
 
     def some_dims(self: Array, dim: Sequence[int] | None = None, keepdim: bool = False) -> Array:
-        return reduced(self, wrap_dims(dim, ndim(self), all_if_empty=False), keepdim)
+        return reduce(self, wrap_dims(dim, ndim(self), all_if_empty=False), keepdim)
 
     return {name: all_dims, f"{name}.dim": one_dim, f"{name}.dims": some_dims}
 
@@ -134,10 +134,10 @@ def _variance(
     squares = aten.sum.dim_IntList(aten.mul.Tensor(away, away), dim, keepdim)
     if not keepdim:
         mean = aten.reshape.default(mean, dc.shape(squares))
-    return _divided(squares, max(free, 0)), mean
+    return _divide(squares, max(free, 0)), mean
 
 
-def _divided(self: Array, count: float) -> Array:
+def _divide(self: Array, count: float) -> Array:
     return aten.div.Tensor(self, aten.new_full.default(self, (), count))
 
 
@@ -180,7 +180,7 @@ def _vector_norm(
     dtype: ScalarType | None = None,
 ) -> Array:
     RULES["linalg_vector_norm"](meta_of(self), ord, dim, keepdim, dtype=dtype)
-    size = aten.abs.default(self if dtype is None else converted(self, dtype))
+    size = aten.abs.default(self if dtype is None else cast(self, dtype))
     dims = list(wrap_dims(dim, ndim(self)))
     if ord == math.inf:
         return aten.amax.default(size, dims, keepdim) if dims else size
@@ -204,7 +204,7 @@ def _norm(
     *,
     dtype: ScalarType | None = None,
 ) -> Array:
-    RULES["norm.ScalarOpt_dim"](meta_of(self if dtype is None else converted(self, dtype)), p, dim, keepdim)
+    RULES["norm.ScalarOpt_dim"](meta_of(self if dtype is None else cast(self, dtype)), p, dim, keepdim)
     return aten.linalg_vector_norm.default(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
 
 
@@ -213,8 +213,8 @@ def _norm_dtype(self: Array, p: float | None, *, dtype: ScalarType) -> Array:
 
 
 def _logsumexp(self: Array, dim: int | Sequence[int], keepdim: bool = False) -> Array:
-    self = converted(self, computation_type(Promotion.INT_TO_FLOAT, dc.dtype(self)))
-    if not numel_of(self):
+    self = cast(self, computation_type(Promotion.INT_TO_FLOAT, dc.dtype(self)))
+    if not numel(self):
         return aten.log.default(aten.sum.dim_IntList(aten.exp.default(self), dim, keepdim))
     dims = list(wrap_dims(dim, ndim(self)))
     most = aten.amax.default(self, dims, True)

@@ -11,7 +11,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 from dispatch_aten.promotion import Number
 
-from ._shared import Array, as_scalar_tensor, aten, common_dtype, converted
+from ._shared import Array, as_scalar_tensor, aten, cast, common_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ def _comparison(name: str) -> Callable[..., Array]:
             bits = 8 * dtype.itemsize
             low, high = (-(1 << (bits - 1)), 1 << (bits - 1)) if dtype.is_signed else (0, 1 << bits)
             if not low <= other < high:
-                self, dtype = converted(self, int64), int64
+                self, dtype = cast(self, int64), int64
         return _overload(f"{name}.Tensor")(self, as_scalar_tensor(other, self, dtype))
 
     return kernel
@@ -76,7 +76,7 @@ def _pow_scalar(self: Array, exponent: Number) -> Array:
             aten.full_like.default(self, 1, dtype=dtype) if exponent == 0 else aten._to_copy.default(self, dtype=dtype)
         )
     if exponent == 2:
-        whole = converted(self, common_dtype(self, exponent))
+        whole = cast(self, common_dtype(self, exponent))
         return aten.mul.Tensor(whole, whole)
     return aten.pow.Tensor_Tensor(self, as_scalar_tensor(exponent, self, common_dtype(self, exponent)))
 
@@ -106,7 +106,7 @@ def _scatter_value(self: Array, dim: int, index: Array, value: Number) -> Array:
 
 def _clamp(self: Array, min: Number | None = None, max: Number | None = None) -> Array:
     dtype = common_dtype(self, *(bound for bound in (min, max) if bound is not None))
-    result = converted(self, dtype)
+    result = cast(self, dtype)
     if min is not None:
         result = aten.maximum.default(result, as_scalar_tensor(min, self, dtype))
     if max is not None:

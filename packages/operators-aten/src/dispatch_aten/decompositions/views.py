@@ -111,33 +111,33 @@ def _numpy_t(self: Array) -> Array:
     return aten.permute.default(self, tuple(range(ndim(self) - 1, -1, -1)))
 
 
-def _ruled(name: str) -> Callable[..., Array]:
+def _apply_rule(name: str) -> Callable[..., Array]:
     """Make the kernel of a view that the shape rule and ``as_strided`` say all of."""
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
         meta: TensorMeta | list[TensorMeta] = RULES[name](meta_of(self), *args, **kwargs)
         if isinstance(meta, list):
-            return [_strided(self, each) for each in meta]
-        return _strided(self, meta)
+            return [_view_as(self, each) for each in meta]
+        return _view_as(self, meta)
 
     return kernel
 
 
-def _strided(self: Array, meta: TensorMeta) -> Array:
+def _view_as(self: Array, meta: TensorMeta) -> Array:
     return aten.as_strided.default(self, meta.shape, meta.strides, meta.storage_offset)
 
 
 def _split(self: Array, split_size: int, dim: int = 0) -> list[Array]:
     parts: list[TensorMeta] = RULES["split.Tensor"](meta_of(self), split_size, dim)
-    return _sliced(self, parts, dim)
+    return _slice_parts(self, parts, dim)
 
 
 def _split_with_sizes(self: Array, split_sizes: Sequence[int], dim: int = 0) -> list[Array]:
     parts: list[TensorMeta] = RULES["split_with_sizes"](meta_of(self), split_sizes, dim)
-    return _sliced(self, parts, dim)
+    return _slice_parts(self, parts, dim)
 
 
-def _sliced(self: Array, parts: list[TensorMeta], dim: int) -> list[Array]:
+def _slice_parts(self: Array, parts: list[TensorMeta], dim: int) -> list[Array]:
     start, pieces = 0, []
     for part in parts:
         length = part.shape[dim]
@@ -190,7 +190,7 @@ _BY_STRIDES: Final = (
     "detach alias"
 )
 
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _ruled(name) for name in _BY_STRIDES.split()} | {
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _apply_rule(name) for name in _BY_STRIDES.split()} | {
     "_unsafe_view": _unsafe_view,
     "split.Tensor": _split,
     "split_with_sizes": _split_with_sizes,

@@ -20,12 +20,12 @@ __all__ = [
     "count_of",
     "inverse_permutation",
     "max_one",
-    "moved",
-    "negated",
+    "maybe_multiply",
+    "negate",
     "one_minus",
-    "scaled",
     "sgn",
     "spread",
+    "to_device",
     "with_reduced_dims",
 ]
 
@@ -35,7 +35,7 @@ Array: TypeAlias = Any
 aten: Final[Any] = dc.ops.aten
 
 
-def scaled(self: Array, factor: Number) -> Array:
+def maybe_multiply(self: Array, factor: Number) -> Array:
     """Give ``self * factor``, and ``self`` itself for 1."""
     return self if factor == 1 else aten.mul.Scalar(self, factor)
 
@@ -80,12 +80,12 @@ def inverse_permutation(dims: Sequence[int]) -> list[int]:
     return inverse
 
 
-def negated(values: int | Sequence[int]) -> list[int]:
+def negate(values: int | Sequence[int]) -> list[int]:
     """Give the numbers with their signs turned."""
     return [-values] if isinstance(values, int) else [-value for value in values]
 
 
-def moved(grad: Array, device: dc.Device) -> Array:
+def to_device(grad: Array, device: dc.Device) -> Array:
     """Give the gradient on ``device``."""
     return grad if dc.device(grad) == device else aten._to_copy.default(grad, device=device)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 
-from ._shared import Array, aten, one_minus, scaled
+from ._shared import Array, aten, maybe_multiply, one_minus
 
 if TYPE_CHECKING:
     from dispatch_aten.promotion import Number
@@ -20,13 +20,13 @@ __all__ = [
     "clamp_min_gradient",
     "div_mode_gradient",
     "div_mode_other_gradient",
-    "elu_second",
+    "elu_double_backward",
     "floor_of_ratio",
-    "gelu_second",
-    "halved_where",
+    "gelu_double_backward",
+    "halve_where",
     "pow_exponent_gradient",
     "pow_gradient",
-    "softplus_second",
+    "softplus_double_backward",
     "squared_radius",
 ]
 
@@ -39,7 +39,7 @@ def acosh_slope(self: Array) -> Array:
     return aten.mul.Tensor(*roots)
 
 
-def halved_where(grad: Array, tie: Array) -> Array:
+def halve_where(grad: Array, tie: Array) -> Array:
     """Give half of the gradient where two operands tie."""
     return aten.where.self(tie, aten.mul.Scalar(grad, 0.5), grad)
 
@@ -97,7 +97,7 @@ def pow_gradient(grad: Array, self: Array, exponent: Array | Number) -> Array:
     if isinstance(exponent, (bool, int, float, complex)):
         if exponent == 0:
             return aten.zeros_like.default(grad)
-        return aten.mul.Tensor(grad, scaled(aten.pow.Tensor_Scalar(self, exponent - 1), exponent))
+        return aten.mul.Tensor(grad, maybe_multiply(aten.pow.Tensor_Scalar(self, exponent - 1), exponent))
     slope = aten.mul.Tensor(exponent, aten.pow.Tensor_Tensor(self, aten.sub.Scalar(exponent, 1)))
     return aten.where.ScalarSelf(aten.eq.Scalar(exponent, 0), 0, aten.mul.Tensor(grad, slope))
 
@@ -124,39 +124,41 @@ def _not_negative(self: Array) -> Array:
     return aten.logical_and.default(aten.eq.Tensor(self, real), aten.ge.Scalar(real, 0))
 
 
-def softplus_second(grad: Array, self: Array, beta: Number, threshold: Number) -> Array:
+def softplus_double_backward(grad: Array, self: Array, beta: Number, threshold: Number) -> Array:
     """Give the gradient of softplus's gradient."""
     steep = aten.mul.Scalar(self, beta)
-    bent = scaled(aten.sigmoid_backward.default(grad, aten.sigmoid.default(steep)), beta)
+    bent = maybe_multiply(aten.sigmoid_backward.default(grad, aten.sigmoid.default(steep)), beta)
     return aten.where.ScalarSelf(aten.gt.Scalar(steep, threshold), 0, bent)
 
 
-def elu_second(
+def elu_double_backward(
     grad: Array, alpha: Number, scale: Number, input_scale: Number, is_result: bool, self_or_result: Array
 ) -> Array:
     """Give the gradient of elu's gradient."""
     if is_result:
-        bent = scaled(grad, input_scale)
+        bent = maybe_multiply(grad, input_scale)
     else:
-        grown = aten.exp.default(scaled(self_or_result, input_scale))
-        bent = aten.mul.Tensor(grad, scaled(grown, alpha * scale * input_scale * input_scale))
+        grown = aten.exp.default(maybe_multiply(self_or_result, input_scale))
+        bent = aten.mul.Tensor(grad, maybe_multiply(grown, alpha * scale * input_scale * input_scale))
     return aten.where.ScalarSelf(aten.gt.Scalar(self_or_result, 0), 0, bent)
 
 
-def gelu_second(grad: Array, self: Array, approximate: str) -> Array:
+def gelu_double_backward(grad: Array, self: Array, approximate: str) -> Array:
     """Give the gradient of gelu's gradient."""
     squared = aten.mul.Tensor(self, self)
     if approximate == "none":
-        density = scaled(aten.exp.default(scaled(squared, -0.5)), 1.0 / math.sqrt(2.0 * math.pi))
+        density = maybe_multiply(aten.exp.default(maybe_multiply(squared, -0.5)), 1.0 / math.sqrt(2.0 * math.pi))
         return aten.mul.Tensor(grad, aten.mul.Tensor(density, aten.rsub.Scalar(squared, 2)))
     scale, cubic = math.sqrt(2.0 / math.pi), 0.044715
-    bent = aten.tanh.default(scaled(aten.mul.Tensor(self, aten.add.Scalar(scaled(squared, cubic), 1)), scale))
-    slope = one_minus(aten.mul.Tensor(bent, bent))
-    rise = scaled(aten.add.Scalar(scaled(squared, 3 * cubic), 1), scale)
-    curve = aten.sub.Tensor(
-        scaled(self, 6 * cubic * scale), scaled(aten.mul.Tensor(bent, aten.mul.Tensor(rise, rise)), 2)
+    bent = aten.tanh.default(
+        maybe_multiply(aten.mul.Tensor(self, aten.add.Scalar(maybe_multiply(squared, cubic), 1)), scale)
     )
-    second = aten.mul.Tensor(slope, aten.add.Tensor(rise, scaled(aten.mul.Tensor(self, curve), 0.5)))
+    slope = one_minus(aten.mul.Tensor(bent, bent))
+    rise = maybe_multiply(aten.add.Scalar(maybe_multiply(squared, 3 * cubic), 1), scale)
+    curve = aten.sub.Tensor(
+        maybe_multiply(self, 6 * cubic * scale), maybe_multiply(aten.mul.Tensor(bent, aten.mul.Tensor(rise, rise)), 2)
+    )
+    second = aten.mul.Tensor(slope, aten.add.Tensor(rise, maybe_multiply(aten.mul.Tensor(self, curve), 0.5)))
     return aten.mul.Tensor(grad, second)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cat_gradient",
-    "embedding_second",
+    "embedding_double_backward",
     "index_add_source_gradient",
     "masked_select_gradient",
     "masked_source_gradient",
@@ -56,7 +56,7 @@ def masked_source_gradient(grad: Array, mask: Array, sizes: Sequence[int]) -> Ar
     return aten.reshape.default(used, sizes)
 
 
-def embedding_second(grad: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool) -> Array:
+def embedding_double_backward(grad: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool) -> Array:
     """Give the gradient of embedding's gradient: the rows that were looked up, none for padding."""
     flat = aten.reshape.default(indices, (-1,))
     rows = aten.index_select.default(grad, 0, flat)

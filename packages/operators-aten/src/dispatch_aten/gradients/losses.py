@@ -14,11 +14,11 @@ __all__ = [
     "mse_factor",
     "mse_slope",
     "native_dropout_gradient",
-    "softmax_second",
+    "softmax_double_backward",
 ]
 
 
-def softmax_second(grad: Array, grad_output: Array, output: Array, dim: int) -> Array:
+def softmax_double_backward(grad: Array, grad_output: Array, output: Array, dim: int) -> Array:
     """Give the gradient that softmax's backward operator sends to softmax's output."""
     total = aten.sum.dim_IntList(aten.mul.Tensor(grad_output, output), [dim], True)
     arrived = aten.sum.dim_IntList(aten.mul.Tensor(grad, output), [dim], True)

@@ -25,7 +25,7 @@ from .layout import (
     check_written,
     is_expanded,
     iterator_strides,
-    preserved,
+    preserve_format,
     preserved_strides,
 )
 from .meta import (
@@ -59,7 +59,7 @@ __all__ = [
     "iterator_strides",
     "memoize",
     "numel",
-    "preserved",
+    "preserve_format",
     "preserved_strides",
     "rule_key",
     "same_places",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.errors import OperatorError, ShapeError
 
-from .factory import formatted
+from .factory import with_memory_format
 from .layout import broadcast_shapes, check_output_shape
 from .meta import TensorMeta, contiguous, is_channels_last
 
@@ -28,22 +28,22 @@ def _copy_inplace(self: TensorMeta, src: TensorMeta, non_blocking: bool = False)
 
 def _copy(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
     _copy_inplace(self, src)
-    return formatted(self, None, None)
+    return with_memory_format(self, None, None)
 
 
 def _clone(self: TensorMeta, *, memory_format: int | None = None) -> TensorMeta:
-    return formatted(self, None, memory_format)
+    return with_memory_format(self, None, memory_format)
 
 
 def _contiguous(self: TensorMeta, *, memory_format: int = 0) -> TensorMeta:
     already = is_channels_last(self.shape, self.strides) if memory_format in (2, 3) else self.is_contiguous
-    return self if already else formatted(self, None, memory_format)
+    return self if already else with_memory_format(self, None, memory_format)
 
 
 def _to_copy(
     self: TensorMeta, *, dtype: ScalarType | None = None, memory_format: int | None = None, **options: Any
 ) -> TensorMeta:
-    return formatted(self, dtype, memory_format)
+    return with_memory_format(self, dtype, memory_format)
 
 
 def _resize_inplace(self: TensorMeta, size: Sequence[int], *, memory_format: int | None = None) -> TensorMeta:
@@ -53,7 +53,7 @@ def _resize_inplace(self: TensorMeta, size: Sequence[int], *, memory_format: int
         raise OperatorError("Unsupported memory format: Preserve", argument="memory_format")
     if tuple(size) == self.shape and memory_format is None:
         return self
-    fresh = formatted(contiguous(size, self.dtype), None, memory_format or 0)
+    fresh = with_memory_format(contiguous(size, self.dtype), None, memory_format or 0)
     return TensorMeta(fresh.shape, fresh.strides, fresh.dtype, self.storage_offset)
 
 

@@ -9,7 +9,7 @@ from dispatch_aten.dtypes import ScalarType, bool_, float16, float64, get_defaul
 from dispatch_aten.errors import OperatorError, ShapeError, UnsupportedError
 from dispatch_aten.promotion import Number, check_output_dtype, scalar_dtype
 
-from .layout import broadcast_shapes, check_output_shape, preserved
+from .layout import broadcast_shapes, check_output_shape, preserve_format
 from .meta import TensorMeta, channels_last_strides, contiguous
 from .pointwise import elementwise
 from .refusals import GREATEST, c_name, check_fits, kind_of
@@ -17,16 +17,16 @@ from .refusals import GREATEST, c_name, check_fits, kind_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["RULES", "arange_length", "formatted"]
+__all__ = ["RULES", "arange_length", "with_memory_format"]
 
 _CONTIGUOUS, _PRESERVE, _CHANNELS_LAST = 0, 1, 2
 
 
-def formatted(meta: TensorMeta, dtype: ScalarType | None, memory_format: int | None) -> TensorMeta:
+def with_memory_format(meta: TensorMeta, dtype: ScalarType | None, memory_format: int | None) -> TensorMeta:
     """Describe a fresh tensor of ``meta``'s shape in a memory format (torch's number; None preserves)."""
     dtype = meta.dtype if dtype is None else dtype
     if memory_format is None or memory_format == _PRESERVE:
-        return preserved(meta, dtype)
+        return preserve_format(meta, dtype)
     if memory_format == _CONTIGUOUS:
         return contiguous(meta.shape, dtype)
     if meta.ndim != memory_format + 2:
@@ -36,7 +36,7 @@ def formatted(meta: TensorMeta, dtype: ScalarType | None, memory_format: int | N
     return TensorMeta(meta.shape, channels_last_strides(meta.shape), dtype)
 
 
-def _checked(size: Sequence[int]) -> tuple[int, ...]:
+def _check_size(size: Sequence[int]) -> tuple[int, ...]:
     for length in size:
         if length < 0:
             raise ShapeError(f"Trying to create tensor with negative dimension {length}: {list(size)}", argument="size")
@@ -44,10 +44,10 @@ def _checked(size: Sequence[int]) -> tuple[int, ...]:
 
 
 def _empty(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
-    meta = contiguous(_checked(size), dtype)
+    meta = contiguous(_check_size(size), dtype)
     if options.get("memory_format") == _PRESERVE:
         raise OperatorError("unsupported memory format Preserve", argument="memory_format")
-    return formatted(meta, None, options.get("memory_format") or 0)
+    return with_memory_format(meta, None, options.get("memory_format") or 0)
 
 
 def _zeros(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
@@ -68,13 +68,13 @@ def _empty_strided(
         raise ShapeError(
             f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}", argument="stride"
         )
-    return TensorMeta(_checked(size), tuple(stride), get_default_dtype() if dtype is None else dtype)
+    return TensorMeta(_check_size(size), tuple(stride), get_default_dtype() if dtype is None else dtype)
 
 
 def _full(size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
     found = scalar_dtype(fill_value) if dtype is None else dtype
     check_fits(fill_value, found, "fill_value")
-    return contiguous(_checked(size), found)
+    return contiguous(_check_size(size), found)
 
 
 def arange_length(start: Number, end: Number, step: Number) -> int:
@@ -141,7 +141,7 @@ def _scalar_tensor(s: Number, *, dtype: ScalarType | None = None, **options: Any
 def _like(
     self: TensorMeta, *args: Any, dtype: ScalarType | None = None, memory_format: int | None = None, **options: Any
 ) -> TensorMeta:
-    return formatted(self, dtype, memory_format)
+    return with_memory_format(self, dtype, memory_format)
 
 
 def _full_like(
@@ -153,11 +153,11 @@ def _full_like(
     **options: Any,
 ) -> TensorMeta:
     check_fits(fill_value, self.dtype if dtype is None else dtype, "fill_value")
-    return formatted(self, dtype, memory_format)
+    return with_memory_format(self, dtype, memory_format)
 
 
 def _new(self: TensorMeta, size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
-    return contiguous(_checked(size), self.dtype if dtype is None else dtype)
+    return contiguous(_check_size(size), self.dtype if dtype is None else dtype)
 
 
 def _new_zeros(self: TensorMeta, size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
@@ -169,7 +169,7 @@ def _new_full(
 ) -> TensorMeta:
     found = self.dtype if dtype is None else dtype
     check_fits(fill_value, found, "fill_value")
-    return contiguous(_checked(size), found)
+    return contiguous(_check_size(size), found)
 
 
 def _new_empty_strided(
@@ -196,7 +196,7 @@ def _fill(self: TensorMeta, value: TensorMeta | Number) -> TensorMeta:
             )
     else:
         check_fits(value, self.dtype, "value")
-    return preserved(self)
+    return preserve_format(self)
 
 
 def _fill_inplace(self: TensorMeta, value: TensorMeta | Number) -> TensorMeta:
@@ -216,7 +216,7 @@ def _check_real(label: str, dtype: ScalarType) -> None:
 
 def _random(label: str) -> Callable[..., TensorMeta]:
     def rule(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
-        meta = contiguous(_checked(size), dtype)
+        meta = contiguous(_check_size(size), dtype)
         _check_real(label, meta.dtype)
         return meta
 
@@ -256,7 +256,7 @@ def _randint(high: int, size: Sequence[int], *, dtype: ScalarType | None = int64
 def _randint_low(
     low: int, high: int, size: Sequence[int], *, dtype: ScalarType | None = int64, **options: Any
 ) -> TensorMeta:
-    meta = contiguous(_checked(size), dtype)
+    meta = contiguous(_check_size(size), dtype)
     _check_range(low, high, meta.dtype)
     return meta
 
@@ -264,7 +264,7 @@ def _randint_low(
 def _randperm(n: int, *, dtype: ScalarType | None = int64, **options: Any) -> TensorMeta:
     dtype = int64 if dtype is None else dtype
     _check_none_of("randperm", "bc", dtype)
-    return contiguous(_checked((n,)), dtype)
+    return contiguous(_check_size((n,)), dtype)
 
 
 def _random_like(label: str) -> Callable[..., TensorMeta]:
@@ -337,7 +337,7 @@ def _bernoulli(self: TensorMeta, p: float | None = None, **options: Any) -> Tens
     else:
         _check_real("bernoulli_tensor_cpu_self_", self.dtype)
         _check_none_of("bernoulli_tensor_cpu_self_", "c", self.dtype)
-    return preserved(self) if p is None else contiguous(self.shape, self.dtype)
+    return preserve_format(self) if p is None else contiguous(self.shape, self.dtype)
 
 
 def _random_inplace(self: TensorMeta, *bounds: int | None, **options: Any) -> TensorMeta:
@@ -353,13 +353,13 @@ def _random_inplace(self: TensorMeta, *bounds: int | None, **options: Any) -> Te
 
 def _native_dropout(input: TensorMeta, p: float, train: bool | None) -> tuple[TensorMeta, TensorMeta]:
     if input.numel == 0:
-        return input, preserved(input)
+        return input, preserve_format(input)
     if train is False:
-        return preserved(input), preserved(input, bool_)
+        return preserve_format(input), preserve_format(input, bool_)
     # torch draws the mask in the input's dtype and divides it in place.
     check_output_dtype(get_default_dtype(), input.dtype)
     _check_none_of("bernoulli_scalar_cpu_", "c", input.dtype)
-    return elementwise(input, 1.0), preserved(input, bool_)
+    return elementwise(input, 1.0), preserve_format(input, bool_)
 
 
 _INPLACE: Final[dict[str, Callable[..., Any]]] = {

@@ -14,7 +14,7 @@ from dispatch_aten.errors import (
 )
 
 from .dims import wrap_dim
-from .layout import broadcast_shapes, broadcast_strides, iterator_strides, preserved
+from .layout import broadcast_shapes, broadcast_strides, iterator_strides, preserve_format
 from .meta import TensorMeta, contiguous, contiguous_strides
 from .refusals import check_fits
 from .view import RULES as VIEW_RULES
@@ -102,7 +102,7 @@ def _index_put(
         if accumulate or values.numel != 1 or sum(index is not None for index in indices) != 1:
             _check_put_dtype(self, values)
         # Else torch calls masked_fill_, which converts its value.
-        return preserved(self)
+        return preserve_format(self)
     target = result.shape
     fits = len(values.shape) <= len(target) and all(
         have in (1, want) for have, want in zip(reversed(values.shape), reversed(target), strict=False)
@@ -114,7 +114,7 @@ def _index_put(
             argument="values",
         )
     _check_put_dtype(self, values)
-    return preserved(self)
+    return preserve_format(self)
 
 
 def _check_put_dtype(self: TensorMeta, values: TensorMeta) -> None:
@@ -127,11 +127,11 @@ def _check_put_dtype(self: TensorMeta, values: TensorMeta) -> None:
 
 
 def _inplace(rule: Callable[..., TensorMeta]) -> Callable[..., TensorMeta]:
-    def checked(self: TensorMeta, *args: Any, **kwargs: Any) -> TensorMeta:
+    def check(self: TensorMeta, *args: Any, **kwargs: Any) -> TensorMeta:
         rule(self, *args, **kwargs)
         return self
 
-    return checked
+    return check
 
 
 def _index_select(self: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
@@ -280,7 +280,7 @@ def _take(self: TensorMeta, index: TensorMeta) -> TensorMeta:
     return contiguous(index.shape, self.dtype)
 
 
-def _written_through(view: str) -> Callable[..., TensorMeta]:
+def _scatter_into_view(view: str) -> Callable[..., TensorMeta]:
     """Make the rule of an operator that writes ``src`` into a view of a copy of ``self``."""
 
     def rule(self: TensorMeta, src: TensorMeta, *args: Any, **kwargs: Any) -> TensorMeta:
@@ -361,9 +361,9 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "masked_scatter": _masked_scatter,
     "nonzero": _nonzero,
     "take": _take,
-    "select_scatter": _written_through("select.int"),
-    "slice_scatter": _written_through("slice.Tensor"),
-    "diagonal_scatter": _written_through("diagonal"),
+    "select_scatter": _scatter_into_view("select.int"),
+    "slice_scatter": _scatter_into_view("slice.Tensor"),
+    "diagonal_scatter": _scatter_into_view("diagonal"),
     "embedding": _embedding,
     "embedding_dense_backward": _embedding_backward,
     "select_backward": _backward_of_view,

@@ -34,7 +34,7 @@ __all__ = [
     "check_written",
     "is_expanded",
     "iterator_strides",
-    "preserved",
+    "preserve_format",
     "preserved_strides",
 ]
 
@@ -213,6 +213,6 @@ def preserved_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple
     return tuple(result)
 
 
-def preserved(meta: TensorMeta, dtype: ScalarType | None = None) -> TensorMeta:
+def preserve_format(meta: TensorMeta, dtype: ScalarType | None = None) -> TensorMeta:
     """Describe a fresh copy of ``meta`` that preserves its format, with another dtype if one is given."""
     return TensorMeta(meta.shape, preserved_strides(meta.shape, meta.strides), meta.dtype if dtype is None else dtype)

@@ -8,7 +8,7 @@ from dispatch_aten.errors import ArgumentValueError, OperatorError, ShapeError
 from dispatch_aten.promotion import result_type
 
 from .dims import wrap_dim, wrap_dims
-from .layout import broadcast_shapes, preserved
+from .layout import broadcast_shapes, preserve_format
 from .meta import TensorMeta, channels_last_strides, contiguous, suggests_channels_last
 from .view import RULES as VIEW_RULES
 
@@ -90,7 +90,7 @@ def _repeat(self: TensorMeta, repeats: Sequence[int]) -> TensorMeta:
 
 def _flip(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:
     wrap_dims(dims, self.ndim, argument="dims", all_if_empty=False)
-    return preserved(self)
+    return preserve_format(self)
 
 
 def _roll(self: TensorMeta, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> TensorMeta:
@@ -105,7 +105,7 @@ def _roll(self: TensorMeta, shifts: int | Sequence[int], dims: int | Sequence[in
             f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}", argument="dims"
         )
     if not self.numel:
-        return preserved(self)
+        return preserve_format(self)
     for shift, dim in zip(shifts, dims, strict=True):
         self = _roll_one(self, shift, wrap_dim(dim, self.ndim, argument="dims", scalar=False))
     return self
@@ -114,7 +114,7 @@ def _roll(self: TensorMeta, shifts: int | Sequence[int], dims: int | Sequence[in
 def _roll_one(self: TensorMeta, shift: int, dim: int) -> TensorMeta:
     """Describe a roll along one dimension: two slices joined."""
     if not self.numel:
-        return preserved(self)
+        return preserve_format(self)
     size = self.shape[dim]
     start = (size - shift) % size
     cut = VIEW_RULES["slice.Tensor"]

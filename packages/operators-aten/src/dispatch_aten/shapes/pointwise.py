@@ -11,7 +11,7 @@ from dispatch_aten.dtypes import ScalarType, bool_, uint8
 from dispatch_aten.errors import DtypeError, OperatorError, UnsupportedError
 from dispatch_aten.promotion import Number, Promotion, computation_type, result_of, result_type, rule_for
 
-from .layout import broadcast_shapes, iterator_strides, preserved
+from .layout import broadcast_shapes, iterator_strides, preserve_format
 from .meta import TensorMeta, contiguous, contiguous_strides
 from .refusals import c_name, check_fits, check_kernel, kind_of, refuse, refused_dtypes
 
@@ -48,7 +48,7 @@ def elementwise(
             # that keeps the strides of dimensions of size 1.
             tensors.append(_NUMBER)
         else:
-            tensors.append(value if value.dtype == computed else preserved(value, computed))
+            tensors.append(value if value.dtype == computed else preserve_format(value, computed))
     shape = broadcast_shapes(*[tensor.shape for tensor in tensors], argument="other" if len(tensors) == 2 else "")
     return TensorMeta(shape, iterator_strides(shape, tensors), result_of(promotion, common))
 
@@ -242,11 +242,11 @@ def _clamp(
 
 def _like_unary(self: TensorMeta, *numbers: Number) -> TensorMeta:
     """Describe a result to whose dtype ``numbers`` contribute, but not to its layout."""
-    return elementwise(_converted(self, result_type(self, *numbers)))
+    return elementwise(_cast(self, result_type(self, *numbers)))
 
 
-def _converted(meta: TensorMeta, dtype: ScalarType) -> TensorMeta:
-    return meta if meta.dtype == dtype else preserved(meta, dtype)
+def _cast(meta: TensorMeta, dtype: ScalarType) -> TensorMeta:
+    return meta if meta.dtype == dtype else preserve_format(meta, dtype)
 
 
 def _clamp_one(name: str) -> Callable[..., TensorMeta]:
@@ -308,13 +308,13 @@ def _self_first(name: str) -> Callable[..., TensorMeta]:
 
 def _isinf(self: TensorMeta) -> TensorMeta:
     if kind_of(self.dtype) in "bi":
-        return preserved(self, bool_)
+        return preserve_format(self, bool_)
     return elementwise(elementwise(self), 1, promotion=Promotion.TO_BOOL)
 
 
 def _isfinite(self: TensorMeta) -> TensorMeta:
     if kind_of(self.dtype) in "bi":
-        return preserved(self, bool_)
+        return preserve_format(self, bool_)
     return elementwise(elementwise(self, self, promotion=Promotion.TO_BOOL), _isinf(self))
 
 
@@ -391,7 +391,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "clamp_max": _clamp_one("clamp_max"),
     "isinf": _isinf,
     "isfinite": _isfinite,
-    "nan_to_num": lambda self, *_: preserved(self),
+    "nan_to_num": lambda self, *_: preserve_format(self),
     "clamp": _clamp,
     "clamp.Tensor": _clamp,
     "where.self": _where,

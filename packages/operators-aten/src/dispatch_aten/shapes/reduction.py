@@ -21,7 +21,7 @@ def _reduce(self: TensorMeta, dim: int | Sequence[int] | None, keepdim: bool, dt
     return contiguous(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), dtype)
 
 
-def _accumulated(self: TensorMeta, dtype: ScalarType | None) -> ScalarType:
+def _accumulation_dtype(self: TensorMeta, dtype: ScalarType | None) -> ScalarType:
     return computation_type(Promotion.INT_TO_LONG, self.dtype) if dtype is None else dtype
 
 
@@ -32,7 +32,7 @@ def _sum(
     *,
     dtype: ScalarType | None = None,
 ) -> TensorMeta:
-    return _reduce(self, dim, keepdim, _accumulated(self, dtype))
+    return _reduce(self, dim, keepdim, _accumulation_dtype(self, dtype))
 
 
 def _mean(
@@ -243,8 +243,8 @@ def _aminmax(self: TensorMeta, *, dim: int | None = None, keepdim: bool = False)
 
 def _scan(self: TensorMeta, dim: int, *, dtype: ScalarType | None = None) -> TensorMeta:
     wrap_dim(dim, self.ndim)
-    _check_scan(_accumulated(self, dtype))
-    return contiguous(self.shape, _accumulated(self, dtype))
+    _check_scan(_accumulation_dtype(self, dtype))
+    return contiguous(self.shape, _accumulation_dtype(self, dtype))
 
 
 def _check_scan(dtype: ScalarType) -> None:
@@ -270,7 +270,7 @@ def _sum_to_size(self: TensorMeta, size: Sequence[int]) -> TensorMeta:
     )
     if not fits:
         raise ShapeError(f"size {{{list(size)}}} is not expandable to size {{{list(self.shape)}}}.", argument="size")
-    return self if size == self.shape and size else contiguous(size, _accumulated(self, None))
+    return self if size == self.shape and size else contiguous(size, _accumulation_dtype(self, None))
 
 
 _NAMED: Final[dict[str, Callable[..., Any]]] = {

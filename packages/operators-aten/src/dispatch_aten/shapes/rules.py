@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 __all__ = ["RULES", "infer"]
 
 
-def _named(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
+def _name_operator(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
     """Let the rule's errors name the operator; the rules themselves are shared and do not know it."""
     qualified = f"aten::{name}"
 
     @wraps(rule)
-    def named(*args: Any, **kwargs: Any) -> Any:
+    def rule_of_operator(*args: Any, **kwargs: Any) -> Any:
         try:
             return rule(*args, **kwargs)
         except AtenError as error:
@@ -33,7 +33,7 @@ def _named(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
         except OverflowError as error:
             raise OperatorError(f"value cannot be converted without overflow: {error}", operator=qualified) from None
 
-    return named
+    return rule_of_operator
 
 
 def _inplace(functional: Callable[..., Any], operator: str) -> Callable[..., Any]:
@@ -49,12 +49,12 @@ def _inplace(functional: Callable[..., Any], operator: str) -> Callable[..., Any
 _MAY_OVERLAP: Final = frozenset({"resize_", "index_put_"})
 
 
-def _written_to(rule: Callable[..., Any]) -> Callable[..., Any]:
-    def checked(self: TensorMeta, *args: Any, **kwargs: Any) -> Any:
+def _check_writes(rule: Callable[..., Any]) -> Callable[..., Any]:
+    def check(self: TensorMeta, *args: Any, **kwargs: Any) -> Any:
         check_written(self)
         return rule(self, *args, **kwargs)
 
-    return checked
+    return check
 
 
 def _out(functional: Callable[..., Any], names: tuple[str, ...], operator: str) -> Callable[..., Any]:
@@ -62,13 +62,13 @@ def _out(functional: Callable[..., Any], names: tuple[str, ...], operator: str) 
         outputs = [kwargs.pop(name) for name in names]
         results = functional(*args, **kwargs)
         if isinstance(results, TensorMeta):
-            return _written(results, outputs[0], operator)
-        return tuple(_written(result, output, operator) for result, output in zip(results, outputs, strict=True))
+            return _write_to(results, outputs[0], operator)
+        return tuple(_write_to(result, output, operator) for result, output in zip(results, outputs, strict=True))
 
     return rule
 
 
-def _written(result: TensorMeta, output: TensorMeta, operator: str) -> TensorMeta:
+def _write_to(result: TensorMeta, output: TensorMeta, operator: str) -> TensorMeta:
     """Describe ``output`` after ``result`` was written to it; of another shape, it takes the result's layout."""
     check_output_dtype(result.dtype, output.dtype, operator)
     return output if output.shape == result.shape else result.with_dtype(output.dtype)
@@ -87,7 +87,7 @@ def _with_real_numbers(rule: Callable[..., Any], schema: str) -> Callable[..., A
         (place, part.split()[1].split("=")[0]) for place, part in enumerate(arguments) if part.startswith("Scalar ")
     ]
 
-    def checked(*args: Any, **kwargs: Any) -> Any:
+    def check(*args: Any, **kwargs: Any) -> Any:
         found = rule(*args, **kwargs)
         for place, name in places:
             value = args[place] if place < len(args) else kwargs.get(name)
@@ -95,7 +95,7 @@ def _with_real_numbers(rule: Callable[..., Any], schema: str) -> Callable[..., A
                 raise OperatorError("value cannot be converted to type double without overflow", argument=name)
         return found
 
-    return checked
+    return check
 
 
 def _written_names(schema: str) -> tuple[str, ...]:
@@ -120,8 +120,8 @@ def _collect() -> dict[str, Callable[..., Any]]:
             rules[operator.name] = _out(rules[functional], _written_names(operator.schema), operator.name)
     for operator in ATEN:
         if "inplace" in operator.tags and operator.name in rules and operator.name not in _MAY_OVERLAP:
-            rules[operator.name] = _written_to(rules[operator.name])
-    return {name: _named(name, rule) for name, rule in rules.items()}
+            rules[operator.name] = _check_writes(rules[operator.name])
+    return {name: _name_operator(name, rule) for name, rule in rules.items()}
 
 
 RULES: Final[dict[str, Callable[..., Any]]] = _collect()

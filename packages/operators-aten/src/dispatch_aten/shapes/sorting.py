@@ -8,7 +8,7 @@ from dispatch_aten.dtypes import bool_, int64
 from dispatch_aten.errors import DtypeError, OperatorError
 
 from .dims import wrap_dim
-from .layout import preserved
+from .layout import preserve_format
 from .meta import TensorMeta, contiguous
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def _sort(self: TensorMeta, dim: int = -1, descending: bool = False, **options: 
     wrap_dim(dim, self.ndim)
     if self.dtype.is_complex:
         raise DtypeError(" Sort does not support complex dtypes on CPU", argument="self")
-    return preserved(self), preserved(self, int64)
+    return preserve_format(self), preserve_format(self, int64)
 
 
 def _sort_stable(

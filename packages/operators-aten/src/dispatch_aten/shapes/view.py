@@ -147,7 +147,7 @@ def _without(values: tuple[int, ...], dim: int) -> tuple[int, ...]:
     return values[:dim] + values[dim + 1 :]
 
 
-def _replaced(values: tuple[int, ...], dim: int, value: int) -> tuple[int, ...]:
+def _replace(values: tuple[int, ...], dim: int, value: int) -> tuple[int, ...]:
     return (*values[:dim], value, *values[dim + 1 :])
 
 
@@ -162,7 +162,7 @@ def _slice(
     start, end = _clip(self.shape[dim], start, end)
     length = (end - start + step - 1) // step
     offset = self.storage_offset + start * self.strides[dim]
-    return _as(self, _replaced(self.shape, dim, length), _replaced(self.strides, dim, self.strides[dim] * step), offset)
+    return _as(self, _replace(self.shape, dim, length), _replace(self.strides, dim, self.strides[dim] * step), offset)
 
 
 def _clip(size: int, start: int | None, end: int | None) -> tuple[int, int]:
