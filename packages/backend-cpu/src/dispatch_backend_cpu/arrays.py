@@ -15,8 +15,7 @@ import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DtypeError, OperatorError
-from dispatch_aten.shapes.layout import iterator_strides
-from dispatch_aten.shapes.meta import TensorMeta, contiguous_strides
+from dispatch_aten.shapes import TensorMeta, contiguous_strides, iterator_strides
 
 from . import memory
 

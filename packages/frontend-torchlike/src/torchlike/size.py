@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, overload
 
 __all__ = ["Size"]
@@ -18,10 +19,7 @@ class Size(tuple[int, ...]):
 
     def numel(self) -> int:
         """Return the number of elements."""
-        count = 1
-        for size in self:
-            count *= size
-        return count
+        return math.prod(self)
 
     @overload  # type: ignore[override]  # slices and sums of shapes are shapes
     def __getitem__(self, index: int) -> int: ...

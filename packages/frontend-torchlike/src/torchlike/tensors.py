@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.shapes import is_contiguous
 from dispatch_core.arrays.frontend import Frontend, register_frontend
 from dispatch_core.keys import AUTOGRAD, DispatchKey
 
@@ -181,16 +182,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
 
     def is_contiguous(self) -> bool:
         """Return whether the elements lie in memory in row-major order without gaps."""
-        sizes = dc.shape(self)
-        if 0 in sizes:
-            return True
-        step = 1
-        for size, stride in zip(reversed(sizes), reversed(dc.strides(self)), strict=True):
-            if size != 1:
-                if stride != step:
-                    return False
-                step *= size
-        return True
+        return is_contiguous(dc.shape(self), dc.strides(self))
 
     def element_size(self) -> int:
         return self.dtype.itemsize

@@ -97,6 +97,16 @@ class ScalarType(Enum):
     # An enum hashes its name, in Python, which every look-up in a table of dtypes would pay for.
     __hash__ = object.__hash__
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the greatest number of an integral type.
+
+        >>> ScalarType.Char.bounds, ScalarType.Byte.bounds
+        ((-128, 127), (0, 255))
+        """
+        values = 1 << 8 * self.itemsize
+        return (-values // 2, values // 2 - 1) if self.is_signed else (0, values - 1)
+
     def to_real(self) -> ScalarType:
         """Give the type of a complex number's parts; real types are their own.
 

@@ -12,9 +12,9 @@ import re
 from functools import cache
 from typing import Final
 
-from .operators import ATEN
+from .operators import ATEN, ATEN_BY_NAME
 
-__all__ = ["base_name", "functional_of", "inplace_of", "is_inplace", "is_out", "out_of"]
+__all__ = ["base_name", "functional_of", "inplace_of", "is_inplace", "is_out", "out_of", "written_names"]
 
 _ARGUMENT: Final = re.compile(r"Tensor\([a-z]!\)\??(?:\[\])? \w+")
 
@@ -49,7 +49,7 @@ def functional_of(name: str) -> str | None:
         base, dot, overload = name.partition(".")
         found = base[:-1] + dot + overload
         found = _RENAMED_INPLACE.get(name, found)
-        return found if found in _tables().schemas else None
+        return found if found in ATEN_BY_NAME else None
     return _tables().functional_of_out.get(name)
 
 
@@ -58,12 +58,22 @@ def inplace_of(name: str) -> str | None:
     name = _bare(name)
     base, dot, overload = name.partition(".")
     found = _RENAMED_FUNCTIONAL.get(name, f"{base}_{dot}{overload}")
-    return found if found in _tables().schemas else None
+    return found if found in ATEN_BY_NAME else None
 
 
 def out_of(name: str) -> str | None:
     """Give the ``out=`` overload of a functional one, or None."""
     return _tables().out_of_functional.get(_bare(name))
+
+
+def written_names(schema: str) -> tuple[str, ...]:
+    """Return the names of the arguments that an overload writes to, by its schema's text.
+
+    >>> written_names("max.dim_max(Tensor self, int dim, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor, Tensor)")
+    ('max', 'max_values')
+    """
+    arguments = schema[: schema.rindex(" -> ")].rstrip(")").split("(", 1)[1].split(", ")
+    return tuple(part.split()[-1] for part in arguments if "!" in part)
 
 
 def _bare(name: str) -> str:
@@ -81,14 +91,13 @@ _RENAMED_FUNCTIONAL: Final = {functional: inplace for inplace, functional in _RE
 
 
 class _Tables:
-    """The schemas by name, and the two directions between functional and ``out=`` overloads.
+    """The two directions between functional and ``out=`` overloads.
 
     Torch's overload names of ``out=`` variants follow no rule (``add.out``, ``sum.IntList_out``, ``max.dim_max``), so they
     are paired by their arguments: an ``out=`` overload is its functional one plus the written tensors.
     """
 
     def __init__(self) -> None:
-        self.schemas = {operator.name: operator.schema for operator in ATEN}
         functional = {
             (base_name(operator.name), _inputs(operator.schema)): operator.name
             for operator in ATEN

@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError
-from dispatch_aten.shapes.dims import wrap_dim
+from dispatch_aten.shapes import wrap_dim
 
 from ..arrays import Array, check_writable, describe, empty_strided
 from ..fp_errors import ignore_fp_errors

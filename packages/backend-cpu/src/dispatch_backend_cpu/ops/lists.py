@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.shapes.dims import wrap_dim
+from dispatch_aten.shapes import wrap_dim
 
 from ..arrays import Array, empty_strided
 from ..kernel_table import Kernel, KernelTable

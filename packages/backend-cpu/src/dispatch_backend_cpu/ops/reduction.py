@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
+from dispatch_aten.shapes import wrap_dim, wrap_dims
 
 from ..arrays import Array, numpy_dtype
 from ..fp_errors import ignore_fp_errors, run

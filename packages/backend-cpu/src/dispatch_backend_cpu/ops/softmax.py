@@ -8,7 +8,7 @@ import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DimensionError
-from dispatch_aten.shapes.dims import wrap_dim
+from dispatch_aten.shapes import wrap_dim
 
 from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable

@@ -6,6 +6,7 @@ The formulas themselves are data of the operator library; `dispatch_aten.derivat
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Final
@@ -19,20 +20,13 @@ from ..functions import QUICK
 __all__ = ["Derivative"]
 
 
-def _numel(tensor: Any) -> int:
-    count = 1
-    for size in dc.shape(tensor):
-        count *= size
-    return count
-
-
 #: The properties of a tensor that formulas use beside its elements, by the suffix of the name.
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "_sizes": lambda tensor: tensor._meta()[0],
     "_strides": dc.strides,
     "_storage_offset": dc.storage_offset,
     "_dim": lambda tensor: len(dc.shape(tensor)),
-    "_numel": _numel,
+    "_numel": lambda tensor: math.prod(dc.shape(tensor)),
     "_dtype": dc.dtype,
     "_device": dc.device,
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.generator import Generator, default_generator
 
-from ._shared import Array, aten
+from ._shared import Array, aten, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,9 +33,7 @@ def from_host(name: str, device: Any, make: Callable[[dc.Device], Array]) -> Arr
 
 def draw_on_host(name: str, self: Array, args: tuple[Any, ...], generator: Generator | None) -> Array:
     """Give what the in-place operator ``name`` draws for ``self``, as an array of its own beside it."""
-    packet, _, overload = name.partition(".")
-    operator = getattr(getattr(aten, packet), overload or "default")
-    device = dc.device(self)
+    operator, device = overload(name), dc.device(self)
 
     def draw(host: dc.Device) -> Array:
         source = default_generator(device.type) if generator is None else generator

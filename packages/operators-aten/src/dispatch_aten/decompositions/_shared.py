@@ -8,12 +8,14 @@ Note [Fresh arrays may be read-only]
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, int64
 from dispatch_aten.promotion import Category, Number, Operand, result_type, scalar_dtype
+from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_aten.shapes.meta import TensorMeta
 
 __all__ = [
@@ -24,12 +26,15 @@ __all__ = [
     "cast",
     "common_dtype",
     "copy_into",
+    "count_of",
     "fill",
     "is_number",
+    "maybe_multiply",
     "meta_of",
     "missing_functional",
     "ndim",
     "numel",
+    "overload",
     "scatter_into",
 ]
 
@@ -37,6 +42,17 @@ Array: TypeAlias = Any
 """A backend's array or a frontend's tensor."""
 
 aten: Final[Any] = dc.ops.aten
+
+
+def overload(name: str) -> Any:
+    """Return an overload of ``aten``, such as that of ``"add.Tensor"`` or ``"relu"``."""
+    packet, _, found = name.partition(".")
+    return getattr(getattr(aten, packet), found or "default")
+
+
+def maybe_multiply(self: Array, factor: Number) -> Array:
+    """Return ``self * factor``, and ``self`` itself for 1."""
+    return self if factor == 1 else aten.mul.Scalar(self, factor)
 
 
 def is_number(value: object) -> bool:
@@ -50,11 +66,13 @@ def ndim(self: Array) -> int:
 
 
 def numel(self: Array) -> int:
-    """Give the number of elements."""
-    count = 1
-    for size in dc.shape(self):
-        count *= size
-    return count
+    """Return the number of elements."""
+    return math.prod(dc.shape(self))
+
+
+def count_of(sizes: Sequence[int], dim: int | Sequence[int] | None) -> int:
+    """Return the number of elements that a reduction over ``dim`` brings together."""
+    return math.prod(sizes[each] for each in wrap_dims(dim, len(sizes)) if sizes)
 
 
 def meta_of(self: Array) -> TensorMeta:

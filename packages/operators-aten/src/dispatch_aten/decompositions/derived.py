@@ -20,9 +20,9 @@ from dispatch_aten.errors import AtenError
 from dispatch_aten.operators import ATEN, OperatorDef
 from dispatch_aten.promotion import ACCUMULATED_IN_OUTPUT, check_output_dtype
 from dispatch_aten.shapes.layout import check_output_shape, check_written
-from dispatch_aten.variants import base_name, functional_of, is_inplace
+from dispatch_aten.variants import base_name, functional_of, is_inplace, written_names
 
-from ._shared import Array, aten, meta_of
+from ._shared import Array, aten, meta_of, overload
 from ._written import overlap_check
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ class _Maker:
         return self.make
 
     def __call__(self, op: Any, keyset: Any) -> Callable[..., Any]:
-        packet, _, overload = self.functional.partition(".")
-        return self.make(self.operator, getattr(getattr(aten, packet), overload or "default"), op.schema)
+        return self.make(self.operator, overload(self.functional), op.schema)
 
 
 def _read(schema: Any, *, after: int = 0) -> tuple[tuple[int, str], ...]:
@@ -110,8 +109,7 @@ def _inplace_of_copy(operator: OperatorDef, functional: Any, schema: Any) -> Cal
 def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., Any]:
     qualified = f"aten::{operator.name}"
     check_overlap = overlap_check(operator.name, _read(schema))
-    arguments = operator.schema[: operator.schema.rindex(" -> ")].rstrip(")").split("(", 1)[1].split(", ")
-    names = tuple(part.split()[-1] for part in arguments if "!" in part)
+    names = written_names(operator.schema)
     is_factory = "factory" in operator.tags
 
     computes_in_output = base_name(operator.name) in ACCUMULATED_IN_OUTPUT

@@ -11,7 +11,7 @@ from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 
-from ._shared import Array, aten, meta_of, missing_functional, ndim, numel, scatter_into
+from ._shared import Array, arange_like, aten, meta_of, missing_functional, ndim, numel, overload, scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +55,7 @@ def _positions(index: Array, dim: int) -> list[Array]:
         if each == dim:
             places.append(index)
             continue
-        line = dc.wrap_like(index, aten.arange.start_step(0, size, 1, dtype=int64, device=dc.device(index)))
+        line = arange_like(index, size)
         places.append(aten.view.default(line, [-1 if other == each else 1 for other in range(len(shape))]))
     return places
 
@@ -150,32 +150,27 @@ def _one_hot(self: Array, num_classes: int = -1) -> Array:
         raise OperatorError(
             "Can not infer total number of classes from empty tensor.", operator="aten::one_hot", argument="num_classes"
         )
-    classes = dc.wrap_like(self, aten.arange.start_step(0, num_classes, 1, dtype=int64, device=dc.device(self)))
+    classes = arange_like(self, num_classes)
     return aten._to_copy.default(aten.eq.Tensor(aten.unsqueeze.default(self, -1), classes), dtype=int64)
 
 
-def _scatter_into_view(view: str, *names: str) -> Callable[..., Array]:
+def _scatter_into_view(rule: str, view: str) -> Callable[..., Array]:
     """Make ``select_scatter`` and its kind: a copy of ``self`` with ``src`` written into a view of it."""
-    packet, _, overload = view.partition(".")
-    rule = names[0]
 
     def kernel(self: Array, src: Array, *args: Any, **kwargs: Any) -> Array:
         RULES[rule](meta_of(self), meta_of(src), *args, **kwargs)
         base = aten.clone.default(self, memory_format=0)
-        operator = getattr(getattr(aten, packet), overload or "default")
-        return scatter_into(base, lambda array: operator(array, *args, **kwargs), src)
+        return scatter_into(base, lambda array: overload(view)(array, *args, **kwargs), src)
 
     return kernel
 
 
 def _view_backward(view: str) -> Callable[..., Array]:
     """Make the backward operator of a view: zeros of the input's shape with the gradient in the view's place."""
-    packet, _, overload = view.partition(".")
 
     def kernel(grad_output: Array, input_sizes: Sequence[int], *args: Any) -> Array:
         base = aten.new_zeros.default(grad_output, input_sizes)
-        operator = getattr(getattr(aten, packet), overload or "default")
-        return scatter_into(base, lambda array: operator(array, *args), grad_output)
+        return scatter_into(base, lambda array: overload(view)(array, *args), grad_output)
 
     return kernel
 
@@ -230,9 +225,9 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "take": _take,
     "masked_select": _masked_select,
     "masked_scatter": _masked_scatter,
-    "select_scatter": _scatter_into_view("select.int", "select_scatter"),
-    "slice_scatter": _scatter_into_view("slice.Tensor", "slice_scatter"),
-    "diagonal_scatter": _scatter_into_view("diagonal", "diagonal_scatter"),
+    "select_scatter": _scatter_into_view("select_scatter", "select.int"),
+    "slice_scatter": _scatter_into_view("slice_scatter", "slice.Tensor"),
+    "diagonal_scatter": _scatter_into_view("diagonal_scatter", "diagonal"),
     "select_backward": _view_backward("select.int"),
     "slice_backward": _view_backward("slice.Tensor"),
     "diagonal_backward": _view_backward("diagonal"),

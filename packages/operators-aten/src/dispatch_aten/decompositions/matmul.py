@@ -11,7 +11,7 @@ from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.layout import broadcast_shapes
 
-from ._shared import Array, aten, meta_of
+from ._shared import Array, aten, maybe_multiply, meta_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,18 +92,14 @@ def _outer(self: Array, vec2: Array) -> Array:
     return aten.mul.Tensor(aten.unsqueeze.default(self, 1), vec2)
 
 
-def scale(value: Array, factor: Number) -> Array:
-    return value if factor == 1 else aten.mul.Scalar(value, factor)
-
-
 def _addmm(self: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    product = scale(aten.mm.default(mat1, mat2), alpha)
-    return product if beta == 0 else aten.add.Tensor(product, scale(self, beta))
+    product = maybe_multiply(aten.mm.default(mat1, mat2), alpha)
+    return product if beta == 0 else aten.add.Tensor(product, maybe_multiply(self, beta))
 
 
 def _baddbmm(self: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    product = scale(aten.bmm.default(batch1, batch2), alpha)
-    return product if beta == 0 else aten.add.Tensor(product, scale(self, beta))
+    product = maybe_multiply(aten.bmm.default(batch1, batch2), alpha)
+    return product if beta == 0 else aten.add.Tensor(product, maybe_multiply(self, beta))
 
 
 def _mm(self: Array, mat2: Array) -> Array:

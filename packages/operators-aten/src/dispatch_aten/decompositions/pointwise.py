@@ -6,10 +6,11 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, bool_
-from dispatch_aten.errors import AtenError, DtypeError, OperatorError
+from dispatch_aten.dtypes import bool_
+from dispatch_aten.errors import AtenError, DtypeError, OperatorError, UnsupportedError
 from dispatch_aten.promotion import Number, Promotion, computation_type
 from dispatch_aten.shapes import RULES
+from dispatch_aten.shapes.refusals import GREATEST
 
 from ._shared import Array, aten, cast, common_dtype, meta_of
 
@@ -121,18 +122,12 @@ def _nan_to_num(
     dtype = dc.dtype(self)
     if not dtype.is_differentiable:
         return aten.clone.default(self)
-    most = _LARGEST[dtype]
+    if dtype.is_complex:
+        raise UnsupportedError(f"\"nan_to_num\" not implemented for '{dtype.name}'", operator="aten::nan_to_num")
+    most = GREATEST[dtype]
     result = aten.masked_fill.Scalar(self, aten.isnan.default(self), 0.0 if nan is None else nan)
     result = aten.masked_fill.Scalar(result, aten.eq.Scalar(self, math.inf), most if posinf is None else posinf)
     return aten.masked_fill.Scalar(result, aten.eq.Scalar(self, -math.inf), -most if neginf is None else neginf)
-
-
-_LARGEST: Final[dict[ScalarType, float]] = {
-    ScalarType.Half: 65504.0,
-    ScalarType.BFloat16: (2.0 - 2.0**-7) * 2.0**127,
-    ScalarType.Float: (2.0 - 2.0**-23) * 2.0**127,
-    ScalarType.Double: (2.0 - 2.0**-52) * 2.0**1023,
-}
 
 
 def _masked_fill(self: Array, mask: Array, value: Array) -> Array:

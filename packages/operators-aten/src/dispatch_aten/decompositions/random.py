@@ -10,7 +10,7 @@ from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import RULES
 
 from ._host import draw_on_host
-from ._shared import Array, aten, cast, meta_of, numel
+from ._shared import Array, aten, cast, meta_of, numel, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,8 +48,7 @@ def _draw(name: str, fresh: Array, *args: Any, generator: Any) -> Array:
     """Give a fresh array with what the in-place operator ``name`` draws; one that cannot be written is made anew."""
     if not dc.is_mutable(fresh):
         return draw_on_host(name, fresh, args, generator)
-    packet, _, overload = name.partition(".")
-    return getattr(getattr(aten, packet), overload or "default")(fresh, *args, generator=generator)
+    return overload(name)(fresh, *args, generator=generator)
 
 
 def _draw_inplace(name: str) -> Callable[..., Array]:

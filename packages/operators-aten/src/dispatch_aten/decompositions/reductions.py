@@ -11,7 +11,7 @@ from dispatch_aten.promotion import Promotion, computation_type
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
 
-from ._shared import Array, arange_like, aten, cast, meta_of, ndim, numel
+from ._shared import Array, arange_like, aten, cast, count_of, meta_of, ndim, numel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,12 +38,7 @@ def _mean_dim(
 ) -> Array:
     meta: TensorMeta = RULES["mean.dim"](meta_of(self), dim, keepdim, dtype=dtype)
     total = aten.sum.dim_IntList(self, dim, keepdim, dtype=meta.dtype)
-    return aten.div.Scalar(total, _count(self, dim))
-
-
-def _count(self: Array, dim: int | Sequence[int] | None) -> int:
-    shape = dc.shape(self)
-    return math.prod(shape[each] for each in wrap_dims(dim, len(shape)) if shape)
+    return aten.div.Scalar(total, count_of(dc.shape(self), dim))
 
 
 def _prod(self: Array, *, dtype: ScalarType | None = None) -> Array:
@@ -130,7 +125,7 @@ def _variance(
     RULES["var.correction"](meta_of(self), dim, correction=correction, keepdim=keepdim)
     mean = aten.mean.dim(self, dim, True)
     away = aten.sub.Tensor(self, mean)
-    free = _count(self, dim) - (1 if correction is None else correction)
+    free = count_of(dc.shape(self), dim) - (1 if correction is None else correction)
     squares = aten.sum.dim_IntList(aten.mul.Tensor(away, away), dim, keepdim)
     if not keepdim:
         mean = aten.reshape.default(mean, dc.shape(squares))

@@ -11,17 +11,12 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 from dispatch_aten.promotion import Number
 
-from ._shared import Array, as_scalar_tensor, aten, cast, common_dtype
+from ._shared import Array, as_scalar_tensor, aten, cast, common_dtype, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["BY_TENSOR", "EXPLICIT", "IMPLICIT", "NUMBERS_AS_TENSORS"]
-
-
-def _overload(name: str) -> Any:
-    packet, _, overload = name.partition(".")
-    return getattr(getattr(aten, packet), overload or "default")
 
 
 def _number_last(tensor_overload: str) -> Callable[..., Array]:
@@ -31,7 +26,7 @@ def _number_last(tensor_overload: str) -> Callable[..., Array]:
         value = as_scalar_tensor(other, self, common_dtype(self, other))
         if rest:
             options["alpha"] = rest[0]
-        return _overload(tensor_overload)(self, value, **options)
+        return overload(tensor_overload)(self, value, **options)
 
     return kernel
 
@@ -41,7 +36,7 @@ def _number_first(tensor_overload: str) -> Callable[..., Array]:
 
     def kernel(self: Number, other: Array, **options: Any) -> Array:
         value = as_scalar_tensor(self, other, common_dtype(self, other))
-        return _overload(tensor_overload)(value, other, **options)
+        return overload(tensor_overload)(value, other, **options)
 
     return kernel
 
@@ -52,11 +47,10 @@ def _comparison(name: str) -> Callable[..., Array]:
     def kernel(self: Array, other: Number) -> Array:
         dtype = common_dtype(self, other)
         if isinstance(other, int) and dtype.is_integral and dtype != int64:
-            bits = 8 * dtype.itemsize
-            low, high = (-(1 << (bits - 1)), 1 << (bits - 1)) if dtype.is_signed else (0, 1 << bits)
-            if not low <= other < high:
+            low, high = dtype.bounds
+            if not low <= other <= high:
                 self, dtype = cast(self, int64), int64
-        return _overload(f"{name}.Tensor")(self, as_scalar_tensor(other, self, dtype))
+        return overload(f"{name}.Tensor")(self, as_scalar_tensor(other, self, dtype))
 
     return kernel
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING
 
 import dispatch_core as dc
+from dispatch_aten.decompositions._shared import Array, aten, count_of, maybe_multiply
 from dispatch_aten.shapes.dims import wrap_dims
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from dispatch_aten.promotion import Number
 
 __all__ = [
     "Array",
@@ -28,16 +26,6 @@ __all__ = [
     "to_device",
     "with_reduced_dims",
 ]
-
-Array: TypeAlias = Any
-"""A backend's array or a frontend's tensor."""
-
-aten: Final[Any] = dc.ops.aten
-
-
-def maybe_multiply(self: Array, factor: Number) -> Array:
-    """Give ``self * factor``, and ``self`` itself for 1."""
-    return self if factor == 1 else aten.mul.Scalar(self, factor)
 
 
 def conjugate(self: Array) -> Array:
@@ -65,11 +53,6 @@ def one_minus(self: Array) -> Array:
 def max_one(count: int) -> int:
     """Give ``count``, but 1 for 0: the mean of nothing has a gradient of no elements."""
     return max(count, 1)
-
-
-def count_of(sizes: Sequence[int], dim: int | Sequence[int] | None) -> int:
-    """Give how many elements a reduction over ``dim`` brings together."""
-    return math.prod(sizes[each] for each in wrap_dims(dim, len(sizes)) if sizes)
 
 
 def inverse_permutation(dims: Sequence[int]) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import dispatch_core as dc
+from dispatch_aten.decompositions._shared import arange_like
 from dispatch_aten.dtypes import int64
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_core import shape as shape_of
@@ -51,10 +52,9 @@ def unbind_gradient(grads: Sequence[Array | None], dim: int) -> Array:
 
 def _places(like: Array, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Array:
     """Give the place in memory of each element of a layout."""
-    device = dc.device(like)
-    total = dc.wrap_like(like, aten.full.default((), offset, dtype=int64, device=device))
+    total = dc.wrap_like(like, aten.full.default((), offset, dtype=int64, device=dc.device(like)))
     for dim, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
-        line = dc.wrap_like(like, aten.arange.start_step(0, size, 1, dtype=int64, device=device))
+        line = arange_like(like, size)
         shape = [-1 if each == dim else 1 for each in range(len(sizes))]
         total = aten.add.Tensor(total, aten.reshape.default(aten.mul.Scalar(line, stride), shape))
     return aten.reshape.default(aten.expand.default(total, sizes), (-1,))

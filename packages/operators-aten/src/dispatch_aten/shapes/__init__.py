@@ -34,11 +34,11 @@ from .meta import (
     contiguous_strides,
     is_contiguous,
     is_non_overlapping_and_dense,
-    numel,
     same_places,
 )
 from .rule_cache import HasSpec, RuleKey, cached_rule, memoize, rule_key
 from .rules import RULES, infer
+from .view import view_strides
 
 __all__ = [
     "RULES",
@@ -58,11 +58,11 @@ __all__ = [
     "is_non_overlapping_and_dense",
     "iterator_strides",
     "memoize",
-    "numel",
     "preserve_format",
     "preserved_strides",
     "rule_key",
     "same_places",
+    "view_strides",
     "wrap_dim",
     "wrap_dims",
 ]

@@ -243,8 +243,7 @@ def _bounds(dtype: ScalarType) -> tuple[float, float]:
     if dtype == bool_:
         return 0, 1
     if dtype.is_integral:
-        bits = 8 * dtype.itemsize
-        return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.is_signed else (0, (1 << bits) - 1)
+        return dtype.bounds
     greatest = GREATEST.get(dtype, math.inf)
     return -greatest, greatest
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import bool_
@@ -126,7 +127,7 @@ def _matmul(self: TensorMeta, other: TensorMeta) -> TensorMeta:
             _mm(contiguous((1, 1), self.dtype), contiguous((1, 1), other.dtype))
         raise DtypeError(f"expected scalar type {self.dtype.name} but found {other.dtype.name}", argument="other")
     if left[-1] != right[-2]:
-        count = TensorMeta(batch, batch, self.dtype).numel
+        count = prod(batch)
         raise ShapeError(
             f"Expected size for first two dimensions of batch2 tensor to be: [{count}, {left[-1]}] but got: "
             f"[{count}, {right[-2]}].",
@@ -174,7 +175,7 @@ def _baddbmm(self: TensorMeta, batch1: TensorMeta, batch2: TensorMeta, *, beta: 
 def _linear(input: TensorMeta, weight: TensorMeta, bias: TensorMeta | None = None) -> TensorMeta:
     if not input.shape:
         raise ShapeError("both arguments to linear need to be at least 1D, but they are 0D", argument="input")
-    flat = contiguous((TensorMeta(input.shape[:-1], (), input.dtype).numel, input.shape[-1]), input.dtype)
+    flat = contiguous((prod(input.shape[:-1]), input.shape[-1]), input.dtype)
     transposed = weight if weight.ndim < 2 else VIEW_RULES["t"](weight)
     if weight.ndim == 1:
         return _mv(flat, weight)

@@ -28,7 +28,6 @@ __all__ = [
     "contiguous_strides",
     "is_contiguous",
     "is_non_overlapping_and_dense",
-    "numel",
     "same_places",
 ]
 
@@ -120,15 +119,6 @@ def contiguous(shape: Sequence[int], dtype: ScalarType | None = None) -> TensorM
     """
     shape = tuple(shape)
     return TensorMeta(shape, contiguous_strides(shape), get_default_dtype() if dtype is None else dtype)
-
-
-def numel(shape: Sequence[int]) -> int:
-    """Give the number of elements of a tensor of this shape.
-
-    >>> numel(()), numel((2, 0))
-    (1, 0)
-    """
-    return prod(shape)
 
 
 @lru_cache(maxsize=4096)

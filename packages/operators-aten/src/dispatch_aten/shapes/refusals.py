@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from dispatch_aten.dtypes import (
@@ -185,7 +184,7 @@ def check_fits(value: Number, dtype: ScalarType, argument: str) -> None:
     if not dtype.is_complex and any(parts[1:]):
         fits = False
     elif dtype.is_integral:
-        low, high = _integers(dtype)
+        low, high = dtype.bounds
         # Integers alone wrap.
         fits = (low or (-high if isinstance(value, int) else 0)) <= parts[0] <= high
     else:
@@ -194,12 +193,6 @@ def check_fits(value: Number, dtype: ScalarType, argument: str) -> None:
     if not fits:
         name = _C_TYPES.get(dtype.name) or _C_NAMES.get(dtype.name) or f"{dtype.short}_t"
         raise OperatorError(f"value cannot be converted to type {name} without overflow", argument=argument)
-
-
-@cache
-def _integers(dtype: ScalarType) -> tuple[int, int]:
-    bits = 8 * dtype.itemsize
-    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if dtype.is_signed else (0, (1 << bits) - 1)
 
 
 _C_TYPES: Final = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_aten.errors import AtenError, OperatorError, UnsupportedError
 from dispatch_aten.operators import ATEN
 from dispatch_aten.promotion import check_output_dtype
-from dispatch_aten.variants import functional_of, is_inplace
+from dispatch_aten.variants import functional_of, is_inplace, written_names
 
 from . import copy, factory, indexing, lists, matmul, pointwise, reduction, softmax, sorting, splitting, view
 from .layout import check_output_shape, check_written
@@ -98,11 +98,6 @@ def _with_real_numbers(rule: Callable[..., Any], schema: str) -> Callable[..., A
     return check
 
 
-def _written_names(schema: str) -> tuple[str, ...]:
-    arguments = schema[: schema.rindex(" -> ")].rstrip(")").split("(", 1)[1].split(", ")
-    return tuple(part.split()[-1] for part in arguments if "!" in part)
-
-
 def _collect() -> dict[str, Callable[..., Any]]:
     rules: dict[str, Callable[..., Any]] = {}
     for kind in (pointwise, view, reduction, matmul, factory, copy, indexing, lists, softmax, sorting, splitting):
@@ -117,7 +112,7 @@ def _collect() -> dict[str, Callable[..., Any]]:
         if is_inplace(operator.name):
             rules[operator.name] = _inplace(rules[functional], operator.name)
         else:
-            rules[operator.name] = _out(rules[functional], _written_names(operator.schema), operator.name)
+            rules[operator.name] = _out(rules[functional], written_names(operator.schema), operator.name)
     for operator in ATEN:
         if "inplace" in operator.tags and operator.name in rules and operator.name not in _MAY_OVERLAP:
             rules[operator.name] = _check_writes(rules[operator.name])
