@@ -15,7 +15,7 @@ import dispatch_core as dc
 from dispatch_core.arrays import access, frontend
 from dispatch_core.operators import resolution
 from dispatch_core.operators.registries import forget_everywhere
-from dispatch_core.pipelines import settle
+from dispatch_core.pipelines import materialize
 
 
 @pytest.fixture
@@ -261,7 +261,7 @@ class Work:
 
 def value_of(data):
     """Give the numbers of an array, a pending value or a tensor, computed if need be."""
-    return settle(data).a.tolist()
+    return materialize(data).a.tolist()
 
 
 @pytest.fixture

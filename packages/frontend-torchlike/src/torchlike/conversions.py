@@ -71,9 +71,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 def _end_wait(tensor: Tensor) -> None:
     """Compute a tensor that a pipeline has recorded."""
     if is_recording(tensor):
-        from dispatch_core.pipelines import settle  # most programs open none
+        from dispatch_core.pipelines import materialize  # most programs open none
 
-        settle(tensor)
+        materialize(tensor)
 
 
 def _make_cast(name: str, dtype: ScalarType) -> Callable[..., Tensor]:

@@ -42,9 +42,9 @@ def rebind(tensor: Tensor, data: Any) -> None:
         tensor._dispatch_data = data
         return
     chain = tensor._state.chain
-    from dispatch_core.pipelines import force  # a value that was pending may stand here since the first view was made
+    from dispatch_core.pipelines import materialize_value  # a value that was pending at the first view may stand here
 
-    data, storage.data = force(data), force(storage.data)
+    data, storage.data = materialize_value(data), materialize_value(storage.data)
     storage.data = data if chain is None else _scatter(storage.data, chain, data)
     living = []
     for alias, steps in storage.aliases:
@@ -83,10 +83,10 @@ def _follow(tensor: Tensor, data: Any) -> None:
         return
     if old == id(tensor._dispatch_data) and tensor._state.storage is None and not tensor.numel():
         return  # The usual ``out=``: an empty storage without other views.
-    from dispatch_core.pipelines import Pending, force, settle  # most programs open none
+    from dispatch_core.pipelines import Pending, materialize, materialize_value  # most programs open none
 
-    settle(tensor)
-    old, data = storage_of(tensor), force(data)
+    materialize(tensor)
+    old, data = storage_of(tensor), materialize_value(data)
     for other in gc.get_objects():
         # By its type: objects may say of themselves that they are of another class, in code of their own.
         if other is tensor or not hasattr(type(other), "_dispatch_rebind"):
@@ -97,7 +97,7 @@ def _follow(tensor: Tensor, data: Any) -> None:
         # A pending value whose memory was never asked for has no views.
         is_pending = isinstance(array, Pending) and array.shared is not None
         if (is_pending or type(array) is type(data)) and storage_of(array) == old:
-            array = settle(other)
+            array = materialize(other)
             layout = dc.shape(array), dc.strides(array), dc.storage_offset(array)
             other._dispatch_data = dc.ops.aten.as_strided(data, *layout)
 

@@ -133,9 +133,9 @@ class Generator:
 
 def _draw_what_is_recorded() -> None:
     """Let what a pipeline has recorded draw its numbers first."""
-    from dispatch_core.pipelines import settle_random  # most programs open none
+    from dispatch_core.pipelines import run_random_steps  # most programs open none
 
-    settle_random()
+    run_random_steps()
 
 
 _defaults: dict[str, Generator] = {}

@@ -80,8 +80,8 @@ BEFORE: Final[list[Callable[[Any], None]]] = []
 
 def lend(array: Any, holder: type[Holder], held: Any) -> None:
     """Note that the memory of ``array`` is lent for as long as ``holder`` tells of ``held``."""
-    for settle in BEFORE:
-        settle(array)
+    for materialize in BEFORE:
+        materialize(array)
     place = access.storage_of(array)
     entry = holder(held, _forget)
     entry.place = place

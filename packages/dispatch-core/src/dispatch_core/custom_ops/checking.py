@@ -100,9 +100,9 @@ def _copy(value: Any, copied: dict[int, Any]) -> Any:
 
 def _data_of(value: Any) -> Any:
     """Return a tensor's array, with all in it that a pipeline has recorded."""
-    from ..pipelines import settle  # most programs open none
+    from ..pipelines import materialize  # most programs open none
 
-    return settle(value)
+    return materialize(value)
 
 
 class _FailureError(Exception):

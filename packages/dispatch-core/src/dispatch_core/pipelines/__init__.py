@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .handle import Pipeline, current_pipeline, pipeline
-from .materialization import force, is_pending, settle, settle_random
+from .materialization import is_pending, materialize, materialize_value, run_random_steps
 from .steps import Pending, Step
 
 __all__ = [
@@ -11,9 +11,9 @@ __all__ = [
     "Pipeline",
     "Step",
     "current_pipeline",
-    "force",
     "is_pending",
+    "materialize",
+    "materialize_value",
     "pipeline",
-    "settle",
-    "settle_random",
+    "run_random_steps",
 ]

@@ -1,4 +1,4 @@
-"""From pending values to arrays: whoever needs an array asks here."""
+"""From pending values to arrays."""
 
 from __future__ import annotations
 
@@ -14,15 +14,22 @@ from .steps import Pending
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["force", "is_pending", "settle", "settle_argument", "settle_random", "settled"]
+__all__ = [
+    "is_pending",
+    "materialize",
+    "materialize_argument",
+    "materialize_value",
+    "run_random_steps",
+    "to_step_argument",
+]
 
 _PIPELINE = DispatchKey.Pipeline.value
 
 
-def force(value: Any) -> Any:
+def materialize_value(value: Any) -> Any:
     """Return the array of a pending value, computed now if need be; an array is returned as it is.
 
-    What is recorded and not needed for it stays recorded. Raises the error of the step that failed.
+    Steps that it does not need stay recorded. Raises the error of the step that failed.
     """
     if not isinstance(value, Pending):
         return value
@@ -30,10 +37,10 @@ def force(value: Any) -> Any:
     return value.value
 
 
-def settle(tensor: Any) -> Any:
-    """Let a frontend's ``tensor`` hold an array, up to date with everything recorded; return the array.
+def materialize(tensor: Any) -> Any:
+    """Let a frontend's ``tensor`` hold an array, up to date with every recorded step; return the array.
 
-    A raw array or a pending value can be given too.
+    ``tensor`` may also be a raw array or a pending value.
     """
     data = access.to_data(tensor)
     _bring_up_to_date((data,))
@@ -45,13 +52,13 @@ def settle(tensor: Any) -> Any:
     return data
 
 
-def settle_argument(value: Any) -> Any:
-    """Return one argument of a call with everything in it settled: tensors, arrays, lists of them."""
+def materialize_argument(value: Any) -> Any:
+    """Materialize the tensors and arrays in one argument of a call, lists of them included, and return the argument."""
     if isinstance(value, (list, tuple)):
-        return type(value)(map(settle_argument, value)) if any(map(_is_ours, value)) else value
+        return type(value)(map(materialize_argument, value)) if any(map(_is_ours, value)) else value
     if not _is_ours(value):
         return value
-    data = settle(value)
+    data = materialize(value)
     return data if isinstance(value, Pending) else value
 
 
@@ -59,13 +66,13 @@ def _is_ours(value: Any) -> bool:
     return type(value) in access.TYPE_MASKS or hasattr(value, "_dispatch_data")
 
 
-def settle_random() -> None:
-    """Let every recorded step that draws random numbers draw them: somebody reads or changes a generator's state."""
+def run_random_steps() -> None:
+    """Run every recorded step that draws random numbers, before a generator's state is read or changed."""
     _bring_up_to_date((RANDOM,))
 
 
 def is_pending(tensor: Any) -> bool:
-    """Tell whether a tensor, an array or a pending value awaits steps: those that make it, or that write to it."""
+    """Return whether recorded steps must run before a tensor, an array or a pending value can be read."""
     data = access.to_data(tensor)
     if isinstance(data, Pending) and (data.error or data.memory.error) is not None:
         return False
@@ -73,7 +80,7 @@ def is_pending(tensor: Any) -> bool:
 
 
 def _bring_up_to_date(values: Sequence[Any]) -> None:
-    """Run what the values need, whoever has recorded it. Raises the error of a step that failed."""
+    """Run the steps that the values need, in every pipeline. Raises the error of a step that failed."""
     finish()
     for session in _sessions(values):
         session.compute(values)
@@ -89,15 +96,15 @@ def _sessions(values: Sequence[Any]) -> Iterator[Session]:
             yield value.session
 
 
-def settled(value: Any, session: Session) -> Any:
-    """Return an argument as a step of ``session`` keeps it: arrays in the place of what is computed already."""
+def to_step_argument(value: Any, session: Session) -> Any:
+    """Return an argument as a step of ``session`` keeps it: arrays in the place of values that are computed already."""
     if isinstance(value, Pending):
         shared = value.shared
         if value.error is not None or (shared is not None and shared.error is not None):
-            return force(value)
+            return materialize_value(value)
         if value.session is not session and (value.value is None or not value.session.is_empty):
-            return force(value)
+            return materialize_value(value)
         return value if value.value is None else value.value
     if isinstance(value, (list, tuple)):
-        return [settled(item, session) for item in value]
+        return [to_step_argument(item, session) for item in value]
     return value

@@ -31,7 +31,7 @@ from ..operators.resolution import Resolution, resolve
 from .array_specs import layout_of
 from .blocks import current, finish, paused
 from .inlined import inlined_recorder
-from .materialization import settle_argument, settle_random, settled
+from .materialization import materialize_argument, run_random_steps, to_step_argument
 from .recorder_source import can_generate
 from .session import Session
 from .stats import HOST_READ
@@ -61,14 +61,14 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
     def arrive(values: tuple[Any, ...]) -> tuple[Any, ...]:
         if "nondeterministic_seeded" in entry.tags:
-            settle_random()
-        return tuple(map(settle_argument, values))
+            run_random_steps()
+        return tuple(map(materialize_argument, values))
 
-    def run_settled(*values: Any, **keywords: Any) -> Any:
+    def run_materialized(*values: Any, **keywords: Any) -> Any:
         return pass_on(*arrive(values), **dict(zip(keywords, arrive(tuple(keywords.values())), strict=True)))
 
     if plan is None:
-        return run_settled
+        return run_materialized
     if key is None or key is DispatchKey.Meta or not _is_kernel(winner, key):
         return pass_on
     if plan.is_factory and any(parameter.type == "Any" for parameter in plan.parameters):
@@ -93,7 +93,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     record = entry.registry.engine.backend_runner(entry, boundary, plain, ())
 
     def run(*values: Any) -> Any:
-        return run_settled(*values) if finish() is None else record(*values)
+        return run_materialized(*values) if finish() is None else record(*values)
 
     if plan.device_index is not None and not plan.is_factory:
         here, index = run, plan.device_index
@@ -202,7 +202,7 @@ class Recorder:
         if self.why_not:
             return self._run_now(session, values, self.why_not)
         values = tuple(
-            settled(value, session) if parameter.tensors else value
+            to_step_argument(value, session) if parameter.tensors else value
             for parameter, value in zip(plan.parameters, values, strict=True)
         )
         if plan.results and plan.results[0].kind == "view" and not isinstance(values[plan.results[0].source], Pending):

@@ -47,7 +47,7 @@ from .blocks import Block, current, paused, tidy
 from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
 from .liveness import RANDOM, needed, observable, places_in
 from .locks import Turn, forget_others
-from .materialization import force, settled
+from .materialization import materialize_value, to_step_argument
 from .plan import Plan
 from .program import Survey, survey
 from .run import PlanRun, mark, run_steps, with_arrays
@@ -234,12 +234,12 @@ class Session:
         """Return an argument as a step keeps it, and its layout."""
         if not isinstance(value, Pending):
             return value, layout_of_array(value)
-        value = settled(value, self)
+        value = to_step_argument(value, self)
         return value, self.describe_one(value)
 
     def take_list(self, tensors: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
         """Do the same for a list of tensors."""
-        values = [settled(access.to_data(tensor), self) for tensor in tensors]
+        values = [to_step_argument(access.to_data(tensor), self) for tensor in tensors]
         return values, tuple([self.describe_one(value) for value in values])
 
     @staticmethod
@@ -276,7 +276,7 @@ class Session:
             if isinstance(value, Pending) and value.session is not self:
                 value.session.compute((value,))
         random = (RANDOM,) if step.is_random else ()
-        self._settle((*reads, *random), (*step.writes(), *random))
+        self._run_for((*reads, *random), (*step.writes(), *random))
         values = tuple(map(with_arrays, step.values))
         with paused(context.current()):
             found = step.entry.explicit_table[step.mask](*values)
@@ -293,18 +293,18 @@ class Session:
         wanted = tuple(wanted)
         if any(map(_is_missing, wanted)):
             self.stats.boundaries["result"] += 1
-        self._settle(wanted, ())
+        self._run_for(wanted, ())
 
     def touches(self, place: Hashable) -> bool:
         """Tell whether what is recorded reads or writes memory; a look without the lock, as others may be recording."""
         notes = [note[1] if isinstance(note, tuple) else note.values for note in self.notes[:]]
         return any(place in places_in(values) for values in (*notes, *[step.values for step in self._steps[:]]))
 
-    def settle_writes(self, changed: Sequence[Any]) -> None:
+    def run_before_write(self, changed: Sequence[Any]) -> None:
         """Run what has to run before others write to the memory of values."""
-        self._settle((), changed)
+        self._run_for((), changed)
 
-    def _settle(self, wanted: Sequence[Any], changed: Sequence[Any]) -> None:
+    def _run_for(self, wanted: Sequence[Any], changed: Sequence[Any]) -> None:
         """Run what has to run before some values are read and others are written to; raise where one cannot be read."""
         with self.lock:
             self._compute(wanted, changed)
@@ -461,7 +461,7 @@ class Session:
         self._tidy()
 
     #: Give the array of a pending value; the way from a value to what runs it.
-    array_of = staticmethod(force)
+    array_of = staticmethod(materialize_value)
 
     def _startable(self, steps: Sequence[Step]) -> Sequence[Step]:
         """Leave out what cannot run before a step ends that has begun; see Note [A step that has begun]."""
@@ -583,16 +583,16 @@ def _living() -> list[Session]:
     return [session for reference in list(_sessions) if (session := reference()) is not None]
 
 
-def _settle_memory(array: Any) -> None:
+def _materialize_memory(array: Any) -> None:
     """Run what waits to read or write the memory of an array, whoever has recorded it: it is handed out."""
     if _sessions:
         place = place_of(array)
         for session in _living():
             if session.touches(place):
-                session.settle_writes((array,))
+                session.run_before_write((array,))
 
 
-BEFORE.append(_settle_memory)
+BEFORE.append(_materialize_memory)
 
 
 forks.FIRST.append(lambda: [session.lock for session in _living()])
