@@ -72,7 +72,7 @@ def closed(simulator):
     gc.collect()
     runtime.finalize(force=True)
     simulator.reset()
-    reports.forget()
+    reports.reset()
     gc.freeze()
     yield simulator
     gc.unfreeze()

@@ -37,7 +37,7 @@ def test_without_a_toolkit_nothing_raises_and_the_reason_is_given(no_toolkit):
 
 
 def test_the_reason_says_what_was_looked_for_and_where():
-    reason = toolkit.not_found({"ASCEND_HOME_PATH": "/nowhere"})
+    reason = toolkit.describe_search({"ASCEND_HOME_PATH": "/nowhere"})
     for part in (*RUNTIMES, *toolkit.DEFAULT_HOMES, "ASCEND_TOOLKIT_HOME=None", "ASCEND_HOME_PATH='/nowhere'"):
         assert part in reason
     assert "LD_LIBRARY_PATH" in reason and "CANN_INSTALL_DIR" in reason

@@ -1,7 +1,4 @@
-"""The names of ACL's error codes: what a number that a function returned is called in the toolkit's headers.
-
-Read when something has failed, and not before.
-"""
+"""The symbolic names of ACL's error codes, as in the toolkit's headers; imported when a call has failed."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from typing import Final
 
 __all__ = ["error_name", "error_names"]
 
-#: Runs of consecutive codes: the first one's number and what all names begin with, then the names in order.
+#: Runs of consecutive codes: the first code and the prefix of all names, then the names in order.
 _RUNS: Final = """\
 100000 ACL_ERROR_
     INVALID_PARAM UNINITIALIZE REPEAT_INITIALIZE INVALID_FILE WRITE_FILE INVALID_FILE_SIZE PARSE_FILE
@@ -83,7 +80,7 @@ _RUNS: Final = """\
 
 @cache
 def error_names() -> dict[int, str]:
-    """Give the symbolic name of every error code.
+    """Return the symbolic name of every error code.
 
     >>> error_names()[207001]
     'ACL_ERROR_RT_MEMORY_ALLOCATION'
@@ -102,7 +99,7 @@ def error_names() -> dict[int, str]:
 
 
 def error_name(code: int) -> str:
-    """Give the symbolic name of an error code, and for one that no header names, that it has none.
+    """Return the symbolic name of an error code, or a text that says that it has none.
 
     >>> error_name(161002), error_name(7)
     ('ACLNN_ERR_PARAM_INVALID', 'a code that no header names')

@@ -53,7 +53,7 @@ ACL_EVENT_SYNC: Final = 1
 ACL_EVENT_CAPTURE_STREAM_PROGRESS: Final = 2
 ACL_EVENT_TIME_LINE: Final = 8
 
-# Statuses that the runtime tells apart; ``codes`` names the others.
+# Statuses that the runtime distinguishes; ``codes`` names the others.
 ACL_ERROR_UNINITIALIZE: Final = 100001
 ACL_ERROR_REPEAT_INITIALIZE: Final = 100002
 ACL_ERROR_REPEAT_FINALIZE: Final = 100037
@@ -83,4 +83,4 @@ DATA_TYPES: Final[dict[ScalarType, int]] = {
     ScalarType.ComplexFloat: ACL_COMPLEX64,
     ScalarType.ComplexDouble: ACL_COMPLEX128,
 }
-"""The number that ACL knows each scalar type by."""
+"""ACL's number of each scalar type."""

@@ -1,4 +1,4 @@
-"""What can go wrong on the way to the device: no toolkit, a function that it lacks, a call that failed."""
+"""The errors of the toolkit: it is missing or too old, it lacks a function, a call has failed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class ToolkitNotFoundError(BackendUnavailableError):
 
 
 class ToolkitVersionError(ToolkitNotFoundError):
-    """The toolkit that is here is older than the backend can work with."""
+    """The toolkit on this machine is older than the oldest that the backend supports."""
 
 
 class FunctionNotFoundError(BackendError):
-    """The toolkit that is here has no function of that name."""
+    """The toolkit on this machine has no function of that name."""
 
 
-#: What helps where the toolkit's own message does not say it.
+#: Hints by code, for errors whose own message does not help.
 _HINTS: Final = {
     100039: "this is a library to link with, not one to run: take its folder, devlib, out of the environment",
     107001: "torchlike.npu.device_count() says how many devices there are",
@@ -48,8 +48,8 @@ _HINTS: Final = {
 class AclError(BackendError):
     """A function of ACL did not succeed.
 
-    ``function`` is its name, ``code`` what it returned, ``symbol`` what the toolkit's headers call that, ``detail`` what
-    ``aclGetRecentErrMsg`` told, ``""`` where it told nothing.
+    ``function`` is its name, ``code`` its status, ``symbol`` the name of that status in the toolkit's headers, ``detail``
+    the message of ``aclGetRecentErrMsg``, which may be ``""``.
 
     >>> print(AclError("aclnnAdd", 561107))
     aclnnAdd failed with 561107 (ACLNN_ERR_INNER_OPP_PATH_NOT_FOUND)
@@ -58,45 +58,45 @@ class AclError(BackendError):
 
     def __init__(self, function: str, code: int, detail: str = "", *, hint: str | None = None) -> None:
         self.function, self.code, self.symbol, self.detail = function, code, error_name(code), detail.strip()
-        super().__init__(_told(function, code, detail), hint=hint or _HINTS.get(code))
+        super().__init__(_message(function, code, detail), hint=hint or _HINTS.get(code))
 
 
-def _told(function: str, code: int, detail: str) -> str:
+def _message(function: str, code: int, detail: str) -> str:
     text = f"{function} failed with {code} ({error_name(code)})"
     return f"{text}: {detail.strip()}" if detail.strip() else text
 
 
 class AclWarning(RuntimeWarning):
-    """A function of ACL did not succeed, and the program goes on: it was to destroy something, or to make calls cheaper.
+    """A function of ACL that destroys an object, or makes calls cheaper, did not succeed; the program goes on.
 
     ``function`` and ``code`` are as for ``AclError``.
 
     >>> print(AclWarning("aclDestroyTensor", 561103))
-    aclDestroyTensor failed with 561103 (ACLNN_ERR_INNER_NULLPTR); later failures of this kind are not told
+    aclDestroyTensor failed with 561103 (ACLNN_ERR_INNER_NULLPTR); later failures of this kind are not reported
     """
 
     def __init__(self, function: str, code: int, detail: str = "") -> None:
         self.function, self.code, self.symbol, self.detail = function, code, error_name(code), detail.strip()
-        super().__init__(f"{_told(function, code, detail)}; later failures of this kind are not told")
+        super().__init__(f"{_message(function, code, detail)}; later failures of this kind are not reported")
 
 
 class DeviceTimeoutError(AclError, TimeoutError):
     """A device was not done within the time limit of a synchronisation, and does no more work in this process.
 
-    Whatever is asked of that device later is refused with the same error. What it was working with is neither freed nor
-    used again. ``device`` is its number; the rest is as for ``AclError``.
+    Every later call to that device raises the same error. Its streams, memory, descriptors and executors are neither freed
+    nor used again. ``device`` is its number; the rest is as for ``AclError``.
     """
 
     def __init__(self, device: int, function: str, code: int, detail: str = "") -> None:
         self.device = device
-        told = f"npu:{device} did not finish its work in time, and does no more in this process"
+        reason = f"npu:{device} did not finish its work in time, and does no more in this process"
         super().__init__(
             function,
             code,
-            f"{told} ({detail.strip()})" if detail.strip() else told,
-            hint="start a new process; what the device was working with is kept until this one ends",
+            f"{reason} ({detail.strip()})" if detail.strip() else reason,
+            hint="start a new process; the device's memory is kept until this one ends",
         )
 
 
 class OutOfMemoryError(AclError, MemoryError):
-    """The device has no room for an allocation, even after everything that was cached was given back."""
+    """The device has no room for an allocation, even after the cache was emptied."""

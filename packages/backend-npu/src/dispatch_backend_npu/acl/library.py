@@ -1,11 +1,11 @@
-"""The toolkit's libraries: loaded when a function of theirs is first needed, and their functions with their types.
+"""The toolkit's libraries, which are loaded when one of their functions is first needed, and these functions with types.
 
-``bind(name)`` gives a function; ``call(name, *args)`` calls it and raises where it reports a failure. Functions that are
-called often are bound once and their status looked at in place: ``if status: fail(name, status)``.
+``bind(name)`` returns a function; ``call(name, *args)`` calls it and raises an error where it reports a failure. A caller
+on a hot path binds its functions once and checks their status itself: ``if status: fail(name, status)``.
 
 Note [One prototype for each function]
     Types are declared as the toolkit's headers spell them, in ``prototypes`` and, for operators, in the table of ``aclnn``.
-    ``c_type`` turns such a spelling into ctypes' type, so that no call passes what C would read otherwise.
+    ``c_type`` maps such a spelling to ctypes' type, so that no call passes an argument of another size or layout.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _OPAQUE: Final = frozenset("void aclTensor aclScalar aclIntArray aclBoolArray ac
 
 @cache
 def c_type(spelling: str) -> Any:
-    """Give the type of ctypes for a type as the toolkit's headers spell it.
+    """Return the type of ctypes for a type as the toolkit's headers spell it.
 
     >>> c_type("const aclTensor*"), c_type("int8_t"), c_type("const char*")
     (<class 'ctypes.c_void_p'>, <class 'ctypes.c_byte'>, <class 'ctypes.c_char_p'>)
@@ -73,7 +73,7 @@ def c_type(spelling: str) -> Any:
 
 
 def prototype(name: str) -> Prototype:
-    """Give the prototype of a function that this package calls.
+    """Return the prototype of a function that this package calls.
 
     Raises ``FunctionNotFoundError`` for any other.
 
@@ -83,7 +83,7 @@ def prototype(name: str) -> Prototype:
     found = prototypes().get(name)
     if found is not None:
         return found
-    from ..aclnn.table import PROTOTYPES  # the operators' table is long, and the runtime does without it
+    from ..aclnn.table import PROTOTYPES  # the operators' table is long, and the runtime does not need it
 
     if name in PROTOTYPES:
         return EXECUTION
@@ -102,21 +102,21 @@ _folder: str | None = None
 
 
 def is_loaded() -> bool:
-    """Say whether the runtime has been loaded."""
+    """Return whether the runtime has been loaded."""
     return bool(_handles)
 
 
 def folder() -> str:
-    """Give the folder that the libraries come from, the same one as long as the process lives once one was loaded.
+    """Return the folder of the libraries; once one was loaded, it stays the same until the process ends.
 
     Raises ``ToolkitNotFoundError`` where there is none.
     """
     found = _folder or toolkit.find_folder()
     if found is None:
         raise ToolkitNotFoundError(
-            toolkit.not_found(),
+            toolkit.describe_search(),
             hint="install the toolkit and source its set_env.sh; without a device, python -m dispatch_backend_npu simulator"
-            " builds a stand-in",
+            " builds a simulator",
         )
     return found
 
@@ -125,10 +125,10 @@ def _load(path: str) -> ctypes.CDLL:
     global _folder
     handle = _handles.get(path)
     if handle is None:
-        if _folder is None and (old := toolkit.too_old(os.path.dirname(path))):  # noqa: PTH120  # as in toolkit
+        if _folder is None and (old := toolkit.describe_age(os.path.dirname(path))):  # noqa: PTH120  # as in toolkit
             raise ToolkitVersionError(old, hint="install a newer toolkit, and source its set_env.sh")
         try:
-            # What an operator library needs is looked up when it is first called, as torch's own adapter does.
+            # Lazy binding: an operator library's own needs are resolved at its first call, as in torch's own adapter.
             handle = ctypes.CDLL(path, os.RTLD_LAZY)
         except OSError as error:
             raise ToolkitNotFoundError(
@@ -142,7 +142,7 @@ def _load(path: str) -> ctypes.CDLL:
 
 
 def bind(name: str) -> Callable[..., Any]:
-    """Give a function of the toolkit, its argument and result types set. What it returns is not looked at.
+    """Return a function of the toolkit with its argument and result types. Its caller checks the status.
 
     Raises ``ToolkitNotFoundError`` where there is no toolkit, ``FunctionNotFoundError`` where it lacks the function.
     """
@@ -153,7 +153,7 @@ def _bind(name: str) -> Callable[..., Any]:
     declared = prototype(name)
     with _lock:
         where = folder()
-        # The others find the runtime's functions, and each other, only in what is loaded.
+        # The other libraries find the runtime's functions, and each other's, only in loaded libraries.
         _load(toolkit.find_files(where, RUNTIME)[0])
         paths = toolkit.find_files(where, declared.library)
         for path in paths:
@@ -175,14 +175,14 @@ def _bind(name: str) -> Callable[..., Any]:
 
 
 def call(name: str, *args: Any) -> Any:
-    """Call a function that returns a status, and raise ``AclError`` where that is not success."""
+    """Call a function that returns a status. Raises ``AclError`` where that is not success."""
     status = bind(name)(*args)
     if status:
         fail(name, status)
 
 
 def call_each(name: str, handles: Iterable[Any]) -> None:
-    """Call a function for every handle, whatever one of them gives; then raise ``AclError`` if one was not success."""
+    """Call a function for every handle, also after a failure. Raises ``AclError`` in the end if one was not success."""
     failed = 0
     for handle in handles:
         failed = bind(name)(handle) or failed
@@ -191,12 +191,12 @@ def call_each(name: str, handles: Iterable[Any]) -> None:
 
 
 def recent_message() -> str:
-    """Give what the toolkit tells of this thread's last failure, once; ``""`` where it tells nothing."""
-    # The pointer is good until the next call in this thread; ctypes copies what it points to.
+    """Return the toolkit's message about this thread's last failure, and clear it; ``""`` where there is none."""
+    # The pointer is valid until the next call in this thread; ctypes copies what it points to.
     message: bytes | None = bind("aclGetRecentErrMsg")()
     return message.decode(errors="replace") if message else ""
 
 
 def fail(name: str, code: int) -> NoReturn:
-    """Raise ``AclError`` for what a function returned."""
+    """Raise ``AclError`` for the status of a function."""
     raise AclError(name, code, recent_message())

@@ -1,7 +1,7 @@
-"""The C prototypes of the runtime's functions and of those that make the operators' arguments, as data.
+"""The C prototypes of the runtime's functions and of those that create the operators' arguments, as data.
 
-The text below is read once, when the first function is bound. The operators themselves are declared by the table in
-``aclnn``: what they are given differs, how they are called does not.
+The text below is parsed once, when the first function is bound. The operators themselves are declared by the table in
+``aclnn``, because all of them are called in the same two phases.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Final, NamedTuple
 
 __all__ = ["BASE", "EXECUTION", "OPERATORS", "RUNTIME", "WORKSPACE", "Prototype", "prototypes"]
 
-#: Groups of libraries, by the name of the one that has always been there; ``toolkit.FILES`` lists their files.
+#: Groups of libraries, each named by the file that every toolkit has; ``toolkit.FILES`` lists their files.
 RUNTIME: Final = "libascendcl.so"
 BASE: Final = "libnnopbase.so"
 OPERATORS: Final = "libopapi.so"
 
 
 class Prototype(NamedTuple):
-    """A function's library, the C type of what it returns, and those of its arguments."""
+    """A function's library, the C type of its result, and those of its arguments."""
 
     library: str
     returns: str
@@ -26,7 +26,7 @@ class Prototype(NamedTuple):
 
 
 WORKSPACE: Final = ("uint64_t*", "aclOpExecutor**")
-"""What every operator's first phase takes after its own arguments: where its answers go."""
+"""The last arguments of every operator's first phase: pointers to its results."""
 
 EXECUTION: Final = Prototype(OPERATORS, "aclnnStatus", ("void*", "uint64_t", "aclOpExecutor*", "aclrtStream"))
 """Every operator's second phase: workspace, its size, the executor that the first phase made, and the stream."""
@@ -97,7 +97,7 @@ aclnnStatus aclSetRawTensorAddr(aclTensor*, void*)
 
 @cache
 def prototypes() -> dict[str, Prototype]:
-    """Give the prototype of every function declared here, by its name.
+    """Return the prototype of every function declared here, by its name.
 
     >>> prototypes()["aclrtMalloc"]
     Prototype(library='libascendcl.so', returns='aclError', arguments=('void**', 'size_t', 'aclrtMemMallocPolicy'))

@@ -1,7 +1,7 @@
-"""Failures that no call can answer for: those of functions that destroy something, or that only make calls cheaper.
+"""Failures that do not belong to a call: those of functions that destroy an object, or that only make calls cheaper.
 
-They are told as warnings, once for each function and code for as long as the runtime is open. What destroys first destroys
-everything and tells afterwards, so that a program that turns warnings into errors leaves nothing behind.
+They become warnings, one for each function and code while the runtime is open. Everything is destroyed before the first
+warning, so that a program that turns warnings into errors leaks nothing.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import Final
 from .errors import AclWarning
 from .library import bind, recent_message
 
-__all__ = ["destroy", "forget", "note", "report", "tell"]
+__all__ = ["destroy", "record", "report", "reset", "warn"]
 
-_noted: Final[deque[AclWarning]] = deque()
-_known: Final[set[tuple[str, int]]] = set()
+_pending: Final[deque[AclWarning]] = deque()
+_reported: Final[set[tuple[str, int]]] = set()
 
 
-def note(function: str, code: int) -> None:
-    """Keep a failure for the next ``tell``, if it is the first of its kind."""
-    # What the toolkit says of it is no later failure's, whether it is told or not.
+def record(function: str, code: int) -> None:
+    """Keep a failure for the next ``warn``, if it is the first of its kind."""
+    # Reading the message clears it, so that it is not taken for a later failure's.
     message = recent_message()
-    if (function, code) not in _known:
-        _known.add((function, code))
-        _noted.append(AclWarning(function, code, message))
+    if (function, code) not in _reported:
+        _reported.add((function, code))
+        _pending.append(AclWarning(function, code, message))
 
 
-def tell() -> None:
-    """Warn of every failure that was noted."""
-    while _noted:
+def warn() -> None:
+    """Warn of every recorded failure."""
+    while _pending:
         try:
-            warning = _noted.popleft()
+            warning = _pending.popleft()
         except IndexError:  # Another thread was faster.
             return
         warnings.warn(warning, stacklevel=2)
@@ -40,17 +40,17 @@ def tell() -> None:
 
 def report(function: str, code: int) -> None:
     """Warn of a failure, if it is the first of its kind."""
-    note(function, code)
-    tell()
+    record(function, code)
+    warn()
 
 
 def destroy(function: str, handle: object) -> None:
-    """Destroy what a handle stands for; a failure is noted."""
+    """Destroy the object of a handle; a failure is recorded."""
     code = bind(function)(handle)
     if code:
-        note(function, code)
+        record(function, code)
 
 
-def forget() -> None:
-    """Let failures be told once more: the runtime was closed."""
-    _known.clear()
+def reset() -> None:
+    """Report failures of every kind again, because the runtime was closed."""
+    _reported.clear()

@@ -1,8 +1,8 @@
-"""Where the Ascend toolkit is: its folder and the files of its libraries. Nothing is loaded here, and nothing is changed.
+"""The folder of the Ascend toolkit and the files of its libraries. Nothing is loaded or changed here.
 
-The environment says where (the toolkit's ``set_env.sh`` sets ``ASCEND_HOME_PATH`` and ``ASCEND_TOOLKIT_HOME``); else it is
-one of the installer's default folders, else on the dynamic loader's path. All libraries come from the folder that the
-runtime is in, so that those of two installations never meet.
+The environment names the folder (the toolkit's ``set_env.sh`` sets ``ASCEND_HOME_PATH`` and ``ASCEND_TOOLKIT_HOME``); else
+it is one of the installer's default folders, else on the dynamic loader's path. All libraries come from the folder of the
+runtime, so that those of two installations are never mixed.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ __all__ = [
     "FILES",
     "HOME_VARIABLES",
     "OLDEST",
+    "describe_age",
+    "describe_search",
     "find_files",
     "find_folder",
     "is_folder",
-    "not_found",
-    "too_old",
     "version",
 ]
 
 OLDEST: Final = (8, 1)
-"""The release of CANN that the backend needs, or a newer one."""
+"""The oldest release of CANN that the backend supports."""
 
-#: A release, such as ``8.1.RC1``. The toolkit's parts count otherwise, in five numbers (``7.6.0.1.220``).
+#: A release, such as ``8.1.RC1``. The toolkit's parts have versions of five numbers (``7.6.0.1.220``).
 _RELEASE: Final = re.compile(r"(\d+)\.(\d+)(?!(?:\.\d+){3})(?!\d)")
 
 HOME_VARIABLES: Final = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME", "CANN_INSTALL_DIR")
-"""Environment variables that name the toolkit's folder, the most trusted first."""
+"""Environment variables that name the toolkit's folder; the first that is set wins."""
 
 DEFAULT_HOMES: Final = (
     "/usr/local/Ascend/ascend-toolkit/latest",
@@ -44,18 +44,18 @@ DEFAULT_HOMES: Final = (
     "~/Ascend/ascend-toolkit/latest",
     "~/Ascend/cann",
 )
-"""Where the toolkit's installer puts it."""
+"""The default folders of the toolkit's installer."""
 
 _FEATURES: Final = ("ops_infer", "ops_train", "math", "sparse", "fft", "rand")
 
 FILES: Final[dict[str, tuple[str, ...]]] = {
-    # Newer toolkits have libacl_rt.so too, and some day it alone.
+    # Newer toolkits also have libacl_rt.so, which may replace libascendcl.so.
     RUNTIME: ("libascendcl.so", "libacl_rt.so"),
     BASE: ("libnnopbase.so", "libopapi.so"),
-    # Newer toolkits split the operators; older ones had those of some features apart.
+    # Newer toolkits split the operators; older ones had libraries of their own for some features.
     OPERATORS: ("libopapi_*.so", "libopapi.so", *(f"libaclnn_{feature}.so" for feature in _FEATURES)),
 }
-"""The files of each group of libraries, in the order in which a function is looked for in them."""
+"""The files of each group of libraries, in the order of the search for a function."""
 
 _CUSTOM_VARIABLE: Final = "ASCEND_CUSTOM_OPP_PATH"
 _CUSTOM_FILE: Final = "op_api/lib/libcust_opapi.so"
@@ -65,7 +65,7 @@ def _folders(environment: Mapping[str, str]) -> Iterator[str]:
     machine = "aarch64" if os.uname().machine == "aarch64" else "x86_64"
     homes = [environment[name] for name in HOME_VARIABLES if environment.get(name)]
     for home in (*homes, *map(os.path.expanduser, DEFAULT_HOMES)):
-        yield os.path.join(home, "lib64")  # noqa: PTH118  # pathlib would be a good part of what importing this costs
+        yield os.path.join(home, "lib64")  # noqa: PTH118  # importing pathlib would take a good part of this module's import
         yield os.path.join(home, f"{machine}-linux", "lib64")  # noqa: PTH118  # as above
     yield from filter(None, environment.get("LD_LIBRARY_PATH", "").split(os.pathsep))
 
@@ -73,12 +73,12 @@ def _folders(environment: Mapping[str, str]) -> Iterator[str]:
 def _is_file(path: str) -> bool:
     try:
         return os.path.isfile(path)  # noqa: PTH113  # as in _folders
-    except ValueError:  # A path with a null character is no file's.
+    except ValueError:  # A path with a null character.
         return False
 
 
 def is_folder(path: str) -> bool:
-    """Say whether a folder is there. Raises nothing."""
+    """Return whether a folder exists. Raises nothing."""
     try:
         return os.path.isdir(path)  # noqa: PTH112  # as in _folders
     except ValueError:
@@ -86,7 +86,7 @@ def is_folder(path: str) -> bool:
 
 
 def find_folder(environment: Mapping[str, str] | None = None) -> str | None:
-    """Give the folder of the runtime library, or None where there is none. Raises nothing.
+    """Return the folder of the runtime library, or None where there is none. Raises nothing.
 
     >>> find_folder({"ASCEND_HOME_PATH": "/nowhere"}) in (None, find_folder({}))
     True
@@ -100,7 +100,7 @@ def find_folder(environment: Mapping[str, str] | None = None) -> str | None:
 
 
 def find_files(folder: str, library: str, environment: Mapping[str, str] | None = None) -> list[str]:
-    """Give the paths of a group's files that there are, in the order in which a function is looked for in them.
+    """Return the paths of a group's existing files, in the order of the search for a function.
 
     Custom operators, which the environment names, come first.
     """
@@ -113,10 +113,10 @@ def find_files(folder: str, library: str, environment: Mapping[str, str] | None 
     return paths
 
 
-def not_found(environment: Mapping[str, str] | None = None) -> str:
-    """Say what was looked for, and where.
+def describe_search(environment: Mapping[str, str] | None = None) -> str:
+    """Return a sentence with the files and folders of the search.
 
-    >>> "libascendcl.so" in not_found({})
+    >>> "libascendcl.so" in describe_search({})
     True
     """
     environment = os.environ if environment is None else environment
@@ -128,7 +128,7 @@ def not_found(environment: Mapping[str, str] | None = None) -> str:
 
 
 def version(folder: str) -> str:
-    """Give the toolkit's version as its own files tell it, ``""`` where they do not. Raises nothing."""
+    """Return the toolkit's version from its own files, ``""`` where they do not have it. Raises nothing."""
     home = folder.removesuffix("/lib64")
     for name in ("version.cfg", "ascend_toolkit_install.info", "runtime/version.info"):
         try:
@@ -143,14 +143,16 @@ def version(folder: str) -> str:
     return ""
 
 
-def too_old(folder: str) -> str:
-    """Say which release the toolkit is, and which one is needed, where it is too old; ``""`` where it is not known to be.
+def describe_age(folder: str) -> str:
+    """Return a sentence with its release and the oldest supported one if a toolkit is too old, else ``""``.
 
-    >>> too_old("/nowhere/lib64")
+    >>> describe_age("/nowhere/lib64")
     ''
     """
-    told = version(folder)
-    release = _RELEASE.match(told)
+    release_name = version(folder)
+    release = _RELEASE.match(release_name)
     if release is None or (int(release[1]), int(release[2])) >= OLDEST:
         return ""
-    return f"the toolkit in {folder} is CANN {told}, and this backend needs CANN {OLDEST[0]}.{OLDEST[1]} or newer"
+    return (
+        f"the toolkit in {folder} is CANN {release_name}, and this backend needs CANN {OLDEST[0]}.{OLDEST[1]} or newer"
+    )

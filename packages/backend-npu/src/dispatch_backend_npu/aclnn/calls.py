@@ -23,7 +23,7 @@ from ..arrays import extent
 from ..runtime import allocator
 from ..runtime.session import Stage, at_finalize, at_timeout
 from ..runtime.stream import current
-from .descriptors import Descriptors, destroy_all, drain, int64, quarantine
+from .descriptors import Descriptors, destroy_all, destroy_released, int64, quarantine
 from .table import PROTOTYPES
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def clear() -> None:
         cache.clear()
     for each in list(_pools):
         each.clear()
-    drain()
+    destroy_released()
 
 
 def _close(device: int) -> None:

@@ -1,4 +1,4 @@
-"""Checks of what is written to, and arguments brought to the device."""
+"""Checks of arrays that are written to, and the way of arguments to the device."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLONE: Final = "Please clone() the tensor before performing the operation."
 
 
 def to_device(value: Any) -> Any:
-    """Give an argument as a kernel takes it: a cpu tensor without dimensions, which stands for a number, is copied here."""
+    """Copy a cpu tensor without dimensions, which stands for a number, to the device; return other arguments as they are."""
     if isinstance(value, (list, tuple)):
         return [to_device(item) for item in value]
     if isinstance(value, HasSpec) or not hasattr(value, "__array_interface__"):
@@ -24,9 +24,9 @@ def to_device(value: Any) -> Any:
 
 
 def check_overlap(written: arrays.AclArray, read: arrays.AclArray) -> None:
-    """Check arrays in one block: what is read is what is written, element by element, or lies elsewhere.
+    """Raise ``OperatorError`` where two dense arrays of one block share some of their elements, but not all in order.
 
-    Raises ``OperatorError`` where dense arrays share some, but not all, of their elements, as torch's iterator does.
+    Arrays that are the same view, or lie apart, pass (source: torch's iterator).
     """
     ours, theirs = written.spec, read.spec
     begins, ends = written.storage_offset, written.storage_offset + arrays.extent(ours)

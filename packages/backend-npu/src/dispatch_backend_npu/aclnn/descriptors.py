@@ -1,8 +1,8 @@
-"""Descriptors of arguments: aclTensor, aclScalar, aclIntArray and their kind, and who destroys them.
+"""Descriptors of arguments (aclTensor, aclScalar, aclIntArray, ...), and their destruction.
 
-Every one belongs to a `Descriptors`; elements of a list belong to the list. When a `Descriptors` goes, what it has made is
-left to whoever makes the next one, see Note [Finalizers call nothing] in ``runtime.device``; what is left in the end, and
-what is still in use then, is destroyed before the runtime is closed.
+Every descriptor belongs to a `Descriptors`; elements of a list belong to the list. The descriptors of a collected
+`Descriptors` are destroyed when the next one is created, see Note [Finalizers call nothing] in ``runtime.device``; all
+others are destroyed before the runtime is closed.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ..acl.constants import ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_FORMAT_ND,
 from ..acl.errors import AclError
 from ..arrays import extent
 
-__all__ = ["Descriptors", "destroy_all", "drain", "int64", "quarantine"]
+__all__ = ["Descriptors", "destroy_all", "destroy_released", "int64", "quarantine"]
 
-#: What a creator that gives a null pointer is reported with: ACLNN_ERR_INNER_NULLPTR.
-_NULL: Final = 561103
+#: The code in the error of a creator that returns a null pointer: ACLNN_ERR_INNER_NULLPTR.
+_NULL_POINTER: Final = 561103
 
 _DESTROYERS: Final = {
     "aclTensor": "aclDestroyTensor",
@@ -35,9 +35,9 @@ _DESTROYERS: Final = {
 
 
 def int64(value: int) -> int:
-    """Give an integer that C's type can hold: ctypes would pass the lowest bits of any other.
+    """Return an integer that fits in C's ``int64_t``.
 
-    Raises ``OperatorError``.
+    Raises ``OperatorError`` for another, of which ctypes would pass the lowest bits.
 
     >>> int64(1 << 63)
     Traceback (most recent call last):
@@ -49,7 +49,7 @@ def int64(value: int) -> int:
     return value
 
 
-#: Python's number types → the C type and ACL's number of it; a bool is an int, too, so it comes first.
+#: Python's number types → the C type and ACL's number of it; bool comes first, because a bool is an int.
 _SCALARS: Final[dict[type, tuple[Any, int]]] = {
     bool: (ctypes.c_bool, ACL_BOOL),
     int: (lambda value: ctypes.c_int64(int64(value)), ACL_INT64),
@@ -67,63 +67,65 @@ class Descriptors:
         self.tensors: list[ctypes.c_void_p] = []
         self._owned: list[tuple[str, ctypes.c_void_p]] = []
         _live[id(self._owned)] = self._owned
-        drain()
+        destroy_released()
 
     def add(self, kind: str, value: Any) -> Any:
-        """Give what stands for an argument of C type ``kind`` in a call."""
+        """Return an argument of C type ``kind`` for a call; descriptors are created from ``value``."""
         if value is None or not kind.startswith(("const acl", "acl")) or kind == "aclDataType":
             return value
         name = kind.removeprefix("const ").removesuffix("*")
         if name == "aclTensor":
-            found = _tensor(*value)
-            self.tensors.append(found)
+            descriptor = _tensor(*value)
+            self.tensors.append(descriptor)
         elif name == "aclTensorList":
             return self._tensor_list(value)
         elif name == "aclScalar":
-            found = _scalar(value)
+            descriptor = _scalar(value)
         elif name == "aclIntArray":
-            found = _made("aclCreateIntArray", (ctypes.c_int64 * max(len(value), 1))(*map(int64, value)), len(value))
+            descriptor = _create(
+                "aclCreateIntArray", (ctypes.c_int64 * max(len(value), 1))(*map(int64, value)), len(value)
+            )
         else:
-            found = _made("aclCreateBoolArray", (ctypes.c_bool * max(len(value), 1))(*value), len(value))
-        self._owned.append((_DESTROYERS[name], found))
-        return found
+            descriptor = _create("aclCreateBoolArray", (ctypes.c_bool * max(len(value), 1))(*value), len(value))
+        self._owned.append((_DESTROYERS[name], descriptor))
+        return descriptor
 
     def _tensor_list(self, looks: Sequence[tuple[TensorMeta, int]]) -> ctypes.c_void_p:
         begun = len(self._owned)
         items = [self.add("aclTensor*", look) for look in looks]
-        found = _made(
+        descriptor = _create(
             "aclCreateTensorList", (ctypes.c_void_p * max(len(items), 1))(*[x.value for x in items]), len(items)
         )
         # The list destroys its elements.
-        self._owned[begun:] = [("aclDestroyTensorList", found)]
-        return found
+        self._owned[begun:] = [("aclDestroyTensorList", descriptor)]
+        return descriptor
 
     def own(self, destroyer: str, pointer: ctypes.c_void_p) -> None:
         """Have ``pointer`` destroyed with the rest, and before it."""
         self._owned.append((destroyer, pointer))
 
     def disown(self, pointer: ctypes.c_void_p) -> None:
-        """Leave it to somebody else to destroy ``pointer``, which was given to ``own``."""
+        """Leave the destruction of ``pointer``, which was passed to ``own``, to the caller."""
         self._owned[:] = [entry for entry in self._owned if entry[1] is not pointer]
 
     def replace_scalar(self, held: ctypes.c_void_p, value: Any) -> ctypes.c_void_p:
-        """Give a scalar of another value in place of one that was added."""
-        found = _scalar(value)
-        place = next(index for index, (_, pointer) in enumerate(self._owned) if pointer is held)
-        self._owned[place] = ("aclDestroyScalar", found)
+        """Replace a scalar that was added by one of another value, and return it."""
+        descriptor = _scalar(value)
+        index = next(index for index, (_, pointer) in enumerate(self._owned) if pointer is held)
+        self._owned[index] = ("aclDestroyScalar", descriptor)
         _destroy("aclDestroyScalar", held)
-        return found
+        return descriptor
 
     def __del__(self) -> None:
         if _live.pop(id(self._owned), None) is not None:
-            _left.append(self._owned)
+            _released.append(self._owned)
 
 
-#: What descriptors in use own, by the list's id; what those that are gone owned.
+#: The pointers of each `Descriptors` in use, by the list's id, and those of collected ones.
 _live: Final[dict[int, list[tuple[str, ctypes.c_void_p]]]] = {}
-_left: Final[deque[list[tuple[str, ctypes.c_void_p]]]] = deque()
-#: What is never destroyed.
-_kept: Final[list[list[tuple[str, ctypes.c_void_p]]]] = []
+_released: Final[deque[list[tuple[str, ctypes.c_void_p]]]] = deque()
+#: Pointers that are never destroyed.
+_quarantined: Final[list[list[tuple[str, ctypes.c_void_p]]]] = []
 
 
 def _destroy(destroyer: str, pointer: ctypes.c_void_p) -> None:
@@ -132,50 +134,50 @@ def _destroy(destroyer: str, pointer: ctypes.c_void_p) -> None:
         reports.destroy(destroyer, pointer)
 
 
-def drain() -> None:
-    """Destroy what descriptors that are gone owned."""
-    while _left:
+def destroy_released() -> None:
+    """Destroy the descriptors of collected `Descriptors`."""
+    while _released:
         try:
-            owned = _left.popleft()
+            owned = _released.popleft()
         except IndexError:  # Another thread was faster.
             break
         while owned:
             _destroy(*owned.pop())
-    reports.tell()
+    reports.warn()
 
 
 def destroy_all() -> None:
-    """Destroy every descriptor, whether somebody still has it or not."""
-    _move(_left)
-    drain()
+    """Destroy every descriptor, in use or not."""
+    _release_all()
+    destroy_released()
 
 
 def quarantine() -> None:
-    """Let every descriptor that there is be: a device that does not answer may still work with it."""
-    _move(_left)
-    while _left:
-        _kept.append(_left.popleft())
+    """Keep every existing descriptor from being destroyed: a device that does not answer may still read it."""
+    _release_all()
+    while _released:
+        _quarantined.append(_released.popleft())
 
 
-def _move(into: deque[list[tuple[str, ctypes.c_void_p]]]) -> None:
-    """Take what descriptors in use own from them, one at a time: others may go meanwhile."""
+def _release_all() -> None:
+    """Move the pointers of each `Descriptors` in use, one at a time, because others may be collected meanwhile."""
     while _live:
-        into.append(_live.popitem()[1])
+        _released.append(_live.popitem()[1])
 
 
-def _made(creator: str, *args: Any) -> ctypes.c_void_p:
+def _create(creator: str, *args: Any) -> ctypes.c_void_p:
     pointer = library.bind(creator)(*args)
     if not pointer:
-        raise AclError(creator, _NULL, library.recent_message() or "it gave a null pointer")
+        raise AclError(creator, _NULL_POINTER, library.recent_message() or "it returned a null pointer")
     return ctypes.c_void_p(pointer)
 
 
 def _tensor(spec: TensorMeta, offset: int) -> ctypes.c_void_p:
-    """Describe a strided view of a row of elements, as long as the view needs; its address is given later."""
+    """Describe a strided view of a flat storage, as long as the view needs; its address is set later."""
     ndim = len(spec.shape)
     numbers = ctypes.c_int64 * ndim
     storage = (ctypes.c_int64 * 1)(offset + extent(spec))
-    return _made(
+    return _create(
         "aclCreateTensor",
         numbers(*spec.shape),
         ndim,
@@ -192,6 +194,6 @@ def _tensor(spec: TensorMeta, offset: int) -> ctypes.c_void_p:
 def _scalar(value: Any) -> ctypes.c_void_p:
     for python_type, (c_type, number) in _SCALARS.items():
         if isinstance(value, python_type):
-            return _made("aclCreateScalar", ctypes.byref(c_type(value)), number)
+            return _create("aclCreateScalar", ctypes.byref(c_type(value)), number)
     parts = (ctypes.c_double * 2)(value.real, value.imag)
-    return _made("aclCreateScalar", ctypes.byref(parts), ACL_COMPLEX128)
+    return _create("aclCreateScalar", ctypes.byref(parts), ACL_COMPLEX128)

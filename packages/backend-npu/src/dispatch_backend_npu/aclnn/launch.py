@@ -1,4 +1,4 @@
-"""Calling functions of aclnn by name, for kernels that do more than a row of the table can say.
+"""Calling functions of aclnn by name, for kernels that need more than a row of the table.
 
 Note [Collecting launches]
     The launches of such a kernel depend on the descriptions of its arguments, not on their elements. So a plan collects
@@ -61,7 +61,7 @@ def forbid_collecting() -> None:
 
 
 def allocate_result(spec: TensorMeta) -> AclArray:
-    """Make an array as ``spec`` describes it; its elements are whatever lay there before."""
+    """Allocate an array as ``spec`` describes it, with undefined elements."""
     if _thread.launches is None:
         return on_device.allocate_array(spec)
     array: Any = object.__new__(AclArray)
@@ -70,10 +70,10 @@ def allocate_result(spec: TensorMeta) -> AclArray:
 
 
 def launch(function: str, *values: Any) -> None:
-    """Run a function on the current stream; the arguments are those of its first phase, results included.
+    """Run a function on the current stream; ``values`` are the arguments of its first phase, results included.
 
-    Tensors are arrays of this device, or None; scalars, lists and text are Python's. A float is given to the call that was
-    prepared for other floats, see Note [Prepared calls].
+    Tensors are arrays of this device, or None; scalars, lists and text are Python's. The prepared call is the same for all
+    values of a scalar, see Note [Prepared calls].
     """
     if _thread.launches is not None:
         _thread.launches.append((function, values))

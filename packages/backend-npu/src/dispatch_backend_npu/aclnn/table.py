@@ -1,8 +1,8 @@
-"""What the backend calls of aclnn, as data: the functions' prototypes, and which of them computes which operator.
+"""The functions of aclnn that the backend calls, as data: their prototypes, and the operators that they compute.
 
 ``PROTOTYPES`` gives the C argument types of each function's first phase, ``aclnn<Name>GetWorkspaceSize``, without the pair
 ``uint64_t *workspaceSize, aclOpExecutor **executor`` that ends all of them; the second phase, ``aclnn<Name>``, takes the
-same four arguments everywhere, see ``acl.prototypes``. Names of arguments are the headers' own, for the reader.
+same four arguments everywhere, see ``acl.prototypes``. Names of arguments are the headers' own.
 
 >>> PROTOTYPES["aclnnAdds"]
 ('const aclTensor*', 'const aclScalar*', 'const aclScalar*', 'aclTensor*')
@@ -496,7 +496,7 @@ def _operators() -> dict[str, tuple[str, tuple[str, ...]]]:
 
 
 def _split(arguments: str) -> tuple[str, ...]:
-    """Split at the commas that stand outside of parentheses."""
+    """Split at the commas outside of parentheses."""
     if "(" not in arguments:
         return tuple(arguments.split(", "))
     found, depth = [""], 0
@@ -512,5 +512,5 @@ def _split(arguments: str) -> tuple[str, ...]:
 #: C argument types of each function's first phase without the last two.
 PROTOTYPES: Final = _prototypes()
 
-#: Overload of the ``aten`` namespace → function, and where its arguments come from.
+#: Overload of the ``aten`` namespace → function and its arguments.
 OPERATORS: Final = _operators()

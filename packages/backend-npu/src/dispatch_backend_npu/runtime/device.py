@@ -346,8 +346,8 @@ def finalize(*, force: bool = False) -> bool:
         thread.device = before
         for device in entered:
             attempt(call, "aclrtResetDevice", device)
-        attempt(reports.tell)
-        reports.forget()
+        attempt(reports.warn)
+        reports.reset()
         if closing.is_ours and all(map(has_answered, closing.contexts)):
             status = bind("aclFinalize")()
             if status not in (0, ACL_ERROR_REPEAT_FINALIZE):

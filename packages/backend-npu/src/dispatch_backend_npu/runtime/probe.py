@@ -22,7 +22,7 @@ __all__ = ["device_count", "device_name", "is_available", "model_directory", "un
 def _count_devices() -> tuple[int, str]:
     """Return the number of devices and, where it is 0, the reason."""
     if toolkit.find_folder() is None:
-        return 0, toolkit.not_found()
+        return 0, toolkit.describe_search()
     count = ctypes.c_uint32()
     try:
         status = bind("aclrtGetDeviceCount")(ctypes.byref(count))
