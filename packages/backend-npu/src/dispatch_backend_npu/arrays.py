@@ -1,8 +1,8 @@
-"""Arrays in the memory of an NPU: a block of memory, a description of what lies in it, and where it begins.
+"""Arrays in the memory of an NPU: a block of memory, a description, and an offset.
 
-``block`` is what the allocator gave, freed when the last array in it is; ``spec`` describes shape, strides and dtype as one
-object for all arrays that look alike; ``storage_offset`` says at which element of the block the array begins. Views share
-the block. Strides and offsets are counted in elements.
+``block`` is the allocator's, freed with the last array in it; ``spec`` describes shape, strides and dtype, one object for
+all arrays of that description; ``storage_offset`` is the element of the block where the array begins. Views share the
+block. Strides and offsets count elements.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _NOT_NUMPYS: Final = (ScalarType.BFloat16, ScalarType.ComplexHalf)
 
 
 class AclArray(HasSpec):
-    """An array on an NPU. Kernels write to its elements; nothing else about it changes."""
+    """An array on an NPU. Only its elements change, when kernels write to them."""
 
-    #: Pipelines remember arrays by weak references.
+    #: Pipelines hold arrays by weak references.
     __slots__ = ("__weakref__", "block")
 
-    #: What the allocator gave: it has ``pointer``, and is freed when nobody holds it.
+    #: Memory that is freed with the last reference to it.
     block: allocator.MemoryBlock
 
     def __init__(
@@ -43,16 +43,16 @@ class AclArray(HasSpec):
 
     @property
     def offset(self) -> int:
-        """At which element of its block the array begins."""
+        """The element of the block where the array begins."""
         return self.storage_offset
 
     @property
     def pointer(self) -> int:
-        """The address where the block begins."""
+        """The address of the block."""
         return self.block.pointer
 
     def view(self, shape: Sequence[int], strides: Sequence[int], offset: int) -> Self:
-        """Show the same memory in another way; ``offset`` is counted from where the block begins."""
+        """Return another view of the block; ``offset`` counts from the beginning of the block."""
         return type(self)(self.block, shape, strides, offset, self.dtype)
 
     def __repr__(self) -> str:
@@ -61,7 +61,7 @@ class AclArray(HasSpec):
 
 
 def allocate_array(spec: TensorMeta) -> AclArray:
-    """Make an array as ``spec`` describes it, in a block of its own; its elements are whatever lay there before."""
+    """Allocate an array as ``spec`` describes it, in a block of its own, with undefined elements."""
     array = _new(AclArray)
     array.block = allocator.allocate(extent(spec) * spec.dtype.itemsize)
     array.spec = spec
@@ -70,13 +70,13 @@ def allocate_array(spec: TensorMeta) -> AclArray:
 
 
 def empty(shape: Sequence[int], strides: Sequence[int] | None = None, dtype: ScalarType | None = None) -> AclArray:
-    """Make an array whose elements are whatever lay there before; row-major unless ``strides`` are given."""
+    """Allocate an array with undefined elements, row-major unless ``strides`` are given."""
     spec = contiguous(shape, dtype)
     return allocate_array(spec if strides is None else TensorMeta(spec.shape, tuple(strides), spec.dtype))
 
 
 def extent(spec: TensorMeta) -> int:
-    """Give how many elements of memory lie between the array's first and its last one, both counted.
+    """Return the number of elements of memory from the array's first to its last one, both counted.
 
     >>> extent(TensorMeta((2, 3), (10, 1), ScalarType.Float)), extent(TensorMeta((0,), (1,), ScalarType.Float))
     (13, 0)
@@ -87,11 +87,11 @@ def extent(spec: TensorMeta) -> int:
 
 
 def from_numpy(data: Any) -> AclArray:
-    """Copy a NumPy array to the device, laid out alike where its elements fill a block of memory.
+    """Copy a NumPy array to the device; dense arrays keep their layout.
 
-    Raises ``ArgumentTypeError`` for what is no array, ``DtypeError`` for dtypes that torch does not know.
+    Raises ``ArgumentTypeError`` for another object, ``DtypeError`` for dtypes that torch does not have.
     """
-    import numpy as np  # nothing else on the way to the device needs it
+    import numpy as np  # the backend loads without it
 
     if not isinstance(data, (np.ndarray, np.generic)):
         raise ArgumentTypeError(
@@ -101,7 +101,7 @@ def from_numpy(data: Any) -> AclArray:
     if dtype is None:
         raise DtypeError(f"an array of dtype {data.dtype} has no equivalent among torch's dtypes", argument="data")
     steps = tuple([abs(step) // data.itemsize for step in data.strides])
-    # NumPy's strides say nothing where there are no elements.
+    # NumPy's strides are arbitrary where there are no elements.
     spec = TensorMeta(
         data.shape, preserved_strides(data.shape, steps if data.size else contiguous_strides(data.shape)), dtype
     )
@@ -114,11 +114,11 @@ def from_numpy(data: Any) -> AclArray:
 
 
 def to_numpy(array: AclArray) -> np.ndarray[Any, Any]:
-    """Copy an array to the host. One whose elements do not lie in a row comes with what lies between them.
+    """Copy an array to the host; gaps between its elements are copied on the way.
 
     Raises ``DtypeError`` for ``bfloat16`` and ``complex32``, which NumPy does not have.
     """
-    import numpy as np  # nothing else on the way to the device needs it
+    import numpy as np  # the backend loads without it
 
     spec = array.spec
     if spec.dtype in _NOT_NUMPYS:

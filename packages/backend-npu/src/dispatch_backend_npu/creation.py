@@ -1,4 +1,4 @@
-"""Kernels that make arrays: memory of the shape that the rule announces, filled by a function of the table."""
+"""Kernels of factories: memory as the shape rule describes it, filled by a function of aclnn."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["KERNELS"]
 Fill = Callable[..., None]
 
 
-def _made(name: str, fill: Fill) -> Callable[..., AclArray]:
+def _factory(name: str, fill: Fill) -> Callable[..., AclArray]:
     """Make the kernel of a factory from ``fill(array, *args)``."""
     rule = cached_rule(name)
 
@@ -27,64 +27,64 @@ def _made(name: str, fill: Fill) -> Callable[..., AclArray]:
     return kernel
 
 
-def _nothing(array: AclArray, *args: Any) -> None:
-    """Leave the memory as it came."""
+def _leave_undefined(array: AclArray, *args: Any) -> None:
+    """Leave the elements undefined."""
 
 
-def _zeros(array: AclArray, *args: Any) -> None:
+def _fill_zeros(array: AclArray, *args: Any) -> None:
     launch("aclnnInplaceZero", array)
 
 
-def _ones(array: AclArray, *args: Any) -> None:
+def _fill_ones(array: AclArray, *args: Any) -> None:
     launch("aclnnInplaceOne", array)
 
 
-def _full(array: AclArray, *args: Any) -> None:
+def _fill_value(array: AclArray, *args: Any) -> None:
     launch("aclnnInplaceFillScalar", array, args[-1])
 
 
-def _arange(array: AclArray, *bounds: Any) -> None:
+def _fill_range(array: AclArray, *bounds: Any) -> None:
     start, end, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     if array.spec.dtype.is_integral:
-        # torch counts in integers here, whatever the bounds are.
+        # torch computes with integers here, whatever the types of the bounds.
         start, step = int(start), int(step)
         end = start + step * array.spec.numel
     if array.spec.numel:
         launch("aclnnArange", start, end, step, array)
 
 
-def _linspace(array: AclArray, start: Any, end: Any, steps: int) -> None:
+def _fill_linspace(array: AclArray, start: Any, end: Any, steps: int) -> None:
     if array.spec.dtype.is_integral:
         start, end = int(start), int(end)
     if array.spec.numel:
         launch("aclnnLinspace", start, end, steps, array)
 
 
-def _eye(array: AclArray, *sizes: int) -> None:
+def _fill_identity(array: AclArray, *sizes: int) -> None:
     launch("aclnnEye", *array.spec.shape, array)
 
 
 _FILLS: Final[dict[str, Fill]] = {
-    "empty.memory_format": _nothing,
-    "empty_strided": _nothing,
-    "empty_like": _nothing,
-    "new_empty": _nothing,
-    "new_empty_strided": _nothing,
-    "zeros": _zeros,
-    "zeros_like": _zeros,
-    "new_zeros": _zeros,
-    "ones": _ones,
-    "ones_like": _ones,
-    "new_ones": _ones,
-    "full": _full,
-    "full_like": _full,
-    "new_full": _full,
-    "scalar_tensor": _full,
-    "arange": _arange,
-    "arange.start": _arange,
-    "arange.start_step": _arange,
-    "linspace": _linspace,
-    "eye": _eye,
-    "eye.m": _eye,
+    "empty.memory_format": _leave_undefined,
+    "empty_strided": _leave_undefined,
+    "empty_like": _leave_undefined,
+    "new_empty": _leave_undefined,
+    "new_empty_strided": _leave_undefined,
+    "zeros": _fill_zeros,
+    "zeros_like": _fill_zeros,
+    "new_zeros": _fill_zeros,
+    "ones": _fill_ones,
+    "ones_like": _fill_ones,
+    "new_ones": _fill_ones,
+    "full": _fill_value,
+    "full_like": _fill_value,
+    "new_full": _fill_value,
+    "scalar_tensor": _fill_value,
+    "arange": _fill_range,
+    "arange.start": _fill_range,
+    "arange.start_step": _fill_range,
+    "linspace": _fill_linspace,
+    "eye": _fill_identity,
+    "eye.m": _fill_identity,
 }
-KERNELS: Final[dict[str, Callable[..., Any]]] = {name: _made(name, fill) for name, fill in _FILLS.items()}
+KERNELS: Final[dict[str, Callable[..., Any]]] = {name: _factory(name, fill) for name, fill in _FILLS.items()}

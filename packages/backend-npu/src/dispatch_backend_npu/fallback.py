@@ -1,8 +1,8 @@
-"""What the host computes, because aclnn has no form of it: declared here, and counted by name.
+"""Operators that the host computes, because aclnn has no function for them: declared here, and counted by name.
 
 Such an operator waits for the device, copies its arguments to the host, runs the cpu backend's kernel there, and copies
-the results back. `counts` tells how often that has happened, so that no program does so unnoticed. Random numbers are not
-among them: they come from the device's generator, whose stream is drawn on the host and copied.
+the results back. `counts` returns how often, so that a program can notice. Random numbers are not among them: they come
+from the device's generator, whose numbers are drawn on the host and copied.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .arrays import AclArray, from_numpy, to_numpy
 
 __all__ = ["KERNELS", "REASONS", "counts", "on_host", "reset"]
 
-_counted: Final[Counter[str]] = Counter()
+_counts: Final[Counter[str]] = Counter()
 
 REASONS: Final = {
     "nonzero": "how many elements it finds is known on the device alone",
@@ -29,42 +29,42 @@ REASONS: Final = {
     "std.correction": "aclnnStd takes integers only; where the correction is one, the device computes it",
     "var_mean.correction": "aclnnVarMean takes integers only; where the correction is one, the device computes it",
 }
-"""Every operator that the host may compute, and why."""
+"""Every operator that the host may compute, with the reason."""
 
 
 def counts() -> dict[str, int]:
-    """Tell how often the host has computed each operator of `REASONS` since the last `reset`."""
-    return dict(_counted)
+    """Return how often the host has computed each operator of `REASONS` since the last `reset`."""
+    return dict(_counts)
 
 
 def reset() -> None:
-    """Count anew."""
-    _counted.clear()
+    """Set all counts to 0."""
+    _counts.clear()
 
 
 def on_host(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Run an operator on the host, on arrays of the device; what it writes to is written on the device, too."""
+    """Run an operator on the host with arrays of the device; a write is repeated on the device."""
     assert name in REASONS, name
     forbid_collecting()
-    _counted[name] += 1
+    _counts[name] += 1
     packet, _, overload = name.partition(".")
     operator = getattr(getattr(dc.ops.aten, packet), overload or "default")
-    found = operator(*map(_fetched, args), **{key: _fetched(value) for key, value in kwargs.items()})
+    result = operator(*map(_to_host, args), **{key: _to_host(value) for key, value in kwargs.items()})
     if packet.endswith("_"):
-        launch("aclnnInplaceCopy", args[0], from_numpy(found))
+        launch("aclnnInplaceCopy", args[0], from_numpy(result))
         return args[0]
-    return tuple(map(_put, found)) if isinstance(found, (list, tuple)) else _put(found)
+    return tuple(map(_to_device, result)) if isinstance(result, (list, tuple)) else _to_device(result)
 
 
-def _put(found: Any) -> AclArray:
-    """Copy a result to the device, laid out as the host's kernel has done it."""
-    array = from_numpy(found)
-    return array if found.size else array.view(found.shape, dc.strides(found), 0)
+def _to_device(result: Any) -> AclArray:
+    """Copy a result to the device, with the layout that the host's kernel gave it."""
+    array = from_numpy(result)
+    return array if result.size else array.view(result.shape, dc.strides(result), 0)
 
 
-def _fetched(value: Any) -> Any:
+def _to_host(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return [_fetched(item) for item in value]
+        return [_to_host(item) for item in value]
     return to_numpy(value) if isinstance(value, AclArray) else value
 
 

@@ -1,6 +1,6 @@
-"""The plugin: what the npu backend is, the registration of its kernels, and the opening of devices.
+"""The plugin: the backend's description, the registration of its kernels, and the opening of devices.
 
-Registering loads nothing of the toolkit: every kernel is there on every machine, and only opening a device can fail.
+Registration loads nothing of the toolkit: every kernel is registered on every machine, and only opening a device can fail.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def dispatch_backend_info() -> dc.BackendInfo:
 
 @dc.hookimpl
 def dispatch_register(registry: dc.Registry) -> None:
-    """Register every kernel under the key NPU, and anew when a second device is opened."""
+    """Register every kernel under the key NPU, and again when a second device is opened."""
     aten = dc.Library("aten", "IMPL", "NPU", registry=registry)
     for name, kernel in KERNELS.items():
         aten.impl(name, on_requested_device(name, kernel))
@@ -58,8 +58,8 @@ def dispatch_register(registry: dc.Registry) -> None:
     for name, kernel in PRIMS.items():
         prims.impl(name, kernel)
 
-    def change(several: bool) -> None:
-        """See Note [One device is the rule] in placement."""
+    def register_again(several: bool) -> None:
+        """Register wrapped kernels, see Note [One device is the rule] in placement."""
         if (pipeline := dc.current_pipeline()) is not None:
             pipeline.flush()
         wrap = on_array_device if several else on_requested_device
@@ -67,33 +67,33 @@ def dispatch_register(registry: dc.Registry) -> None:
             aten.impl(name, wrap(name, kernel), allow_override=True)
         prims.impl("device_get", wrap("device_get", PRIMS["device_get"]), allow_override=True)
 
-    runtime.on_second_device(change)
+    runtime.on_second_device(register_again)
 
 
 @dc.hookimpl
 def dispatch_plan(program: Program) -> Iterable[PlannedStep]:
     """Prepare everything first, execute it in order, and wait for it once."""
-    from .plan import plan  # what plans stands above what is planned
+    from .plan import plan  # plans import the kernels
 
     return plan(program)
 
 
 @dc.hookimpl
 def dispatch_is_available() -> dc.Availability:
-    """Say whether an NPU can be opened and, if not, what was looked for."""
+    """Return whether an NPU can be opened and, if not, the reason."""
     reason = runtime.unavailable_reason()
     return dc.Availability(ok=not reason, reason=reason)
 
 
 @dc.hookimpl
 def dispatch_device_count() -> int:
-    """Say how many NPUs there are."""
+    """Return the number of NPUs."""
     return runtime.device_count()
 
 
 @dc.hookimpl
 def dispatch_runtime() -> object:
-    """Give what ``torchlike.npu`` is made of: devices, streams, events, memory."""
+    """Return the module of devices, streams, events and memory, on which ``torchlike.npu`` is built."""
     return runtime
 
 

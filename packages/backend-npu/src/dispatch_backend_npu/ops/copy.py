@@ -15,20 +15,20 @@ from ..arrays import AclArray
 
 __all__ = ["KERNELS", "device_get", "device_put"]
 
-_cloned: Final = cached_rule("clone")
-_converted: Final = cached_rule("_to_copy")
+_clone_rule: Final = cached_rule("clone")
+_to_copy_rule: Final = cached_rule("_to_copy")
 
 
-def _fresh(found: TensorMeta, self: AclArray) -> AclArray:
-    """Copy into new memory, laid out as a rule says."""
-    array = allocate_result(found)
+def _copy_as(spec: TensorMeta, self: AclArray) -> AclArray:
+    """Copy into new memory, laid out as ``spec`` describes."""
+    array = allocate_result(spec)
     if array.spec.numel:
         launch("aclnnInplaceCopy", array, self)
     return array
 
 
 def _clone(self: AclArray, *, memory_format: int | None = None) -> AclArray:
-    return _fresh(_cloned(self, memory_format=memory_format), self)
+    return _copy_as(_clone_rule(self, memory_format=memory_format), self)
 
 
 def _to_copy(
@@ -41,17 +41,17 @@ def _to_copy(
     non_blocking: bool = False,
     memory_format: int | None = None,
 ) -> AclArray:
-    found = _converted(self, dtype=dtype, memory_format=memory_format)
-    if found.dtype is self.spec.dtype:
-        return _fresh(found, self)
-    array = allocate_result(found)
+    spec = _to_copy_rule(self, dtype=dtype, memory_format=memory_format)
+    if spec.dtype is self.spec.dtype:
+        return _copy_as(spec, self)
+    array = allocate_result(spec)
     if array.spec.numel:
-        launch("aclnnCast", self, found.dtype, array)
+        launch("aclnnCast", self, spec.dtype, array)
     return array
 
 
 def _local_scalar_dense(self: AclArray) -> Any:
-    """Read the only element; this waits for the device."""
+    """Return the only element, after waiting for the device."""
     # NumPy does not have bfloat16.
     return arrays.to_numpy(
         _to_copy(self, dtype=ScalarType.Float) if self.spec.dtype is ScalarType.BFloat16 else self
@@ -66,18 +66,18 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
 
 
 def device_get(self: AclArray) -> Any:
-    """Give a NumPy array of the values, copied to the host (``prims::device_get``)."""
+    """Return a NumPy array of the values, copied to the host (``prims::device_get``)."""
     return arrays.to_numpy(self)
 
 
 def device_put(data: Any, *, device: Device) -> AclArray:
     """Copy a NumPy array to the device (``prims::device_put``).
 
-    Raises ``ArgumentTypeError`` for what is no array, ``DtypeError`` for dtypes that torch does not know.
+    Raises ``ArgumentTypeError`` for another object, ``DtypeError`` for dtypes that torch does not have.
     """
     if device.index is None:
         return arrays.from_numpy(data)
-    from ..runtime.device import guard  # not needed where there is one device
+    from ..runtime.device import guard  # only for several devices
 
     with guard(device.index):
         return arrays.from_numpy(data)

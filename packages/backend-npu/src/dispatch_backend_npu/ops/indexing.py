@@ -1,7 +1,7 @@
 """Indexing by arrays, and lists of arrays, whose arguments aclnn takes in another form.
 
-A mask among indices stands for the positions of its true elements. Their number is known on the device alone, so the
-positions are found on the host, see ``fallback``; writing one value where a mask is true needs none.
+A mask among indices stands for the positions of its true elements. Their number is known on the device alone, so the host
+finds the positions, see ``fallback``; writing one value where a mask is true does not need them.
 """
 
 from __future__ import annotations
@@ -25,25 +25,24 @@ __all__ = ["KERNELS"]
 _MASKS: Final = (ScalarType.Bool, ScalarType.Byte)
 _UNSIGNED: Final = (1 << 64) - 1
 
-_indexed: Final = cached_rule("index.Tensor")
-_put: Final = cached_rule("index_put_")
+_index_rule: Final = cached_rule("index.Tensor")
+_index_put_rule: Final = cached_rule("index_put_")
 
 
 def _positions(indices: Sequence[Any]) -> list[Any]:
-    """Give indices with positions in the place of masks."""
-    found: list[Any] = []
+    """Replace the masks among indices by positions."""
+    replaced: list[Any] = []
     for index in indices:
         if isinstance(index, HasSpec) and index.dtype in _MASKS:
-            places = on_host("nonzero", index)
-            found += VIEWS["unbind.int"](places, 1)
+            replaced += VIEWS["unbind.int"](on_host("nonzero", index), 1)
         else:
-            found.append(index)
-    return found
+            replaced.append(index)
+    return replaced
 
 
-def _listed(indices: Sequence[AclArray | None]) -> list[AclArray]:
-    """Give indices as aclnn takes them: an empty array stands for all of a dimension, as in torch's own adapter."""
-    last = max(place for place, index in enumerate(indices) if index is not None)
+def _to_tensor_list(indices: Sequence[AclArray | None]) -> list[AclArray]:
+    """Return indices as aclnn takes them, with an empty array for a whole dimension, as in torch's own adapter."""
+    last = max(dim for dim, index in enumerate(indices) if index is not None)
     return [
         allocate_result(contiguous((0,), ScalarType.Long)) if index is None else index for index in indices[: last + 1]
     ]
@@ -52,18 +51,18 @@ def _listed(indices: Sequence[AclArray | None]) -> list[AclArray]:
 def _index(self: AclArray, indices: Sequence[Any]) -> AclArray:
     indices = [to_device(index) for index in indices]
     if any(index is not None and index.dtype in _MASKS for index in indices):
-        _checked(self, indices)
+        _check_masks(self, indices)
         indices = _positions(indices)
     if not any(index is not None for index in indices):
-        return COPIES["clone"](self) if indices else _indexed(self, indices)
-    array = allocate_result(_indexed(self, indices))
+        return COPIES["clone"](self) if indices else _index_rule(self, indices)
+    array = allocate_result(_index_rule(self, indices))
     if array.spec.numel:
-        launch("aclnnIndex", self, _listed(indices), array)
+        launch("aclnnIndex", self, _to_tensor_list(indices), array)
     return array
 
 
-def _checked(self: AclArray, indices: Sequence[Any]) -> None:
-    """Have the rule check masks, whose answer it cannot give without their elements."""
+def _check_masks(self: AclArray, indices: Sequence[Any]) -> None:
+    """Check masks by the rule of ``index_put_``; that of ``index`` cannot answer without their elements."""
     cached_rule("index_put_")(self, indices, allocate_result(contiguous((), self.dtype)))
 
 
@@ -78,7 +77,7 @@ def _index_put(self: AclArray, indices: Sequence[Any], values: AclArray, accumul
         value = VIEWS["view"](
             COPIES["_to_copy"](values, dtype=self.dtype) if values.dtype is not self.dtype else values, ()
         )
-        _put(self, indices, value, accumulate)
+        _index_put_rule(self, indices, value, accumulate)
         mask = given[0]
         rest = len(self.spec.shape) - len(mask.spec.shape) - indices.index(mask)
         mask = VIEWS["view"](mask, (*mask.spec.shape, *([1] * rest)))
@@ -86,11 +85,11 @@ def _index_put(self: AclArray, indices: Sequence[Any], values: AclArray, accumul
             launch("aclnnInplaceMaskedFillTensor", self, _as_bool(mask), value)
         return self
     if any(index.dtype in _MASKS for index in given):
-        _put(self, indices, values, accumulate)
+        _index_put_rule(self, indices, values, accumulate)
         indices = _positions(indices)
-    _put(self, indices, values, accumulate)
-    if _indexed(self, indices).numel:
-        launch("aclnnIndexPutImpl", self, _listed(indices), values, accumulate, False)
+    _index_put_rule(self, indices, values, accumulate)
+    if _index_rule(self, indices).numel:
+        launch("aclnnIndexPutImpl", self, _to_tensor_list(indices), values, accumulate, False)
     return self
 
 
@@ -104,7 +103,7 @@ def _check_put(self: AclArray, indices: Sequence[Any], values: AclArray) -> None
             check_overlap(self, each)
 
 
-#: Which function fills, by the operator.
+#: Operator → the function that fills.
 _FILLS: Final = {
     "masked_fill.Scalar": "aclnnInplaceMaskedFillScalar",
     "masked_fill.Tensor": "aclnnInplaceMaskedFillTensor",
@@ -126,14 +125,14 @@ def _masked_fill(name: str) -> Callable[..., AclArray]:
     return kernel
 
 
-def _masked_fill_inplace(name: str) -> Callable[..., AclArray]:
-    """Make the kernel of ``masked_fill_``, which may write to expanded arrays: a place is filled if any mask says so."""
+def _masked_fill_(name: str) -> Callable[..., AclArray]:
+    """Make the kernel of ``masked_fill_``; in an expanded array, an element is filled if any of its masks is true."""
     rule, function = cached_rule(name), _FILLS[name]
 
     def kernel(self: AclArray, mask: AclArray, value: Any) -> AclArray:
         mask, value = to_device(mask), to_device(value)
-        found, spec = rule(self, mask, value), self.spec
-        check_output_shape(found.shape, spec.shape)
+        spec = self.spec
+        check_output_shape(rule(self, mask, value).shape, spec.shape)
         for each in (mask, value):
             if isinstance(each, AclArray) and each.block is self.block:
                 check_overlap(self, each)
@@ -157,19 +156,19 @@ def _embedding_backward(
     grad_output: AclArray, indices: AclArray, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> AclArray:
     array = allocate_result(_embedding_rule(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq))
-    # No row is the padding where there is none: the largest number of C's type.
-    place = padding_idx & _UNSIGNED
-    launch("aclnnEmbeddingDenseBackward", grad_output, indices, num_weights, place, scale_grad_by_freq, array)
+    # Without padding, its row is the largest number of C's type.
+    padding = padding_idx & _UNSIGNED
+    launch("aclnnEmbeddingDenseBackward", grad_output, indices, num_weights, padding, scale_grad_by_freq, array)
     return array
 
 
-_joined: Final = cached_rule("cat")
+_cat_rule: Final = cached_rule("cat")
 
 
 def _cat(tensors: Sequence[AclArray], dim: int = 0) -> AclArray:
     tensors = [to_device(each) for each in tensors]
-    array = allocate_result(_joined(tensors, dim))
-    # Torch lets one-dimensional arrays without elements stand among any others.
+    array = allocate_result(_cat_rule(tensors, dim))
+    # Torch ignores one-dimensional arrays without elements.
     parts = [each for each in tensors if each.spec.shape != (0,)]
     if parts and array.spec.numel:
         launch("aclnnCat", parts, dim, array)
@@ -181,8 +180,8 @@ KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "index_put_": _index_put,
     "masked_fill.Scalar": _masked_fill("masked_fill.Scalar"),
     "masked_fill.Tensor": _masked_fill("masked_fill.Tensor"),
-    "masked_fill_.Scalar": _masked_fill_inplace("masked_fill.Scalar"),
-    "masked_fill_.Tensor": _masked_fill_inplace("masked_fill.Tensor"),
+    "masked_fill_.Scalar": _masked_fill_("masked_fill.Scalar"),
+    "masked_fill_.Tensor": _masked_fill_("masked_fill.Tensor"),
     "embedding_dense_backward": _embedding_backward,
     "cat": _cat,
 }

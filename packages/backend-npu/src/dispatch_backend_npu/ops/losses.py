@@ -1,4 +1,4 @@
-"""The negative log likelihood, whose weights aclnn wants in any case."""
+"""The negative log likelihood loss, whose weights aclnn requires."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _backward_rule: Final = cached_rule("nll_loss_backward")
 
 
 def _weights(self: AclArray, weight: AclArray | None) -> AclArray:
-    """Give a weight for each class: those that are given, or ones."""
+    """Return a weight for each class, ones by default."""
     if weight is not None:
         return weight
     classes = self.spec.shape[-1] if len(self.spec.shape) == 1 else self.spec.shape[1]
@@ -32,7 +32,7 @@ def _forward(
     output, total = map(allocate_result, _forward_rule(self, target, weight, reduction, ignore_index))
     launch("aclnnNLLLoss", self, target, _weights(self, weight), reduction, ignore_index, output, total)
     if not reduction and len(self.spec.shape) > 1:
-        # Nobody divides by it, and torch gives none.
+        # It is not used, and torch returns 0.
         launch("aclnnInplaceZero", total)
     return output, total
 

@@ -10,14 +10,15 @@ from dispatch_aten.shapes import cached_rule, is_contiguous
 
 from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
+from ..fallback import on_host
 from .copy import KERNELS as COPIES
 from .view import KERNELS as VIEWS
 
 __all__ = ["KERNELS"]
 
 
-def _in_a_row(self: AclArray) -> AclArray:
-    """Give the elements in row-major order, in one dimension; a copy only where they do not lie so."""
+def _flatten(self: AclArray) -> AclArray:
+    """Return the elements in row-major order, in one dimension; a copy only of arrays that are not row-major."""
     spec = self.spec
     if not is_contiguous(spec.shape, spec.strides):
         self = COPIES["clone"](self, memory_format=0)
@@ -25,14 +26,14 @@ def _in_a_row(self: AclArray) -> AclArray:
     return flat
 
 
-def _place_of_extreme(name: str, function: str) -> Callable[..., AclArray]:
+def _index_of_extreme(name: str, function: str) -> Callable[..., AclArray]:
     rule = cached_rule(name)
 
     def kernel(self: AclArray, dim: int | None = None, keepdim: bool = False) -> AclArray:
         array = allocate_result(rule(self, dim, keepdim))
         if dim is None:
             row = array if not keepdim else array.view((), (), 0)
-            launch(function, _in_a_row(self), 0, False, row)
+            launch(function, _flatten(self), 0, False, row)
         elif self.spec.shape:
             launch(function, self, dim, keepdim, array)
         else:
@@ -42,20 +43,18 @@ def _place_of_extreme(name: str, function: str) -> Callable[..., AclArray]:
     return kernel
 
 
-def _spread(name: str, function: str) -> Callable[..., Any]:
-    """Make the kernel of a variance or its root; a correction that is no integer is left to the host."""
+def _variance(name: str, function: str) -> Callable[..., Any]:
+    """Make the kernel of a variance or its root; the host computes one whose correction is no integer."""
     rule = cached_rule(name)
 
     def kernel(self: AclArray, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
-        found = rule(self, dim, correction=correction, keepdim=keepdim)
+        specs = rule(self, dim, correction=correction, keepdim=keepdim)
         freedom = 1 if correction is None else correction
         if int(freedom) != freedom:
-            from ..fallback import on_host  # which stands above this module
-
             return on_host(name, self, dim, correction=correction, keepdim=keepdim)
-        results = [allocate_result(spec) for spec in (found if isinstance(found, tuple) else (found,))]
+        results = [allocate_result(spec) for spec in (specs if isinstance(specs, tuple) else (specs,))]
         launch(function, self, _dims(dim), int(freedom), keepdim, *results)
-        return tuple(results) if isinstance(found, tuple) else results[0]
+        return tuple(results) if isinstance(specs, tuple) else results[0]
 
     return kernel
 
@@ -64,11 +63,11 @@ def _dims(dim: Any) -> Any:
     return () if dim is None else (dim,) if isinstance(dim, int) else dim
 
 
-_extremes: Final = cached_rule("aminmax")
+_aminmax_rule: Final = cached_rule("aminmax")
 
 
 def _aminmax(self: AclArray, *, dim: int | None = None, keepdim: bool = False) -> tuple[AclArray, AclArray]:
-    low, high = map(allocate_result, _extremes(self, dim=dim, keepdim=keepdim))
+    low, high = map(allocate_result, _aminmax_rule(self, dim=dim, keepdim=keepdim))
     if dim is None:
         launch("aclnnAminmaxAll", self, low.view((), (), 0), high.view((), (), 0))
     else:
@@ -85,7 +84,7 @@ def _test(name: str, function: str) -> Callable[..., AclArray]:
         if dim is None or isinstance(dim, int) or len(dim):
             launch(function, self, _dims(dim), keepdim, array)
         else:
-            # The result may be of bytes, which a comparison does not give.
+            # The result may be of bytes, which no comparison returns.
             launch("aclnnInplaceCopy", array, COPIES["_to_copy"](self, dtype=ScalarType.Bool))
         return array
 
@@ -93,11 +92,11 @@ def _test(name: str, function: str) -> Callable[..., AclArray]:
 
 
 KERNELS: Final[dict[str, Callable[..., Any]]] = {
-    "argmax": _place_of_extreme("argmax", "aclnnArgMax"),
-    "argmin": _place_of_extreme("argmin", "aclnnArgMin"),
-    "var.correction": _spread("var.correction", "aclnnVarCorrection"),
-    "std.correction": _spread("std.correction", "aclnnStd"),
-    "var_mean.correction": _spread("var_mean.correction", "aclnnVarMean"),
+    "argmax": _index_of_extreme("argmax", "aclnnArgMax"),
+    "argmin": _index_of_extreme("argmin", "aclnnArgMin"),
+    "var.correction": _variance("var.correction", "aclnnVarCorrection"),
+    "std.correction": _variance("std.correction", "aclnnStd"),
+    "var_mean.correction": _variance("var_mean.correction", "aclnnVarMean"),
     "aminmax": _aminmax,
     "any.dims": _test("any.dims", "aclnnAny"),
     "all.dims": _test("all.dims", "aclnnAll"),

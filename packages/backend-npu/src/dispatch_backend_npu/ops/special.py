@@ -1,4 +1,4 @@
-"""Pointwise operators with an argument that decides which function is called, or that is missing."""
+"""Pointwise operators whose optional arguments decide which function is called."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..arrays import AclArray
 
 __all__ = ["KERNELS"]
 
-_clamped: Final = cached_rule("clamp")
-_clamped_by: Final = cached_rule("clamp.Tensor")
+_clamp_rule: Final = cached_rule("clamp")
+_clamp_tensor_rule: Final = cached_rule("clamp.Tensor")
 
 
 def _clamp(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # torch's names
-    array = allocate_result(_clamped(self, min, max))
+    array = allocate_result(_clamp_rule(self, min, max))
     if max is None:
         launch("aclnnClampMin", self, min, array)
     elif min is None:
@@ -28,9 +28,9 @@ def _clamp(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # tor
     return array
 
 
-def _clamp_by(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # torch's names
+def _clamp_tensor(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # torch's names
     self, min, max = map(to_device, (self, min, max))  # torch's names
-    array = allocate_result(_clamped_by(self, min, max))
+    array = allocate_result(_clamp_tensor_rule(self, min, max))
     if max is None:
         launch("aclnnClampMinTensor", self, min, array)
     elif min is None:
@@ -40,4 +40,4 @@ def _clamp_by(self: AclArray, min: Any = None, max: Any = None) -> AclArray:  # 
     return array
 
 
-KERNELS: Final[dict[str, Callable[..., Any]]] = {"clamp": _clamp, "clamp.Tensor": _clamp_by}
+KERNELS: Final[dict[str, Callable[..., Any]]] = {"clamp": _clamp, "clamp.Tensor": _clamp_tensor}

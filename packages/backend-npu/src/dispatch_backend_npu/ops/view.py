@@ -1,4 +1,4 @@
-"""Views: the same block of memory, shown as the shape rules say. Nothing is called on the device."""
+"""Views: arrays in the same block of memory, as the shape rules describe them. Nothing is called on the device."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ __all__ = ["KERNELS"]
 _new: Final = object.__new__
 
 
-def _shown(found: TensorMeta, base: AclArray) -> AclArray:
-    """Make the view that a rule describes; the rule counts its offset from where ``base`` begins."""
-    offset = found.storage_offset
+def _to_view(spec: TensorMeta, base: AclArray) -> AclArray:
+    """Make the view that a rule describes; the rule counts its offset from the beginning of ``base``."""
+    offset = spec.storage_offset
     array = _new(AclArray)
     array.block = base.block
-    array.spec = found.at_start() if offset else found
+    array.spec = spec.at_start() if offset else spec
     array.storage_offset = base.storage_offset + offset
     return array
 
 
-def _view(found: Any, base: AclArray) -> Any:
-    if found.__class__ is TensorMeta:
-        return _shown(found, base)
-    return [_shown(each, base) for each in found]
+def _to_views(specs: Any, base: AclArray) -> Any:
+    if specs.__class__ is TensorMeta:
+        return _to_view(specs, base)
+    return [_to_view(each, base) for each in specs]
 
 
-_strided: Final = cached_rule("as_strided")
+_as_strided_rule: Final = cached_rule("as_strided")
 
 
 def _as_strided(self: AclArray, size: Any, stride: Any, storage_offset: int | None = None) -> AclArray:
-    """View the block itself: an offset that is given is counted from its start."""
-    found = _strided(self, size, stride, storage_offset)
-    array = _shown(found, self)
+    """View the block itself: an explicit offset counts from the beginning of the block."""
+    spec = _as_strided_rule(self, size, stride, storage_offset)
+    array = _to_view(spec, self)
     if storage_offset is not None:
         array.storage_offset = storage_offset
     needed = (array.storage_offset + extent(array.spec)) * array.spec.dtype.itemsize
@@ -56,6 +56,6 @@ _NAMES: Final = """
 view expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal alias detach t
 transpose.int permute select.int slice.Tensor _unsafe_view
 """
-KERNELS: Final[dict[str, Callable[..., Any]]] = {name: cached_rule(name, _view) for name in _NAMES.split()}
+KERNELS: Final[dict[str, Callable[..., Any]]] = {name: cached_rule(name, _to_views) for name in _NAMES.split()}
 KERNELS["as_strided"] = _as_strided
 assert {operator.name for operator in ATEN} >= KERNELS.keys()
