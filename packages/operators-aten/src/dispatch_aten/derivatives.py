@@ -64,7 +64,7 @@ class Formula:
 
 @cache
 def names_used(expression: str) -> frozenset[str]:
-    """Give the names that an expression reads, functions included."""
+    """Return the names that an expression reads, functions included."""
     return frozenset(node.id for node in ast.walk(ast.parse(expression, mode="eval")) if isinstance(node, ast.Name))
 
 

@@ -108,7 +108,7 @@ class ScalarType(Enum):
         return (-values // 2, values // 2 - 1) if self.is_signed else (0, values - 1)
 
     def to_real(self) -> ScalarType:
-        """Give the type of a complex number's parts; real types are their own.
+        """Return the type of a complex number's parts; real types are their own.
 
         >>> ScalarType.ComplexDouble.to_real()
         torchlike.float64
@@ -116,7 +116,7 @@ class ScalarType(Enum):
         return _TO_REAL.get(self, self)
 
     def to_complex(self) -> ScalarType:
-        """Give the complex type whose parts have this type.
+        """Return the complex type whose parts have this type.
 
         Raises ``DtypeError`` where there is none.
 
@@ -204,7 +204,7 @@ def as_dtype(value: object) -> ScalarType:
 
 
 def get_default_dtype() -> ScalarType:
-    """Give the dtype of floating-point results that nothing else decides (source: ``torch.get_default_dtype``).
+    """Return the dtype of floating-point results that nothing else decides (source: ``torch.get_default_dtype``).
 
     >>> get_default_dtype()
     torchlike.float32

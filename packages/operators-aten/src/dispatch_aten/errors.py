@@ -39,7 +39,7 @@ class AtenError(DispatchError):
         super().__init__(message + self._place(), hint=hint)
 
     def at(self, operator: str) -> Self:
-        """Name ``operator`` in the message, unless one is named already; give the same error back.
+        """Name ``operator`` in the message, unless one is named already; return the same error back.
 
         Shared shape rules do not know for whom they work, so whoever called them says it, and only when it failed.
 

@@ -28,7 +28,7 @@ class Engine(Protocol):
         """Start the stream anew."""
 
     def get_state(self) -> Any:
-        """Give everything that decides what is drawn next."""
+        """Return everything that decides what is drawn next."""
 
     def set_state(self, state: Any, /) -> None:
         """Go on from a state that ``get_state`` gave."""
@@ -62,7 +62,7 @@ class Generator:
         return self._device
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream anew from ``seed``; give the generator itself.
+        """Start the stream anew from ``seed``; return the generator itself.
 
         Raises ``OperatorError`` for a number that does not fit 64 bits, ``ArgumentTypeError`` for what is none.
         """
@@ -82,7 +82,7 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start the stream anew from a number that nobody can foretell; give the number."""
+        """Start the stream anew from a number that nobody can foretell; return the number."""
         import secrets  # slow to import, with all that it builds on; few programs want a seed that nobody knows
 
         chosen = secrets.randbits(53)
@@ -90,17 +90,17 @@ class Generator:
         return chosen
 
     def initial_seed(self) -> int:
-        """Give the number that the stream was started from."""
+        """Return the number that the stream was started from."""
         return self._seed
 
     def get_state(self) -> Any:
-        """Give the state: the seed and, once numbers were drawn, the engine's own."""
+        """Return the state: the seed and, once numbers were drawn, the engine's own."""
         _draw_what_is_recorded()
         with self.lock:
             return {"seed": self._seed, "engine": None if self.engine is None else self.engine.get_state()}
 
     def set_state(self, new_state: Any) -> Generator:
-        """Go on from a state that ``get_state`` gave; give the generator itself.
+        """Go on from a state that ``get_state`` gave; return the generator itself.
 
         Raises ``ArgumentTypeError`` for anything else.
         """
@@ -144,7 +144,7 @@ _seed_for_all: int | None = None
 
 
 def default_generator(device: str | Device) -> Generator:
-    """Give the generator that random operators on ``device`` use when they are given none.
+    """Return the generator that random operators on ``device`` use when they are given none.
 
     >>> default_generator("cpu") is default_generator("cpu")
     True

@@ -93,7 +93,7 @@ def operand(value: Operand | _TensorLike | Number) -> Operand:
 
 
 def scalar_dtype(value: object) -> ScalarType:
-    """Give the dtype that a tensor made from the Python number ``value`` has (source: ``torch.tensor``).
+    """Return the dtype that a tensor made from the Python number ``value`` has (source: ``torch.tensor``).
 
     >>> scalar_dtype(True), scalar_dtype(3), scalar_dtype(2.5), scalar_dtype(1j)
     (torchlike.bool, torchlike.int64, torchlike.float32, torchlike.complex64)
@@ -116,7 +116,7 @@ _FLOATS: Final = (ScalarType.Half, ScalarType.Float, ScalarType.Double)
 
 @cache
 def promote_types(a: ScalarType, b: ScalarType) -> ScalarType:
-    """Give the smallest type that holds both, by torch's table (source: ``torch.promote_types``).
+    """Return the smallest type that holds both, by torch's table (source: ``torch.promote_types``).
 
     Raises ``DtypeError`` for ``uint16``, ``uint32`` and ``uint64`` with another integer, ``bool`` or complex type.
     """
@@ -164,7 +164,7 @@ def _promote_integers(a: ScalarType, b: ScalarType) -> ScalarType:
 
 
 def can_cast(from_: ScalarType, to: ScalarType) -> bool:
-    """Say whether a result of type ``from_`` may be stored in a tensor of type ``to`` (source: ``torch.can_cast``).
+    """Return whether a result of type ``from_`` may be stored in a tensor of type ``to`` (source: ``torch.can_cast``).
 
     The kind may not be lost: complex → real, float → integer, anything → bool. Precision may.
 
@@ -193,7 +193,7 @@ def _combine(higher: ScalarType | None, lower: ScalarType | None) -> ScalarType 
 
 
 def result_type(*operands: Operand | _TensorLike | Number) -> ScalarType:
-    """Give the dtype in which an element-wise operator computes on ``operands`` (source: ``torch.result_type``)."""
+    """Return the dtype in which an element-wise operator computes on ``operands`` (source: ``torch.result_type``)."""
     by_category: list[ScalarType | None] = [None, None, None]
     for value in operands:
         dtype, category = operand(value)
@@ -234,7 +234,7 @@ class Promotion(IntEnum):
 
 
 def computation_type(rule: Promotion, common: ScalarType) -> ScalarType:
-    """Give the dtype that an operator under ``rule`` computes in.
+    """Return the dtype that an operator under ``rule`` computes in.
 
     >>> from dispatch_aten.dtypes import bool_, int64
     >>> computation_type(Promotion.INT_TO_FLOAT, int64), computation_type(Promotion.INT_TO_LONG, bool_)
@@ -251,7 +251,7 @@ def computation_type(rule: Promotion, common: ScalarType) -> ScalarType:
 
 
 def result_of(rule: Promotion, common: ScalarType) -> ScalarType:
-    """Give the dtype that an operator under ``rule`` returns, from its operands' common dtype.
+    """Return the dtype that an operator under ``rule`` returns, from its operands' common dtype.
 
     >>> from dispatch_aten.dtypes import complex64, int64
     >>> result_of(Promotion.TO_BOOL, int64), result_of(Promotion.COMPLEX_TO_REAL, complex64)
@@ -297,7 +297,7 @@ RULES: Final[dict[str, Promotion]] = {name: rule for rule, names in _RULES.items
 
 
 def rule_for(operator: str) -> Promotion:
-    """Give the promotion rule of an operator, by any of its spellings; unknown ones compute in their common dtype.
+    """Return the promotion rule of an operator, by any of its spellings; unknown ones compute in their common dtype.
 
     >>> rule_for("aten::sum.dim_IntList").name, rule_for("div_.Tensor").name
     ('INT_TO_LONG', 'INT_TO_FLOAT')

@@ -20,7 +20,7 @@ _ARGUMENT: Final = re.compile(r"Tensor\([a-z]!\)\??(?:\[\])? \w+")
 
 
 def base_name(name: str) -> str:
-    """Give the operator's name without namespace and overload.
+    """Return the operator's name without namespace and overload.
 
     >>> base_name("aten::add_.Tensor")
     'add_'
@@ -29,18 +29,18 @@ def base_name(name: str) -> str:
 
 
 def is_inplace(name: str) -> bool:
-    """Say whether the name is that of an in-place operator; ``__and__`` and its kind are not."""
+    """Return whether the name is that of an in-place operator; ``__and__`` and its kind are not."""
     base = base_name(name)
     return base.endswith("_") and not base.endswith("__")
 
 
 def is_out(name: str) -> bool:
-    """Say whether the overload writes into tensors given by keyword."""
+    """Return whether the overload writes into tensors given by keyword."""
     return _bare(name) in _tables().functional_of_out
 
 
 def functional_of(name: str) -> str | None:
-    """Give the functional overload that an in-place or ``out=`` overload computes; None where there is none.
+    """Return the functional overload that an in-place or ``out=`` overload computes; None where there is none.
 
     A functional overload's own name is not given back: the answer is None for it as well.
     """
@@ -54,7 +54,7 @@ def functional_of(name: str) -> str | None:
 
 
 def inplace_of(name: str) -> str | None:
-    """Give the in-place overload of a functional one, or None."""
+    """Return the in-place overload of a functional one, or None."""
     name = _bare(name)
     base, dot, overload = name.partition(".")
     found = _RENAMED_FUNCTIONAL.get(name, f"{base}_{dot}{overload}")
@@ -62,7 +62,7 @@ def inplace_of(name: str) -> str | None:
 
 
 def out_of(name: str) -> str | None:
-    """Give the ``out=`` overload of a functional one, or None."""
+    """Return the ``out=`` overload of a functional one, or None."""
     return _tables().out_of_functional.get(_bare(name))
 
 

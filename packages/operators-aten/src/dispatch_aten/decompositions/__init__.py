@@ -79,7 +79,7 @@ A backend's own kernel for them is a short way, which gives way to a program's k
 
 
 def required_kernels() -> tuple[str, ...]:
-    """Give the operators that a backend has to bring kernels for; the others follow.
+    """Return the operators that a backend has to bring kernels for; the others follow.
 
     An operator without arrays to compute on in a given backend may be left out, and is then an error when it is called.
 

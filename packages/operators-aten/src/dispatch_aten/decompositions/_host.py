@@ -21,7 +21,7 @@ _HOST: Final = dc.Device("cpu")
 
 
 def from_host(name: str, device: Any, make: Callable[[dc.Device], Array]) -> Array:
-    """Give the raw array that ``make`` makes on the cpu, copied to ``device``.
+    """Return the raw array that ``make`` makes on the cpu, copied to ``device``.
 
     Raises ``NoKernelError`` naming the operator where that device is the cpu itself.
     """
@@ -32,7 +32,7 @@ def from_host(name: str, device: Any, make: Callable[[dc.Device], Array]) -> Arr
 
 
 def draw_on_host(name: str, self: Array, args: tuple[Any, ...], generator: Generator | None) -> Array:
-    """Give what the in-place operator ``name`` draws for ``self``, as an array of its own beside it."""
+    """Return what the in-place operator ``name`` draws for ``self``, as an array of its own beside it."""
     operator, device = overload(name), dc.device(self)
 
     def draw(host: dc.Device) -> Array:
@@ -58,7 +58,7 @@ class _HostStream:
         self.stream.manual_seed(seed)
 
     def get_state(self) -> Any:
-        """Give the stream's state."""
+        """Return the stream's state."""
         return self.stream.get_state()
 
     def set_state(self, state: Any) -> None:

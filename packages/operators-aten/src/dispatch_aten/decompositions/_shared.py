@@ -56,12 +56,12 @@ def maybe_multiply(self: Array, factor: Number) -> Array:
 
 
 def is_number(value: object) -> bool:
-    """Say whether ``value`` is a Python number, as a ``Scalar`` argument is."""
+    """Return whether ``value`` is a Python number, as a ``Scalar`` argument is."""
     return isinstance(value, (bool, int, float, complex))
 
 
 def ndim(self: Array) -> int:
-    """Give the number of dimensions."""
+    """Return the number of dimensions."""
     return len(dc.shape(self))
 
 
@@ -81,7 +81,7 @@ def meta_of(self: Array) -> TensorMeta:
 
 
 def common_dtype(*operands: Array | Number) -> ScalarType:
-    """Give the dtype in which an element-wise operator computes on arrays and numbers."""
+    """Return the dtype in which an element-wise operator computes on arrays and numbers."""
     return result_type(*[_operand(value) for value in operands])
 
 
@@ -106,22 +106,22 @@ def as_scalar_tensor(value: Number, like: Array, dtype: ScalarType) -> Array:
 
 
 def cast(self: Array, dtype: ScalarType) -> Array:
-    """Give ``self`` in another dtype; itself where it has it already."""
+    """Return ``self`` in another dtype; itself where it has it already."""
     return self if dc.dtype(self) == dtype else aten._to_copy.default(self, dtype=dtype)
 
 
 def fill(fresh: Array, value: Number) -> Array:
-    """Give a fresh array with ``value`` in every element; see Note [Fresh arrays may be read-only]."""
+    """Return a fresh array with ``value`` in every element; see Note [Fresh arrays may be read-only]."""
     return aten.fill_.Scalar(fresh, value) if dc.is_mutable(fresh) else aten.fill.Scalar(fresh, value)
 
 
 def copy_into(fresh: Array, source: Array) -> Array:
-    """Give a fresh array with the elements of ``source``; see Note [Fresh arrays may be read-only]."""
+    """Return a fresh array with the elements of ``source``; see Note [Fresh arrays may be read-only]."""
     return aten.copy_.default(fresh, source) if dc.is_mutable(fresh) else aten.copy.default(fresh, source)
 
 
 def scatter_into(fresh: Array, view: Callable[[Array], Array], source: Array) -> Array:
-    """Give a fresh array with ``source`` in the elements that ``view`` shows; see Note [Fresh arrays may be read-only]."""
+    """Return a fresh array with ``source`` in the elements that ``view`` shows; see Note [Fresh arrays may be read-only]."""
     if dc.is_mutable(fresh):
         aten.copy_.default(view(fresh), source)
         return fresh
@@ -136,12 +136,12 @@ def scatter_into(fresh: Array, view: Callable[[Array], Array], source: Array) ->
 
 
 def arange_like(like: Array, count: int) -> Array:
-    """Give the numbers from 0 to ``count`` on the device, and in the frontend, of ``like``."""
+    """Return the numbers from 0 to ``count`` on the device, and in the frontend, of ``like``."""
     return dc.wrap_like(like, aten.arange.start_step(0, count, 1, dtype=int64, device=dc.device(like)))
 
 
 def missing_functional(name: str, like: Array) -> dc.NoKernelError:
-    """Give the error for an operator that only a backend whose arrays cannot be written has to bring."""
+    """Return the error for an operator that only a backend whose arrays cannot be written has to bring."""
     device = dc.device(like)
     return dc.NoKernelError(
         f"aten::{name}: no kernel for device {device}, whose arrays cannot be written to",

@@ -54,7 +54,7 @@ def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
 
 
 def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = None) -> Array:
-    """Give ``size`` to ``self``: as a view where its storage has elements enough, else of a larger copy of the storage."""
+    """Return ``size`` to ``self``: as a view where its storage has elements enough, else of a larger copy of the storage."""
     meta = RULES["resize_"](meta_of(self), size, memory_format=memory_format)
     if meta.shape == dc.shape(self) and memory_format is None:
         return self
@@ -73,7 +73,7 @@ def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = Non
 
 
 def _view_storage(self: Array, *layout: Any) -> Array | None:
-    """Give a view of the storage, or None where it would reach beyond it."""
+    """Return a view of the storage, or None where it would reach beyond it."""
     try:
         return aten.as_strided.default(self, *layout)
     except OperatorError:
@@ -81,7 +81,7 @@ def _view_storage(self: Array, *layout: Any) -> Array | None:
 
 
 def _resize_copy(self: Array, meta: TensorMeta) -> Array:
-    """Give an array of another size with the elements of one that has no storage to look at."""
+    """Return an array of another size with the elements of one that has no storage to look at."""
     if meta.numel <= numel(self) and is_contiguous(dc.shape(self), dc.strides(self)):
         return aten.as_strided.default(self, meta.shape, meta.strides, dc.storage_offset(self))
     fresh = aten.new_empty_strided.default(self, meta.shape, meta.strides)

@@ -73,7 +73,7 @@ class _Maker:
 
 
 def _read(schema: Any, *, after: int = 0) -> tuple[tuple[int, str], ...]:
-    """Give the places, counted from ``after``, and the names of the tensors that an operator only reads."""
+    """Return the places, counted from ``after``, and the names of the tensors that an operator only reads."""
     found = [each for each in schema.tensor_arguments if not each.argument.is_write]
     return tuple((each.index - after, each.argument.name) for each in found)
 
@@ -145,7 +145,7 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
 
 
 def _write(out: Array, result: Array) -> Array:
-    """Copy a result into its output, which takes the result's shape if it has another one; give back what was written."""
+    """Copy a result into its output, which takes the result's shape if it has another one; return what was written."""
     shape = dc.shape(result)
     have = dc.shape(out)
     if have != shape:

@@ -26,7 +26,7 @@ def _index_put(self: Array, indices: Sequence[Array | None], values: Array, accu
 
 
 def _at(index: Array, dim: int, count: int) -> list[Array | None]:
-    """Give the index list that applies ``index`` to one dimension."""
+    """Return the index list that applies ``index`` to one dimension."""
     return [None] * wrap_dim(dim, max(count, 1)) + [index]
 
 
@@ -48,7 +48,7 @@ def _index_add(self: Array, dim: int, index: Array, source: Array, *, alpha: Num
 
 
 def _positions(index: Array, dim: int) -> list[Array]:
-    """Give index tensors that address, for each element of ``index``, its place with ``dim`` replaced by its value."""
+    """Return index tensors that address, for each element of ``index``, its place with ``dim`` replaced by its value."""
     shape = dc.shape(index)
     places = []
     for each, size in enumerate(shape):

@@ -56,7 +56,7 @@ def _log_softmax_backward(grad_output: Array, output: Array, dim: int, input_dty
 
 
 def _select_targets(self: Array, target: Array, weight: Array | None, ignore_index: int) -> tuple[Array, Array, Array]:
-    """Give input rows, safe targets and the weight of each row, which is zero where the target is to be ignored."""
+    """Return input rows, safe targets and the weight of each row, which is zero where the target is to be ignored."""
     rows = self if ndim(self) == 2 else aten.unsqueeze.default(self, 0)
     target = cast(aten.reshape.default(target, (-1,)), int64)
     ignored = aten.eq.Scalar(target, ignore_index)
@@ -181,7 +181,7 @@ def _by_class(weight: Array, count: int, class_dim: int) -> Array:
 def _smooth_loss(
     logs: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, class_dim: int
 ) -> Array:
-    """Give the loss against a target that spreads evenly over the classes."""
+    """Return the loss against a target that spreads evenly over the classes."""
     weighted = logs if weight is None else aten.mul.Tensor(logs, _by_class(weight, ndim(logs), class_dim))
     each = aten.neg.default(aten.sum.dim_IntList(weighted, [class_dim], False))
     ignored = aten.reshape.default(aten.eq.Scalar(target, ignore_index), dc.shape(each))

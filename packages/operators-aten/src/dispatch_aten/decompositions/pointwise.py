@@ -24,7 +24,7 @@ _LN10: Final = math.log(10.0)
 
 
 def _cast_to_floating(self: Array) -> Array:
-    """Give ``self`` as a floating-point tensor."""
+    """Return ``self`` as a floating-point tensor."""
     return cast(self, computation_type(Promotion.INT_TO_FLOAT, dc.dtype(self)))
 
 

@@ -121,7 +121,7 @@ def _any_like(name: str) -> dict[str, Callable[..., Array]]:
 def _variance(
     self: Array, dim: int | Sequence[int] | None, correction: float | None, keepdim: bool
 ) -> tuple[Array, Array]:
-    """Give variance and mean; two passes, as torch's kernels do it to the same precision."""
+    """Return variance and mean; two passes, as torch's kernels do it to the same precision."""
     RULES["var.correction"](meta_of(self), dim, correction=correction, keepdim=keepdim)
     mean = aten.mean.dim(self, dim, True)
     away = aten.sub.Tensor(self, mean)

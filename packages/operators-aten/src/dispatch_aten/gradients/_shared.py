@@ -29,7 +29,7 @@ __all__ = [
 
 
 def conjugate(self: Array) -> Array:
-    """Give the complex conjugates; real numbers are their own."""
+    """Return the complex conjugates; real numbers are their own."""
     dtype = dc.dtype(self)
     if not dtype.is_complex:
         return self
@@ -38,7 +38,7 @@ def conjugate(self: Array) -> Array:
 
 
 def sgn(self: Array) -> Array:
-    """Give the sign, of a complex number the one of absolute value 1 in its direction (source: ``torch.sgn``)."""
+    """Return the sign, of a complex number the one of absolute value 1 in its direction (source: ``torch.sgn``)."""
     if not dc.dtype(self).is_complex:
         return aten.sign.default(self)
     size = aten.abs.default(self)
@@ -46,17 +46,17 @@ def sgn(self: Array) -> Array:
 
 
 def one_minus(self: Array) -> Array:
-    """Give ``1 - self``."""
+    """Return ``1 - self``."""
     return aten.rsub.Scalar(self, 1)
 
 
 def max_one(count: int) -> int:
-    """Give ``count``, but 1 for 0: the mean of nothing has a gradient of no elements."""
+    """Return ``count``, but 1 for 0: the mean of nothing has a gradient of no elements."""
     return max(count, 1)
 
 
 def inverse_permutation(dims: Sequence[int]) -> list[int]:
-    """Give the permutation that undoes ``dims``."""
+    """Return the permutation that undoes ``dims``."""
     inverse = [0] * len(dims)
     for place, dim in enumerate(dims):
         inverse[dim] = place
@@ -64,17 +64,17 @@ def inverse_permutation(dims: Sequence[int]) -> list[int]:
 
 
 def negate(values: int | Sequence[int]) -> list[int]:
-    """Give the numbers with their signs turned."""
+    """Return the numbers with their signs turned."""
     return [-values] if isinstance(values, int) else [-value for value in values]
 
 
 def to_device(grad: Array, device: dc.Device) -> Array:
-    """Give the gradient on ``device``."""
+    """Return the gradient on ``device``."""
     return grad if dc.device(grad) == device else aten._to_copy.default(grad, device=device)
 
 
 def with_reduced_dims(self: Array, count: int, dim: int | Sequence[int] | None, keepdim: bool) -> Array:
-    """Give a reduction's result with its reduced dimensions put back as dimensions of size 1."""
+    """Return a reduction's result with its reduced dimensions put back as dimensions of size 1."""
     if keepdim or not count:
         return self
     if dim is None or (not isinstance(dim, int) and not dim):
@@ -85,5 +85,5 @@ def with_reduced_dims(self: Array, count: int, dim: int | Sequence[int] | None, 
 
 
 def spread(grad: Array, sizes: Sequence[int], dim: int | Sequence[int] | None, keepdim: bool) -> Array:
-    """Give the gradient of a sum: the same for every element that was added."""
+    """Return the gradient of a sum: the same for every element that was added."""
     return aten.expand.default(with_reduced_dims(grad, len(sizes), dim, keepdim), sizes)

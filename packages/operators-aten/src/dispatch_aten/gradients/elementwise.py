@@ -32,7 +32,7 @@ __all__ = [
 
 
 def acosh_slope(self: Array) -> Array:
-    """Give ``1 / sqrt(self**2 - 1)``, of complex numbers on the branch where acosh lies."""
+    """Return ``1 / sqrt(self**2 - 1)``, of complex numbers on the branch where acosh lies."""
     if not dc.dtype(self).is_complex:
         return aten.rsqrt.default(aten.sub.Scalar(aten.square.default(self), 1))
     roots = (aten.rsqrt.default(aten.add.Scalar(self, shift)) for shift in (1, -1))
@@ -40,7 +40,7 @@ def acosh_slope(self: Array) -> Array:
 
 
 def halve_where(grad: Array, tie: Array) -> Array:
-    """Give half of the gradient where two operands tie."""
+    """Return half of the gradient where two operands tie."""
     return aten.where.self(tie, aten.mul.Scalar(grad, 0.5), grad)
 
 
@@ -76,24 +76,24 @@ def clamp_max_gradient(grad: Array, self: Array, low: Array | None, high: Array)
 
 
 def div_mode_gradient(grad: Array, other: Array | Number, rounding_mode: str | None) -> Array:
-    """Give the dividend's gradient: zero where the quotient is rounded."""
+    """Return the dividend's gradient: zero where the quotient is rounded."""
     return aten.zeros_like.default(grad) if rounding_mode else aten.div(grad, other)
 
 
 def div_mode_other_gradient(grad: Array, self: Array, other: Array, rounding_mode: str | None) -> Array:
-    """Give the divisor's gradient: zero where the quotient is rounded."""
+    """Return the divisor's gradient: zero where the quotient is rounded."""
     if rounding_mode:
         return aten.zeros_like.default(grad)
     return aten.neg.default(aten.mul.Tensor(grad, aten.div.Tensor(aten.div.Tensor(self, other), other)))
 
 
 def floor_of_ratio(self: Number, other: Array) -> Array:
-    """Give ``floor(self / other)`` for a number ``self``."""
+    """Return ``floor(self / other)`` for a number ``self``."""
     return aten.floor.default(aten.mul.Scalar(aten.reciprocal.default(other), self))
 
 
 def pow_gradient(grad: Array, self: Array, exponent: Array | Number) -> Array:
-    """Give the base's gradient; zero for a zero exponent, also at zero, where the power rule has none."""
+    """Return the base's gradient; zero for a zero exponent, also at zero, where the power rule has none."""
     if isinstance(exponent, (bool, int, float, complex)):
         if exponent == 0:
             return aten.zeros_like.default(grad)
@@ -103,7 +103,7 @@ def pow_gradient(grad: Array, self: Array, exponent: Array | Number) -> Array:
 
 
 def pow_exponent_gradient(grad: Array, self: Array | Number, exponent: Array, result: Array) -> Array:
-    """Give the exponent's gradient; zero where base and exponent leave the power at zero."""
+    """Return the exponent's gradient; zero where base and exponent leave the power at zero."""
     if isinstance(self, (bool, int, float, complex)):
         if self == 0:
             flat = _not_negative(exponent)
@@ -116,7 +116,7 @@ def pow_exponent_gradient(grad: Array, self: Array | Number, exponent: Array, re
 
 
 def _not_negative(self: Array) -> Array:
-    """Tell which elements are real numbers and not below zero."""
+    """Return which elements are real numbers and not below zero."""
     dtype = dc.dtype(self)
     if not dtype.is_complex:
         return aten.ge.Scalar(self, 0)
@@ -125,7 +125,7 @@ def _not_negative(self: Array) -> Array:
 
 
 def softplus_double_backward(grad: Array, self: Array, beta: Number, threshold: Number) -> Array:
-    """Give the gradient of softplus's gradient."""
+    """Return the gradient of softplus's gradient."""
     steep = aten.mul.Scalar(self, beta)
     bent = maybe_multiply(aten.sigmoid_backward.default(grad, aten.sigmoid.default(steep)), beta)
     return aten.where.ScalarSelf(aten.gt.Scalar(steep, threshold), 0, bent)
@@ -134,7 +134,7 @@ def softplus_double_backward(grad: Array, self: Array, beta: Number, threshold: 
 def elu_double_backward(
     grad: Array, alpha: Number, scale: Number, input_scale: Number, is_result: bool, self_or_result: Array
 ) -> Array:
-    """Give the gradient of elu's gradient."""
+    """Return the gradient of elu's gradient."""
     if is_result:
         bent = maybe_multiply(grad, input_scale)
     else:
@@ -144,7 +144,7 @@ def elu_double_backward(
 
 
 def gelu_double_backward(grad: Array, self: Array, approximate: str) -> Array:
-    """Give the gradient of gelu's gradient."""
+    """Return the gradient of gelu's gradient."""
     squared = aten.mul.Tensor(self, self)
     if approximate == "none":
         density = maybe_multiply(aten.exp.default(maybe_multiply(squared, -0.5)), 1.0 / math.sqrt(2.0 * math.pi))
@@ -163,6 +163,6 @@ def gelu_double_backward(grad: Array, self: Array, approximate: str) -> Array:
 
 
 def squared_radius(self: Array, other: Array) -> Array:
-    """Give ``self**2 + other**2``, and infinity at the origin, where what is divided by it shall be 0, as in torch."""
+    """Return ``self**2 + other**2``, and infinity at the origin, where what is divided by it shall be 0, as in torch."""
     total = aten.add.Tensor(aten.square.default(self), aten.square.default(other))
     return aten.masked_fill.Scalar(total, aten.eq.Scalar(total, 0), math.inf)

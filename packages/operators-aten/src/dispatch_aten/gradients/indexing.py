@@ -25,7 +25,7 @@ __all__ = [
 
 
 def index_add_source_gradient(grad: Array, dim: int, index: Array, sizes: Sequence[int]) -> Array:
-    """Give the rows of the gradient that were added to."""
+    """Return the rows of the gradient that were added to."""
     if not sizes:
         return aten.reshape.default(grad, ()) if not shape_of(grad) else aten.select.int(grad, dim, 0)
     return aten.index_select.default(grad, dim, index)
@@ -48,7 +48,7 @@ def masked_select_gradient(grad: Array, sizes: Sequence[int], mask: Array) -> Ar
 
 
 def masked_source_gradient(grad: Array, mask: Array, sizes: Sequence[int]) -> Array:
-    """Give the gradient at the masked places to the first elements of the source, and zeros to those not used."""
+    """Return the gradient at the masked places to the first elements of the source, and zeros to those not used."""
     used = aten.masked_select.default(grad, mask)
     missing = math.prod(sizes) - shape_of(used)[0]
     if missing:
@@ -57,7 +57,7 @@ def masked_source_gradient(grad: Array, mask: Array, sizes: Sequence[int]) -> Ar
 
 
 def embedding_double_backward(grad: Array, indices: Array, padding_idx: int, scale_grad_by_freq: bool) -> Array:
-    """Give the gradient of embedding's gradient: the rows that were looked up, none for padding."""
+    """Return the gradient of embedding's gradient: the rows that were looked up, none for padding."""
     flat = aten.reshape.default(indices, (-1,))
     rows = aten.index_select.default(grad, 0, flat)
     if padding_idx >= 0:

@@ -19,7 +19,7 @@ __all__ = [
 
 
 def softmax_double_backward(grad: Array, grad_output: Array, output: Array, dim: int) -> Array:
-    """Give the gradient that softmax's backward operator sends to softmax's output."""
+    """Return the gradient that softmax's backward operator sends to softmax's output."""
     total = aten.sum.dim_IntList(aten.mul.Tensor(grad_output, output), [dim], True)
     arrived = aten.sum.dim_IntList(aten.mul.Tensor(grad, output), [dim], True)
     first = aten.mul.Tensor(grad, aten.sub.Tensor(grad_output, total))
@@ -27,12 +27,12 @@ def softmax_double_backward(grad: Array, grad_output: Array, output: Array, dim:
 
 
 def mse_factor(grad: Array, reduction: int) -> float:
-    """Give the second derivative of the squared error, divided by the number of elements for a mean."""
+    """Return the second derivative of the squared error, divided by the number of elements for a mean."""
     return 2.0 / max(math.prod(shape_of(grad)), 1) if reduction == 1 else 2.0
 
 
 def mse_slope(grad: Array, self: Array, target: Array, reduction: int) -> Array:
-    """Give the derivative of the squared error."""
+    """Return the derivative of the squared error."""
     return aten.mul.Scalar(aten.sub.Tensor(self, target), mse_factor(grad, reduction))
 
 
@@ -43,7 +43,7 @@ def _per_element(grad: Array, count: int, reduction: int) -> Array:
 def bce_with_logits_gradient(
     grad: Array, self: Array, target: Array, weight: Array | None, pos_weight: Array | None, reduction: int
 ) -> Array:
-    """Give the gradient of binary cross entropy with respect to the logits."""
+    """Return the gradient of binary cross entropy with respect to the logits."""
     chance = aten.sigmoid.default(self)
     if pos_weight is None:
         slope = aten.sub.Tensor(chance, target)
@@ -59,7 +59,7 @@ def bce_with_logits_gradient(
 def bce_with_logits_target_gradient(
     grad: Array, self: Array, weight: Array | None, pos_weight: Array | None, reduction: int
 ) -> Array:
-    """Give the gradient of binary cross entropy with respect to the target."""
+    """Return the gradient of binary cross entropy with respect to the target."""
     slope = aten.neg.default(self)
     if pos_weight is not None:
         slope = aten.sub.Tensor(

@@ -60,14 +60,14 @@ def aminmax_gradient(
 
 
 def reversed_cumsum(grad: Array, dim: int) -> Array:
-    """Give the sums from each element to the last."""
+    """Return the sums from each element to the last."""
     if not shape_of(grad):
         return grad
     return aten.flip.default(aten.cumsum.default(aten.flip.default(grad, [dim]), dim), [dim])
 
 
 def _products_without(self: Array, dim: int) -> Array:
-    """Give for each element the product of all others along ``dim``, zeros among them or not."""
+    """Return for each element the product of all others along ``dim``, zeros among them or not."""
     size = shape_of(self)[dim]
     one = aten.ones_like.default(aten.slice.Tensor(self, dim, 0, min(size, 1)))
     before = aten.cumprod.default(aten.cat.default([one, aten.slice.Tensor(self, dim, 0, size - 1)], dim), dim)
@@ -77,7 +77,7 @@ def _products_without(self: Array, dim: int) -> Array:
 
 
 def prod_gradient(grad: Array, self: Array) -> Array:
-    """Give the gradient of the product of all elements."""
+    """Return the gradient of the product of all elements."""
     sizes = shape_of(self)
     if not sizes or 0 in sizes:
         return aten.expand.default(grad, sizes)
@@ -86,7 +86,7 @@ def prod_gradient(grad: Array, self: Array) -> Array:
 
 
 def prod_dim_gradient(grad: Array, self: Array, dim: int, keepdim: bool) -> Array:
-    """Give the gradient of the products along ``dim``."""
+    """Return the gradient of the products along ``dim``."""
     sizes = shape_of(self)
     if not sizes or 0 in sizes:
         return spread(grad, sizes, dim, keepdim)
@@ -94,7 +94,7 @@ def prod_dim_gradient(grad: Array, self: Array, dim: int, keepdim: bool) -> Arra
 
 
 def cumprod_gradient(grad: Array, self: Array, result: Array, dim: int) -> Array:
-    """Give the gradient of running products.
+    """Return the gradient of running products.
 
     Element j takes part in every product from j on. Before the first zero that is product / element; at the first zero
     the products are taken with a one in its place; behind it every product holds that zero and nothing arrives.
@@ -116,7 +116,7 @@ def cumprod_gradient(grad: Array, self: Array, result: Array, dim: int) -> Array
 def var_gradient(
     grad: Array, self: Array, dim: int | Sequence[int] | None, correction: float | None, keepdim: bool
 ) -> Array:
-    """Give the gradient of the variance."""
+    """Return the gradient of the variance."""
     sizes = shape_of(self)
     free = count_of(sizes, dim) - (1 if correction is None else correction)
     away = aten.sub.Tensor(self, aten.mean.dim(self, dim, True))
@@ -131,7 +131,7 @@ def var_gradient(
 def std_gradient(
     grad: Array, self: Array, result: Array, dim: int | Sequence[int] | None, correction: float | None, keepdim: bool
 ) -> Array:
-    """Give the gradient of the standard deviation; zero where it is zero."""
+    """Return the gradient of the standard deviation; zero where it is zero."""
     inner = aten.masked_fill.Scalar(aten.div.Tensor(grad, aten.mul.Scalar(result, 2)), aten.eq.Scalar(result, 0), 0)
     return var_gradient(inner, self, dim, correction, keepdim)
 
@@ -155,7 +155,7 @@ def var_mean_gradient(
 
 
 def logsumexp_gradient(grad: Array, self: Array, result: Array, dim: int | Sequence[int], keepdim: bool) -> Array:
-    """Give the gradient of log-sum-exp: the softmax."""
+    """Return the gradient of log-sum-exp: the softmax."""
     count = len(shape_of(self))
     most = with_reduced_dims(result, count, dim, keepdim)
     weights = aten.exp.default(aten.sub.Tensor(self, aten.where.ScalarSelf(aten.isinf.default(most), 0, most)))
@@ -170,7 +170,7 @@ def norm_gradient(
     dim: int | Sequence[int] | None,
     keepdim: bool,
 ) -> Array:
-    """Give the gradient of a vector norm; where the norm is zero and has no gradient, zero."""
+    """Return the gradient of a vector norm; where the norm is zero and has no gradient, zero."""
     order = 2.0 if order is None else order
     count = len(shape_of(self))
     grad = with_reduced_dims(grad, count, dim, keepdim)

@@ -51,7 +51,7 @@ def unbind_gradient(grads: Sequence[Array | None], dim: int) -> Array:
 
 
 def _places(like: Array, sizes: Sequence[int], strides: Sequence[int], offset: int) -> Array:
-    """Give the place in memory of each element of a layout."""
+    """Return the place in memory of each element of a layout."""
     total = dc.wrap_like(like, aten.full.default((), offset, dtype=int64, device=dc.device(like)))
     for dim, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
         line = arange_like(like, size)

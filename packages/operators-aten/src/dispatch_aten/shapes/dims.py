@@ -56,7 +56,7 @@ def wrap_dims(
 
 
 def reduced_shape(shape: tuple[int, ...], dims: Sequence[int], keepdim: bool) -> tuple[int, ...]:
-    """Give the shape that is left when wrapped ``dims`` are reduced.
+    """Return the shape that is left when wrapped ``dims`` are reduced.
 
     >>> reduced_shape((2, 3, 4), (1,), keepdim=False), reduced_shape((2, 3, 4), (1,), keepdim=True)
     ((2, 4), (2, 1, 4))

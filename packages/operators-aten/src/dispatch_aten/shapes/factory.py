@@ -78,7 +78,7 @@ def _full(size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None =
 
 
 def arange_length(start: Number, end: Number, step: Number) -> int:
-    """Give the number of elements of ``arange``; raise torch's errors for ranges that have none.
+    """Return the number of elements of ``arange``; raise torch's errors for ranges that have none.
 
     >>> arange_length(0, 5, 2)
     3

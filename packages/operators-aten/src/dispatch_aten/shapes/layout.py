@@ -43,7 +43,7 @@ _Layout: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def broadcast_shapes(*shapes: tuple[int, ...], argument: str = "") -> tuple[int, ...]:
-    """Give the shape that ``shapes`` broadcast to.
+    """Return the shape that ``shapes`` broadcast to.
 
     Raises ``ShapeError`` in torch's words.
 
@@ -74,7 +74,7 @@ def _broadcast_two(a: tuple[int, ...], b: tuple[int, ...], argument: str) -> tup
 
 
 def broadcast_strides(meta: TensorMeta, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Give the strides of ``meta`` expanded to ``shape``: 0 where a dimension is repeated or new."""
+    """Return the strides of ``meta`` expanded to ``shape``: 0 where a dimension is repeated or new."""
     return _spread(meta.shape, meta.strides, shape)
 
 
@@ -118,7 +118,7 @@ def _memory_order(shape: tuple[int, ...], strides: Sequence[tuple[int, ...]]) ->
 
 
 def is_expanded(meta: TensorMeta) -> bool:
-    """Tell whether elements share a place in memory.
+    """Return whether elements share a place in memory.
 
     >>> from dispatch_aten.dtypes import float32
     >>> is_expanded(TensorMeta((2, 3), (0, 1), float32)), is_expanded(TensorMeta((1, 3), (0, 1), float32))
@@ -173,7 +173,7 @@ def check_output_shape(result: tuple[int, ...], output: tuple[int, ...], argumen
 
 
 def iterator_strides(shape: tuple[int, ...], inputs: Sequence[TensorMeta]) -> tuple[int, ...]:
-    """Give the strides of a fresh element-wise result of ``shape`` computed from ``inputs``."""
+    """Return the strides of a fresh element-wise result of ``shape`` computed from ``inputs``."""
     return _iterator_strides(shape, tuple([(each.shape, each.strides) for each in inputs]))
 
 
@@ -200,7 +200,7 @@ def _iterator_strides(shape: tuple[int, ...], inputs: tuple[_Layout, ...]) -> tu
 
 @lru_cache(maxsize=4096)
 def preserved_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...]:
-    """Give the strides of a copy that preserves the format (``torch.preserve_format``): dense, dimensions in order."""
+    """Return the strides of a copy that preserves the format (``torch.preserve_format``): dense, dimensions in order."""
     if is_non_overlapping_and_dense(shape, strides):
         return strides
     if len(shape) <= 1:

@@ -76,11 +76,11 @@ class TensorMeta:
         return is_contiguous(self.shape, self.strides)
 
     def with_dtype(self, dtype: ScalarType) -> TensorMeta:
-        """Give the same layout with another dtype."""
+        """Return the same layout with another dtype."""
         return TensorMeta(self.shape, self.strides, dtype, self.storage_offset)
 
     def at_start(self) -> TensorMeta:
-        """Give the same layout at the start of a storage."""
+        """Return the same layout at the start of a storage."""
         return self._start or self
 
 
@@ -123,7 +123,7 @@ def contiguous(shape: Sequence[int], dtype: ScalarType | None = None) -> TensorM
 
 @lru_cache(maxsize=4096)
 def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Give row-major strides; a dimension of size 0 counts as 1, as in torch.
+    """Return row-major strides; a dimension of size 0 counts as 1, as in torch.
 
     >>> contiguous_strides((2, 3, 4)), contiguous_strides((2, 0, 4))
     ((12, 4, 1), (4, 4, 1))
@@ -137,7 +137,7 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Say whether the layout is row-major; strides of dimensions of size 1 do not matter.
+    """Return whether the layout is row-major; strides of dimensions of size 1 do not matter.
 
     >>> is_contiguous((2, 1, 3), (3, 77, 1)), is_contiguous((2, 3), (1, 2))
     (True, False)
@@ -154,7 +154,7 @@ def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 
 def is_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Say whether a 4-d or 5-d layout is dense with the second dimension innermost (``torch.channels_last``)."""
+    """Return whether a 4-d or 5-d layout is dense with the second dimension innermost (``torch.channels_last``)."""
     if len(shape) not in (4, 5) or 0 in shape:
         return False
     step = 1
@@ -167,7 +167,7 @@ def is_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
 
 
 def suggests_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Say whether the strides are ordered as in ``torch.channels_last``, dense or not (torch's suggested format)."""
+    """Return whether the strides are ordered as in ``torch.channels_last``, dense or not (torch's suggested format)."""
     if len(shape) not in (4, 5) or strides[1] == 0:
         return False
     least = 0
@@ -180,7 +180,7 @@ def suggests_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> 
 
 
 def channels_last_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Give dense strides with the second dimension innermost."""
+    """Return dense strides with the second dimension innermost."""
     strides = [0] * len(shape)
     step = 1
     for dim in _channels_last_order(len(shape)):
@@ -194,7 +194,7 @@ def _channels_last_order(ndim: int) -> tuple[int, ...]:
 
 
 def is_non_overlapping_and_dense(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Say whether the elements fill a block of memory, each place once, in whatever order of dimensions.
+    """Return whether the elements fill a block of memory, each place once, in whatever order of dimensions.
 
     >>> is_non_overlapping_and_dense((2, 3), (1, 2)), is_non_overlapping_and_dense((2, 3), (0, 1))
     (True, False)
@@ -212,7 +212,7 @@ def is_non_overlapping_and_dense(shape: tuple[int, ...], strides: tuple[int, ...
 def same_places(
     shape: tuple[int, ...], strides: tuple[int, ...], other_shape: tuple[int, ...], other_strides: tuple[int, ...]
 ) -> bool:
-    """Tell whether two arrays that begin at one place have the same elements in the same order.
+    """Return whether two arrays that begin at one place have the same elements in the same order.
 
     Strides along dimensions of one element, and whether there are such dimensions, make no difference.
 

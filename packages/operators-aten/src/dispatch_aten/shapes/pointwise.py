@@ -54,7 +54,7 @@ def elementwise(
 
 
 def _is_plain(first: TensorMeta, operands: tuple[TensorMeta | Number, ...]) -> bool:
-    """Say whether all tensors are row-major and of one shape and the rest are numbers: nearly every call."""
+    """Return whether all tensors are row-major and of one shape and the rest are numbers: nearly every call."""
     shape = first.shape
     strides = first.strides
     if strides != contiguous_strides(shape) or 0 in shape:
@@ -73,7 +73,7 @@ def _fresh(meta: TensorMeta, dtype: ScalarType) -> TensorMeta:
 
 
 def common_type(operands: tuple[TensorMeta | Number, ...]) -> ScalarType:
-    """Give ``result_type(*operands)``, without a look at categories where one dtype is all there is."""
+    """Return ``result_type(*operands)``, without a look at categories where one dtype is all there is."""
     first = operands[0]
     if isinstance(first, TensorMeta):
         dtype: ScalarType = first.dtype
@@ -89,7 +89,7 @@ def common_type(operands: tuple[TensorMeta | Number, ...]) -> ScalarType:
 
 
 def _absorbs(dtype: ScalarType, number: Number) -> bool:
-    """Say whether a number leaves a tensor's dtype as it is, being of no higher kind."""
+    """Return whether a number leaves a tensor's dtype as it is, being of no higher kind."""
     kind = number.__class__
     if kind is float:
         return dtype.is_differentiable

@@ -25,7 +25,7 @@ __all__ = ["GREATEST", "c_name", "check_fits", "check_kernel", "kind_of", "refus
 
 
 def kind_of(dtype: ScalarType) -> str:
-    """Give b, i, f or c for ``bool``, integers, floating-point and complex types."""
+    """Return b, i, f or c for ``bool``, integers, floating-point and complex types."""
     if dtype == bool_:
         return "b"
     if dtype.is_complex:
@@ -141,13 +141,13 @@ def check_kernel(base: str, dtype: ScalarType) -> None:
 
 
 def refused_dtypes(base: str) -> frozenset[ScalarType]:
-    """Give the computation dtypes that an operator refuses, in either way."""
+    """Return the computation dtypes that an operator refuses, in either way."""
     kinds = _LACKS.get(base, ("", ""))[0] + _REFUSALS.get(base, ("",))[0] + ("bc" if base == "relu" else "")
     return frozenset(dtype for dtype in ScalarType if kind_of(dtype) in kinds)
 
 
 def c_name(dtype: ScalarType) -> str:
-    """Give the name that torch's messages have for a dtype in a few places: ``float`` and ``long int``'s ``long``."""
+    """Return the name that torch's messages have for a dtype in a few places: ``float`` and ``long int``'s ``long``."""
     return _C_NAMES.get(dtype.name, dtype.name.lower())
 
 

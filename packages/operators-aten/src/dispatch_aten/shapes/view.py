@@ -53,7 +53,7 @@ def infer_size(size: Sequence[int], numel: int) -> tuple[int, ...]:
 
 
 def view_strides(shape: tuple[int, ...], strides: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Give the strides with which memory laid out by ``shape`` and ``strides`` can be seen as ``size``, or None.
+    """Return the strides with which memory laid out by ``shape`` and ``strides`` can be seen as ``size``, or None.
 
     The old dimensions fall into runs that lie in memory as one; each run must be filled by whole new dimensions.
 
