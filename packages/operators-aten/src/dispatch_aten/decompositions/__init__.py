@@ -8,7 +8,7 @@ Each module holds two tables, from an operator's name to a function:
 
 Kernels touch tensors only through ``dispatch_core.ops`` and the helpers ``shape``, ``dtype``, ``device``; so they work on
 raw arrays and on every frontend's tensors. In-place and ``out=`` overloads without a function of their own follow from
-the functional overload (see ``derived``).
+the functional overload (see ``inplace_and_out``).
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from dispatch_aten.variants import functional_of
 
 from . import (
     aliases,
-    copies,
-    derived,
-    factories,
+    copy,
+    factory,
     indexing,
+    inplace_and_out,
     lists,
-    losses,
+    loss,
     matmul,
     pointwise,
     random,
-    reductions,
+    reduction,
     scalars,
-    views,
+    view,
 )
 
 if TYPE_CHECKING:
@@ -44,17 +44,17 @@ __all__ = ["EXPLICIT", "GIVING_WAY", "IMPLICIT", "register", "required_kernels"]
 
 _MODULES: Final = (
     aliases,
-    copies,
-    factories,
+    copy,
+    factory,
     indexing,
     lists,
-    losses,
+    loss,
     matmul,
     pointwise,
     random,
-    reductions,
+    reduction,
     scalars,
-    views,
+    view,
 )
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
@@ -91,7 +91,7 @@ def required_kernels() -> tuple[str, ...]:
         for operator in ATEN
         if operator.name not in IMPLICIT
         and operator.name not in EXPLICIT
-        and (operator.name in derived.NOT_DERIVED or functional_of(operator.name) is None)
+        and (operator.name in inplace_and_out.NOT_DERIVED or functional_of(operator.name) is None)
     )
 
 
@@ -103,4 +103,4 @@ def register(library: Library) -> None:
         library.impl(name, kernel, "CompositeExplicitAutograd")
     for name, (other, kernel) in GIVING_WAY.items():
         library.give_way(name, other, kernel, autograd=name in scalars.NUMBERS_AS_TENSORS)
-    derived.register(library, IMPLICIT, EXPLICIT)
+    inplace_and_out.register(library, IMPLICIT, EXPLICIT)

@@ -17,7 +17,24 @@ from ._shared import (
     spread,
     to_device,
 )
-from .elementwise import (
+from .indexing import (
+    cat_gradient,
+    embedding_double_backward,
+    index_add_source_gradient,
+    masked_select_gradient,
+    masked_source_gradient,
+    repeat_gradient,
+    take_gradient,
+)
+from .loss import (
+    bce_with_logits_gradient,
+    bce_with_logits_target_gradient,
+    mse_factor,
+    mse_slope,
+    native_dropout_gradient,
+    softmax_double_backward,
+)
+from .pointwise import (
     acosh_slope,
     clamp_gradient,
     clamp_max_gradient,
@@ -33,24 +50,7 @@ from .elementwise import (
     softplus_double_backward,
     squared_radius,
 )
-from .indexing import (
-    cat_gradient,
-    embedding_double_backward,
-    index_add_source_gradient,
-    masked_select_gradient,
-    masked_source_gradient,
-    repeat_gradient,
-    take_gradient,
-)
-from .losses import (
-    bce_with_logits_gradient,
-    bce_with_logits_target_gradient,
-    mse_factor,
-    mse_slope,
-    native_dropout_gradient,
-    softmax_double_backward,
-)
-from .reductions import (
+from .reduction import (
     aminmax_gradient,
     cumprod_gradient,
     extremum_gradient,
@@ -64,7 +64,7 @@ from .reductions import (
     var_gradient,
     var_mean_gradient,
 )
-from .views import as_strided_gradient, slice_gradient, split_gradient, unbind_gradient
+from .view import as_strided_gradient, slice_gradient, split_gradient, unbind_gradient
 
 __all__ = [
     "acosh_slope",

@@ -22,8 +22,8 @@ from dispatch_aten.promotion import ACCUMULATED_IN_OUTPUT, check_output_dtype
 from dispatch_aten.shapes.layout import check_output_shape, check_written
 from dispatch_aten.variants import base_name, functional_of, is_inplace, written_names
 
+from ._overlap import overlap_check
 from ._shared import Array, aten, meta_of, overload
-from ._written import overlap_check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
