@@ -10,7 +10,7 @@ from .arrays import Array, check_writable, empty_strided
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
 from .ops.rule_kernels import cast
-from .output_specs import OutputSpec, infer_output
+from .output_specs import OutputSpec, infer_output, output_rule
 
 __all__ = ["KERNELS"]
 
@@ -19,10 +19,11 @@ KERNELS: Final = KernelTable()
 
 def _made(name: str, fill: Any) -> Kernel:
     """Make the kernel of a factory: an array of the rule's shape, strides and dtype, filled by ``fill(array, *args)``."""
+    infer = output_rule(name)
 
     @ignore_fp_errors
     def kernel(*args: Any, **kwargs: Any) -> Array:
-        spec = infer_output(name, *args, **kwargs)
+        spec = infer(*args, **kwargs)
         array = empty_strided(spec.shape, spec.strides, spec.array_dtype)
         fill(array, *args)
         return array

@@ -20,7 +20,7 @@ from .arrays import Array, check_writable, dtype_of, empty_strided, numpy_dtype
 from .engine import Engine
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
-from .output_specs import half_as_float, infer_output
+from .output_specs import half_as_float, infer_output, output_rule
 
 __all__ = ["KERNELS", "engine_of"]
 
@@ -168,9 +168,11 @@ Draw = Callable[..., None]
 
 
 def _inplace(name: str, draw: Draw) -> Kernel:
+    infer = output_rule(name)
+
     @ignore_fp_errors
     def kernel(self: Array, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Array:
-        infer_output(name, self, *args, **kwargs)
+        infer(self, *args, **kwargs)
         check_writable(self)
         with engine_of(generator) as engine:
             draw(engine, self, *args, **kwargs)
@@ -200,13 +202,14 @@ KERNELS.update({name: _inplace(name, draw) for name, draw in _INPLACE.items()})
 
 def _factory(name: str, draw: Draw, sizes: int) -> Kernel:
     """Make a factory's kernel; the first ``sizes`` arguments (after a ``like`` array) are what is drawn from."""
+    infer = output_rule(name)
 
     @ignore_fp_errors
-    def kernel(*args: Any, generator: Generator | None = None, **kwargs: Any) -> Array:
-        spec = infer_output(name, *args, **kwargs)
+    def kernel(*args: Any, **kwargs: Any) -> Array:
+        spec = infer(*args, **kwargs)
         array = empty_strided(spec.shape, spec.strides, spec.array_dtype)
         bounds = args[1 : 1 + sizes] if isinstance(args[0], np.ndarray) else args[:sizes]
-        with engine_of(generator) as engine:
+        with engine_of(kwargs.get("generator")) as engine:
             draw(engine, array, *bounds)
         return array
 

@@ -265,13 +265,19 @@ def _clamp_max(self: Array, max: Any) -> Any:
     return _clamp_max_general(self, max) if r is None else r
 
 
-_div_unrounded: Final = make_elementwise("div.Tensor_mode", f.div_mode, 2)
-_div_rounded: Final = make_elementwise("div.Tensor_mode", f.div_mode, 2, promotion=Promotion.SAME)
+def _div_mode(name: str) -> Kernel:
+    """Make a division with a rounding mode, which decides about the dtype."""
+    unrounded = make_elementwise(name, f.div_mode, 2)
+    rounded = make_elementwise(name, f.div_mode, 2, promotion=Promotion.SAME)
+
+    def kernel(self: Array, other: Any, *, rounding_mode: str | None) -> Any:
+        return (unrounded if rounding_mode is None else rounded)(self, other, rounding_mode=rounding_mode)
+
+    return kernel
 
 
-@KERNELS("div.Tensor_mode", "div.Scalar_mode")
-def _div_mode(self: Array, other: Any, *, rounding_mode: str | None) -> Any:
-    return (_div_unrounded if rounding_mode is None else _div_rounded)(self, other, rounding_mode=rounding_mode)
+for _name in ("div.Tensor_mode", "div.Scalar_mode"):
+    KERNELS[_name] = _div_mode(_name)
 
 
 @KERNELS("where.self")
@@ -296,7 +302,8 @@ def _elu_backward(
 @KERNELS("masked_fill.Scalar", "masked_fill.Tensor")
 @ignore_fp_errors
 def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
-    spec = infer_output("masked_fill.Scalar", self, mask, value)
+    overload = "Tensor" if isinstance(value, np.ndarray) else "Scalar"
+    spec = infer_output(f"masked_fill.{overload}", self, mask, value)
     return conform(np.where(mask, cast(value, self.dtype), self), spec)
 
 

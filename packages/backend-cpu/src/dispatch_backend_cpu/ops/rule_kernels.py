@@ -19,7 +19,7 @@ from dispatch_aten.shapes import same_places
 from ..arrays import Array, check_writable, storage, storage_offset_of
 from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel
-from ..output_specs import OutputSpec, conform, elementwise_plan, infer_output
+from ..output_specs import OutputSpec, conform, output_rule, promoting_rule
 
 __all__ = ["cast", "check_apart", "check_overlap", "make_elementwise", "make_kernel", "store", "write"]
 
@@ -29,10 +29,11 @@ def make_kernel(name: str, compute: Kernel) -> Kernel:
 
     An operator with several results has a tuple of specs, and ``compute`` gives a tuple.
     """
+    infer = output_rule(name)
 
     @ignore_fp_errors
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        spec = infer_output(name, *args, **kwargs)
+        spec = infer(*args, **kwargs)
         found = compute(spec, *args, **kwargs)
         if isinstance(spec, OutputSpec):
             return conform(found, spec)
@@ -59,11 +60,11 @@ def make_elementwise(
     ``fn`` gets its operands in the dtype that torch computes in; ``opmath`` asks for ``float32`` instead of ``float16``.
     Without ``promotion`` it is the operator's own rule that says which dtype that is.
     """
-    plan = elementwise_plan(name, arity, promotion, opmath=opmath)
+    infer = promoting_rule(name, arity, promotion, opmath=opmath)
 
     @ignore_fp_errors
     def kernel(*args: Any, **kwargs: Any) -> Array:
-        spec, dtype = plan(args, kwargs)
+        spec, dtype = infer(*args, **kwargs)
         arrays = [None if value is None else cast(value, dtype) for value in args[:arity]]
         return conform(fn(*arrays, *args[arity:], **kwargs), spec)
 

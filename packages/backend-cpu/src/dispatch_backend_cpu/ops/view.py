@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arrays import Array, storage_offset_of, strided_view
 from ..kernel_table import Kernel, KernelTable
-from ..output_specs import OutputSpec, infer_output
+from ..output_specs import OutputSpec, infer_output, output_rule
 
 __all__ = ["KERNELS"]
 
@@ -32,9 +32,10 @@ def _seen(array: Array, wanted: OutputSpec) -> Array:
 
 def _view(name: str) -> Kernel:
     """Make the kernel of a view operator from its shape rule."""
+    infer = output_rule(name)
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Any:
-        wanted = infer_output(name, self, *args, **kwargs)
+        wanted = infer(self, *args, **kwargs)
         if isinstance(wanted, OutputSpec):
             return _seen(self, wanted)
         return [_seen(self, each) for each in wanted]

@@ -162,7 +162,7 @@ def _described(value: Any) -> Any:
 
 
 def _computed_in(name: str, rule: Rule, operands: list[Any], node: Node) -> DType:
-    """Return the dtype to compute in, as ``elementwise_plan`` does."""
+    """Return the dtype to compute in, as ``promoting_rule`` does."""
     promotion = rule_for(name) if rule.promotion is None else rule.promotion
     common = _common(operands)
     made = result_of(promotion, common)
