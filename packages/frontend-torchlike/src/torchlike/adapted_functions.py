@@ -13,7 +13,7 @@ from .tensors import Tensor
 __all__ = ["ADAPTED", "METHOD_FORMS"]
 
 
-def _as_tuple(function: Callable[..., Any]) -> Callable[..., Any]:
+def _adapt_tuple(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a tuple instead of a list of tensors, as torch does."""
 
     def many(*args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
@@ -22,7 +22,7 @@ def _as_tuple(function: Callable[..., Any]) -> Callable[..., Any]:
     return many
 
 
-def _of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
+def _adapt_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     def many(*tensors: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
         return tuple(function(list(given), **kwargs))
@@ -30,7 +30,7 @@ def _of_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     return many
 
 
-def _split(function: Callable[..., Any]) -> Callable[..., Any]:
+def _adapt_split(function: Callable[..., Any]) -> Callable[..., Any]:
     by_sizes = dc.ops.aten.split_with_sizes
 
     def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
@@ -40,7 +40,7 @@ def _split(function: Callable[..., Any]) -> Callable[..., Any]:
     return split
 
 
-def _tensor_split(function: Callable[..., Any]) -> Callable[..., Any]:
+def _adapt_tensor_split(function: Callable[..., Any]) -> Callable[..., Any]:
     def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
         where = indices_or_sections
         return tuple(function(input, where.tolist() if isinstance(where, Tensor) else where, dim))
@@ -48,7 +48,7 @@ def _tensor_split(function: Callable[..., Any]) -> Callable[..., Any]:
     return tensor_split
 
 
-def _nonzero(function: Callable[..., Any]) -> Callable[..., Any]:
+def _adapt_nonzero(function: Callable[..., Any]) -> Callable[..., Any]:
     by_dimension = dc.ops.aten.nonzero_numpy
 
     def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
@@ -59,7 +59,7 @@ def _nonzero(function: Callable[..., Any]) -> Callable[..., Any]:
     return nonzero
 
 
-def _norm(function: Callable[..., Any]) -> Callable[..., Any]:
+def _adapt_norm(function: Callable[..., Any]) -> Callable[..., Any]:
     def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
         if isinstance(p, str):
             if p != "fro":
@@ -75,7 +75,7 @@ def _norm(function: Callable[..., Any]) -> Callable[..., Any]:
     return norm
 
 
-def _where(function: Callable[..., Any]) -> Callable[..., Any]:
+def _adapt_where(function: Callable[..., Any]) -> Callable[..., Any]:
     def where(condition: Tensor, *args: Any, **kwargs: Any) -> Any:
         found = function(condition, *map(to_python_number, args), **kwargs)
         return tuple(found) if isinstance(found, list) else found
@@ -83,7 +83,7 @@ def _where(function: Callable[..., Any]) -> Callable[..., Any]:
     return where
 
 
-def _of_some(error: type[Exception], text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _refuse_empty(error: type[Exception], text: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Refuse an empty list in torch's words; with no tensor in the call, the dispatcher knows no device to go to."""
 
     def adapt(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,21 +100,21 @@ def _of_some(error: type[Exception], text: str) -> Callable[[Callable[..., Any]]
 
 #: Functions that take or give something else than the operator of their name.
 ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = {
-    "broadcast_tensors": _of_tensors,
-    "cat": _of_some(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
-    "chunk": _as_tuple,
-    "concat": _of_some(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
-    "hstack": _of_some(RuntimeError, "hstack expects a non-empty TensorList"),
-    "meshgrid": _of_tensors,
-    "nonzero": _nonzero,
-    "norm": _norm,
-    "split": _split,
-    "split_with_sizes": _as_tuple,
-    "stack": _of_some(RuntimeError, "stack expects a non-empty TensorList"),
-    "tensor_split": _tensor_split,
-    "unbind": _as_tuple,
-    "vstack": _of_some(RuntimeError, "vstack expects a non-empty TensorList"),
-    "where": _where,
+    "broadcast_tensors": _adapt_tensors,
+    "cat": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
+    "chunk": _adapt_tuple,
+    "concat": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
+    "hstack": _refuse_empty(RuntimeError, "hstack expects a non-empty TensorList"),
+    "meshgrid": _adapt_tensors,
+    "nonzero": _adapt_nonzero,
+    "norm": _adapt_norm,
+    "split": _adapt_split,
+    "split_with_sizes": _adapt_tuple,
+    "stack": _refuse_empty(RuntimeError, "stack expects a non-empty TensorList"),
+    "tensor_split": _adapt_tensor_split,
+    "unbind": _adapt_tuple,
+    "vstack": _refuse_empty(RuntimeError, "vstack expects a non-empty TensorList"),
+    "where": _adapt_where,
 }
 
 

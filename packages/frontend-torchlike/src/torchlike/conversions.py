@@ -9,8 +9,8 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype
 
-from .devices import as_device, with_index
-from .dtypes import DTYPES, type_name
+from .devices import as_device, resolve_index
+from .dtypes import DTYPES, format_type
 from .interop import is_recording
 from .tensors import Tensor
 from .transfers import move
@@ -50,9 +50,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     device, dtype = given.get("device"), given.get("dtype")
     if device is not None:
         own = self.device
-        device = given["device"] = with_index(device, own)
+        device = given["device"] = resolve_index(device, own)
         if device == own and other is None:
-            _end_wait(self)
+            _materialize(self)
     if dtype is not None and not isinstance(dtype, ScalarType):
         dtype = given["dtype"] = as_dtype(dtype)
     if (
@@ -68,7 +68,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return result
 
 
-def _end_wait(tensor: Tensor) -> None:
+def _materialize(tensor: Tensor) -> None:
     """Compute a tensor that a pipeline has recorded."""
     if is_recording(tensor):
         from dispatch_core.pipelines import materialize  # most programs open none
@@ -85,14 +85,14 @@ def _make_cast(name: str, dtype: ScalarType) -> Callable[..., Tensor]:
     return method
 
 
-#: A tensor's type as `type_name` writes it: the device but for the cpu, and the dtype.
+#: A tensor's type as `format_type` writes it: the device but for the cpu, and the dtype.
 _TENSOR_TYPE: Final = re.compile(r"torch(?:like)?\.(?:(\w+)\.)?(\w+)Tensor")
 
 
 def type_(self: Tensor, dtype: ScalarType | str | None = None) -> Any:
     """Return the type's name, or the tensor with another dtype; raises ``ValueError`` for the name of no type."""
     if dtype is None:
-        return type_name(self)
+        return format_type(self)
     if isinstance(dtype, ScalarType):
         return to(self, dtype)
     if not isinstance(dtype, str):

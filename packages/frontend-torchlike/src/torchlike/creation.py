@@ -16,16 +16,16 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 
 from .devices import as_device
-from .dtypes import numpy_dtype
+from .dtypes import to_numpy_dtype
 from .interop import as_subclass, check_dtype, from_numpy, put
 from .literals import is_sequence, read
 from .size import Size
 from .tensors import Tensor, wrap
 
-__all__ = ["FACTORIES", "as_tensor", "construct", "finish", "tensor"]
+__all__ = ["FACTORIES", "as_tensor", "construct", "tensor", "wrap_result"]
 
 
-def finish(made: Any, requires_grad: bool) -> Tensor:
+def wrap_result(made: Any, requires_grad: bool) -> Tensor:
     """Wrap the result of a factory; raises ``RuntimeError`` where gradients are asked for an integer tensor."""
     result = made if isinstance(made, Tensor) else wrap(made)
     if requires_grad:
@@ -62,20 +62,20 @@ def tensor(
             stacklevel=2,
         )
         copy = data.detach().to(device=device, dtype=dtype, copy=True)
-        return finish(copy, requires_grad)
+        return wrap_result(copy, requires_grad)
     if isinstance(data, np.ndarray):
         check_dtype(data)
         array = data.copy()
     else:
         array, dtype = read(data, dtype)
-    return finish(_convert(array, dtype, device), requires_grad)
+    return wrap_result(_convert(array, dtype, device), requires_grad)
 
 
 def _convert(array: np.ndarray[Any, Any], dtype: ScalarType | None, device: Any) -> Tensor:
     if dtype is None:
         return put(array, device)
     try:
-        wanted = numpy_dtype(dtype)
+        wanted = to_numpy_dtype(dtype)
     except TypeError:
         return put(array, device).to(dtype)  # a dtype that NumPy has not: the backend converts
     if array.dtype != wanted:
@@ -114,21 +114,21 @@ def construct(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
     return made if cls is Tensor else as_subclass(cls, made.detach())
 
 
-def _number(value: Any) -> Any:
+def _to_number(value: Any) -> Any:
     """Let a tensor of one element, or a NumPy number, stand for a number."""
     return value.item() if isinstance(value, (Tensor, np.generic)) else value
 
 
-def _sizes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _read_sizes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Read sizes that are written one by one, as one sequence, or by keyword."""
     if "size" in kwargs:
         return (kwargs.pop("size"),)
     if len(args) == 1 and isinstance(args[0], (list, tuple)):
         return (tuple(args[0]),)
-    return (tuple(_number(size) for size in args),)
+    return (tuple(_to_number(size) for size in args),)
 
 
-def _factory(name: str, kind: str) -> Callable[..., Tensor]:
+def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
     packet: Any = None
 
     def make(
@@ -145,8 +145,8 @@ def _factory(name: str, kind: str) -> Callable[..., Tensor]:
         nonlocal packet
         if packet is None:
             packet = getattr(dc.ops.aten, name)
-        args = _sizes(args, kwargs) if kind == "sizes" else tuple(_number(value) for value in args)
-        kwargs = {key: _number(value) for key, value in kwargs.items()}
+        args = _read_sizes(args, kwargs) if kind == "sizes" else tuple(_to_number(value) for value in args)
+        kwargs = {key: _to_number(value) for key, value in kwargs.items()}
         if generator is not None:
             kwargs["generator"] = generator
         if out is not None:
@@ -154,7 +154,7 @@ def _factory(name: str, kind: str) -> Callable[..., Tensor]:
             return result
         if dtype is not None:
             kwargs["dtype"] = dtype
-        return finish(packet(*args, device=as_device(device), **kwargs), requires_grad)
+        return wrap_result(packet(*args, device=as_device(device), **kwargs), requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"Make a tensor (source: ``torch.{name}``); ``aten::{name}`` on ``device``, the cpu if left out."
@@ -177,7 +177,7 @@ _KINDS: Final = {
     "scalar_tensor": "",
     "zeros": "sizes",
 }
-FACTORIES: Final = {name: _factory(name, kind) for name, kind in _KINDS.items()}
+FACTORIES: Final = {name: _make_factory(name, kind) for name, kind in _KINDS.items()}
 
 
 def _arange(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Tensor:

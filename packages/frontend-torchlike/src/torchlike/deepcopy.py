@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .autograd.grad_mode import no_grad
-from .interop import as_subclass, elements, is_recording
+from .interop import as_subclass, is_recording, read_elements
 from .tensors import Tensor, wrap
 from .views import replay
 
@@ -38,7 +38,7 @@ def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     if known is not None:
         return known
     with no_grad():
-        data = _on_cpu(tensor, memo) if tensor.is_cpu else _by_views(tensor, memo)
+        data = _copy_on_cpu(tensor, memo) if tensor.is_cpu else _copy_by_views(tensor, memo)
     copy = memo[id(tensor)] = as_subclass(type(tensor), data)
     if tensor.requires_grad:
         copy.requires_grad_()
@@ -51,35 +51,35 @@ def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
 
 def _remember(memo: dict[Any, Any], original: object, copy: Any) -> Any:
     """Leave the copy of a storage in the memo, and keep the original alive, whose address is the key."""
-    memo[_key(original)] = copy
+    memo[_make_key(original)] = copy
     memo.setdefault(id(memo), []).append(original)
     return copy
 
 
-def _key(original: object) -> tuple[str, int]:
+def _make_key(original: object) -> tuple[str, int]:
     return "torchlike storage", id(original)
 
 
-def _on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
+def _copy_on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     data = tensor._dispatch_data
     if is_recording(tensor):
         # Others in the memory of a whole storage hold the same array, so its copy can wait.
-        whole = memo.get(_key(data))
+        whole = memo.get(_make_key(data))
         if whole is None and _is_whole(tensor, data):
             whole = _remember(memo, data, tensor.detach().clone())
         if isinstance(whole, Tensor):
             return wrap(whole._dispatch_data)
-    array = elements(tensor)
+    array = read_elements(tensor)
     owner: NDArray[Any] = array
     while isinstance(owner.base, np.ndarray):
         owner = owner.base
     if not owner.flags.forc or not owner.size:
         return tensor.detach().clone()
-    copy = memo.get(_key(owner))
+    copy = memo.get(_make_key(owner))
     if copy is None:
         copy = _remember(memo, owner, owner.ravel(order="K").copy())
     elif isinstance(copy, Tensor):
-        copy = elements(copy)
+        copy = read_elements(copy)
     start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0] if array.size else 0
     return wrap(np.ndarray(array.shape, array.dtype, copy, start, array.strides))
 
@@ -92,13 +92,13 @@ def _is_whole(tensor: Tensor, data: Any) -> bool:
     return is_alone and tensor._state.storage is None
 
 
-def _by_views(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
+def _copy_by_views(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     state = tensor._state
     root = state.base if state.is_view else tensor
     if state.storage is None or root is None:
         copied: Tensor = tensor.detach().clone()
         return copied
-    copy = memo.get(_key(state.storage))
+    copy = memo.get(_make_key(state.storage))
     if copy is None:
         copy = _remember(memo, state.storage, root.detach().clone())
     view: Tensor = replay(copy, state.chain, state.skip) if state.is_view else copy

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 
-__all__ = ["as_device", "device", "with_index"]
+__all__ = ["as_device", "device", "resolve_index"]
 
 device: Final = dc.Device
 
@@ -16,7 +16,7 @@ def as_device(value: Any) -> dc.Device | None:
     return None if value is None else dc.Device.parse(value)
 
 
-def with_index(device: dc.Device, own: dc.Device) -> dc.Device:
+def resolve_index(device: dc.Device, own: dc.Device) -> dc.Device:
     """Return a device of the kind of ``own`` with an index: without one, it means the current one, as in torch."""
     if device.type != own.type or device.index is not None or own.index is None:
         return device

@@ -52,17 +52,17 @@ __all__ = [
     "float16",
     "float32",
     "float64",
+    "format_type",
     "get_default_dtype",
     "iinfo",
     "int8",
     "int16",
     "int32",
     "int64",
-    "numpy_dtype",
     "promote_types",
     "result_type",
     "set_default_dtype",
-    "type_name",
+    "to_numpy_dtype",
     "uint8",
     "uint16",
     "uint32",
@@ -85,14 +85,14 @@ DTYPES: Final[dict[str, ScalarType]] = {
 }
 
 
-def type_name(tensor: Tensor) -> str:
+def format_type(tensor: Tensor) -> str:
     """Return a tensor's type in torch's older notation: ``torchlike.FloatTensor``."""
     device = tensor.device.type
     return f"torchlike.{'' if device == 'cpu' else device + '.'}{tensor.dtype.name}Tensor"
 
 
 @cache
-def numpy_dtype(scalar_type: ScalarType) -> np.dtype[Any]:
+def to_numpy_dtype(scalar_type: ScalarType) -> np.dtype[Any]:
     """Return NumPy's dtype; ``TypeError`` where NumPy has none."""
     try:
         return np.dtype(scalar_type.short)
@@ -110,7 +110,7 @@ def promote_types(type1: ScalarType | type, type2: ScalarType | type) -> ScalarT
     return promotion.promote_types(as_dtype(type1), as_dtype(type2))
 
 
-def _operand(value: Any) -> Operand | bool | int | float | complex:
+def _to_operand(value: Any) -> Operand | bool | int | float | complex:
     if isinstance(value, (bool, int, float, complex)):
         return value
     return (Operand.dimensioned if dc.shape(value) else Operand.zero_dim)(dc.dtype(value))
@@ -118,7 +118,7 @@ def _operand(value: Any) -> Operand | bool | int | float | complex:
 
 def result_type(tensor1: Any, tensor2: Any) -> ScalarType:
     """Return the dtype of an operator on two tensors or numbers (source: ``torch.result_type``)."""
-    return promotion.result_type(_operand(tensor1), _operand(tensor2))
+    return promotion.result_type(_to_operand(tensor1), _to_operand(tensor2))
 
 
 class _TypeInfo:
@@ -138,11 +138,11 @@ class _TypeInfo:
         return hash(self.type)
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={_short(getattr(self, name))}" for name in self._fields)
+        fields = ", ".join(f"{name}={_format_number(getattr(self, name))}" for name in self._fields)
         return f"{type(self).__name__}({fields}, dtype={self.dtype})"
 
 
-def _short(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:g}"
 
 
@@ -169,7 +169,7 @@ class finfo(_TypeInfo):  # noqa: N801  # torch's name
         if real == bfloat16:
             self.eps, self.max, self.smallest_normal, self.resolution = _BFLOAT16
         else:
-            known = np.finfo(numpy_dtype(real))
+            known = np.finfo(to_numpy_dtype(real))
             self.eps, self.max = float(known.eps), float(known.max)
             self.smallest_normal, self.resolution = float(known.smallest_normal), 10.0**-known.precision
         self.tiny, self.min = self.smallest_normal, -self.max
@@ -194,5 +194,5 @@ class iinfo(_TypeInfo):  # noqa: N801  # torch's name
             )
         if self.type == ScalarType.Bool:
             raise TypeError("torchlike.bool is not supported by torchlike.iinfo")
-        known = np.iinfo(numpy_dtype(self.type))
+        known = np.iinfo(to_numpy_dtype(self.type))
         self.min, self.max = int(known.min), int(known.max)

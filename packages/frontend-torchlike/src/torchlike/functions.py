@@ -20,7 +20,7 @@ from dispatch_aten.errors import UnsupportedError
 
 from .adapted_functions import ADAPTED, METHOD_FORMS
 from .arguments import to_python_number
-from .creation import FACTORIES, finish, tensor
+from .creation import FACTORIES, tensor, wrap_result
 from .devices import as_device
 from .dtypes import result_type
 from .operator_table import (
@@ -70,10 +70,10 @@ def _pack_sizes(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return args
 
 
-def _on_device(template: Tensor, device: dc.Device) -> Tensor:
+def _make_empty_on(template: Tensor, device: dc.Device) -> Tensor:
     """Make a tensor of the same layout and dtype on another device, without data worth reading."""
     made = dc.ops.aten.empty_strided.default(template.shape, template.stride(), dtype=template.dtype, device=device)
-    return finish(made, False)
+    return wrap_result(made, False)
 
 
 def _make_general(operator: OverloadGroup) -> Callable[..., Any]:
@@ -118,7 +118,7 @@ def _make_general(operator: OverloadGroup) -> Callable[..., Any]:
                 requires_grad = kwargs.pop("requires_grad", False)
                 device = as_device(kwargs.pop("device", None))
                 if device is not None and args and isinstance(args[0], Tensor) and device != args[0].device:
-                    args = (_on_device(args[0], device), *args[1:])
+                    args = (_make_empty_on(args[0], device), *args[1:])
             if "out" in kwargs:
                 out = kwargs.pop("out")
                 if isinstance(out, (list, tuple)):
@@ -130,18 +130,18 @@ def _make_general(operator: OverloadGroup) -> Callable[..., Any]:
         try:
             found = packet(*args, **kwargs)
         except dc.DispatchError:
-            listed = _lists_for_none(empty, args, kwargs)
+            listed = _replace_none(empty, args, kwargs)
             if listed is None:
                 raise
             found = packet(*listed[0], **listed[1])
         if requires_grad:
-            return finish(found, requires_grad)
+            return wrap_result(found, requires_grad)
         return results(*found) if results is not None and type(found) is tuple else found
 
     return function
 
 
-def _lists_for_none(
+def _replace_none(
     empty: dict[str, int], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[list[Any], dict[str, Any]] | None:
     """Put a list for None where ``empty`` says that the schema's default is one, as torch does; None if there is none."""

@@ -15,7 +15,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, float16
 
 from .creation import FACTORIES, tensor
-from .dtypes import type_name
+from .dtypes import format_type
 from .tensors import Tensor
 
 __all__ = ["getitem", "setitem"]
@@ -92,7 +92,7 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
         )
     if not rank and isinstance(index, slice):
-        _bounds(index)
+        _read_bounds(index)
         raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     if used > rank:
         raise IndexError(f"too many indices for tensor of dimension {rank}")
@@ -142,9 +142,9 @@ def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
     return result
 
 
-def _bounds(item: slice) -> tuple[int | None, int | None, int]:
+def _read_bounds(item: slice) -> tuple[int | None, int | None, int]:
     """Read the bounds of a slice; raises ``ValueError`` for the steps that torch refuses."""
-    start, stop, step = (None if part is None else _int(part) for part in (item.start, item.stop, item.step))
+    start, stop, step = (None if part is None else _to_int(part) for part in (item.start, item.stop, item.step))
     if step == 0:
         raise ValueError("slice step cannot be zero")
     if step is not None and step < 0:
@@ -153,7 +153,7 @@ def _bounds(item: slice) -> tuple[int | None, int | None, int]:
 
 
 def _slice(self: Tensor, dim: int, item: slice) -> Tensor:
-    start, stop, step = _bounds(item)
+    start, stop, step = _read_bounds(item)
     if start is None and stop is None and step == 1:
         return self
     result: Tensor = _slice_tensor(self, dim, start, stop, step)
@@ -164,7 +164,7 @@ def _slice(self: Tensor, dim: int, item: slice) -> Tensor:
 _FARTHEST: Final = (1 << 63) - 1
 
 
-def _int(part: Any) -> int:
+def _to_int(part: Any) -> int:
     try:
         number = int(part.__index__())
     except Exception:  # noqa: BLE001  # the conversion is the caller's, and may raise anything
@@ -197,7 +197,7 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if isinstance(value, Tensor):
         source = value
     elif not isinstance(value, (bool, int, float, complex)):
-        raise TypeError(f"can't assign a {type(value).__name__} to a {type_name(self)}")
+        raise TypeError(f"can't assign a {type(value).__name__} to a {format_type(self)}")
     elif left:
         source = tensor(value, dtype=self.dtype, device=self.device)
     else:

@@ -25,12 +25,12 @@ __all__ = [
     "check_dtype",
     "data_ptr",
     "dlpack_device",
-    "elements",
     "from_numpy",
     "is_recording",
     "lend_out",
     "put",
-    "readable",
+    "read_elements",
+    "read_printable",
     "reduce",
     "to_array",
     "to_numpy",
@@ -50,15 +50,15 @@ class _Given(Holder):
 
     def is_held(self) -> bool:
         view = self()
-        return view is not None and _references(view) > _OWN
+        return view is not None and _count_references(view) > _OWN
 
 
-def _references(view: NDArray[Any]) -> int:
+def _count_references(view: NDArray[Any]) -> int:
     return getrefcount(view.base)
 
 
 #: The number of references that the view and the counting are; it depends on the interpreter.
-_OWN: Final = _references(np.empty(1).view())
+_OWN: Final = _count_references(np.empty(1).view())
 
 
 class _Export(Holder):
@@ -144,7 +144,7 @@ def put(array: NDArray[Any], device: Any = None) -> Tensor:
     return wrap(dc.ops.prims.device_put(array, device=place))
 
 
-def elements(tensor: Tensor) -> NDArray[Any]:
+def read_elements(tensor: Tensor) -> NDArray[Any]:
     """Return the elements of a tensor on any device as a NumPy array that must not be written to."""
     array: NDArray[Any] = host.get(tensor.detach() if tensor.requires_grad else tensor)
     return array
@@ -156,9 +156,9 @@ def is_recording(tensor: Tensor | None = None) -> bool:
     return bool(((0 if state is None else state[0]) | getattr(tensor, "_dispatch_mask", 0)) & _PIPELINE)
 
 
-def readable(tensor: Tensor) -> NDArray[Any]:
+def read_printable(tensor: Tensor) -> NDArray[Any]:
     """Return the elements for printing: ``bfloat16``, which NumPy does not have, as ``float32``."""
-    return elements(tensor.float() if tensor.dtype is ScalarType.BFloat16 else tensor)
+    return read_elements(tensor.float() if tensor.dtype is ScalarType.BFloat16 else tensor)
 
 
 def _get_shareable(tensor: Tensor) -> NDArray[Any]:
@@ -176,7 +176,7 @@ def _get_shareable(tensor: Tensor) -> NDArray[Any]:
 
 def to_numpy(tensor: Tensor, *, force: bool = False) -> NDArray[Any]:
     """Return a NumPy array that shares memory with a cpu tensor; ``force`` allows a copy and a detach."""
-    array = elements(tensor) if force else _get_shareable(tensor)
+    array = read_elements(tensor) if force else _get_shareable(tensor)
     return lend_out(array) if tensor.is_cpu else array
 
 
@@ -220,7 +220,7 @@ def data_ptr(tensor: Tensor) -> int:
         return 0
     if not tensor.is_cpu:
         raise RuntimeError(f"data_ptr(): {tensor.device} has no addresses in this process")
-    array = elements(tensor)
+    array = read_elements(tensor)
     lend(array, Holder, memory_of(array))
     return int(array.__array_interface__["data"][0])
 
@@ -231,7 +231,7 @@ def reduce(tensor: Tensor, protocol: Any) -> tuple[Any, ...]:
         tensor = tensor.detach()
     if tensor.is_meta:
         return _rebuild_meta, (type(tensor), tuple(tensor.shape), tensor.dtype, tensor.requires_grad)
-    return _rebuild, (type(tensor), elements(tensor), str(tensor.device), tensor.requires_grad)
+    return _rebuild, (type(tensor), read_elements(tensor), str(tensor.device), tensor.requires_grad)
 
 
 def _rebuild(cls: type[Tensor], array: NDArray[Any], device: str, requires_grad: bool) -> Tensor:

@@ -17,7 +17,7 @@ import numpy as np
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType, get_default_dtype
 
-from .dtypes import numpy_dtype, promote_types
+from .dtypes import promote_types, to_numpy_dtype
 from .interop import check_dtype
 from .tensors import Tensor
 
@@ -163,7 +163,7 @@ def _collect(data: Any, shape: tuple[int, ...], depth: int, convert: Callable[[A
 
 
 def _to_int(dtype: ScalarType, value: Any) -> int:
-    limits = np.iinfo(numpy_dtype(dtype))
+    limits = np.iinfo(to_numpy_dtype(dtype))
     if isinstance(value, float):
         if not limits.min <= value <= limits.max or value == 2.0**63:
             raise _make_overflow_error(dtype)
@@ -222,7 +222,7 @@ def _check_range(array: np.ndarray[Any, Any], dtype: ScalarType) -> None:
     if kind == "c" and not dtype.is_complex and dtype is not ScalarType.Bool:
         raise TypeError("must be real number, not complex")
     if kind == "i" and dtype.is_integral and array.size:
-        limits = np.iinfo(numpy_dtype(dtype))
+        limits = np.iinfo(to_numpy_dtype(dtype))
         if not ((limits.min or -limits.max) <= array.min() and array.max() <= limits.max):
             raise _make_overflow_error(dtype)
 

@@ -18,8 +18,8 @@ from .conversions import CASTS, cpu, to, type_
 from .creation import construct, tensor
 from .deepcopy import deep_copy
 from .functions import METHODS
-from .interop import data_ptr, dlpack_device, readable, reduce, to_array, to_numpy
-from .printing import tensor_text
+from .interop import data_ptr, dlpack_device, read_printable, reduce, to_array, to_numpy
+from .printing import format_tensor
 from .python_operators import PYTHON_OPERATORS
 from .tensors import Tensor
 from .transfers import call_mixed
@@ -41,7 +41,7 @@ def _backward(
 
 def _tolist(self: Tensor) -> Any:
     """Return the elements as nested lists of Python's numbers (source: ``torch.Tensor.tolist``)."""
-    return readable(self).tolist()
+    return read_printable(self).tolist()
 
 
 def _new_tensor(self: Tensor, data: Any, **kwargs: Any) -> Tensor:
@@ -81,7 +81,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "__deepcopy__": deep_copy,
     "__dlpack_device__": dlpack_device,
     "__reduce_ex__": reduce,
-    "__repr__": tensor_text,
+    "__repr__": format_tensor,
     "_call_mixed": staticmethod(call_mixed),
     "_construct": staticmethod(construct),
     "_make_autograd_kernel": staticmethod(_make_autograd_kernel),

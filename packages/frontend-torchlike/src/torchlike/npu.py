@@ -49,13 +49,13 @@ __all__ = [
 _NAME: Final = "npu"
 
 
-def _runtime() -> Any:
+def _get_runtime() -> Any:
     from dispatch_core.plugins.loader import runtime  # plugins are looked for on the first request only
 
     return runtime(_NAME)
 
 
-def _index(value: Any) -> int | None:
+def _to_index(value: Any) -> int | None:
     """Return the index of a device as users write it: None, a number, a name such as ``npu:1``, or a device."""
     if value is None or isinstance(value, int):
         return value
@@ -69,7 +69,7 @@ def __getattr__(name: str) -> Any:
     """Return the classes ``Stream`` and ``Event``, which are the backend's own."""
     if name not in ("Event", "Stream"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(_runtime(), name)
+    return getattr(_get_runtime(), name)
 
 
 def availability() -> dc.Availability:
@@ -89,46 +89,46 @@ def is_available() -> bool:
 
 def device_count() -> int:
     """Return the number of NPUs; 0 where none can be used."""
-    return int(_runtime().device_count()) if is_available() else 0
+    return int(_get_runtime().device_count()) if is_available() else 0
 
 
 def get_device_name(device: Any = None) -> str:
     """Return the chip's name."""
-    _runtime().ensure(_index(device))
-    return str(_runtime().device_name())
+    _get_runtime().ensure(_to_index(device))
+    return str(_get_runtime().device_name())
 
 
 def init() -> None:
     """Open the thread's device now, which the first use of it would do too."""
-    _runtime().ensure()
+    _get_runtime().ensure()
 
 
 def is_initialized() -> bool:
     """Return whether an NPU was opened in this process."""
-    return is_available() and bool(_runtime().is_initialized())
+    return is_available() and bool(_get_runtime().is_initialized())
 
 
 def current_device() -> int:
     """Return the number of the device that the thread works with, opening it."""
-    return int(_runtime().ensure())
+    return int(_get_runtime().ensure())
 
 
 def set_device(device: Any) -> None:
     """Make another device the one that the thread works with."""
-    index = _index(device)
+    index = _to_index(device)
     if index is not None:
-        _runtime().set_current(index)
+        _get_runtime().set_current(index)
 
 
 class device:  # noqa: N801  # torch's own name
     """Work with another device within a block: ``with torchlike.npu.device(1): ...``."""
 
     def __init__(self, device: Any) -> None:
-        self.idx = _index(device)
+        self.idx = _to_index(device)
         self._guard: Any = None
 
     def __enter__(self) -> None:
-        self._guard = _runtime().guard(self.idx)
+        self._guard = _get_runtime().guard(self.idx)
         try:
             self._guard.__enter__()
         except BaseException:
@@ -147,7 +147,7 @@ class device:  # noqa: N801  # torch's own name
 
 def synchronize(device: Any = None) -> None:
     """Wait until everything that was queued on a device is done."""
-    _runtime().synchronize(_index(device))
+    _get_runtime().synchronize(_to_index(device))
 
 
 def set_sync_timeout(seconds: float | None) -> None:
@@ -155,30 +155,30 @@ def set_sync_timeout(seconds: float | None) -> None:
 
     A device that takes longer raises an error, and does no more work in this process.
     """
-    _runtime().set_sync_timeout(seconds)
+    _get_runtime().set_sync_timeout(seconds)
 
 
 def sync_timeout() -> float | None:
     """Return the time limit of synchronisations in seconds, None where there is none."""
-    found: float | None = _runtime().sync_timeout()
+    found: float | None = _get_runtime().sync_timeout()
     return found
 
 
 def current_stream(device: Any = None) -> Any:
     """Return the stream that the thread works with on a device."""
-    with _runtime().guard(_index(device)):
-        return _runtime().current()
+    with _get_runtime().guard(_to_index(device)):
+        return _get_runtime().current()
 
 
 def default_stream(device: Any = None) -> Any:
     """Return the stream of a device that threads work with until they choose another."""
-    return _runtime().default(_index(device))
+    return _get_runtime().default(_to_index(device))
 
 
 def set_stream(stream: Any) -> None:
     """Make a stream the one that the thread works with on the stream's device; None changes nothing."""
     if stream is not None:
-        _runtime().set_stream(stream)
+        _get_runtime().set_stream(stream)
 
 
 def stream(stream: Any) -> AbstractContextManager[Any]:
@@ -196,18 +196,18 @@ def record_stream(tensor: Any, stream: Any) -> None:
     if tensor.device.type != _NAME:
         raise ValueError(f"Expected a tensor on {_NAME}, but got one on {tensor.device}")
     data = tensor._dispatch_data
-    _runtime().record_stream(data.result() if tensor._pending else data, stream)
+    _get_runtime().record_stream(data.result() if tensor._pending else data, stream)
 
 
 def empty_cache() -> None:
     """Return device memory that no tensor holds to the device."""
     if is_initialized():
-        _runtime().empty_cache()
+        _get_runtime().empty_cache()
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
     """Return statistics of a device's memory under torch's names; none where it has not been opened."""
-    return dict(_runtime().memory_stats(_index(device))) if is_initialized() else {}
+    return dict(_get_runtime().memory_stats(_to_index(device))) if is_initialized() else {}
 
 
 def memory_allocated(device: Any = None) -> int:
@@ -233,10 +233,10 @@ def max_memory_reserved(device: Any = None) -> int:
 def reset_peak_memory_stats(device: Any = None) -> None:
     """Reset the peaks to the present amounts."""
     if is_initialized():
-        _runtime().reset_peak_memory_stats(_index(device))
+        _get_runtime().reset_peak_memory_stats(_to_index(device))
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
     """Return the numbers of bytes of a device's memory that are free, and in all."""
-    free, total = _runtime().mem_get_info(_index(device))
+    free, total = _get_runtime().mem_get_info(_to_index(device))
     return int(free), int(total)

@@ -22,14 +22,14 @@ import numpy as np
 
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
-from .interop import readable
+from .interop import read_printable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .tensors import Tensor
 
-__all__ = ["set_printoptions", "tensor_text"]
+__all__ = ["format_tensor", "set_printoptions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def set_printoptions(
     _options = replace(base, sci_mode=sci_mode, **{name: value for name, value in given.items() if value is not None})
 
 
-def tensor_text(tensor: Tensor) -> str:
+def format_tensor(tensor: Tensor) -> str:
     """Return the text of a tensor as ``repr`` shows it."""
     start = "tensor("
     shape, dtype, device = tuple(tensor.shape), tensor.dtype, tensor.device
@@ -103,7 +103,7 @@ def tensor_text(tensor: Tensor) -> str:
             notes.append(f"size={shape}")
         ordinary = dtype == default
     else:
-        body = _write_elements(readable(tensor), len(start))
+        body = _write_elements(read_printable(tensor), len(start))
     if not ordinary:
         notes.append(f"dtype={dtype!r}")
     if tensor.grad_fn is not None:

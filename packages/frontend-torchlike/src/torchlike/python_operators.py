@@ -12,7 +12,7 @@ import dispatch_core as dc
 from .functions import FUNCTIONS, METHODS, NUMBER_FIRST, NUMBER_OVERLOADS, PLAIN_NUMBERS, TENSOR_OVERLOADS
 from .indexing import getitem, setitem
 from .tensors import Tensor
-from .ufuncs import with_array
+from .ufuncs import call_with_array
 
 __all__ = ["PYTHON_OPERATORS"]
 
@@ -44,14 +44,14 @@ def _make_forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     if direct is None or numbers is None:
 
         def method(self: Tensor, other: Any) -> Any:
-            return function(self, other) if isinstance(other, _TAKEN) else with_array(function, self, other)
+            return function(self, other) if isinstance(other, _TAKEN) else call_with_array(function, self, other)
 
         return method
 
     def otherwise(self: Tensor, other: Any, **_: Any) -> Any:
         if type(other) in PLAIN_NUMBERS:
             return numbers(self, other)
-        return function(self, other) if isinstance(other, _TAKEN) else with_array(function, self, other)
+        return function(self, other) if isinstance(other, _TAKEN) else call_with_array(function, self, other)
 
     return dc.respell(direct, name, Tensor, otherwise, elsewhere=PLAIN_NUMBERS)
 

@@ -34,11 +34,11 @@ def rebind(tensor: Tensor, data: Any) -> None:
     storage = tensor._state.storage
     if storage is None or storage.aliases is None or dc.shape(data) != dc.shape(tensor):
         if dc.is_mutable(data):
-            _follow(tensor, data)
+            _move_aliases(tensor, data)
             if tensor._state.is_view and dc.shape(data) != dc.shape(tensor):
-                _restride(tensor._state, data)
+                _record_strides(tensor._state, data)
         elif storage is not None and storage.aliases is not None:
-            _leave(tensor, storage)
+            _separate(tensor, storage)
         tensor._dispatch_data = data
         return
     chain = tensor._state.chain
@@ -55,7 +55,7 @@ def rebind(tensor: Tensor, data: Any) -> None:
     storage.aliases = living
 
 
-def _restride(state: View, data: Any) -> None:
+def _record_strides(state: View, data: Any) -> None:
     """Let a view that was resized be replayed by its present strides in the storage."""
     layout = dc.shape(data), dc.strides(data), dc.storage_offset(data)
     state.chain = (state.skip if state.base is not None else None, dc.ops.aten.as_strided.default, layout)
@@ -63,7 +63,7 @@ def _restride(state: View, data: Any) -> None:
         state.skip = state.chain
 
 
-def _leave(tensor: Tensor, storage: Storage) -> None:
+def _separate(tensor: Tensor, storage: Storage) -> None:
     """Move a resized tensor to a storage of its own: its array, which cannot be written, is no view of the others'."""
     storage.aliases = [each for each in storage.aliases or () if each[0]() is not tensor]
     own = Leaf.of(tensor)
@@ -72,7 +72,7 @@ def _leave(tensor: Tensor, storage: Storage) -> None:
     tensor._autograd = own
 
 
-def _follow(tensor: Tensor, data: Any) -> None:
+def _move_aliases(tensor: Tensor, data: Any) -> None:
     """Take along the tensors in ``tensor``'s memory when its storage has grown: ``data`` lies in a larger copy of all of it.
 
     They are looked for among all objects, because views that each knew the others would cost every program time, and

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .interop import elements, put
+from .interop import put, read_elements
 from .tensors import Tensor
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def save(obj: Mapping[str, Tensor], f: str | os.PathLike[str]) -> None:
     for name, value in obj.items():
         if not isinstance(name, str) or not isinstance(value, Tensor):
             raise TypeError(f"save() takes a dict of tensors by name; the value of {name!r} is {type(value).__name__}")
-        arrays[name] = np.ascontiguousarray(elements(value)).reshape(tuple(value.shape))
+        arrays[name] = np.ascontiguousarray(read_elements(value)).reshape(tuple(value.shape))
     save_file(arrays, os.fspath(f), metadata={"format": "torchlike"})
 
 

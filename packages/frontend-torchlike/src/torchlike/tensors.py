@@ -19,7 +19,7 @@ from .autograd.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
 from .autograd.differentiable import Differentiable
 from .rebinding import rebind
 from .size import Size
-from .views import new_view
+from .views import set_view
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,7 +76,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
         mask = self._dispatch_mask
         tensor._dispatch_data = data
         tensor._dispatch_mask = mask | AUTOGRAD_BITS[mask]
-        new_view(tensor, self, op, args)
+        set_view(tensor, self, op, args)
         return tensor
 
     def _dispatch_mutated(self) -> None:

@@ -50,30 +50,30 @@ def call_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         first = args[0]
         if op.name == "aten::copy_":
             return op(first, args[1].to(first.device), *args[2:], **kwargs)
-        moved = [_to(value, first.device) for value in args[1:]]
+        moved = [_move_value(value, first.device) for value in args[1:]]
         if all(_is_copied_index(value) for value in args[1:]):
             return op(first, *moved, **kwargs)
-    found = [tensor for value in values for tensor in _tensors(value)]
+    found = [tensor for value in values for tensor in _find_tensors(value)]
     others = {str(tensor.device) for tensor in found if not _is_number(tensor)}
     if len(others) == 1 and not op.schema.is_mutable:
         target = dc.Device.parse(others.pop())
         return op(
-            *(_number_to(value, target) for value in args),
-            **{name: _number_to(value, target) for name, value in kwargs.items()},
+            *(_move_number(value, target) for value in args),
+            **{name: _move_number(value, target) for name, value in kwargs.items()},
         )
     # The written tensor is the first argument, or passed by name, and stays where it is.
-    written = [tensor for value in kwargs.values() for tensor in _tensors(value)]
+    written = [tensor for value in kwargs.values() for tensor in _find_tensors(value)]
     if (
         isinstance(args[0], Tensor)
         and not _is_number(args[0])
         and {str(args[0].device)} == others
         and all(tensor.device == args[0].device for tensor in written)
     ):
-        return op(*(_number_to(value, args[0].device) for value in args), **kwargs)
+        return op(*(_move_number(value, args[0].device) for value in args), **kwargs)
     return refuse_mixed(op, args, kwargs)
 
 
-def _tensors(value: Any) -> list[Tensor]:
+def _find_tensors(value: Any) -> list[Tensor]:
     if isinstance(value, Tensor):
         return [value]
     return [item for item in value if isinstance(item, Tensor)] if isinstance(value, (list, tuple)) else []
@@ -86,20 +86,20 @@ def _is_number(tensor: Tensor) -> bool:
 def _is_copied_index(value: Any) -> bool:
     """Return whether an argument of an index operator may come from the cpu: a list of indices, or a value for it."""
     return (
-        all(tensor.is_cpu for tensor in _tensors(value))
+        all(tensor.is_cpu for tensor in _find_tensors(value))
         if isinstance(value, (list, tuple))
         else (not isinstance(value, Tensor) or _is_number(value))
     )
 
 
-def _to(value: Any, target: dc.Device) -> Any:
+def _move_value(value: Any, target: dc.Device) -> Any:
     if isinstance(value, Tensor):
         # Where it lies there, it may go on to wait.
         return value if value.device == target else value.to(target)
-    return [_to(item, target) for item in value] if isinstance(value, (list, tuple)) else value
+    return [_move_value(item, target) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _number_to(value: Any, target: dc.Device) -> Any:
+def _move_number(value: Any, target: dc.Device) -> Any:
     if isinstance(value, (list, tuple)):
-        return [_number_to(item, target) for item in value]
+        return [_move_number(item, target) for item in value]
     return value.to(target) if isinstance(value, Tensor) and _is_number(value) else value

@@ -21,7 +21,7 @@ from .functions import FUNCTIONS
 from .interop import from_numpy, is_recording, put, to_array
 from .tensors import Tensor
 
-__all__ = ["call_ufunc", "with_array"]
+__all__ = ["call_ufunc", "call_with_array"]
 
 #: The ufuncs of two operands that Python's operators stand for.
 _OPERATORS: Final[dict[Any, Callable[[Any, Any], Any]]] = {
@@ -84,15 +84,15 @@ def as_operand(value: Any) -> Any:
     return from_numpy(value if is_strided and not is_recording() else value.copy())
 
 
-def with_array(function: Callable[[Any, Any], Any], tensor: Tensor, array: Any) -> Any:
+def call_with_array(function: Callable[[Any, Any], Any], tensor: Tensor, array: Any) -> Any:
     """Call a function of two tensors for an array on the right; any other value is left to its own operator."""
     other = as_operand(array)
     if other is array:
         return NotImplemented
-    return _matmul(tensor, other) if function is FUNCTIONS["matmul"] else function(tensor, other)
+    return _call_matmul(tensor, other) if function is FUNCTIONS["matmul"] else function(tensor, other)
 
 
-def _matmul(left: Tensor, right: Tensor) -> Tensor:
+def _call_matmul(left: Tensor, right: Tensor) -> Tensor:
     dtype = result_type(left, right)
     result: Tensor = FUNCTIONS["matmul"](left.to(dtype), right.to(dtype))
     return result
@@ -105,7 +105,7 @@ def call_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: An
         return NotImplemented
     if method == "__call__" and not kwargs:
         if ufunc is np.matmul:
-            return _matmul(*map(_to_tensor, inputs))
+            return _call_matmul(*map(_to_tensor, inputs))
         if ufunc in _OPERATORS:
             return _OPERATORS[ufunc](*map(_to_operand, inputs))
         if ufunc in _FUNCTIONS:

@@ -1,9 +1,9 @@
 """Views: aliases of one storage that know how they were made, so that they can be made again.
 
 Note [Views can be replayed]
-    A view keeps the operators and arguments that lead to it. Replaying them on its base gives the view's history after the
-    base was changed in place (`View.history_now`), the part of a gradient that belongs to the view (`CopySlices`), and, for
-    backends whose arrays cannot be written, the view's new array (`rebinding`). A chain is a linked list,
+    A view keeps the operators and arguments that lead to it. Replayed on its base they give the view's history after the
+    base was changed in place (`View.replay_history`), the part of a gradient that belongs to the view (`CopySlices`), and,
+    for backends whose arrays cannot be written, the view's new array (`rebinding`). A chain is a linked list,
     ``(chain before, operator, arguments after the first)``, so that views of views share it.
 """
 
@@ -24,7 +24,7 @@ from .autograd.node import Edge, Leaf, Node, Storage, TensorState
 if TYPE_CHECKING:
     from .tensors import Tensor
 
-__all__ = ["CUSTOM", "ONE_OF_SEVERAL", "Chain", "View", "new_view", "replay", "set_history"]
+__all__ = ["CUSTOM", "ONE_OF_SEVERAL", "Chain", "View", "replay", "set_history", "set_view"]
 
 Chain = Any
 
@@ -67,7 +67,7 @@ class View(Leaf):
         """Return the tensor, known only for views that were asked to require grad."""
         return None
 
-    def history_now(self) -> Edge | None:
+    def replay_history(self) -> Edge | None:
         """Return the edge of the node that made the view, replayed after its base was changed in place."""
         storage, base = self.storage, self.base
         if base is None or self.seen == storage.version:
@@ -106,7 +106,7 @@ class View(Leaf):
 
     @property
     def grad_fn(self) -> Node | None:
-        edge = self.history_now()
+        edge = self.replay_history()
         return None if edge is None else edge.node
 
     @property
@@ -119,7 +119,7 @@ class View(Leaf):
 
     @property
     def edge(self) -> Edge:
-        edge = self.history_now()
+        edge = self.replay_history()
         return self if edge is None else edge
 
     @property
@@ -129,13 +129,13 @@ class View(Leaf):
 
 
 @cache
-def _positional(op: Any) -> int:
+def _count_positional(op: Any) -> int:
     """Return the number of arguments after the first that an operator takes by position."""
     return sum(not argument.kwarg_only for argument in op.schema.arguments) - 1
 
 
 def _apply(op: Any, base: Any, args: Sequence[Any]) -> Any:
-    count = _positional(op)
+    count = _count_positional(op)
     names = [argument.name for argument in op.schema.arguments[count + 1 :]]
     return op(base, *args[:count], **dict(zip(names, args[count:], strict=True)))
 
@@ -151,7 +151,7 @@ def replay(base: Any, chain: Chain, stop: Chain = None) -> Any:
     return base
 
 
-def _part(tensor: Tensor, base: Tensor, place: int, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+def _describe_part(tensor: Tensor, base: Tensor, place: int, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     """Describe one part of a tensor as a slice of it; where it begins is read off the arrays.
 
     ``place`` is that of ``dim`` among the arguments, 1 for ``unbind``, which also takes the dimension away.
@@ -176,7 +176,7 @@ class _Special(dict[Any, int]):
 _special = _Special()
 
 
-def new_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> None:
+def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> None:
     """Make ``tensor`` a view of ``base``, made by ``op`` with ``args`` (all of them, in schema order)."""
     above = base._state
     storage = above.storage
@@ -185,7 +185,7 @@ def new_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
     state = tensor._autograd = View()  # Attributes that are not set below have the class's defaults.
     special = _special[op]
     if special > 0:
-        op, args = _part(tensor, base, special, args)
+        op, args = _describe_part(tensor, base, special, args)
     state.storage = storage
     state.chain = (above.chain, op, args[1:])
     state.seen = storage.version

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import dispatch_core as dc
 from dispatch_core.keys import AUTOGRAD
 
-from .fallback import run_without_formula, tensors_in
+from .fallback import find_tensors, run_without_formula
 from .function import Function
 from .grad_mode import is_grad_enabled
 
@@ -40,20 +40,20 @@ def make_kernel(op: Any, keyset: Any, formula: dc.AutogradFormula) -> Callable[.
         return partial(run_without_formula, keyset, op)
     below = (keyset.mask | keyset.marker) & ~AUTOGRAD
     redispatch = op.redispatch
-    function = _function(op, below, formula)
+    function = _make_function(op, below, formula)
     single = len(op.schema.returns) == 1
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        if not is_grad_enabled() or not any(tensor.requires_grad for tensor in tensors_in(args)):
+        if not is_grad_enabled() or not any(tensor.requires_grad for tensor in find_tensors(args)):
             return redispatch(below, *args, **kwargs)
         call = _FormulaCall(args, kwargs)
-        found = _group(function.apply(call, *_flat(args)), call.lengths)
+        found = _group(function.apply(call, *_flatten(args)), call.lengths)
         return found[0] if single else tuple(found) or None
 
     return kernel
 
 
-def _function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Function]:
+def _make_function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Function]:
     """Make the autograd function of an operator; its first argument is the call, the others are the flat arguments."""
     redispatch, backward, setup_context = op.redispatch, formula.backward, formula.setup_context
     assert backward is not None
@@ -74,11 +74,11 @@ def _function(op: Any, below: int, formula: dc.AutogradFormula) -> type[Function
             setup_context(ctx=ctx, inputs=call.args, output=result, **keywords)
         results = (result,) if single else result or ()
         call.lengths = [len(item) if isinstance(item, list | tuple) else None for item in results]
-        return _flat(results, every_list=True)
+        return _flatten(results, every_list=True)
 
     def run_backward(ctx: Any, *grads: Any) -> Any:
         found = backward(ctx, *_group(grads, ctx.call.lengths))
-        return (None, *_flat_gradients(op, ctx.call.args, found if isinstance(found, tuple) else (found,)))
+        return (None, *_flatten_gradients(op, ctx.call.args, found if isinstance(found, tuple) else (found,)))
 
     name = f"GeneratedBackwardFor_{op.namespace}_{op.packet.name.partition('::')[2]}_{op.overload_name}"
     return type(name, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(run_backward)})
@@ -92,7 +92,7 @@ def _has_tensors(values: Iterable[Any]) -> bool:
     return any(hasattr(value, "_dispatch_mask") for value in values)
 
 
-def _flat(values: Iterable[Any], *, every_list: bool = False) -> tuple[Any, ...]:
+def _flatten(values: Iterable[Any], *, every_list: bool = False) -> tuple[Any, ...]:
     """Lay out lists of tensors among the values; other lists stay as they are, unless ``every_list``."""
     found: list[Any] = []
     for value in values:
@@ -109,7 +109,7 @@ def _group(values: Iterable[Any], lengths: list[int | None]) -> list[Any]:
     return [next(items) if length is None else [next(items) for _ in range(length)] for length in lengths]
 
 
-def _flat_gradients(op: Any, args: tuple[Any, ...], grads: tuple[Any, ...]) -> list[Tensor | None]:
+def _flatten_gradients(op: Any, args: tuple[Any, ...], grads: tuple[Any, ...]) -> list[Tensor | None]:
     """Lay out a formula's result; raises ``RuntimeError`` where it does not fit the arguments."""
     while len(grads) > len(args) and grads[-1] is None:
         grads = grads[:-1]

@@ -86,13 +86,13 @@ class Derivative:
         self.called = calls.called
         self.gradients = {name: ast.unparse(tree) for name, tree in self._trees.items()}
 
-    def _names_in(self, name: str) -> set[str]:
+    def _find_names(self, name: str) -> set[str]:
         return {node.id for node in ast.walk(self._trees[name]) if isinstance(node, ast.Name)}
 
     @cached_property
     def names(self) -> set[str]:
         """Every name that a formula mentions, those of functions left out."""
-        return set[str]().union(*(self._names_in(name) for name in self.gradients))
+        return set[str]().union(*(self._find_names(name) for name in self.gradients))
 
     @cached_property
     def saved_inputs(self) -> list[str]:
@@ -153,7 +153,7 @@ class Derivative:
 
     def users(self, name: str) -> list[str]:
         """Return the inputs whose gradients use a tensor."""
-        return [wanted for wanted in self.gradients if name in self._names_in(wanted)]
+        return [wanted for wanted in self.gradients if name in self._find_names(wanted)]
 
     @property
     def helpers(self) -> dict[str, Any]:
@@ -181,9 +181,9 @@ class Derivative:
     @property
     def parameters(self) -> str:
         """All arguments in the schema's order, as a signature or a call spells them."""
-        return ", ".join(_identifier(name) for name in self.arguments)
+        return ", ".join(_to_identifier(name) for name in self.arguments)
 
 
-def _identifier(name: str) -> str:
+def _to_identifier(name: str) -> str:
     """Return an argument's name in source: ``from`` is a Python keyword."""
     return f"{name}_" if name == "from" else name

@@ -157,7 +157,7 @@ class Differentiable:
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         edge = self._state.edge
-        return cast("RemovableHandle", edge.node.hook_result(edge.output_nr, hook))
+        return cast("RemovableHandle", edge.node.register_result_hook(edge.output_nr, hook))
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(tensor)`` whenever a gradient has been accumulated into a leaf's ``.grad``."""

@@ -15,7 +15,7 @@ from dispatch_aten.shapes import is_non_overlapping_and_dense
 from dispatch_core.forks import Order, forkable
 
 from .grad_mode import enable_grad, no_grad
-from .metadata import Meta, scalar_type
+from .metadata import Meta, to_scalar_type
 from .node import Edge, Leaf, Node
 from .saved import check_cut
 
@@ -60,7 +60,7 @@ def execute(
         for node in order:
             grads = buffers.pop(node, None)
             if grads is not None:
-                _before(node, grads, wanted)
+                _run_hooks(node, grads, wanted)
                 if needed is None or node in needed:
                     _run(node, grads, buffers)
                     if not keep_graph:
@@ -128,7 +128,7 @@ def _put(buffers: _Buffers, edge: Edge, grad: Tensor) -> None:
     arrived[number] = grad if before is None else before + grad
 
 
-def _before(node: Node, grads: list[Tensor | None], wanted: dict[tuple[Node, int], Tensor | None] | None) -> None:
+def _run_hooks(node: Node, grads: list[Tensor | None], wanted: dict[tuple[Node, int], Tensor | None] | None) -> None:
     """Run the hooks on the node's results, keep and capture their gradients."""
     if node.tensor_hooks is not None:
         for number, hooks in node.tensor_hooks.items():
@@ -171,7 +171,7 @@ def _run(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None:
                 results = changed if isinstance(changed, tuple) else (changed,)
     for index, (edge, grad) in enumerate(zip(node.next, results, strict=True)):
         if edge is not None and grad is not None:
-            meta = edge.meta_of(edge.output_nr)
+            meta = edge.get_meta(edge.output_nr)
             if meta is not None:
                 grad = _fit(grad, meta, node, index)  # noqa: PLW2901  # the fitted gradient takes its place
             _put(buffers, edge, grad)
@@ -188,8 +188,8 @@ def _fit(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
                 f"but expected shape compatible with {list(shape)}"
             )
         grad = sum_to(grad, shape)
-    if found_dtype is not dtype and dc.dtype(grad) is not scalar_type(dtype):
-        grad = cast(grad, scalar_type(dtype))
+    if found_dtype is not dtype and dc.dtype(grad) is not to_scalar_type(dtype):
+        grad = cast(grad, to_scalar_type(dtype))
     return grad
 
 
@@ -224,7 +224,7 @@ def _finish_leaf(
     grads = buffers.pop(leaf, None)
     if grads is None:
         return
-    _before(leaf, grads, wanted)
+    _run_hooks(leaf, grads, wanted)
     if wanted is None and grads[0] is not None:
         accumulate(leaf, grads[0], create_graph)
 

@@ -36,11 +36,11 @@ class NotDifferentiable(Node):
         return "NotImplemented"
 
 
-def tensors_in(values: Any) -> Iterator[Tensor]:
+def find_tensors(values: Any) -> Iterator[Tensor]:
     """Yield the tensors among arguments or results, those in lists too."""
     for value in values:
         if isinstance(value, (list, tuple)):
-            yield from tensors_in(value)
+            yield from find_tensors(value)
         elif hasattr(value, "_dispatch_mask"):
             yield value
 
@@ -50,7 +50,7 @@ def run_without_formula(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     below = (keyset.mask | keyset.marker) & ~AUTOGRAD
     if not is_grad_enabled():
         return op.redispatch(below, *args, **kwargs)
-    sources = [tensor for tensor in tensors_in([*args, *kwargs.values()]) if tensor.requires_grad]
+    sources = [tensor for tensor in find_tensors([*args, *kwargs.values()]) if tensor.requires_grad]
     if not sources:
         return op.redispatch(below, *args, **kwargs)
     edges = tuple(tensor._state.edge for tensor in sources)
@@ -59,11 +59,11 @@ def run_without_formula(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
         for index, argument in enumerate(op.schema.arguments)
         if argument.is_write
     ]
-    for tensor in tensors_in(written):
+    for tensor in find_tensors(written):
         check_inplace(tensor)
     result = op.redispatch(below, *args, **kwargs)
-    changed = {id(tensor) for tensor in tensors_in(written)}
-    for tensor in tensors_in([result]):
+    changed = {id(tensor) for tensor in find_tensors(written)}
+    for tensor in find_tensors([result]):
         if not dc.dtype(tensor).is_differentiable:
             continue
         node = NotDifferentiable()
@@ -113,7 +113,7 @@ def make_out_kernel(op: Any, keyset: Any) -> Any:
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         looked_at = [kwargs[name] for name in written] if plain else [*args, *kwargs.values()]
-        if is_grad_enabled() and any(tensor.requires_grad for tensor in tensors_in(looked_at)):
+        if is_grad_enabled() and any(tensor.requires_grad for tensor in find_tensors(looked_at)):
             raise RuntimeError(
                 f"{op.name.rpartition('::')[2].partition('.')[0]}(): functions with out=... arguments don't support "
                 "automatic differentiation, but one of the arguments requires grad."

@@ -10,7 +10,7 @@ from ..tensors import Tensor, wrap
 from ..views import CUSTOM
 from .device_keys import autograd_bit
 from .grad_mode import is_grad_enabled, no_grad
-from .metadata import scalar_type
+from .metadata import to_scalar_type
 from .node import Edge, Leaf, Node, Output, next_sequence
 from .saved import Saved, make_released_error, make_version_error, restore_result
 
@@ -76,10 +76,10 @@ class _Context(Node):
         return results
 
     def _zeros(self, number: int) -> Tensor | None:
-        meta = self.meta_of(number)
+        meta = self.get_meta(number)
         if meta is None:
             return None
-        return wrap(dc.ops.aten.zeros.default(meta[0], dtype=scalar_type(meta[1]), device=self.device))
+        return wrap(dc.ops.aten.zeros.default(meta[0], dtype=to_scalar_type(meta[1]), device=self.device))
 
     device: Any = None
 

@@ -20,7 +20,7 @@ def _to_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None], who: str) -> list[tuple[Edge, Tensor]]:
+def _pair_roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None], who: str) -> list[tuple[Edge, Tensor]]:
     """Pair every output's edge with the gradient that enters there, ones for a scalar without a given one."""
     check_tensors(outputs, who, "tensors" if who == "backward" else "outputs")
     check_tensors(
@@ -54,7 +54,7 @@ def _roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None], who: str) 
     return pairs
 
 
-def _edges(inputs: Sequence[Tensor], who: str) -> list[Edge]:
+def _get_edges(inputs: Sequence[Tensor], who: str) -> list[Edge]:
     check_tensors(inputs, who, "inputs")
     for tensor in inputs:
         if not tensor.requires_grad:
@@ -86,13 +86,13 @@ def backward(
     """
     outputs = _to_list(tensors)
     grads = [None] * len(outputs) if grad_tensors is None else _to_list(grad_tensors)
-    roots = _roots(outputs, grads, "backward")
+    roots = _pair_roots(outputs, grads, "backward")
     keep = create_graph if retain_graph is None else retain_graph
     if inputs is None:
         execute(roots, keep_graph=keep, create_graph=create_graph)
         return
     targets = _to_list(inputs)
-    found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=_edges(targets, "backward"))
+    found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=_get_edges(targets, "backward"))
     for target, gradient in zip(targets, found, strict=True):
         if gradient is None:
             continue
@@ -131,9 +131,9 @@ def grad(
     unused_is_fine = materialize_grads if allow_unused is None else allow_unused
     results, targets = _to_list(outputs), _to_list(inputs)
     grads = [None] * len(results) if grad_outputs is None else _to_list(grad_outputs)
-    roots = _roots(results, grads, "grad")
+    roots = _pair_roots(results, grads, "grad")
     keep = create_graph if retain_graph is None else retain_graph
-    found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=_edges(targets, "grad"))
+    found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=_get_edges(targets, "grad"))
     if not unused_is_fine and any(gradient is None for gradient in found):
         raise RuntimeError(
             "One of the differentiated Tensors appears to not have been used in the graph. "

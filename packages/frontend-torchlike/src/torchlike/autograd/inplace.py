@@ -3,7 +3,7 @@
 Note [A write through a view is a write to its base]
     The base gets a `CopySlices` node: backward cuts the view's part out of the gradient, sends it through the operator's own
     node, and puts the result back in its place. The view itself, and every other view of the base, sees that the version
-    has moved, and replays its history on the base (`View.history_now`).
+    has moved, and replays its history on the base (`View.replay_history`).
 """
 
 from __future__ import annotations
@@ -78,4 +78,4 @@ def rebase(tensor: Tensor, node: Node) -> None:
     base._dispatch_mask |= bit
     set_history(base, copy)
     if state.history is not None and state.history.node.retained is not None:
-        state.history_now()  # the gradient that is kept is that of the new values
+        state.replay_history()  # the gradient that is kept is that of the new values

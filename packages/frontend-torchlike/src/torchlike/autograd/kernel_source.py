@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from .derivative import Derivative
 
-__all__ = ["kernel_source"]
+__all__ = ["write_kernel_source"]
 
 
 def _write_edges(derivative: Derivative) -> list[str]:
@@ -162,7 +162,7 @@ def _write_mark(name: str) -> list[str]:
     ]
 
 
-def kernel_source(derivative: Derivative) -> str:
+def write_kernel_source(derivative: Derivative) -> str:
     """Return the source of the kernel."""
     call = f"_below({derivative.parameters})"
     lines = [f"def kernel({derivative.parameters}):", "    if _grad_enabled():"]

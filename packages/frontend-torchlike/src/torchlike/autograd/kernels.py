@@ -24,19 +24,19 @@ from .derivative import Derivative
 from .device_keys import AUTOGRAD_BITS
 from .grad_mode import is_grad_enabled
 from .inplace import check_inplace, rebase
-from .kernel_source import kernel_source
+from .kernel_source import write_kernel_source
 from .metadata import is_plain
 from .node import Node, Output, sequence
-from .node_source import node_source
+from .node_source import write_node_source
 from .saved import Saved, make_released_error, make_version_error, read_version, restore_result
 
-__all__ = ["make_kernel", "node_name"]
+__all__ = ["format_node_name", "make_kernel"]
 
 
-def node_name(name: str, number: int = 0) -> str:
+def format_node_name(name: str, number: int = 0) -> str:
     """Return the name of an operator's node in torch's manner.
 
-    >>> node_name("aten::log_softmax.int"), node_name("aten::add_.Tensor")
+    >>> format_node_name("aten::log_softmax.int"), format_node_name("aten::add_.Tensor")
     ('LogSoftmaxBackward0', 'AddBackward0')
     """
     base = name.rpartition("::")[2].partition(".")[0].removesuffix("_forward")
@@ -53,7 +53,7 @@ class _Conjugated:
     def __call__(self, node: Any, grads: list[Any]) -> tuple[Any, ...]:
         if self.apply is None:
             scope = dict(self.names)
-            source = node_source(self.derivative, conjugates=False)
+            source = write_node_source(self.derivative, conjugates=False)
             exec(compile(source, f"<complex backward of {self.derivative.op.name}>", "exec"), scope)  # noqa: S102  # as below
             self.apply = scope["apply"]
         found = self.apply(node, [None if grad is None else conjugate(grad) for grad in grads])
@@ -86,12 +86,12 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
         "_dtype": dc.dtype,
     }
     names["conjugated"] = _Conjugated(derivative, names)
-    source = node_source(derivative)
+    source = write_node_source(derivative)
     exec(compile(source, f"<backward of {op.name}>", "exec"), names)  # noqa: S102  # made above, from our own formulas
     body = {"apply": names["apply"], "saved": None, "values": tuple(derivative.default_values.values())}
     if derivative.saved_inputs or derivative.saved_results:
         body["release"] = _release
-    cls = type(node_name(op.name, derivative.number), (Node,), body)
+    cls = type(format_node_name(op.name, derivative.number), (Node,), body)
     scope: dict[str, Any] = {
         **derivative.helpers,
         **{f"_default_{name}": value for name, value in derivative.default_values.items()},
@@ -114,7 +114,7 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
         "_sequence": sequence,
         "_read_version": read_version,
     }
-    exec(compile(kernel_source(derivative), f"<autograd of {op.name}>", "exec"), scope)  # noqa: S102  # as above
+    exec(compile(write_kernel_source(derivative), f"<autograd of {op.name}>", "exec"), scope)  # noqa: S102  # as above
     kernel: Callable[..., Any] = scope["kernel"]
     return kernel
 

@@ -8,14 +8,14 @@ from typing import Any, Final, TypeAlias
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.shapes import HasSpec
 
-__all__ = ["Meta", "is_plain", "scalar_type"]
+__all__ = ["Meta", "is_plain", "to_scalar_type"]
 
 #: Shape and dtype, the dtype as the array itself has it (see `scalar_type`).
 Meta: TypeAlias = "tuple[tuple[int, ...], Any]"
 
 
 @cache
-def scalar_type(dtype: Any) -> ScalarType:
+def to_scalar_type(dtype: Any) -> ScalarType:
     """Return the scalar type of a dtype as an array has it."""
     return dtype if isinstance(dtype, ScalarType) else BY_NAME[str(dtype)]
 

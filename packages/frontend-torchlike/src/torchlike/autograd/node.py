@@ -138,7 +138,7 @@ class Node(TensorState):
         """The number of results."""
         return 1 if self.metas is None else len(self.metas)
 
-    def meta_of(self, number: int) -> Meta | None:
+    def get_meta(self, number: int) -> Meta | None:
         """Return shape and dtype of one result."""
         return self.meta if self.metas is None else self.metas[number]
 
@@ -177,7 +177,7 @@ class Node(TensorState):
             self.pre_hooks = {}
         return RemovableHandle(self.pre_hooks, hook)
 
-    def hook_result(self, number: int, hook: Hook) -> RemovableHandle:
+    def register_result_hook(self, number: int, hook: Hook) -> RemovableHandle:
         """Call ``hook(grad)`` with the gradient of one result."""
         if self.tensor_hooks is None:
             self.tensor_hooks = {}
@@ -222,7 +222,7 @@ class Leaf(Node):
         """The tensor, while it lives."""
         return self.tensor()
 
-    def meta_of(self, number: int) -> Meta | None:
+    def get_meta(self, number: int) -> Meta | None:
         tensor = self.tensor()
         return None if tensor is None or not self.requires_grad else tensor._meta()
 
@@ -250,9 +250,9 @@ class Output(TensorState):
     def edge(self) -> Edge:
         return self
 
-    def meta_of(self, number: int) -> Meta | None:
+    def get_meta(self, number: int) -> Meta | None:
         """Return shape and dtype of one of the node's results."""
-        return self.node.meta_of(number)
+        return self.node.get_meta(number)
 
 
 Edge: TypeAlias = Node | Output

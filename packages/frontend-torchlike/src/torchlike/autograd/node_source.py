@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from .derivative import Derivative
 
-__all__ = ["node_source"]
+__all__ = ["write_node_source"]
 
 
-def node_source(derivative: Derivative, *, conjugates: bool = True) -> str:
+def write_node_source(derivative: Derivative, *, conjugates: bool = True) -> str:
     """Return the source of ``apply``: unpack what was saved, check it, compute the gradients that are wanted.
 
     `_Conjugated` calls the source without ``conjugates`` for complex gradients.

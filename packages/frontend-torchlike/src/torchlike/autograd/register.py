@@ -47,7 +47,7 @@ def find_formula(name: str) -> Formula | None:
     return None if functional is None else DERIVATIVES.get(functional)
 
 
-def _maker(name: str, formula: Formula) -> Callable[[Any, Any], Any]:
+def _make_factory(name: str, formula: Formula) -> Callable[[Any, Any], Any]:
     def make(op: Any, keyset: Any) -> Any:
         if not keyset.marker:
             # Raw arrays have no history.
@@ -67,7 +67,7 @@ def _register() -> dc.Library:
         name = operator.name
         formula = find_formula(name)
         if formula is not None:
-            library.impl(name, dc.kernel_factory(_maker(name, formula)))
+            library.impl(name, dc.kernel_factory(_make_factory(name, formula)))
         elif name == "resize_":
             library.impl(name, dc.kernel_factory(make_resize_kernel))
         elif name in NOT_DIFFERENTIABLE:

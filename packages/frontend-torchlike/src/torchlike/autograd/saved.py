@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import dispatch_core as dc
 
-from ..dtypes import type_name
+from ..dtypes import format_type
 from ..tensors import bare
 from .device_keys import autograd_bit
 from .node import Leaf, Node, Output, Storage, TensorState
@@ -94,7 +94,7 @@ def make_changed_error(tensor: Tensor, version: int, expected: int, source: str)
     which = f", which is {source}," if source else ""
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{type_name(tensor)} {list(tensor.shape)}]{which} is at version {version}; expected version {expected} instead. "
+        f"[{format_type(tensor)} {list(tensor.shape)}]{which} is at version {version}; expected version {expected} instead. "
         "Hint: use an operator that is not in-place, or clone() the tensor before changing it."
     )
 

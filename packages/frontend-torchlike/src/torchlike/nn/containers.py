@@ -26,29 +26,29 @@ class _Numbered(Module):
 
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
-            return self._like(list(self._modules.items())[index])
-        return self._modules[self._name(index)]
+            return self._make_like(list(self._modules.items())[index])
+        return self._modules[self._find_name(index)]
 
-    def _like(self, items: list[tuple[str, Module]]) -> Any:
+    def _make_like(self, items: list[tuple[str, Module]]) -> Any:
         """Make a container of some of the modules."""
         raise NotImplementedError
 
-    def _name(self, index: int) -> str:
+    def _find_name(self, index: int) -> str:
         """Return the name of the module at a place."""
-        index = self._place(index)
+        index = self._normalize(index)
         return list(self._modules)[index]
 
-    def _place(self, index: int) -> int:
+    def _normalize(self, index: int) -> int:
         index = as_index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"index {index} is out of range")
         return index % len(self)
 
     def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._name(index), module)
+        setattr(self, self._find_name(index), module)
 
     def __delitem__(self, index: int | slice) -> None:
-        names = [self._name(place) for place in (range(len(self))[index] if isinstance(index, slice) else [index])]
+        names = [self._find_name(place) for place in (range(len(self))[index] if isinstance(index, slice) else [index])]
         for name in names:
             getattr(self, name)  # all are there, or none is deleted
         for name in names:
@@ -92,7 +92,7 @@ class Sequential(_Numbered):
         else:
             self.extend(args)
 
-    def _like(self, items: list[tuple[str, Module]]) -> Sequential:
+    def _make_like(self, items: list[tuple[str, Module]]) -> Sequential:
         return type(self)(OrderedDict(items))
 
     def forward(self, input: Any) -> Any:
@@ -128,14 +128,14 @@ class Sequential(_Numbered):
         return other
 
     def __mul__(self, other: int) -> Sequential:
-        return Sequential(*list(self) * self._times(other))
+        return Sequential(*list(self) * self._check_factor(other))
 
     __rmul__ = __mul__
 
     def __imul__(self, other: int) -> Self:
-        return self.extend(list(self) * (self._times(other) - 1))
+        return self.extend(list(self) * (self._check_factor(other) - 1))
 
-    def _times(self, other: Any) -> int:
+    def _check_factor(self, other: Any) -> int:
         if not isinstance(other, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
         if other <= 0:
@@ -151,11 +151,11 @@ class ModuleList(_Numbered):
         if modules is not None:
             self.extend(modules)
 
-    def _like(self, items: list[tuple[str, Module]]) -> ModuleList:
+    def _make_like(self, items: list[tuple[str, Module]]) -> ModuleList:
         return type(self)(module for _, module in items)
 
-    def _name(self, index: int) -> str:
-        return str(self._place(index))
+    def _find_name(self, index: int) -> str:
+        return str(self._normalize(index))
 
     def insert(self, index: int, module: Module) -> None:
         """Put a module before the one at ``index``."""

@@ -47,7 +47,7 @@ _relu, _relu_ = FUNCTIONS["relu"], FUNCTIONS["relu_"]
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
-def _reduction(name: str) -> int:
+def _to_number(name: str) -> int:
     if not isinstance(name, str):
         raise TypeError(f"reduction is text, not {type(name).__name__}")
     if name not in _REDUCTIONS:
@@ -79,7 +79,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     return result
 
 
-def _softmax_dim(name: str, input: Tensor, dim: int | None) -> int:
+def _choose_dim(name: str, input: Tensor, dim: int | None) -> int:
     if dim is not None:
         return dim
     warnings.warn(
@@ -92,13 +92,13 @@ def _softmax_dim(name: str, input: Tensor, dim: int | None) -> int:
 
 def softmax(input: Tensor, dim: int | None = None, dtype: ScalarType | None = None) -> Tensor:
     """Return exponentials that add up to one along ``dim``."""
-    result: Tensor = FUNCTIONS["softmax"](input, _softmax_dim("softmax", input, dim), dtype)
+    result: Tensor = FUNCTIONS["softmax"](input, _choose_dim("softmax", input, dim), dtype)
     return result
 
 
 def log_softmax(input: Tensor, dim: int | None = None, dtype: ScalarType | None = None) -> Tensor:
     """Return the logarithm of ``softmax``, computed without overflow."""
-    result: Tensor = FUNCTIONS["log_softmax"](input, _softmax_dim("log_softmax", input, dim), dtype)
+    result: Tensor = FUNCTIONS["log_softmax"](input, _choose_dim("log_softmax", input, dim), dtype)
     return result
 
 
@@ -132,7 +132,7 @@ def cross_entropy(
     tensor(1.3863)
     """
     result: Tensor = dc.ops.aten.cross_entropy_loss(
-        input, target, weight, _reduction(reduction), ignore_index, label_smoothing
+        input, target, weight, _to_number(reduction), ignore_index, label_smoothing
     )
     return result
 
@@ -141,7 +141,7 @@ def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
     """Return the negative log probability of the target classes, from log probabilities."""
-    result: Tensor = dc.ops.aten.nll_loss_nd(input, target, weight, _reduction(reduction), ignore_index)
+    result: Tensor = dc.ops.aten.nll_loss_nd(input, target, weight, _to_number(reduction), ignore_index)
     return result
 
 
@@ -160,14 +160,14 @@ def _warn_of_broadcast(name: str, input: Tensor, target: Tensor) -> None:
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return the squared differences, or their mean or sum."""
     _warn_of_broadcast("mse_loss", input, target)
-    result: Tensor = dc.ops.aten.mse_loss(*FUNCTIONS["broadcast_tensors"]([input, target]), _reduction(reduction))
+    result: Tensor = dc.ops.aten.mse_loss(*FUNCTIONS["broadcast_tensors"]([input, target]), _to_number(reduction))
     return result
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return the absolute differences, or their mean or sum."""
     _warn_of_broadcast("l1_loss", input, target)
-    result: Tensor = dc.ops.aten.l1_loss(*FUNCTIONS["broadcast_tensors"]([input, target]), _reduction(reduction))
+    result: Tensor = dc.ops.aten.l1_loss(*FUNCTIONS["broadcast_tensors"]([input, target]), _to_number(reduction))
     return result
 
 
@@ -184,7 +184,7 @@ def binary_cross_entropy_with_logits(
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     result: Tensor = dc.ops.aten.binary_cross_entropy_with_logits(
-        input, target, weight, pos_weight, _reduction(reduction)
+        input, target, weight, pos_weight, _to_number(reduction)
     )
     return result
 

@@ -34,7 +34,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     1.6666666666666667
     """
     if nonlinearity == "leaky_relu":
-        slope = 0.01 if param is None else _real(param, "param")
+        slope = 0.01 if param is None else _to_float(param, "param")
         return math.sqrt(2.0 / (1 + slope * slope))
     if not isinstance(nonlinearity, str):
         raise TypeError(f"the name of a nonlinearity is text, not {type(nonlinearity).__name__}")
@@ -43,7 +43,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     return _GAINS[nonlinearity]
 
 
-def _real(value: Any, name: str) -> float:
+def _to_float(value: Any, name: str) -> float:
     """Return a number as a float; raises ``TypeError`` for anything else, and for numbers beyond a float's range."""
     try:
         return float(value)
@@ -51,7 +51,7 @@ def _real(value: Any, name: str) -> float:
         raise TypeError(f"{name} must be float, not {type(value).__name__}: {error}") from None
 
 
-def _fans(tensor: Tensor) -> tuple[int, int]:
+def _count_fans(tensor: Tensor) -> tuple[int, int]:
     """Return the numbers of inputs and outputs that one element of a weight connects."""
     check_tensor(tensor, "init", "tensor")
     shape = tensor.shape
@@ -94,30 +94,30 @@ def zeros_(tensor: Tensor) -> Tensor:
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill evenly so that variance is kept forward and backward (Glorot and Bengio, 2010)."""
-    fan_in, fan_out = _fans(tensor)
-    bound = math.sqrt(3.0) * _real(gain, "gain") * math.sqrt(2.0 / max(fan_in + fan_out, 1))
+    fan_in, fan_out = _count_fans(tensor)
+    bound = math.sqrt(3.0) * _to_float(gain, "gain") * math.sqrt(2.0 / max(fan_in + fan_out, 1))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill normally so that variance is kept forward and backward (Glorot and Bengio, 2010)."""
-    fan_in, fan_out = _fans(tensor)
-    return normal_(tensor, 0.0, _real(gain, "gain") * math.sqrt(2.0 / max(fan_in + fan_out, 1)), generator)
+    fan_in, fan_out = _count_fans(tensor)
+    return normal_(tensor, 0.0, _to_float(gain, "gain") * math.sqrt(2.0 / max(fan_in + fan_out, 1)), generator)
 
 
-def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+def _compute_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     if not isinstance(mode, str):
         raise TypeError(f"mode is text, not {type(mode).__name__}")
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    return calculate_gain(nonlinearity, a) / math.sqrt(max(_fans(tensor)[mode == "fan_out"], 1))
+    return calculate_gain(nonlinearity, a) / math.sqrt(max(_count_fans(tensor)[mode == "fan_out"], 1))
 
 
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """Fill evenly so that variance is kept through rectifiers (He et al., 2015)."""
-    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
+    bound = math.sqrt(3.0) * _compute_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
 
@@ -125,4 +125,4 @@ def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """Fill normally so that variance is kept through rectifiers (He et al., 2015)."""
-    return normal_(tensor, 0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator)
+    return normal_(tensor, 0.0, _compute_std(tensor, a, mode, nonlinearity), generator)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..dtypes import type_name
+from ..dtypes import format_type
 from ..tensors import Tensor
 from .parameter import Parameter
 from .tree import Tree
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 __all__ = ["Registrar"]
 
 
-def _typename(value: object) -> str:
+def _format_type_of(value: object) -> str:
     """Return the name of an object's type as messages write it."""
     if isinstance(value, Tensor):
-        return type_name(value)
+        return format_type(value)
     cls = type(value)
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
@@ -28,7 +28,7 @@ class Registrar(Tree):
 
     _non_persistent_buffers_set: set[str]
 
-    def _take(self, kind: str, called: str) -> dict[str, Any]:
+    def _get_dict(self, kind: str, called: str) -> dict[str, Any]:
         """Return one of the dicts of parts; raises ``AttributeError`` where ``Module.__init__`` has not run."""
         try:
             found: dict[str, Any] = self.__dict__[kind]
@@ -36,7 +36,7 @@ class Registrar(Tree):
             raise AttributeError(f"cannot assign {called} before Module.__init__() call") from None
         return found
 
-    def _forget(self, name: str, keep: str) -> None:
+    def _remove_elsewhere(self, name: str, keep: str) -> None:
         """Take ``name`` out of everything that an attribute may be in, but for the dict called ``keep``."""
         self.__dict__.pop(name, None)
         for kind in ("_parameters", "_buffers", "_modules"):
@@ -48,29 +48,29 @@ class Registrar(Tree):
         # A part that is assigned again keeps its place: dicts do that, as long as nothing is taken out first.
         own = self.__dict__
         if isinstance(value, Parameter):
-            self._take("_parameters", "parameters")
-            self._forget(name, "_parameters")
+            self._get_dict("_parameters", "parameters")
+            self._remove_elsewhere(name, "_parameters")
             self.register_parameter(name, value)
         elif name in own.get("_parameters", ()):
-            self._allow(name, value, None, "parameter", "torchlike.nn.Parameter or None expected")
+            self._check_type(name, value, None, "parameter", "torchlike.nn.Parameter or None expected")
             self.register_parameter(name, value)
         elif isinstance(value, Tree):
-            modules = self._take("_modules", "module")
-            self._forget(name, "_modules")
+            modules = self._get_dict("_modules", "module")
+            self._remove_elsewhere(name, "_modules")
             modules[name] = value
         elif name in own.get("_modules", ()):
-            self._allow(name, value, None, "child module", "torchlike.nn.Module or None expected")
+            self._check_type(name, value, None, "child module", "torchlike.nn.Module or None expected")
             self._modules[name] = value
         elif name in own.get("_buffers", ()):
-            self._allow(name, value, Tensor, "buffer", "torchlike.nn.Buffer, torchlike.Tensor or None expected")
+            self._check_type(name, value, Tensor, "buffer", "torchlike.nn.Buffer, torchlike.Tensor or None expected")
             self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
         else:
             object.__setattr__(self, name, value)
 
     @staticmethod
-    def _allow(name: str, value: Any, wanted: type | None, called: str, expected: str) -> None:
+    def _check_type(name: str, value: Any, wanted: type | None, called: str, expected: str) -> None:
         if value is not None and (wanted is None or not isinstance(value, wanted)):
-            raise TypeError(f"cannot assign '{_typename(value)}' as {called} '{name}' ({expected})")
+            raise TypeError(f"cannot assign '{_format_type_of(value)}' as {called} '{name}' ({expected})")
 
     def __getattr__(self, name: str) -> Any:
         for kind in ("_parameters", "_buffers", "_modules"):
@@ -95,7 +95,7 @@ class Registrar(Tree):
     def _check_name(self, name: str, called: str, among: dict[str, Any], taken_first: bool = False) -> None:
         """Refuse a name that a part cannot have, or that something else has; ``among`` holds the parts of its kind."""
         if not isinstance(name, str):
-            raise TypeError(f"{called} name should be a string. Got {_typename(name)}")
+            raise TypeError(f"{called} name should be a string. Got {_format_type_of(name)}")
         taken = hasattr(self, name) and name not in among
         if taken and taken_first:
             raise KeyError(f"attribute '{name}' already exists")
@@ -112,11 +112,11 @@ class Registrar(Tree):
         Raises ``KeyError`` for a name with a dot, an empty one, or one that another attribute has; ``TypeError`` for
         anything but a parameter, ``ValueError`` for one that is no leaf.
         """
-        parameters = self._take("_parameters", "parameter")
+        parameters = self._get_dict("_parameters", "parameter")
         self._check_name(name, "parameter", parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{_typename(param)}' object to parameter '{name}' "
+                f"cannot assign '{_format_type_of(param)}' object to parameter '{name}' "
                 "(torchlike.nn.Parameter or None required)"
             )
         if param is not None and param.grad_fn is not None:
@@ -131,11 +131,11 @@ class Registrar(Tree):
 
         Raises ``KeyError`` and ``TypeError`` as ``register_parameter`` does.
         """
-        buffers = self._take("_buffers", "buffer")
+        buffers = self._get_dict("_buffers", "buffer")
         self._check_name(name, "buffer", buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
-                f"cannot assign '{_typename(tensor)}' object to buffer '{name}' (torchlike Tensor or None required)"
+                f"cannot assign '{_format_type_of(tensor)}' object to buffer '{name}' (torchlike Tensor or None required)"
             )
         buffers[name] = tensor
         if persistent:
@@ -146,7 +146,7 @@ class Registrar(Tree):
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule under ``name``; raises ``KeyError`` and ``TypeError`` as ``register_parameter`` does."""
         if module is not None and not isinstance(module, Tree):
-            raise TypeError(f"{_typename(module)} is not a Module subclass")
+            raise TypeError(f"{_format_type_of(module)} is not a Module subclass")
         self._check_name(name, "module", self.__dict__.get("_modules", {}), taken_first=True)
         self._modules[name] = module
 

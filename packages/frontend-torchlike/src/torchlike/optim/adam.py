@@ -8,7 +8,7 @@ from typing import Any
 
 from ..functions import FUNCTIONS
 from ..tensors import Tensor
-from .optimizer import Optimizer, implementation
+from .optimizer import Optimizer, check_implementation
 
 __all__ = ["Adam", "AdamW"]
 
@@ -45,7 +45,9 @@ class Adam(Optimizer):
             raise ValueError(f"Invalid weight_decay value: {weight_decay}")
         settings: dict[str, Any] = {"lr": lr, "betas": tuple(betas), "eps": eps, "weight_decay": weight_decay}
         settings |= {"amsgrad": amsgrad, "maximize": maximize, "decoupled_weight_decay": decoupled_weight_decay}
-        chosen = implementation(foreach=foreach, differentiable=differentiable, fused=fused, capturable=capturable)
+        chosen = check_implementation(
+            foreach=foreach, differentiable=differentiable, fused=fused, capturable=capturable
+        )
         super().__init__(params, {**settings, **chosen})
 
     def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:

@@ -11,10 +11,12 @@ from ..autograd.functional import clear_gradient
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..tensors import Tensor
 
-__all__ = ["Optimizer", "implementation"]
+__all__ = ["Optimizer", "check_implementation"]
 
 
-def implementation(*, differentiable: bool, foreach: bool | None, fused: bool | None, **more: Any) -> dict[str, Any]:
+def check_implementation(
+    *, differentiable: bool, foreach: bool | None, fused: bool | None, **more: Any
+) -> dict[str, Any]:
     """Return torch's settings that choose how a step is computed: they are kept, and all choose the one way there is.
 
     Raises ``RuntimeError`` where torch refuses them together, ``NotImplementedError`` for steps that are recorded.
@@ -113,7 +115,7 @@ class Optimizer:
         Raises ``TypeError`` for anything but an optimizer's state, ``ValueError`` where groups or their sizes differ; the
         optimizer is as before then.
         """
-        saved, states = _parts(state_dict)
+        saved, states = _read_parts(state_dict)
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(a["params"]) != len(b["params"]) for a, b in zip(saved, self.param_groups, strict=True)):
@@ -138,7 +140,7 @@ class Optimizer:
         return "\n".join([*lines, ")"])
 
 
-def _parts(state_dict: Any) -> tuple[list[dict[str, Any]], dict[Any, dict[str, Any]]]:
+def _read_parts(state_dict: Any) -> tuple[list[dict[str, Any]], dict[Any, dict[str, Any]]]:
     """Return the groups and the states of a state dict; raises ``TypeError`` for anything else."""
     groups, states = (
         (state_dict.get("param_groups"), state_dict.get("state")) if isinstance(state_dict, dict) else (None, None)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..tensors import Tensor
-from .optimizer import Optimizer, implementation
+from .optimizer import Optimizer, check_implementation
 
 __all__ = ["SGD"]
 
@@ -46,7 +46,7 @@ class SGD(Optimizer):
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         settings = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
-        chosen = implementation(foreach=foreach, differentiable=differentiable, fused=fused)
+        chosen = check_implementation(foreach=foreach, differentiable=differentiable, fused=fused)
         super().__init__(params, {**settings, "nesterov": nesterov, "maximize": maximize, **chosen})
 
     def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
