@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_core.arrays.lent_memory import Window
+from dispatch_core.caches import keep
 
 from ..arrays import Array, laid_out
 from ..fp_errors import run
@@ -48,9 +49,7 @@ class _Numbers(dict[float, Array]):
         made.flags.writeable = False
         # Zeros are never kept: 0.0 and -0.0 are equal.
         if number:
-            if len(self) >= _KEPT:
-                self.clear()
-            self[number] = made
+            return keep(self, number, made, _KEPT)
         return made
 
 

@@ -38,10 +38,8 @@ __all__ = [
     "generation",
     "is_same_scalar",
     "pool",
-    "store",
 ]
 
-_CAPACITY: Final = 512
 #: Every cache of templates.
 _caches: Final[list[dict[Any, Any]]] = []
 
@@ -50,13 +48,6 @@ def clear_at_close(cache: dict[Any, Any]) -> dict[Any, Any]:
     """Have `clear` empty a cache of templates, and return it."""
     _caches.append(cache)
     return cache
-
-
-def store(cache: dict[Any, Any], key: Any, template: Any) -> None:
-    """Keep a template; a full cache is emptied first, for programs whose shapes change with every call."""
-    if len(cache) >= _CAPACITY:
-        cache.clear()
-    cache[key] = template
 
 
 class Pool(list[Any]):

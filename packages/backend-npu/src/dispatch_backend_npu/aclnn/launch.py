@@ -15,15 +15,17 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from dispatch_aten.shapes import HasSpec, TensorMeta
+from dispatch_core.caches import keep
 
 from .. import arrays as on_device
 from ..arrays import AclArray
-from .calls import CallTemplate, ScalarParameter, clear_at_close, store
+from .calls import CallTemplate, ScalarParameter, clear_at_close
 from .table import PROTOTYPES
 
 __all__ = ["PlaceholderBlock", "allocate_result", "collect_launches", "forbid_collecting", "launch"]
 
 _templates: Final = clear_at_close({})
+_CAPACITY: Final = 512
 
 
 class _Thread(threading.local):
@@ -108,5 +110,5 @@ def launch(function: str, *values: Any) -> None:
                 for kind, value in zip(kinds, values, strict=True)
             ],
         )
-        store(_templates, cache_key, template)
+        keep(_templates, cache_key, template, _CAPACITY)
     template.launch(arrays, numbers)

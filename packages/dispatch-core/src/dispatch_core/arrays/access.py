@@ -393,11 +393,16 @@ def strides(value: Any) -> tuple[int, ...]:
         except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
             fault = unread(reader, "strides", error)
         raise fault
-    step, found = 1, []
-    for size in reversed(shape(data)):
-        found.append(step)
+    return row_major_strides(shape(data))
+
+
+def row_major_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides of an array of these sizes without gaps; a dimension of size 0 counts as 1, as in torch."""
+    step, steps = 1, []
+    for size in reversed(sizes):
+        steps.append(step)
         step *= max(size, 1)
-    return tuple(reversed(found))
+    return tuple(reversed(steps))
 
 
 def storage_offset(value: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
+from ..caches import keep
 from ..errors import ArgumentError, DispatchKeyError
 from . import table as _keys
 from .table import MARKERS, DispatchKey, keys_of
@@ -224,9 +225,7 @@ def _keyset(bits: int) -> DispatchKeySet:
         found = object.__new__(DispatchKeySet)
         object.__setattr__(found, "mask", bits & ~MARKERS)
         object.__setattr__(found, "marker", bits & MARKERS)
-        if len(_known) >= _KEPT:
-            _known.clear()
-        _known[bits] = found
+        return keep(_known, bits, found, _KEPT)
     return found
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import transactions
 from ..arrays import access
 from ..arrays.types import BackendInfo
+from ..caches import keep
 from ..calls import codegen, reference
 from ..errors import (
     ArgumentError,
@@ -598,8 +599,7 @@ def parse_name(name: str) -> OperatorName:
         parsed = OperatorName.parse(name)
         overload = "" if parsed.overload == "default" else parsed.overload
         parsed = OperatorName(parsed.namespace or "aten", parsed.name, overload)
-        if len(_names) < _MOST_NAMES:
-            _names[name] = parsed
+        keep(_names, name, parsed, _MOST_NAMES)
     return parsed
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 from weakref import ref
 
 from ..arrays import access
+from ..caches import keep
 from ..keys.table import DispatchKey
 
 __all__ = ["LAYOUTS", "UNKNOWN", "layout_of", "layout_of_array"]
@@ -35,7 +36,8 @@ def layout_of(meta: Any) -> Any:
         return tuple(map(layout_of, meta))
     if meta is None:
         return None
-    return _kept((access.shape(meta), access.strides(meta), access.dtype(meta), access.storage_offset(meta)), meta)
+    look = access.shape(meta), access.strides(meta), access.dtype(meta), access.storage_offset(meta)
+    return keep(_known, look, meta, _KEPT)
 
 
 #: id of a living array → a reference that takes it out of here when the array is gone, its layout, and its place.
@@ -70,9 +72,7 @@ def _looked_up(array: Any) -> Any:
         fault = access.unread(reader, "layout", error)
         raise fault from fault.__cause__
     if known is None:
-        if len(_looks) >= _KEPT:
-            _looks.clear()
-        known = _looks[look] = _found(array)
+        known = keep(_looks, look, _found(array), _KEPT)
     return known
 
 
@@ -87,10 +87,4 @@ def _found(array: Any) -> Any:
         described = empty(*look)
     except TypeError:
         return UNKNOWN
-    return _kept((*look, 0), described)
-
-
-def _kept(key: tuple[Any, ...], meta: Any) -> Any:
-    if len(_known) >= _KEPT:
-        _known.clear()
-    return _known.setdefault(key, meta)
+    return keep(_known, (*look, 0), described, _KEPT)

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from .. import caches
 from ..arrays import access
 from ..operators.entry import CHANGES
 from .array_specs import LAYOUTS, layout_of_array
@@ -54,10 +55,9 @@ def keep(notes: Sequence[Note], found: Survey, plan: Plan, *, fuse: bool) -> Non
     guard = _Writer(found).written(notes)
     if guard is None:
         return
-    key = _beginning(notes, fuse=fuse)
-    if len(_guards) >= _KEPT:
-        _guards.clear()
-    _guards[key] = [(guard, plan), *_guards.get(key, [])][:_ALIKE]
+    alike = caches.keep(_guards, _beginning(notes, fuse=fuse), [], _KEPT)
+    alike.insert(0, (guard, plan))
+    del alike[_ALIKE:]
 
 
 def _beginning(notes: Sequence[Note], *, fuse: bool) -> tuple[Any, int, bool]:

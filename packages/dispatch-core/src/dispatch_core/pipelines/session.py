@@ -224,11 +224,8 @@ class Session:
 
     def row_major(self, meta: Any) -> Any:
         """Return a meta array like another, with its elements in row-major order at the beginning of its memory."""
-        strides, step = [], 1
-        for size in reversed(access.shape(meta)):
-            strides.append(step)
-            step *= max(size, 1)
-        return layout_of(_meta_array(access.shape(meta), tuple(reversed(strides)), access.dtype(meta)))
+        sizes = access.shape(meta)
+        return layout_of(_meta_array(sizes, access.row_major_strides(sizes), access.dtype(meta)))
 
     def take(self, value: Any) -> tuple[Any, Any]:
         """Return an argument as a step keeps it, and its layout."""

@@ -32,6 +32,7 @@ from dispatch_aten import dtypes
 from dispatch_aten.operators import ATEN_BY_NAME
 from dispatch_aten.variants import functional_of
 from dispatch_core import FunctionSchema
+from dispatch_core.caches import keep
 
 from .meta import TensorMeta
 from .pointwise import NUMBERS_BY_TYPE
@@ -175,9 +176,7 @@ class RuleKey:
                 if not carries_tensors and isinstance(value, (list, tuple)) and not all(map(_is_plain, value)):
                     return answer
             with suppress(TypeError):  # What cannot be hashed is not kept.
-                if len(answers) >= _LIMIT:
-                    answers.clear()
-                answers[key] = answer
+                keep(answers, key, answer, _LIMIT)
             return answer
 
         return answers, learn
