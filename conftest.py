@@ -19,6 +19,9 @@ from pathlib import Path
 
 import pytest
 
+# Their assertions are shown as those of tests are.
+pytest.register_assert_rewrite("comparison", "cpu_cases", "aten_cases")
+
 #: How much of the suite's calls must be recorded, and how many make up a suite.
 SHARE, SUITE = 0.95, 5_000
 LISTED = Path(__file__).parent / "docs" / "pipeline-eager.md"

@@ -60,13 +60,17 @@ def elements(value):
 
 
 def describe(value, *, strides=True, offset=False):
-    """Return a tensor's or array's dtype and shape and, where that is asked for, its strides and offset in memory."""
+    """Return a tensor's or array's dtype and shape and, where that is asked for, its strides and offset in memory.
+
+    ``strides="elements"`` leaves out the strides of arrays without elements.
+    """
     theirs = is_torchs(value)
     value = np.asarray(value) if isinstance(value, np.generic) else value
     found = [dtype_name(value), tuple(value.shape) if theirs else dc.shape(value)]
-    if strides:
+    has_elements = 0 not in found[1]
+    if strides and (has_elements or strides != "elements"):
         found.append(value.stride() if theirs else dc.strides(value))
-    if offset and 0 not in found[1]:
+    if offset and has_elements:
         found.append(value.storage_offset() if theirs else dc.storage_offset(value))
     return found
 

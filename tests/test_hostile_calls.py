@@ -6,7 +6,6 @@ every day; a failure prints the seed, and ``DISPATCH_HOSTILE_SEED`` brings its c
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -19,7 +18,7 @@ import pytest
 import torchlike
 from torchlike import nn
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the process limits its memory by the module resource")
+hostile_calls = pytest.importorskip("hostile_calls", reason="the process limits its memory by the module resource")
 
 SCRIPT = Path(__file__).with_name("hostile_calls.py")
 SEED = int(os.environ.get("DISPATCH_HOSTILE_SEED") or time.time() // 86400)
@@ -37,14 +36,6 @@ def test_only_documented_errors_leave_public_calls():
     told = "\n".join(f"{each.get('name')}{each.get('arguments')}: {each}" for each in findings)
     assert not findings, f"DISPATCH_HOSTILE_SEED={SEED}\n{told}"
     assert done.returncode == 0, f"DISPATCH_HOSTILE_SEED={SEED}\n{done.stderr}"
-
-
-@pytest.fixture(scope="module")
-def hostile_calls():
-    spec = importlib.util.spec_from_file_location("hostile_calls", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 class Hostile:
@@ -97,7 +88,7 @@ FIRST = {
 
 
 @pytest.mark.parametrize("call", FIRST.values(), ids=FIRST)
-def test_what_was_found_first_is_refused(hostile_calls, call):
+def test_what_was_found_first_is_refused(call):
     run = hostile_calls.Run(0)
     run.attempt("f", "call", call, str)
     assert run.findings == []
@@ -134,7 +125,7 @@ def test_what_a_conversion_raises_does_not_leave_the_call(call):
         (ZeroDivisionError("x"), True),
     ],
 )
-def test_an_undocumented_error_is_found(hostile_calls, error, is_found):
+def test_an_undocumented_error_is_found(error, is_found):
     def call():
         raise error
 
@@ -143,7 +134,7 @@ def test_an_undocumented_error_is_found(hostile_calls, error, is_found):
     assert bool(run.findings) == is_found
 
 
-def test_every_public_function_is_called(hostile_calls):
+def test_every_public_function_is_called():
     names = {target.name for target in hostile_calls.targets()}
     expected = "torchlike.add torchlike.tensor torchlike.nn.functional.relu torchlike.nn.Linear torchlike.optim.Adam"
     assert names >= {
@@ -156,7 +147,7 @@ def test_every_public_function_is_called(hostile_calls):
     assert len(names) > 1400
 
 
-def test_the_documented_errors_are_those_of_the_docs(hostile_calls, root):
+def test_the_documented_errors_are_those_of_the_docs(root):
     text = (root / "docs" / "errors.md").read_text()
     for error in hostile_calls.DOCUMENTED:
         assert f"| `{error.__name__}` |" in text

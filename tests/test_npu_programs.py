@@ -1,13 +1,7 @@
 """Random programs on an npu mean the same in a pipeline as without."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
-
-_spec = importlib.util.spec_from_file_location("programs", Path(__file__).with_name("test_pipeline_programs.py"))
-programs = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(programs)
+import test_pipeline_programs as programs
 
 pytestmark = [pytest.mark.usefixtures("npu"), pytest.mark.no_pipeline(reason="the programs open their own")]
 COUNT = programs.PROGRAMS // 10

@@ -5,15 +5,14 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
-import runpy
 from pathlib import Path
 
 import pytest
+import torch_tables as tables
 
 import dispatch_core as dc
 
 FOLDER = Path(__file__).parent
-tables = runpy.run_path(str(FOLDER / "torch_tables.py"))
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +25,10 @@ def recorded():
 @pytest.mark.parametrize("interpreted", [False, True])
 def test_every_slot_and_every_comparable_call_is_as_recorded(recorded, interpreted):
     header, records = recorded
-    registry = tables["make_registry"](header, interpreted=interpreted)
+    registry = tables.make_registry(header, interpreted=interpreted)
     compared = 0
     for record in records:
-        found, calls = tables["differences"](header, record, registry)
+        found, calls = tables.differences(header, record, registry)
         assert not found, (record["registrations"], found)
         compared += calls
     assert len(records) == 200
@@ -44,20 +43,20 @@ def test_the_order_of_registration_does_not_matter(recorded):
         if len({(key, kind.startswith("fallback")) for key, kind in program}) < len(program):
             continue
         for order in itertools.permutations(range(len(program))):
-            registry = tables["make_registry"](header)
-            entry, registrations = tables["replay"](registry, [program[index] for index in order])
+            registry = tables.make_registry(header)
+            entry, registrations = tables.replay(registry, [program[index] for index in order])
             back = [registrations[order.index(index)] for index in range(len(program))]
             for key, wanted in record["table"].items():
                 slot = entry.slot(None if key == "Undefined" else dc.DispatchKey[key])
-                assert tables["winner"](back, slot) == wanted, (key, order)
+                assert tables.winner(back, slot) == wanted, (key, order)
 
 
 def test_taking_back_leaves_the_table_of_what_is_left(recorded):
     header, records = recorded
     for record in records[:60]:
-        registry = tables["make_registry"](header)
-        entry, _ = tables["replay"](registry, record["registrations"])
-        extra, more = tables["replay"](registry, [])
+        registry = tables.make_registry(header)
+        entry, _ = tables.replay(registry, record["registrations"])
+        extra, more = tables.replay(registry, [])
         assert not more
         before = {key: slot.registration for key, slot in entry.computed_table().items()}
         with pytest.raises(ZeroDivisionError), registry.transaction():

@@ -1,14 +1,16 @@
 """Shape rules against torch: shape, strides, dtype and offset of results, and errors, on generated inputs of all layouts."""
 
 import random
-import warnings
 import zlib
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
-from dispatch_aten.dtypes import BY_NAME  # noqa: E402  # after the skip
+from aten_cases import torch_operator  # noqa: E402  # after the skip
+from comparison import attempt, flatten, ignore_warnings  # noqa: E402
+
+from dispatch_aten.dtypes import BY_NAME  # noqa: E402
 from dispatch_aten.shapes import TensorMeta, infer  # noqa: E402
 
 FLOATS = (torch.float32, torch.float64, torch.float16)
@@ -85,36 +87,19 @@ def meta_of(value):
             return value
 
 
-def flat(value):
-    return [leaf for each in value for leaf in flat(each)] if isinstance(value, (list, tuple)) else [value]
-
-
-def torch_operator(name):
-    packet, _, overload = name.partition(".")
-    return getattr(getattr(torch.ops.aten, packet), overload or "default")
-
-
-def outcome(call):
-    try:
-        return call(), None
-    except Exception as error:  # noqa: BLE001  # errors are compared, whatever they are
-        return None, error
-
-
 def compare(name, args, kwargs):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        expected, refused = outcome(lambda: torch_operator(name)(*args, **kwargs))
+    with ignore_warnings():
+        expected, refused = attempt(torch_operator(name), *args, **kwargs)
     keywords = {key: meta_of(value) for key, value in kwargs.items()}
-    got, error = outcome(lambda: infer(name, *[meta_of(value) for value in args], **keywords))
+    got, error = attempt(infer, name, *[meta_of(value) for value in args], **keywords)
     said = f"{name} {[meta_of(value) for value in args]} {kwargs}: torch {refused!r}, ours {error!r}"
     assert (refused is None) == (error is None), said
     if refused is not None:
         assert isinstance(error, type(refused)), said
         assert f"aten::{name}" in str(error), said
         return
-    want = [meta_of(value) for value in flat(expected)]
-    assert flat(got) == want, f"{said}\n torch {want}\n ours {flat(got)}"
+    want = [meta_of(value) for value in flatten(expected)]
+    assert flatten(got) == want, f"{said}\n torch {want}\n ours {flatten(got)}"
 
 
 def unary(draw):
@@ -316,8 +301,8 @@ ERRORS = [
 @pytest.mark.parametrize(("name", "make"), ERRORS)
 def test_an_error_has_torchs_words_and_names_the_operator(name, make):
     args = make()
-    _, expected = outcome(lambda: torch_operator(name)(*args))
-    _, error = outcome(lambda: infer(name, *[meta_of(value) for value in args]))
+    _, expected = attempt(torch_operator(name), *args)
+    _, error = attempt(infer, name, *[meta_of(value) for value in args])
     assert str(error).startswith(str(expected).splitlines()[0])
     assert f"aten::{name}" in str(error)
     assert isinstance(error, type(expected))

@@ -11,16 +11,14 @@ from __future__ import annotations
 import os
 import random
 import re
-import runpy
 import time
-from pathlib import Path
 
 import pytest
+import torch_tables as tables
 
 torch = pytest.importorskip("torch", reason="compares the dispatcher with torch")
 
 C = torch._C
-tables = runpy.run_path(str(Path(__file__).parents[1] / "torch_tables.py"))
 
 SEED = int(os.environ.get("DISPATCH_PARITY_SEED") or time.time() // 86400)
 #: How many programs there are: so many chunks, which run in parallel, of so many each.
@@ -133,7 +131,7 @@ def record_program(rng, serial, runtime_keys):
     while len(calls) < CALLS:
         include = rng.sample(CALLABLE, rng.randint(0, 3))
         exclude = rng.sample(CALLABLE, rng.choice([0, 0, 1, 2]))
-        if tables["is_comparable"]({"include": include}):
+        if tables.is_comparable({"include": include}):
             calls.append({"include": include, "exclude": exclude, "result": torch_call(operator, include, exclude)})
     for handle in reversed(handles):
         handle.reset()
@@ -171,10 +169,10 @@ def header():
 @pytest.mark.filterwarnings("ignore::UserWarning")  # torch's own, about kernels that are overridden
 def test_random_programs_have_torchs_tables_and_calls(header, chunk):
     rng = random.Random(f"{SEED} {chunk}")
-    registry = tables["make_registry"](header, interpreted=bool(chunk % 2))
+    registry = tables.make_registry(header, interpreted=bool(chunk % 2))
     for number in range(PROGRAMS):
         record = record_program(rng, f"{chunk}x{number}", header["runtime_keys"])
-        found, calls = tables["differences"](header, record, registry)
+        found, calls = tables.differences(header, record, registry)
         assert not found, f"DISPATCH_PARITY_SEED={SEED}, program {number}: {record['registrations']}: {found}"
         assert calls == CALLS
         assert len(record["table"]) == len(header["runtime_keys"]) + 1

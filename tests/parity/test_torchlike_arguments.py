@@ -2,39 +2,30 @@
 
 import itertools
 import operator
-import warnings
 
 import numpy as np
 import pytest
+from comparison import EXACT, assert_same, attempt, ignore_warnings
 
 import torchlike
 
 torch = pytest.importorskip("torch", reason="parity needs torch")
 
 
-def same(theirs, ours):
-    if isinstance(theirs, (tuple, list)):
-        return len(theirs) == len(ours) and all(map(same, theirs, ours))
-    name = str(ours.dtype).rpartition(".")[2]
-    return str(theirs.dtype) == f"torch.{name}" and theirs.tolist() == ours.tolist()
+def call(function, module, args):
+    """Call a function with a module; in a pipeline an error that depends on values is raised when the result is shown."""
+    result = function(module, *args)
+    repr(result)
+    return result
 
 
 def compare(function, *args):
     """Call one function with both modules: it is refused by both, or gives the same."""
-    found = []
-    for module in (torch, torchlike):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                made = function(module, *args)
-                # In a pipeline an error that depends on values is raised when the result is asked for.
-                repr(made)
-                found.append((made, None))
-            except Exception as error:  # noqa: BLE001  # whether one is raised is compared
-                found.append((None, error))
-    (theirs, refused), (ours, error) = found
+    with ignore_warnings():
+        (theirs, refused), (ours, error) = (attempt(call, function, module, args) for module in (torch, torchlike))
     assert (refused is None) == (error is None), f"torch {theirs} {refused!r}, ours {ours} {error!r}"
-    assert refused is not None or same(theirs, ours), f"torch {theirs}, ours {ours}"
+    if refused is None:
+        assert_same(ours, theirs, strides=False, tolerance=EXACT)
 
 
 INDICES = {

@@ -1,9 +1,8 @@
 """Random indices, read and written, beside torch; wrong ones too."""
 
-import warnings
-
 import numpy as np
 import pytest
+from comparison import ignore_warnings
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -49,8 +48,7 @@ def outcome(t, shape, parts, write):
     base = t.arange(float(np.prod(shape))).reshape(shape).clone().requires_grad_()
     target = base * 1
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with ignore_warnings():
             if write == "number":
                 target[index] = -1.0
                 found = target

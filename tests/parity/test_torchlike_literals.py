@@ -1,12 +1,12 @@
 """What ``tensor``, ``as_tensor`` and ``Tensor`` make of Python's data, beside torch: dtypes, shapes, values, refusals."""
 
-import warnings
 from collections import deque
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from comparison import attempt, builtin_class, describe, ignore_warnings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,18 +79,16 @@ def nested(draw):
 
 
 def outcome(t, make):
-    """Give dtype, shape and elements, or the built-in class of the error."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            made = make(t)
-    except Exception as error:  # noqa: BLE001  # whatever torch raises
-        return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
-    return str(made.dtype).rpartition(".")[2], tuple(made.shape), made.requires_grad, repr(made.tolist())
+    """Return dtype, shape and elements, or the built-in class of the error."""
+    with ignore_warnings():
+        made, error = attempt(make, t)
+    if error is not None:
+        return builtin_class(error)
+    return *describe(made, strides=False), made.requires_grad, repr(made.tolist())
 
 
-def same(ours, theirs):
-    """Tell whether outcomes agree; of several faults either library may name another first."""
+def agree(ours, theirs):
+    """Return whether outcomes agree; of several faults either library may name another first."""
     return ours == theirs or (ours in REFUSALS and theirs in REFUSALS)
 
 
@@ -103,7 +101,7 @@ def test_numbers_in_sequences(data, dtype, function):
     def make(t):
         return getattr(t, function)(data(t), dtype=None if dtype is None else getattr(t, dtype))
 
-    assert same(outcome(torchlike, make), outcome(torch, make))
+    assert agree(outcome(torchlike, make), outcome(torch, make))
 
 
 @pytest.mark.parametrize("dtype", [*sorted({*DTYPES} - {None}), None])
@@ -136,7 +134,7 @@ def test_the_default_dtype_is_that_of_pythons_numbers(data, default):
         finally:
             t.set_default_dtype(t.float32)
 
-    assert same(outcome(torchlike, make), outcome(torch, make))
+    assert agree(outcome(torchlike, make), outcome(torch, make))
 
 
 @pytest.mark.parametrize("default", ["float32", "float64"])

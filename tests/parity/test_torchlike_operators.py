@@ -1,9 +1,8 @@
 """Functions and methods beside torch's: values, dtype, shape, strides, gradients, and the class of errors."""
 
-import warnings
-
 import numpy as np
 import pytest
+from comparison import assert_same, flatten, ignore_warnings
 
 import torchlike
 from dispatch_aten.variants import functional_of
@@ -13,7 +12,7 @@ torch = pytest.importorskip("torch", reason="parity needs torch")
 FLOATS = ["float32", "float64"]
 INTEGERS = ["int64", "int32", "uint8"]
 ALL = [*FLOATS, *INTEGERS, "bool"]
-TOLERANCES = {"float32": 1e-5, "float64": 1e-10, "float16": 1e-2}
+GRADIENT_TOLERANCES = {"float32": 1e-5, "float64": 1e-10, "float16": 1e-2}
 
 
 def draw(shape, dtype, seed):
@@ -25,30 +24,18 @@ def draw(shape, dtype, seed):
     return np.asarray(rng.uniform(-2, 2, shape), dtype)
 
 
-def same(theirs, ours, where=""):
-    if isinstance(theirs, (tuple, list)):
-        assert len(theirs) == len(ours), where
-        for number, (a, b) in enumerate(zip(theirs, ours, strict=True)):
-            same(a, b, f"{where}[{number}]")
-        return
-    if not isinstance(theirs, torch.Tensor):
-        assert theirs == ours, where
-        return
-    assert isinstance(ours, torchlike.Tensor), where
-    assert tuple(theirs.shape) == ours.shape, where
-    assert str(theirs.dtype) == f"torch.{ours.dtype}", where
-    assert theirs.stride() == ours.stride() or not theirs.numel(), where
-    assert theirs.requires_grad == ours.requires_grad, where
-    tolerance = TOLERANCES.get(str(ours.dtype), 0)
-    np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), tolerance, tolerance, err_msg=where)
+def same(theirs, ours):
+    """Compare results, and whether they require grad."""
+    assert_same(ours, theirs, kind=torchlike.Tensor, strides="elements")
+    flags = [[getattr(each, "requires_grad", None) for each in flatten(side)] for side in (ours, theirs)]
+    assert flags[0] == flags[1]
 
 
 def run(function, module, arrays, requires_grad):
     tensors = [module.tensor(array) for array in arrays]
     if requires_grad:
         tensors = [t.requires_grad_() if t.is_floating_point() else t for t in tensors]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with ignore_warnings():
         return tensors, function(module, *tensors)
 
 
@@ -87,10 +74,8 @@ def compare(function, arrays, slack=0.0):
             assert b.grad is None or not b.grad.any(), f"gradient {number}"
             continue
         assert b.grad is not None, f"gradient {number}"
-        assert tuple(a.grad.shape) == b.grad.shape
-        assert str(a.grad.dtype) == f"torch.{b.grad.dtype}"
-        tolerance = max(slack, 10 * max(TOLERANCES.get(str(array.dtype), 0) for array in arrays))
-        np.testing.assert_allclose(b.grad.numpy(), a.grad.numpy(), tolerance, tolerance, err_msg=f"gradient {number}")
+        tolerance = max(slack, 10 * max(GRADIENT_TOLERANCES.get(str(array.dtype), 0) for array in arrays))
+        assert_same(b.grad, a.grad, f"gradient {number}", strides=False, tolerance=(tolerance, tolerance))
 
 
 def by_name(name):

@@ -1,9 +1,8 @@
 """Random programs of views, in-place operators and gradients, step by step beside torch."""
 
-import warnings
-
 import numpy as np
 import pytest
+from comparison import EXACT, assert_same, ignore_warnings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -192,8 +191,7 @@ def run(t, steps):
     """Run a program; give a log of what could be seen after each step, the elements, and the gradients at the end."""
     program = Program(t)
     log = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with ignore_warnings():
         for step in steps:
             try:
                 program.step(*step)
@@ -215,16 +213,19 @@ def run(t, steps):
     return log, elements, gradients
 
 
+#: A float may be cut to either of two integers.
+TOLERANCES = {"float64": (1e-7, 1e-9), "float32": (1e-5, 1e-5), "int64": (0, 1), "bool": EXACT}
+
+
 def same(ours, theirs):
+    """Compare the logs of two runs, and what they left."""
     for mine, expected in zip(ours[0], theirs[0], strict=True):
         assert mine == expected
     for mine, expected in zip([*ours[1], *ours[2]], [*theirs[1], *theirs[2]], strict=True):
         assert type(mine) is type(expected)
         if expected is None or isinstance(expected, str):
             continue
-        # A float may be cut to either of two integers.
-        rtol, atol = {"f8": (1e-7, 1e-9), "f4": (1e-5, 1e-5), "i8": (0, 1), "b1": (0, 0)}[expected.dtype.str[1:]]
-        np.testing.assert_allclose(mine, expected, rtol=rtol, atol=atol)
+        assert_same(mine, expected, strides=False, tolerance=TOLERANCES)
 
 
 @settings(max_examples=400, deadline=None)

@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from comparison import assert_same, assert_same_bits
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -33,28 +34,14 @@ def form(request, monkeypatch):
     plans.clear()
 
 
-def value(pending):
-    return pending.result() if hasattr(pending, "result") else pending
+def read(value):
+    """Return an array, or a pending value's."""
+    return value.result() if hasattr(value, "result") else value
 
 
 def same(found, expected):
-    """Compare dtype, layout and bits, but for the sign of NaN, which depends on the order of operands."""
-    found, expected = value(found), value(expected)
-    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-    if found.size:
-        assert dc.strides(found) == dc.strides(expected)
-    assert bits(found) == bits(expected)
-
-
-def bits(array):
-    array = np.ascontiguousarray(array)
-    if array.dtype.kind == "c":
-        array = array.view(array.real.dtype)
-    return (
-        np.where(np.isnan(array), np.array(np.nan, array.dtype), array).tobytes()
-        if array.dtype.kind == "f"
-        else array.tobytes()
-    )
+    """Compare a result, which may be pending, with that of the kernels one after the other."""
+    assert_same(read(found), read(expected), values=assert_same_bits, strides="elements")
 
 
 def normal(*shape, dtype=np.float32, seed=0):
@@ -286,7 +273,7 @@ def test_threads_share_plans():
         for _ in range(30):
             with dc.pipeline():
                 found = aten.mul.Tensor(aten.neg(aten.exp(x)), x)
-            if value(found).tobytes() != expected.tobytes():
+            if read(found).tobytes() != expected.tobytes():
                 wrong.append(x)
 
     threads = [threading.Thread(target=work, args=(x,)) for x in a]
@@ -481,7 +468,7 @@ def play(steps, arrays):
             if len(pool) > least:
                 del pool[least + one[1] % (len(pool) - least)]
         elif one[0] == "read":
-            value(pool[one[1] % len(pool)])
+            read(pool[one[1] % len(pool)])
         else:
             try:
                 perform(one, pool)
