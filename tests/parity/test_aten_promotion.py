@@ -41,9 +41,9 @@ def test_result_type_ranks_tensors_with_and_without_dimensions_and_numbers(a, b)
     if {a, b} & {ScalarType.UInt16, ScalarType.UInt32, ScalarType.UInt64, ScalarType.ComplexHalf}:
         return
     wide, bare = torch.zeros(2, dtype=torch_dtype(a)), torch.zeros((), dtype=torch_dtype(b))
-    assert str(result_type(Operand.dimensioned(a), Operand.zero_dim(b))) == ours(torch.result_type(wide, bare))
+    assert str(result_type(Operand.with_dims(a), Operand.zero_dim(b))) == ours(torch.result_type(wide, bare))
     for number in (True, 3, 2.5, 1j):
-        assert str(result_type(Operand.dimensioned(a), number)) == ours(torch.result_type(wide, number))
+        assert str(result_type(Operand.with_dims(a), number)) == ours(torch.result_type(wide, number))
         assert str(result_type(Operand.zero_dim(b), number)) == ours(torch.result_type(bare, number))
 
 

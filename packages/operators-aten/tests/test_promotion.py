@@ -31,11 +31,11 @@ def test_the_promoted_type_can_hold_both():
 
 
 def test_a_lower_category_decides_only_by_a_higher_kind():
-    assert result_type(Operand.dimensioned(int8), Operand.zero_dim(int64)) == int8
-    assert result_type(Operand.dimensioned(int8), Operand.zero_dim(float64)) == float64
-    assert result_type(Operand.dimensioned(float16), 2.5) == float16
-    assert result_type(Operand.dimensioned(bool_), 2) == int64
-    assert result_type(Operand.dimensioned(float32), 1j) == complex64
+    assert result_type(Operand.with_dims(int8), Operand.zero_dim(int64)) == int8
+    assert result_type(Operand.with_dims(int8), Operand.zero_dim(float64)) == float64
+    assert result_type(Operand.with_dims(float16), 2.5) == float16
+    assert result_type(Operand.with_dims(bool_), 2) == int64
+    assert result_type(Operand.with_dims(float32), 1j) == complex64
 
 
 def test_numbers_alone_have_the_dtype_of_a_tensor_made_of_them():

@@ -93,7 +93,7 @@ def plain(value):
 
 
 def outcome(rule, args, kwargs):
-    """Say what a rule gives, in a form that tells numbers of different types apart, or how it fails."""
+    """Return the result of a rule, in a form that tells numbers of different types apart, or how it fails."""
     try:
         found = rule(*args, **kwargs)
     except Exception as error:  # noqa: BLE001  # whatever it is, the other rule is to raise it too
@@ -179,7 +179,7 @@ def test_an_answer_during_which_the_default_dtype_changed_is_not_kept(rule):
     assert len(asked) == 2
 
 
-def test_an_error_is_raised_anew_each_time_and_chained_to_nothing():
+def test_an_error_is_raised_again_each_time_and_chained_to_nothing():
     mm = cached_rule("mm")
     found = []
     for _ in range(2):

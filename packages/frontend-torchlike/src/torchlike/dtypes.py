@@ -113,7 +113,7 @@ def promote_types(type1: ScalarType | type, type2: ScalarType | type) -> ScalarT
 def _to_operand(value: Any) -> Operand | bool | int | float | complex:
     if isinstance(value, (bool, int, float, complex)):
         return value
-    return (Operand.dimensioned if dc.shape(value) else Operand.zero_dim)(dc.dtype(value))
+    return (Operand.with_dims if dc.shape(value) else Operand.zero_dim)(dc.dtype(value))
 
 
 def result_type(tensor1: Any, tensor2: Any) -> ScalarType:

@@ -22,7 +22,7 @@ __all__ = ["ATEN_LIBRARY", "PRIMS_LIBRARY"]
 
 
 def _define() -> tuple[Library, Library]:
-    # Below what the program registers, also where the program imports this package itself.
+    # Below the program's registrations, also where the program imports this package itself.
     with registry.transaction(level="backend"):
         aten, prims = Library("aten", "DEF"), Library("prims", "DEF")
         for library, operators in ((aten, ATEN), (prims, PRIMS)):

@@ -4,16 +4,16 @@
 for its gradient. Names that an expression may use:
 
 * ``grad``: the gradient of the first result, never None. Operators with several differentiable results use ``grads``, a
-  tuple with None for results whose gradient did not arrive (``Formula.uses_grads``);
+  tuple with None for results without a gradient (``Formula.uses_grads``);
 * the operator's arguments, by name, defaults filled in;
 * ``result``, or ``result0``, ``result1`` … where there are several;
 * of an argument ``x`` without saving it: ``x_sizes`` (a tuple), ``x_strides``, ``x_storage_offset``, ``x_dim`` (how many
   dimensions), ``x_numel``, ``x_dtype``, ``x_device``. For a list of tensors ``xs``: ``xs_sizes``, a list of tuples;
 * the functions of ``dispatch_aten.gradients``, and else any aten operator by name, overloads resolved by the arguments.
 
-An expression is written as for real numbers. Where the gradient of the result is complex, the engine conjugates it, and what
-the expression gives: that is torch's gradient, ``grad`` times the conjugate of the derivative, for every function that has
-a complex derivative. Functions with real results from complex numbers (``abs``, ``norm``, ``var``) say theirs as it is.
+An expression is written as for real numbers. Where the gradient of the result is complex, the engine conjugates it, and the
+value of the expression: that is torch's gradient, ``grad`` times the conjugate of the derivative, for every function with a
+complex derivative. Functions with real results from complex numbers (``abs``, ``norm``, ``var``) have theirs as it is.
 
 The engine computes a gradient only if it is needed, then sums it to the argument's shape and converts it to the
 argument's dtype; so an expression need not undo broadcasting or promotion. The gradient of a list is a list.
@@ -429,4 +429,4 @@ NOT_DIFFERENTIABLE: Final = frozenset(
     randint_like.low_dtype randint_like.low_generator_dtype detach _local_scalar_dense resize_
     """.split()
 )
-"""Overloads whose results never require a gradient, whatever comes in."""
+"""Overloads whose results never require a gradient."""

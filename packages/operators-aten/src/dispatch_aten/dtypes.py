@@ -184,8 +184,8 @@ _BY_TYPE: Final = {bool: bool_, int: int64, float: float64, complex: complex128}
 ScalarType.__name__ = "torchlike.dtype"
 declare_dtypes(ScalarType, numbers={dtype.value: dtype for dtype in ScalarType}, types=_BY_TYPE)
 
-#: The default dtype, and how often one has been chosen: who remembers what was found under it can tell that it was the
-#: same all the while. One list, which whoever goes by it can hold.
+#: The default dtype, and how often one has been chosen: a cache of results that depend on it can tell that it has not
+#: changed meanwhile. One list, for generated code to hold.
 _default: Final[list[Any]] = [float32, 0]
 
 
@@ -204,7 +204,7 @@ def as_dtype(value: object) -> ScalarType:
 
 
 def get_default_dtype() -> ScalarType:
-    """Return the dtype of floating-point results that nothing else decides (source: ``torch.get_default_dtype``).
+    """Return the dtype of floating-point results that no argument decides (source: ``torch.get_default_dtype``).
 
     >>> get_default_dtype()
     torchlike.float32

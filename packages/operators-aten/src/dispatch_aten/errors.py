@@ -41,7 +41,7 @@ class AtenError(DispatchError):
     def at(self, operator: str) -> Self:
         """Name ``operator`` in the message, unless one is named already; return the same error back.
 
-        Shared shape rules do not know for whom they work, so whoever called them says it, and only when it failed.
+        Shared shape rules do not know their operator, so their caller adds it, and only when they fail.
 
         >>> str(ShapeError("size mismatch", argument="mat2").at("aten::mm"))
         "size mismatch (argument 'mat2' of aten::mm)"

@@ -1,7 +1,7 @@
 """Random number generators: the seed is here, the stream of numbers belongs to the backend.
 
-A backend keeps whatever it draws from in ``Generator.engine``; it makes one from ``initial_seed()`` when it finds None
-there. An engine has ``seed(number)``, ``get_state()`` and ``set_state(state)``.
+A backend keeps its source of numbers in ``Generator.engine``; it makes one from ``initial_seed()`` when it finds None there.
+An engine has ``seed(number)``, ``get_state()`` and ``set_state(state)``.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from dispatch_core.forks import Order, forkable
 
 from .errors import ArgumentTypeError, OperatorError
 
-__all__ = ["DEFAULT_SEED", "Engine", "Generator", "default_generator", "manual_seed_all"]
+__all__ = ["DEFAULT_SEED", "Generator", "RandomEngine", "default_generator", "manual_seed_all"]
 
 DEFAULT_SEED: Final = 67280421310721
-"""The seed of a generator that nobody has seeded; torch's own."""
+"""The seed of a generator that has not been seeded; torch's own."""
 
 _LOW, _HIGH = -(1 << 63), 1 << 64
 
 
-class Engine(Protocol):
-    """What a backend puts behind a generator."""
+class RandomEngine(Protocol):
+    """The interface of a generator's engine, which belongs to a backend."""
 
     def seed(self, seed: int, /) -> None:
-        """Start the stream anew."""
+        """Start the stream again."""
 
     def get_state(self) -> Any:
-        """Return everything that decides what is drawn next."""
+        """Return the state that decides all numbers to come."""
 
     def set_state(self, state: Any, /) -> None:
-        """Go on from a state that ``get_state`` gave."""
+        """Continue from a state that ``get_state`` returned."""
 
 
 class Generator:
@@ -62,9 +62,9 @@ class Generator:
         return self._device
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream anew from ``seed``; return the generator itself.
+        """Start the stream again from ``seed``; return the generator itself.
 
-        Raises ``OperatorError`` for a number that does not fit 64 bits, ``ArgumentTypeError`` for what is none.
+        Raises ``OperatorError`` for a number that does not fit 64 bits, ``ArgumentTypeError`` for any other object.
         """
         try:
             seed = int(seed)
@@ -74,7 +74,7 @@ class Generator:
             ) from error
         if not _LOW <= seed < _HIGH:
             raise OperatorError("Overflow when unpacking long long", operator="manual_seed", argument="seed")
-        _draw_what_is_recorded()
+        _draw_recorded_numbers()
         with self.lock:
             self._seed = seed % _HIGH
             if self.engine is not None:
@@ -82,8 +82,8 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start the stream anew from a number that nobody can foretell; return the number."""
-        import secrets  # slow to import, with all that it builds on; few programs want a seed that nobody knows
+        """Start the stream again from an unpredictable number; return the number."""
+        import secrets  # slow to import, with all that it builds on; few programs want an unpredictable seed
 
         chosen = secrets.randbits(53)
         self.manual_seed(chosen)
@@ -95,20 +95,20 @@ class Generator:
 
     def get_state(self) -> Any:
         """Return the state: the seed and, once numbers were drawn, the engine's own."""
-        _draw_what_is_recorded()
+        _draw_recorded_numbers()
         with self.lock:
             return {"seed": self._seed, "engine": None if self.engine is None else self.engine.get_state()}
 
     def set_state(self, new_state: Any) -> Generator:
-        """Go on from a state that ``get_state`` gave; return the generator itself.
+        """Continue from a state that ``get_state`` returned; return the generator itself.
 
         Raises ``ArgumentTypeError`` for anything else.
         """
         if not isinstance(new_state, dict) or not isinstance(new_state.get("seed"), int) or "engine" not in new_state:
             raise ArgumentTypeError(
-                "expected a state that get_state() gave", operator="set_state", argument="new_state"
+                "expected a state that get_state() returned", operator="set_state", argument="new_state"
             )
-        _draw_what_is_recorded()
+        _draw_recorded_numbers()
         with self.lock:
             self._seed = new_state["seed"]
             if new_state["engine"] is None:
@@ -124,15 +124,15 @@ class Generator:
         return self
 
     def _forget_engine(self) -> None:
-        """Begin again from the seed in a forked process, where another thread was drawing at the fork."""
+        """Start again from the seed in a forked process, where another thread was drawing at the fork."""
         self.engine = None
 
     def __repr__(self) -> str:
         return f"<Generator on {self._device}, seed {self._seed}>"
 
 
-def _draw_what_is_recorded() -> None:
-    """Let what a pipeline has recorded draw its numbers first."""
+def _draw_recorded_numbers() -> None:
+    """Let the recorded steps of a pipeline draw their numbers first."""
     from dispatch_core.pipelines import run_random_steps  # most programs open none
 
     run_random_steps()
@@ -144,7 +144,7 @@ _seed_for_all: int | None = None
 
 
 def default_generator(device: str | Device) -> Generator:
-    """Return the generator that random operators on ``device`` use when they are given none.
+    """Return the generator that random operators on ``device`` use when no generator is given.
 
     >>> default_generator("cpu") is default_generator("cpu")
     True

@@ -10,9 +10,13 @@ __all__ = ["get"]
 
 
 def get(tensor: Any) -> Any:
-    """Return the elements of an array or a tensor as a NumPy array, as the kernel of its device gives them.
+    """Return the elements of an array or a tensor as a NumPy array, as the kernel of its device returns them.
 
     Raises ``KernelResultError``, naming the kernel, where they are no array of the tensor's shape and dtype.
+
+    >>> import numpy as np
+    >>> get(np.arange(3))
+    array([0, 1, 2])
     """
     array = dc.ops.prims.device_get.default(tensor)
     if array is getattr(tensor, "_dispatch_data", tensor):

@@ -7,9 +7,9 @@ and Python numbers ("wrapped numbers"). A lower category decides only when its *
 >>> from dispatch_aten.dtypes import float16, float64, int64
 >>> promote_types(float16, int64)
 torchlike.float16
->>> result_type(Operand.dimensioned(int64), 2.5)
+>>> result_type(Operand.with_dims(int64), 2.5)
 torchlike.float32
->>> result_type(Operand.dimensioned(float16), Operand.zero_dim(float64))
+>>> result_type(Operand.with_dims(float16), Operand.zero_dim(float64))
 torchlike.float16
 """
 
@@ -68,7 +68,7 @@ class Operand(NamedTuple):
     category: Category
 
     @classmethod
-    def dimensioned(cls, dtype: ScalarType) -> Operand:
+    def with_dims(cls, dtype: ScalarType) -> Operand:
         """Describe a tensor with at least one dimension."""
         return cls(dtype, Category.DIMENSIONED)
 
@@ -78,7 +78,7 @@ class Operand(NamedTuple):
         return cls(dtype, Category.ZERO_DIM)
 
     @classmethod
-    def wrapped(cls, dtype: ScalarType) -> Operand:
+    def wrapped_number(cls, dtype: ScalarType) -> Operand:
         """Describe a Python number, or a tensor that stands for one."""
         return cls(dtype, Category.WRAPPED)
 
@@ -226,9 +226,9 @@ class Promotion(IntEnum):
     BOOL_TO_LONG = 4
     """``bool`` is computed as ``int64``: ``pow``."""
     COMPLEX_TO_REAL = 5
-    """A complex input gives its real type: ``abs``, ``norm``."""
+    """Complex inputs have results of their real type: ``abs``, ``norm``."""
     ALWAYS_LONG = 6
-    """Returns ``int64`` whatever comes in: ``argmax``, ``count_nonzero``."""
+    """Returns ``int64`` for every input: ``argmax``, ``count_nonzero``."""
     KEEP = 7
     """Returns the first operand's dtype: ``masked_fill``, ``clone``, in-place operators."""
 

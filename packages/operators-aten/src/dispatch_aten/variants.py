@@ -42,7 +42,7 @@ def is_out(name: str) -> bool:
 def functional_of(name: str) -> str | None:
     """Return the functional overload that an in-place or ``out=`` overload computes; None where there is none.
 
-    A functional overload's own name is not given back: the answer is None for it as well.
+    For a functional overload itself the answer is None as well.
     """
     name = _bare(name)
     if is_inplace(name):

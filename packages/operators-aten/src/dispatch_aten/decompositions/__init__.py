@@ -74,14 +74,14 @@ GIVING_WAY: Final[dict[str, tuple[str, Callable[..., Any]]]] = scalars.BY_TENSOR
 }
 """Operators that torch computes by one other operator: that one, and the function that calls it.
 
-A backend's own kernel for them is a short way, which gives way to a program's kernel for the other operator.
+A backend's own kernel for them is a shortcut, which gives way to a program's kernel for the other operator.
 """
 
 
 def required_kernels() -> tuple[str, ...]:
-    """Return the operators that a backend has to bring kernels for; the others follow.
+    """Return the operators that a backend has to register kernels for; the others are composed of them.
 
-    An operator without arrays to compute on in a given backend may be left out, and is then an error when it is called.
+    A backend may leave operators out; calling one of them is an error.
 
     >>> "add.Tensor" in required_kernels(), "add_.Tensor" in required_kernels()
     (True, False)

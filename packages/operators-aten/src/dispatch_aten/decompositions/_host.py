@@ -1,4 +1,4 @@
-"""What is made on the host and copied, for devices without a kernel for it: sequences and random numbers.
+"""Arrays that are made on the host and copied, for devices without a kernel: sequences and random numbers.
 
 Random numbers come from a stream of the device's own generator, which the cpu backend draws from.
 """
@@ -32,7 +32,7 @@ def from_host(name: str, device: Any, make: Callable[[dc.Device], Array]) -> Arr
 
 
 def draw_on_host(name: str, self: Array, args: tuple[Any, ...], generator: Generator | None) -> Array:
-    """Return what the in-place operator ``name`` draws for ``self``, as an array of its own beside it."""
+    """Return the numbers that the in-place operator ``name`` draws for ``self``, as a new array on its device."""
     operator, device = overload(name), dc.device(self)
 
     def draw(host: dc.Device) -> Array:
@@ -54,7 +54,7 @@ class _HostStream:
         self.stream = Generator(_HOST).manual_seed(seed)
 
     def seed(self, seed: int) -> None:
-        """Start the stream anew."""
+        """Start the stream again."""
         self.stream.manual_seed(seed)
 
     def get_state(self) -> Any:
@@ -62,5 +62,5 @@ class _HostStream:
         return self.stream.get_state()
 
     def set_state(self, state: Any) -> None:
-        """Go on from a state that ``get_state`` gave."""
+        """Continue from a state that ``get_state`` returned."""
         self.stream.set_state(state)

@@ -1,9 +1,9 @@
-"""What an operator may read in the memory that it writes to.
+"""The check that an operator does not read the memory that it writes to.
 
 Note [Reading what is written]
     Torch refuses most calls whose output overlaps an input, and lets some through (``_MAY_OVERLAP``). Here each result is
-    computed before it is written, so no such call could give a wrong value; it is refused because a program that relies on
-    it is none for torch. A kernel that writes at once makes the same check.
+    computed before it is written, so no such call could give a wrong value; it is refused because torch refuses
+    it. A kernel that writes at once makes the same check.
 """
 
 from __future__ import annotations

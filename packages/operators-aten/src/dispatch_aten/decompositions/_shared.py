@@ -1,9 +1,9 @@
-"""What the composite kernels share.
+"""Helpers of the composite kernels.
 
 Note [Fresh arrays may be read-only]
-    A composite that makes an array and then writes to it works on arrays that cannot be written too, if it goes on with
-    what ``fill``, ``copy_into`` and ``scatter_into`` give back. Where a backend's arrays are immutable these call functional
-    operators, which such a backend brings in place of ``fill_.Scalar``, ``copy_`` and ``index_put_``.
+    A composite that makes an array and then writes to it works on immutable arrays too, if it continues with the results
+    of ``fill``, ``copy_into`` and ``scatter_into``. Where a backend's arrays are immutable these call functional operators,
+    which such a backend registers in place of ``fill_.Scalar``, ``copy_`` and ``index_put_``.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def as_scalar_tensor(value: Number, like: Array, dtype: ScalarType) -> Array:
 
 
 def cast(self: Array, dtype: ScalarType) -> Array:
-    """Return ``self`` in another dtype; itself where it has it already."""
+    """Return ``self`` in another dtype, and ``self`` itself where it has that dtype."""
     return self if dc.dtype(self) == dtype else aten._to_copy.default(self, dtype=dtype)
 
 
@@ -141,7 +141,7 @@ def arange_like(like: Array, count: int) -> Array:
 
 
 def missing_functional(name: str, like: Array) -> dc.NoKernelError:
-    """Return the error for an operator that only a backend whose arrays cannot be written has to bring."""
+    """Return the error for an operator that a backend has to register only where its arrays are immutable."""
     device = dc.device(like)
     return dc.NoKernelError(
         f"aten::{name}: no kernel for device {device}, whose arrays cannot be written to",

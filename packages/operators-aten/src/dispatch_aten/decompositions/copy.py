@@ -54,7 +54,7 @@ def _copy(self: Array, src: Array, non_blocking: bool = False) -> Array:
 
 
 def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = None) -> Array:
-    """Return ``size`` to ``self``: as a view where its storage has elements enough, else of a larger copy of the storage."""
+    """Resize ``self``: to a view where its storage has elements enough, else to one of a larger copy of the storage."""
     meta = RULES["resize_"](meta_of(self), size, memory_format=memory_format)
     if meta.shape == dc.shape(self) and memory_format is None:
         return self
@@ -81,7 +81,7 @@ def _view_storage(self: Array, *layout: Any) -> Array | None:
 
 
 def _resize_copy(self: Array, meta: TensorMeta) -> Array:
-    """Return an array of another size with the elements of one that has no storage to look at."""
+    """Return an array of another size with the elements of one without a storage."""
     if meta.numel <= numel(self) and is_contiguous(dc.shape(self), dc.strides(self)):
         return aten.as_strided.default(self, meta.shape, meta.strides, dc.storage_offset(self))
     fresh = aten.new_empty_strided.default(self, meta.shape, meta.strides)

@@ -145,7 +145,7 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
 
 
 def _write(out: Array, result: Array) -> Array:
-    """Copy a result into its output, which takes the result's shape if it has another one; return what was written."""
+    """Copy a result into its output, which takes the result's shape if it has another one; return the output."""
     shape = dc.shape(result)
     have = dc.shape(out)
     if have != shape:

@@ -1,4 +1,4 @@
-"""Element-wise operators in terms of simpler ones: what a backend without a kernel of its own runs."""
+"""Element-wise operators in terms of simpler ones, for backends without kernels of their own."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _lt(self: Array, other: Array) -> Array:
 
 
 def _larger(largest: bool) -> Callable[..., Array]:
-    """Make ``maximum`` or ``minimum``, which give nan where either is nan."""
+    """Make ``maximum`` or ``minimum``, which are nan where either operand is nan."""
 
     def kernel(self: Array, other: Array) -> Array:
         dtype = common_dtype(self, other)
@@ -373,7 +373,7 @@ _FLOATS: Final[dict[str, Callable[..., Array]]] = {
 def _shift(
     self: Array, other: Array, step: Callable[[Array, Array], Array], outside: Callable[[Array], Array]
 ) -> Array:
-    """Shift by a product or quotient with a power of two; ``outside`` gives what too long and negative shifts leave."""
+    """Shift by a product or quotient with a power of two; ``outside`` computes that of too long and negative shifts."""
     dtype = common_dtype(self, other)
     self, other = cast(self, dtype), cast(other, dtype)
     bits = 8 * dtype.itemsize

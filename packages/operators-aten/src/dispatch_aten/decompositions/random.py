@@ -45,7 +45,7 @@ def _sample_like(name: str, draw: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _draw(name: str, fresh: Array, *args: Any, generator: Any) -> Array:
-    """Return a fresh array with what the in-place operator ``name`` draws; one that cannot be written is made anew."""
+    """Return a fresh array with numbers that the in-place operator ``name`` draws; a new one where it is immutable."""
     if not dc.is_mutable(fresh):
         return draw_on_host(name, fresh, args, generator)
     return overload(name)(fresh, *args, generator=generator)

@@ -49,7 +49,7 @@ def _amin(self: Array, dim: int | Sequence[int] = (), keepdim: bool = False) -> 
     RULES["amin"](meta_of(self), dim, keepdim)
     if dc.dtype(self) == bool_:
         return aten.logical_not.default(aten.amax.default(aten.logical_not.default(self), dim, keepdim))
-    # An integer's opposite may not exist, but what is left of -1 without it does.
+    # An integer's opposite may not exist, but -1 less the integer does.
     turned = aten.neg.default if dc.dtype(self).is_floating_point else (lambda array: aten.rsub.Scalar(array, -1))
     return turned(aten.amax.default(turned(self), dim, keepdim))
 
@@ -121,7 +121,7 @@ def _any_like(name: str) -> dict[str, Callable[..., Array]]:
 def _variance(
     self: Array, dim: int | Sequence[int] | None, correction: float | None, keepdim: bool
 ) -> tuple[Array, Array]:
-    """Return variance and mean; two passes, as torch's kernels do it to the same precision."""
+    """Return variance and mean; in two passes, for the precision of torch's kernels."""
     RULES["var.correction"](meta_of(self), dim, correction=correction, keepdim=keepdim)
     mean = aten.mean.dim(self, dim, True)
     away = aten.sub.Tensor(self, mean)

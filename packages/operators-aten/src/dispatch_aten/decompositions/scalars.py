@@ -145,7 +145,7 @@ def _by_tensor() -> dict[str, tuple[str, Callable[..., Any]]]:
 BY_TENSOR: Final = _by_tensor()
 """Overloads that torch computes by another one, with the number as a tensor: that one, and the function that calls it.
 
-A backend's own kernel for them is a short way, which gives way to a program's kernel for the overload with tensors.
+A backend's own kernel for them is a shortcut, which gives way to a program's kernel for the overload with tensors.
 Comparisons and ``pow`` are not among them: in torch, too, they have kernels of their own.
 """
 

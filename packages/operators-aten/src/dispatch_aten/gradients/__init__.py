@@ -1,6 +1,6 @@
 """Functions that derivative formulas use, written in aten operators only, so that gradients have gradients.
 
-What is common to several formulas, or too long for an expression, is here; the formulas are in ``derivatives``.
+Parts that several formulas share, or that are too long for an expression; the formulas are in ``derivatives``.
 """
 
 from __future__ import annotations

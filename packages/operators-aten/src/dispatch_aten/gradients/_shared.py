@@ -1,4 +1,4 @@
-"""What several formulas share: scaling, shapes, and reduced dimensions put back."""
+"""Helpers of several formulas: conjugates, devices, and reduced dimensions put back."""
 
 from __future__ import annotations
 

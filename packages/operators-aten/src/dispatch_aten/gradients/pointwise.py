@@ -163,6 +163,6 @@ def gelu_double_backward(grad: Array, self: Array, approximate: str) -> Array:
 
 
 def squared_radius(self: Array, other: Array) -> Array:
-    """Return ``self**2 + other**2``, and infinity at the origin, where what is divided by it shall be 0, as in torch."""
+    """Return ``self**2 + other**2``, and infinity at the origin, where a quotient by it shall be 0, as in torch."""
     total = aten.add.Tensor(aten.square.default(self), aten.square.default(other))
     return aten.masked_fill.Scalar(total, aten.eq.Scalar(total, 0), math.inf)

@@ -71,7 +71,7 @@ def as_strided_gradient(
 ) -> Array:
     """Add the gradient up in memory, element by element, and read the input's own layout from there.
 
-    Where the input's elements share memory (it was expanded), each gets an equal part of what arrived at the place.
+    Where the input's elements share memory (it was expanded), each gets an equal part of the gradient of the place.
     """
     if 0 in size or 0 in sizes:
         return aten.new_zeros.default(grad, sizes)

@@ -1,7 +1,7 @@
 """Shape rules: the shape, strides and dtype of every operator's results, without any data.
 
 ``RULES`` maps an operator (``"add.Tensor"``) to a function of its arguments, in schema order and with ``TensorMeta`` in
-place of tensors, that gives a ``TensorMeta``, or a tuple or list of them. A rule makes every check that does not depend
+place of tensors, that returns a ``TensorMeta``, or a tuple or list of them. A rule makes every check that does not depend
 on values and raises torch's own exception, with the operator's name and the argument's. ``infer`` looks one up by any
 spelling; in-place and ``out=`` overloads follow from the functional ones. ``cached_rule`` makes a rule for a backend whose
 arrays carry their description (``HasSpec``): it looks its answers up. ``rule_key`` is for generated code that looks up

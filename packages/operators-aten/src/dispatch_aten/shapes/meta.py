@@ -1,10 +1,10 @@
 """The device-free description of a tensor that shape rules take and give.
 
 Note [Descriptions are interned]
-    There is one ``TensorMeta`` for each distinct description, for as long as somebody holds it. So two that are equal are
-    one object, comparing and hashing them costs nothing, and what was found out for one can be kept under it
-    (``cached_rule``). The numbers in a description are Python's own ints, whatever it was first made of: it is handed to
-    everybody who asks for an equal one, and ``True`` equals 1.
+    There is one ``TensorMeta`` for each distinct description, for as long as it is referenced. So two that are equal are
+    one object, comparing and hashing them costs nothing, and the answers of shape rules are kept by it (``cached_rule``).
+    The numbers in a description are Python's own ints, whatever the first caller passed: all callers that ask for an equal
+    one get it, and ``True`` equals 1.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ def _channels_last_order(ndim: int) -> tuple[int, ...]:
 
 
 def is_non_overlapping_and_dense(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether the elements fill a block of memory, each place once, in whatever order of dimensions.
+    """Return whether the elements fill a block of memory, each place once, in any order of dimensions.
 
     >>> is_non_overlapping_and_dense((2, 3), (1, 2)), is_non_overlapping_and_dense((2, 3), (0, 1))
     (True, False)

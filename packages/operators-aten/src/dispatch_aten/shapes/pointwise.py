@@ -73,7 +73,7 @@ def _fresh(meta: TensorMeta, dtype: ScalarType) -> TensorMeta:
 
 
 def common_type(operands: tuple[TensorMeta | Number, ...]) -> ScalarType:
-    """Return ``result_type(*operands)``, without a look at categories where one dtype is all there is."""
+    """Return ``result_type(*operands)``, without a look at categories where all have one dtype."""
     first = operands[0]
     if isinstance(first, TensorMeta):
         dtype: ScalarType = first.dtype
@@ -89,7 +89,7 @@ def common_type(operands: tuple[TensorMeta | Number, ...]) -> ScalarType:
 
 
 def _absorbs(dtype: ScalarType, number: Number) -> bool:
-    """Return whether a number leaves a tensor's dtype as it is, being of no higher kind."""
+    """Return whether a number leaves a tensor's dtype unchanged, being of no higher kind."""
     kind = number.__class__
     if kind is float:
         return dtype.is_differentiable
@@ -117,7 +117,7 @@ _OPERANDS: Final = {
     ),
     3: "addcmul",
 }
-"""How many leading arguments are operands of each operator; what follows them are options."""
+"""How many leading arguments are operands of each operator; the rest are options."""
 
 
 def _rule(name: str, arity: int) -> Callable[..., TensorMeta]:

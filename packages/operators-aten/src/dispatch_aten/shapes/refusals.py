@@ -1,4 +1,4 @@
-"""Which dtypes and numbers operators refuse, and in whose words."""
+"""The dtypes and numbers that operators refuse, with torch's errors."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ _REFUSALS: Final[dict[str, tuple[str, type[Exception], str]]] = {
         ),
     ),
 }
-"""Dtypes that an operator refuses in words of its own."""
+"""Dtypes that an operator refuses with an error of its own."""
 
 _RELU_REFUSALS: Final = {
     "b": (OperatorError, "Boolean inputs not supported for relu"),
@@ -123,7 +123,7 @@ _LACKS: Final = _read_lacks()
 
 
 def refuse(base: str, dtype: ScalarType) -> None:
-    """Refuse a computation dtype that ``base`` has words of its own against."""
+    """Refuse a computation dtype that ``base`` has an error of its own for."""
     kind = kind_of(dtype)
     refusal = _REFUSALS.get(base)
     if refusal is not None and kind in refusal[0]:

@@ -144,7 +144,7 @@ class RuleKey:
 
     @property
     def signature(self) -> str:
-        """The text of the operator's parameters; ``defaults`` holds what it names."""
+        """The text of the operator's parameters; ``defaults`` holds the values that it names."""
         parts: list[str] = []
         for argument, name in zip(self.schema.arguments, self.names, strict=True):
             parts += ["*"] if argument.kwarg_only and "*" not in parts else []
@@ -196,7 +196,7 @@ def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Cal
     """Return the rule of an operator for ``HasSpec`` arrays, with a cache of its answers.
 
     It takes the operator's arguments as a kernel does, and returns a ``TensorMeta`` or a tuple of them; those of fresh
-    results lie at the start of a storage. It raises what the rule raises. See Note [Rules are cached].
+    results lie at the start of a storage. It raises the rule's errors. See Note [Rules are cached].
     With ``then``, it returns ``then(answer, first)``, where ``first`` is the first argument that is a tensor, or None:
     so a kernel costs one call more than its rule.
 
@@ -302,7 +302,7 @@ def _cache_of(name: str) -> tuple[dict[Any, Any], Callable[..., Any]]:
 
 
 def _spec(value: Any) -> Any:
-    """Return what a rule takes in place of an argument."""
+    """Return an argument with descriptions in place of arrays, as rules take it."""
     if isinstance(value, HasSpec):
         return value.spec
     return [_spec(item) for item in value] if isinstance(value, (list, tuple)) else value

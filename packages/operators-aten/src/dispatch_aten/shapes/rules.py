@@ -126,7 +126,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = _collect()
 def infer(operator: str, *args: Any, **kwargs: Any) -> Any:
     """Describe the results of ``operator`` on ``args``; raise what the operator would raise.
 
-    Raises ``UnsupportedError`` where no rule is known: the result's shape depends on values, or nobody wrote it down.
+    Raises ``UnsupportedError`` where no rule is known: the result's shape depends on values, or the rule is missing.
     """
     rule = RULES.get(operator.rpartition("::")[2])
     if rule is None:
