@@ -56,7 +56,7 @@ class View(Leaf):
     skip: Chain = None
     #: The edge of the node that made the view, and the version at which that was right.
     history: Edge | None = None
-    seen: int
+    version_seen: int
     #: Whether the view itself was asked to require grad.
     own = False
     #: Why a recorded change in place is refused: one of the reasons above, or None.
@@ -70,7 +70,7 @@ class View(Leaf):
     def replay_history(self) -> Edge | None:
         """Return the edge of the node that made the view, replayed after its base was changed in place."""
         storage, base = self.storage, self.base
-        if base is None or self.seen == storage.version:
+        if base is None or self.version_seen == storage.version:
             return self.history
         if self.history is None and not base.requires_grad:
             return None
@@ -79,7 +79,7 @@ class View(Leaf):
         with enable_grad():
             made = replay(base, self.chain, self.skip)
         before, self.history = self.history, made._state.edge
-        self.seen = storage.version
+        self.version_seen = storage.version
         if before is not None and before.node.retained is not None:
             move_retained(before, self.history)
         return self.history
@@ -110,7 +110,7 @@ class View(Leaf):
         return None if edge is None else edge.node
 
     @property
-    def made(self) -> Node | None:
+    def known_grad_fn(self) -> Node | None:
         return None if self.history is None else self.history.node
 
     @property
@@ -164,7 +164,7 @@ def _describe_part(tensor: Tensor, base: Tensor, place: int, args: tuple[Any, ..
     return dc.ops.aten.slice.Tensor, (base, dim, start, start + dc.shape(tensor)[dim], 1)
 
 
-class _Special(dict[Any, int]):
+class _ViewKinds(dict[Any, int]):
     """Operator → the kind of the views that it makes, computed at the first look-up."""
 
     def __missing__(self, op: Any) -> int:
@@ -173,7 +173,7 @@ class _Special(dict[Any, int]):
         return found
 
 
-_special = _Special()
+_view_kinds = _ViewKinds()
 
 
 def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> None:
@@ -183,13 +183,13 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
     if storage is None:
         storage = above.storage = Storage()
     state = tensor._autograd = View()  # Attributes that are not set below have the class's defaults.
-    special = _special[op]
-    if special > 0:
-        op, args = _describe_part(tensor, base, special, args)
+    kind = _view_kinds[op]
+    if kind > 0:
+        op, args = _describe_part(tensor, base, kind, args)
     state.storage = storage
     state.chain = (above.chain, op, args[1:])
-    state.seen = storage.version
-    if special < 0:  # detach: an alias, but no view that gradients follow
+    state.version_seen = storage.version
+    if kind < 0:  # detach: an alias, but no view that gradients follow
         tensor._dispatch_mask &= ~AUTOGRAD
         state.skip = state.chain
     elif above.is_view and above.base is not None:
@@ -203,7 +203,7 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
     if state.refusal is None:
         if not is_grad_enabled():
             state.refusal = UNRECORDED
-        elif special > 0:
+        elif kind > 0:
             state.refusal = ONE_OF_SEVERAL
     known = ARRAY_TYPES.get(type(tensor._dispatch_data))
     if known is not None and not known.mutable:

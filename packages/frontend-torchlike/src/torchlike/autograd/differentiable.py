@@ -63,7 +63,7 @@ class Differentiable:
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Choose whether operators on the tensor are recorded; only for leaves, and floating-point or complex types."""
         state = self._state
-        if state.made is not None:
+        if state.known_grad_fn is not None:
             if not requires_grad:
                 raise RuntimeError(
                     "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
@@ -83,7 +83,7 @@ class Differentiable:
     def grad(self) -> Tensor | None:
         """The accumulated gradient, or None."""
         state = self._state
-        if state.grad is None and (made := state.made) is not None and made.retained is None:
+        if state.grad is None and (made := state.known_grad_fn) is not None and made.retained is None:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                 "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
@@ -135,7 +135,7 @@ class Differentiable:
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         state = self._state
-        if state.made is None or self._keeps(state):
+        if state.known_grad_fn is None or self._keeps(state):
             return
         edge = state.edge
         if edge.node.retained is None:
@@ -149,7 +149,7 @@ class Differentiable:
 
     @staticmethod
     def _keeps(state: Any) -> bool:
-        made = state.made
+        made = state.known_grad_fn
         return made is not None and made.retained is not None and state.output_nr in made.retained
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:

@@ -46,8 +46,8 @@ def execute(
     buffers: _Buffers = {}
     with enable_grad() if create_graph else no_grad():
         for edge, grad in roots:
-            _put(buffers, edge, grad)
-        order, waiting = _collect([edge.node for edge, _ in roots])
+            _add_gradient(buffers, edge, grad)
+        order, waiting = _sort_nodes([edge.node for edge, _ in roots])
         wanted: dict[tuple[Node, int], Tensor | None] | None = None
         needed: set[Node] | None = None
         if captures is not None:
@@ -62,7 +62,7 @@ def execute(
             if grads is not None:
                 _run_hooks(node, grads, wanted)
                 if needed is None or node in needed:
-                    _run(node, grads, buffers)
+                    _run_node(node, grads, buffers)
                     if not keep_graph:
                         node.release()
             for source in node.next:
@@ -74,7 +74,7 @@ def execute(
     return [] if captures is None or wanted is None else [wanted[edge.node, edge.output_nr] for edge in captures]
 
 
-def _collect(roots: list[Node]) -> tuple[list[Node], dict[Node, int]]:
+def _sort_nodes(roots: list[Node]) -> tuple[list[Node], dict[Node, int]]:
     """Return the nodes that can be reached, latest first, and for every leaf the number of edges that lead to it."""
     seen: set[Node] = set()
     waiting: dict[Node, int] = {}
@@ -114,7 +114,7 @@ def _find_nodes_above(order: list[Node], goals: set[Node]) -> set[Node]:
     return found
 
 
-def _put(buffers: _Buffers, edge: Edge, grad: Tensor) -> None:
+def _add_gradient(buffers: _Buffers, edge: Edge, grad: Tensor) -> None:
     """Add a gradient to those that have arrived at ``edge``."""
     node = edge.node
     arrived = buffers.get(node)
@@ -162,7 +162,7 @@ def _check_shape(grad: Tensor, changed: Tensor) -> Tensor:
     return changed
 
 
-def _run(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None:
+def _run_node(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None:
     results = node.apply(grads)
     if node.post_hooks is not None:
         for hook in list(node.post_hooks.values()):
@@ -173,11 +173,11 @@ def _run(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None:
         if edge is not None and grad is not None:
             meta = edge.get_meta(edge.output_nr)
             if meta is not None:
-                grad = _fit(grad, meta, node, index)  # noqa: PLW2901  # the fitted gradient takes its place
-            _put(buffers, edge, grad)
+                grad = _fit_gradient(grad, meta, node, index)  # noqa: PLW2901  # the fitted gradient takes its place
+            _add_gradient(buffers, edge, grad)
 
 
-def _fit(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
+def _fit_gradient(grad: Tensor, meta: Meta, node: Node, index: int) -> Tensor:
     """Reduce a gradient to the shape and dtype of its tensor."""
     shape, dtype = meta
     found_shape, found_dtype = grad._meta()
@@ -249,7 +249,7 @@ def accumulate(leaf: Node, grad: Tensor, create_graph: bool) -> None:
     """Add ``grad`` to the leaf's ``.grad``."""
     assert isinstance(leaf, Leaf)
     tensor = leaf.tensor()
-    if tensor is not None and (tensor._autograd is not leaf or leaf.made is not None):
+    if tensor is not None and (tensor._autograd is not leaf or leaf.known_grad_fn is not None):
         raise RuntimeError("leaf variable has been moved into the graph interior")
     if not leaf.accumulates:
         return

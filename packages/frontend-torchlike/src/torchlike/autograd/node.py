@@ -78,8 +78,8 @@ class TensorState:
         return None
 
     @property
-    def made(self) -> Node | None:
-        """The same, but for a view, whose history is not made again: that may be refused."""
+    def known_grad_fn(self) -> Node | None:
+        """The same, but of a view the one that is known, without a replay, which may be refused."""
         return self.grad_fn
 
     @property
