@@ -12,7 +12,7 @@ from contextlib import suppress
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.pipelines.locks import Turn
+from dispatch_core.pipelines.lock import PipelineLock
 
 SECONDS = 1.0
 WAIT = 20
@@ -115,14 +115,14 @@ def test_two_threads_that_force_each_others_values(work):
 
 
 def test_a_circle_of_three_threads_and_one_that_looks_on(work):
-    turns = [Turn() for _ in range(3)]
+    locks = [PipelineLock() for _ in range(3)]
     inside, order = threading.Barrier(3), []
 
     def member(number):
         def run():
-            with turns[number]:
+            with locks[number]:
                 inside.wait(WAIT)
-                with turns[(number + 1) % 3]:
+                with locks[(number + 1) % 3]:
                     order.append(number)
 
         return run
@@ -130,22 +130,22 @@ def test_a_circle_of_three_threads_and_one_that_looks_on(work):
     def onlooker():
         inside_or_later = time.monotonic() + 0.05
         while time.monotonic() < inside_or_later:
-            with turns[0]:
+            with locks[0]:
                 pass
 
     in_threads(*map(member, range(3)), onlooker)
     assert sorted(order) == [0, 1, 2]
     # All are free again.
-    for turn in turns:
-        in_threads(lambda turn=turn: turn.__enter__())
+    for lock in locks:
+        in_threads(lambda lock=lock: lock.__enter__())
 
 
 def test_a_turn_excludes_others_and_lets_its_holder_in_again():
-    turn, inside = Turn(), []
+    lock, inside = PipelineLock(), []
 
     def worker():
         for _ in range(2000):
-            with turn, turn:
+            with lock, lock:
                 inside.append(1)
                 assert len(inside) == 1
                 inside.pop()

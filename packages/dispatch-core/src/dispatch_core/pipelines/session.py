@@ -2,7 +2,7 @@
 
 Note [Notes become steps]
     A recorder notes a call as a tuple, which is the quickest that CPython makes, and without a lock. Everything else happens
-    under the lock (`locks`): whoever looks at the record, because something is to run, makes steps of the notes. So a call
+    under the lock (`lock`): whoever looks at the record, because something is to run, makes steps of the notes. So a call
     that is recorded meanwhile is never lost, and a value is computed once, by whoever needs it first.
 
 Note [A step that has begun]
@@ -46,7 +46,7 @@ from .array_specs import UNKNOWN, layout_of, layout_of_array
 from .blocks import Block, current, paused, tidy
 from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
 from .liveness import RANDOM, needed, observable, places_in
-from .locks import Turn, forget_others
+from .lock import PipelineLock, forget_others
 from .materialization import materialize_value, to_step_argument
 from .plan import Plan
 from .program import Survey, survey
@@ -80,7 +80,7 @@ class Session:
         #: Whether it was opened, and what it recorded has not been run since by the end of its last block.
         self.is_unfinished = False
         #: Held while steps run; see Note [Notes become steps].
-        self.lock = Turn()
+        self.lock = PipelineLock()
         #: The session that recorded in this context before; its steps come before all of this one's.
         self.outer: Session | None = None
         #: Whether one of the steps may write to an argument or draw random numbers.

@@ -1,4 +1,4 @@
-"""Whose turn it is to run a pipeline's steps: a lock that waits for nobody who waits for its own holder.
+"""Whose lock it is to run a pipeline's steps: a lock that waits for nobody who waits for its own holder.
 
 Note [Threads that wait in a circle]
     A kernel may ask for a value of another thread's pipeline while that thread's kernel asks for one of this one's. Two
@@ -14,15 +14,15 @@ from threading import get_ident
 from types import TracebackType
 from typing import Final
 
-__all__ = ["Turn"]
+__all__ = ["PipelineLock"]
 
 #: Held while somebody decides whether to wait, so that of several who would close a circle only one goes ahead.
 _deciding = threading.RLock()
 #: thread → what it is waiting for.
-_waiting: Final[dict[int, Turn]] = {}
+_waiting: Final[dict[int, PipelineLock]] = {}
 
 
-class Turn:
+class PipelineLock:
     """A reentrant lock; see Note [Threads that wait in a circle]."""
 
     __slots__ = ("_depth", "_holder", "_lock", "_suspended")
@@ -30,7 +30,7 @@ class Turn:
     def __init__(self) -> None:
         # Reentrant itself, so that an interrupt at a bad moment does not let a thread wait for itself.
         self._lock = threading.RLock()
-        #: The thread whose turn it is, or 0.
+        #: The thread whose lock it is, or 0.
         self._holder = 0
         self._depth = 0
         #: Holders that wait while another goes ahead in their place, with their depths.
@@ -89,13 +89,13 @@ class Turn:
             del _waiting[me]
 
     def _is_waiting_for(self, me: int) -> bool:
-        turn: Turn | None = self
+        lock: PipelineLock | None = self
         seen = set()
-        while turn is not None and turn._holder not in seen:
-            if turn._holder == me:
+        while lock is not None and lock._holder not in seen:
+            if lock._holder == me:
                 return True
-            seen.add(turn._holder)
-            turn = _waiting.get(turn._holder)
+            seen.add(lock._holder)
+            lock = _waiting.get(lock._holder)
         return False
 
     def take_from_others(self) -> bool:
