@@ -17,7 +17,7 @@ from ..operators.registration import kernel_factory
 from ..operators.registries import Registry
 from ..operators.registries import registry as process_registry
 from .blocks import current, enter, innermost, leave, tidy
-from .liveness import observable
+from .liveness import observable_steps
 from .run import planned_groups
 from .session import Session
 from .stats import Stats
@@ -116,7 +116,9 @@ class Pipeline:
         session = self._session
         with session.lock:
             if groups is None:
-                groups = planned_groups(observable(session.steps)) if session.options["fuse"] and session.steps else ()
+                groups = (
+                    planned_groups(observable_steps(session.steps)) if session.options["fuse"] and session.steps else ()
+                )
             return snapshot(session.steps, self._registry, groups)
 
     def stats(self) -> Stats:

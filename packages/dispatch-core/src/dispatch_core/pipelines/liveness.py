@@ -23,13 +23,13 @@ from typing import Any, Final
 from ..arrays import access
 from .steps import Pending, Step, place_of
 
-__all__ = ["RANDOM", "held_outside", "needed", "observable", "places_in"]
+__all__ = ["RANDOM", "externally_referenced", "observable_steps", "places_in", "required_steps"]
 
 #: Stands among what is read or written for the state of the random number generators.
 RANDOM: Final = "the state of the generators"
 
 
-def needed(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence[Any]) -> list[Step]:
+def required_steps(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence[Any]) -> list[Step]:
     """Return, in order, the steps that must run before ``reads`` can be read and ``writes`` written.
 
     See Note [What a boundary computes].
@@ -48,7 +48,7 @@ def needed(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence[Any]) -
             if not written or (written.isdisjoint(changes) and written.isdisjoint(places_in(step.values))):
                 continue
             if seen is None:
-                seen = set(map(id, observable(steps)))
+                seen = set(map(id, observable_steps(steps)))
             if id(step) not in seen:
                 continue
         chosen.append(step)
@@ -63,7 +63,7 @@ def needed(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence[Any]) -
     return chosen
 
 
-def observable(steps: Sequence[Step]) -> list[Step]:
+def observable_steps(steps: Sequence[Step]) -> list[Step]:
     """Return, in order, the steps whose effect somebody can still see.
 
     A step is seen if its result has an owner outside the record, if it writes to memory that is seen, if it draws random
@@ -111,7 +111,7 @@ def _all_are_seen(steps: Sequence[Step]) -> bool:
     return True
 
 
-def held_outside(steps: Sequence[Step]) -> set[int]:
+def externally_referenced(steps: Sequence[Step]) -> set[int]:
     """Return the ids of the pending values that somebody outside the record refers to."""
     return _referred(steps)[2]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..arrays import access
 from ..keys.table import DispatchKey
 from .blocks import current, finish
-from .liveness import RANDOM, needed
+from .liveness import RANDOM, required_steps
 from .steps import Pending
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def is_pending(tensor: Any) -> bool:
     data = access.to_data(tensor)
     if isinstance(data, Pending) and (data.error or data.memory.error) is not None:
         return False
-    return any(needed(session.steps, (data,), ()) for session in _sessions((data,)))
+    return any(required_steps(session.steps, (data,), ()) for session in _sessions((data,)))
 
 
 def _bring_up_to_date(values: Sequence[Any]) -> None:

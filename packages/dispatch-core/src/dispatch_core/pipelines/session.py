@@ -45,7 +45,7 @@ from . import plan as plans
 from .array_specs import UNKNOWN, layout_of, layout_of_array
 from .blocks import Block, current, paused, tidy
 from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
-from .liveness import RANDOM, needed, observable, places_in
+from .liveness import RANDOM, observable_steps, places_in, required_steps
 from .lock import PipelineLock, forget_others
 from .materialization import materialize_value, to_step_argument
 from .plan import Plan
@@ -316,7 +316,7 @@ class Session:
         self._catch_up()
         chosen: Sequence[Step] = ()
         if self.steps and (writes or self.has_effects or any(map(_is_missing, reads))):
-            chosen = needed(self.steps[:], reads, writes)
+            chosen = required_steps(self.steps[:], reads, writes)
         if self.outer is not None:
             self.outer._prepare(chosen, reads, writes)
         if chosen:
@@ -421,7 +421,7 @@ class Session:
         """Run what somebody can observe, and forget the rest; note where a plan runs all that was surveyed."""
         key, self._key = self._key, None
         steps = self.steps[:]
-        chosen = observable(steps)
+        chosen = observable_steps(steps)
         if self.outer is not None and chosen:
             self.outer._prepare(chosen)
         self._run(chosen)
@@ -444,7 +444,7 @@ class Session:
         """Forget what nobody can observe any more, and look again when there are twice as many steps."""
         with self.lock:
             steps = self.steps[:]
-            self._drop(steps, observable(steps))
+            self._drop(steps, observable_steps(steps))
             self._many = max(_MANY, 2 * len(self.steps))
 
     def _drop(self, steps: Sequence[Step], chosen: Sequence[Step]) -> None:

@@ -16,7 +16,7 @@ from ...arrays import access
 from ...errors import ArgumentError
 from ...graph import Call, Constant, Graph, Value
 from ...operators.registries import Registry
-from ..liveness import held_outside, observable
+from ..liveness import externally_referenced, observable_steps
 from ..steps import Pending, Step, place_of
 from .show import PipelineGraph, ShownStep, ShownValue
 
@@ -31,8 +31,8 @@ def snapshot(steps: Sequence[Step], registry: Registry, groups: Sequence[Sequenc
     steps = [step for step in steps if not step.done]
     grouped = _grouped(steps, groups)
     # Both count references, so they come before anything here refers to a value.
-    seen = set(map(id, observable(steps)))
-    held = held_outside(steps)
+    seen = set(map(id, observable_steps(steps)))
+    held = externally_referenced(steps)
     names = _Names(held)
     found = [_shown_step(step, names) for step in steps]
     values = tuple(names.values)
