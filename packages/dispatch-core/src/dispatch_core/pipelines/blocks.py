@@ -36,7 +36,7 @@ _PIPELINE: Final = DispatchKey.Pipeline.value
 class Block:
     """One entry into a pipeline."""
 
-    __slots__ = ("is_open", "outer", "session", "state", "takes_notes", "tokens")
+    __slots__ = ("is_open", "outer", "session", "state", "takes_records", "tokens")
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -44,7 +44,7 @@ class Block:
         self.outer = innermost()
         self.is_open = True
         #: Whether generated recorders may note calls: they measure nothing, and look no further than here.
-        self.takes_notes = not session.options["trace"]
+        self.takes_records = not session.options["trace"]
         #: The context's masks inside it.
         self.state = context.with_included(_PIPELINE)
         self.tokens: tuple[Token[Block | None], Token[context.State | None]]
@@ -113,7 +113,7 @@ def _end(block: Block) -> None:
         session.blocks.remove(block)
     if not session.blocks:
         session.shut()
-    block.is_open = block.takes_notes = False
+    block.is_open = block.takes_records = False
 
 
 def tidy() -> None:

@@ -17,17 +17,17 @@ from .. import caches
 from ..arrays import access
 from ..operators.entry import CHANGES
 from .array_specs import LAYOUTS, layout_of_array
-from .steps import Pending, outputs_of, place_of
+from .steps import Pending, place_of, to_outputs
 
 if TYPE_CHECKING:
     from .plan import Plan
     from .program import Survey
-    from .steps import Note
+    from .steps import RecordedCall
 
 __all__ = ["Guard", "find", "keep"]
 
 #: Gives a plan's values and what it makes that is kept, or None.
-Guard = Callable[[Sequence["Note"]], "tuple[list[Any], dict[int, Pending]] | None"]
+Guard = Callable[[Sequence["RecordedCall"]], "tuple[list[Any], dict[int, Pending]] | None"]
 
 #: The first call, the number of calls, and whether they are fused → guards and their plans, the newest first.
 _guards: Final[dict[tuple[Any, int, bool], list[tuple[Guard, Plan]]]] = {}
@@ -36,13 +36,13 @@ _ALIKE: Final = 8
 _KEPT: Final = 256
 
 
-def find(notes: Sequence[Note], *, fuse: bool) -> tuple[Plan, list[Any], dict[int, Pending]] | None:
+def find(records: Sequence[RecordedCall], *, fuse: bool) -> tuple[Plan, list[Any], dict[int, Pending]] | None:
     """Return the plan for what was noted, its values, and by their indices what it makes that is kept."""
-    known = _guards.get(_beginning(notes, fuse=fuse))
+    known = _guards.get(_beginning(records, fuse=fuse))
     if known is not None:
         for guard, plan in known:
             try:
-                found = guard(notes)
+                found = guard(records)
             except (TypeError, ValueError):  # A step stands where a note was, or the other way round.
                 continue
             if found is not None:
@@ -50,19 +50,19 @@ def find(notes: Sequence[Note], *, fuse: bool) -> tuple[Plan, list[Any], dict[in
     return None
 
 
-def keep(notes: Sequence[Note], found: Survey, plan: Plan, *, fuse: bool) -> None:
+def keep(records: Sequence[RecordedCall], found: Survey, plan: Plan, *, fuse: bool) -> None:
     """Write the guard for what ``found`` surveyed; ``plan`` runs all of it."""
-    guard = _Writer(found).written(notes)
+    guard = _Writer(found).written(records)
     if guard is None:
         return
-    alike = caches.keep(_guards, _beginning(notes, fuse=fuse), [], _KEPT)
+    alike = caches.keep(_guards, _beginning(records, fuse=fuse), [], _KEPT)
     alike.insert(0, (guard, plan))
     del alike[_ALIKE:]
 
 
-def _beginning(notes: Sequence[Note], *, fuse: bool) -> tuple[Any, int, bool]:
-    first = notes[0]
-    return first[0] if isinstance(first, tuple) else type(first), len(notes), fuse
+def _beginning(records: Sequence[RecordedCall], *, fuse: bool) -> tuple[Any, int, bool]:
+    first = records[0]
+    return first[0] if isinstance(first, tuple) else type(first), len(records), fuse
 
 
 class _Writer:
@@ -85,22 +85,22 @@ class _Writer:
         self._uses: dict[str, int] = {}
         self._fresh = 0
 
-    def written(self, notes: Sequence[Note]) -> Guard | None:
+    def written(self, records: Sequence[RecordedCall]) -> Guard | None:
         """Return the guard, or None where a call has an argument that it could not tell from another."""
         lines = self._lines
         lines.append(f"if changes[0] != {self._constant(CHANGES[0])}: return None")
-        for number, note in enumerate(notes):
-            is_noted = isinstance(note, tuple)
-            call, given = (note[0], note[1]) if isinstance(note, tuple) else (type(note), note.values)
-            outputs = outputs_of(note[2]) if isinstance(note, tuple) else note.outputs
+        for number, record in enumerate(records):
+            is_noted = isinstance(record, tuple)
+            call, given = (record[0], record[1]) if isinstance(record, tuple) else (type(record), record.values)
+            outputs = to_outputs(record[2]) if isinstance(record, tuple) else record.outputs
             state = "state" if number == 0 else "then"
             values = f"v{number}"
             if is_noted:
                 made = f"o{number}"
-                lines.append(f"call, {values}, {made}, _, _, {state} = notes[{number}]")
+                lines.append(f"call, {values}, {made}, _, _, {state} = records[{number}]")
                 lines.append(f"if call is not {self._constant(call)}: return None")
             else:
-                lines.append(f"step = notes[{number}]")
+                lines.append(f"step = records[{number}]")
                 lines.append(f"if step.__class__ is not {self._constant(call)}: return None")
                 lines.append(f"{values}, {state} = step.values, step.state")
             if number:
@@ -127,7 +127,7 @@ class _Writer:
                 lines.append(f"if {name}.meta is not {self._constant(output.meta)}: return None")
         lines.append("step = None")
         self._places()
-        return self._compiled(notes)
+        return self._compiled(records)
 
     def _constant(self, value: Any) -> str:
         name = f"k{len(self._scope)}"
@@ -202,7 +202,7 @@ class _Writer:
             owners = ", ".join(f"owner({name})" for name in first.values())
             self._lines.append(f"if len({{{owners}}}) != {len(first)}: return None")
 
-    def _compiled(self, notes: Sequence[Note]) -> Guard:
+    def _compiled(self, records: Sequence[RecordedCall]) -> Guard:
         found = self._found
         kept = []
         for output in found.pending.values():
@@ -214,7 +214,7 @@ class _Writer:
             if is_kept:
                 kept.append(f"{found.slots[id(output)]}: {name}")
         self._lines.append(f"return [{', '.join(self._values)}], {{{', '.join(kept)}}}")
-        source = "\n    ".join(["def guard(notes):", *self._lines])
+        source = "\n    ".join(["def guard(records):", *self._lines])
         exec(compile(source, "<guard>", "exec"), self._scope)  # noqa: S102  # the source is written here
         guard: Guard = self._scope["guard"]
         return guard

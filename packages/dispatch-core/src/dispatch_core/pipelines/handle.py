@@ -125,7 +125,7 @@ class Pipeline:
         """Return what the pipeline has done so far, as it is now."""
         session = self._session
         with session.lock:
-            session.take_notes()
+            session.take_records()
             return session.stats.snapshot()
 
     def __repr__(self) -> str:

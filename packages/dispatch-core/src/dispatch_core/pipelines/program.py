@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Final
 from ..arrays import access
 from ..keys.table import DispatchKey, keys_of
 from .array_specs import layout_of_array
-from .steps import Pending, outputs_of, place_of
+from .steps import Pending, place_of, to_outputs
 
 if TYPE_CHECKING:
     from ..calls.boundary import Parameter
     from ..keys import context
     from ..operators.dispatch_table import Slot
-    from .steps import Note, Step
+    from .steps import RecordedCall, Step
 
 __all__ = ["Node", "PlannedStep", "Program", "Survey", "Value", "build", "device_of", "filled", "survey"]
 
@@ -121,10 +121,10 @@ class Survey:
 
     __slots__ = ("_steps", "_take", "count", "key", "pending", "places", "slots", "state", "values")
 
-    def __init__(self, notes: Sequence[Note], take: Callable[[], Sequence[Step]] | None) -> None:
-        self._steps: Any = notes if take is None else None
+    def __init__(self, records: Sequence[RecordedCall], take: Callable[[], Sequence[Step]] | None) -> None:
+        self._steps: Any = records if take is None else None
         self._take = take
-        self.count = len(notes)
+        self.count = len(records)
         self.key: tuple[Any, ...] = ()
         #: The arrays and floats that are given; None where the calls make something.
         self.values: list[Any] = []
@@ -135,12 +135,12 @@ class Survey:
         #: Which values share memory, by index; empty where nothing is written to.
         self.places: list[int] = []
         #: The context's masks at the calls.
-        first = notes[0]
+        first = records[0]
         self.state: context.State | None = first[5] if isinstance(first, tuple) else first.state
 
     @property
     def steps(self) -> Sequence[Step]:
-        """The calls as steps, made of notes once somebody asks."""
+        """The calls as steps, made of records once somebody asks."""
         if self._steps is None:
             assert self._take is not None
             self._steps = self._take()
@@ -178,13 +178,15 @@ def device_of(step: Step) -> DispatchKey:
     return key
 
 
-def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Step]] | None = None) -> Survey | None:
-    """Give numbers to what ``notes`` or steps, all for one device, read and make; see Note [Structure].
+def survey(
+    records: Sequence[RecordedCall], *, fuse: bool, take: Callable[[], Sequence[Step]] | None = None
+) -> Survey | None:
+    """Give numbers to what ``records`` or steps, all for one device, read and make; see Note [Structure].
 
-    ``take`` makes steps of the notes, where these are no steps yet. None where something that they need has failed, an
+    ``take`` makes steps of the records, where these are no steps yet. None where something that they need has failed, an
     argument cannot be told from another, or the context had other masks at one call than at another.
     """
-    found = Survey(notes, take)
+    found = Survey(records, take)
     slots, values, pending = found.slots, found.values, found.pending
     key: list[Any] = [fuse]
     uses: list[int] = []
@@ -194,13 +196,13 @@ def survey(notes: Sequence[Note], *, fuse: bool, take: Callable[[], Sequence[Ste
     known, push, put, begin = slots.get, key.append, values.append, uses.append
     by_value, is_array, looks = _BY_VALUE, access.ARRAY_TYPES, layout_of_array
     state = found.state
-    for note in notes:
+    for record in records:
         outputs: tuple[Pending | None, ...]
-        if isinstance(note, tuple):
-            call, given, made, _, _, then = note
-            outputs = outputs_of(made)
+        if isinstance(record, tuple):
+            call, given, made, _, _, then = record
+            outputs = to_outputs(made)
         else:
-            call, given, outputs, then = type(note), note.values, note.outputs, note.state
+            call, given, outputs, then = type(record), record.values, record.outputs, record.state
         if then is not state and then != state:
             return None
         push(call)

@@ -52,7 +52,7 @@ def recorder_lines(
     arguments = values(plan)
     wrapped = boundary.frontend is not None
     otherwise = f"    return __unusual({arguments})"
-    lines = ["__t = __innermost()", "if __t is None or not __t.takes_notes:", otherwise, "__t = __t.session"]
+    lines = ["__t = __innermost()", "if __t is None or not __t.takes_records:", otherwise, "__t = __t.session"]
     if plan.device_index is not None and not plan.is_factory:
         device = plan.parameters[plan.device_index].word
         lines += [f"if {device} is not None and {device}.type != __home:", f"    return __below({arguments})"]
@@ -172,7 +172,7 @@ def _answer_lines(plan: Plan, cache_key: Any) -> list[str]:
 
 
 def _step_lines(plan: Plan, made: str) -> list[str]:
-    """Return lines that note the step; see Note [Notes become steps] in `session`."""
+    """Return lines that note the step; see Note [Records become steps] in `session`."""
     return [
         "__x = __frame(1)",
         "__b = __x.f_code",
@@ -182,7 +182,7 @@ def _step_lines(plan: Plan, made: str) -> list[str]:
         "        __x = __i",
         "        __b = __x.f_code",
         "    __its_user[0] = __b",
-        "__r = __t.notes",
+        "__r = __t.records",
         f"__r.append((__step, ({_given(plan)}), {made}, __b, __x.f_lasti, __c))",
     ]
 

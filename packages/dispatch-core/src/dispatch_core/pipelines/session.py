@@ -1,9 +1,9 @@
 """A pipeline while it is open: the steps recorded so far, and what is known of their arguments.
 
-Note [Notes become steps]
-    A recorder notes a call as a tuple, which is the quickest that CPython makes, and without a lock. Everything else happens
-    under the lock (`lock`): whoever looks at the record, because something is to run, makes steps of the notes. So a call
-    that is recorded meanwhile is never lost, and a value is computed once, by whoever needs it first.
+Note [Records become steps]
+    A recorder appends a tuple for each call, which is the quickest object that CPython makes, and takes no lock. Everything
+    else happens under the lock (`lock`): what looks at the steps, to run some, first makes steps of the records. So a call
+    that is recorded meanwhile is never lost, and each value is computed once.
 
 Note [A step that has begun]
     A step is `done` as soon as it begins: whoever asks for values while it runs, a kernel or a callback, does not run it
@@ -52,7 +52,7 @@ from .plan import Plan
 from .program import Survey, survey
 from .run import PlanRun, mark, run_steps, with_arrays
 from .stats import Stats
-from .steps import Note, Pending, Step, place_of, step_of
+from .steps import Pending, RecordedCall, Step, place_of, to_step
 
 __all__ = ["Session", "current"]
 
@@ -62,11 +62,11 @@ class Session:
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
-        #: What has been recorded since somebody looked; see Note [Notes become steps].
-        self.notes: list[Note] = []
+        #: What has been recorded since somebody looked; see Note [Records become steps].
+        self.records: list[RecordedCall] = []
         self._steps: list[Step] = []
-        #: How often notes were taken.
-        self._takings = 0
+        #: How often records were taken.
+        self._times_taken = 0
         self.stats = Stats()
         self.is_open = False
         #: Whether the user does not write to memory that he shares with tensors.
@@ -79,7 +79,7 @@ class Session:
         self.is_closed = False
         #: Whether it was opened, and what it recorded has not been run since by the end of its last block.
         self.is_unfinished = False
-        #: Held while steps run; see Note [Notes become steps].
+        #: Held while steps run; see Note [Records become steps].
         self.lock = PipelineLock()
         #: The session that recorded in this context before; its steps come before all of this one's.
         self.outer: Session | None = None
@@ -102,7 +102,7 @@ class Session:
         self._key: tuple[Any, ...] | None = None
         #: With how many steps those that nobody can observe are looked for.
         self._many = _MANY
-        #: With how many notes somebody has to look whether a limit is reached.
+        #: With how many records somebody has to look whether a limit is reached.
         self.room = 0
         _sessions.add(weakref.ref(self, _sessions.discard))
 
@@ -130,7 +130,7 @@ class Session:
     def _end_blocks(self) -> None:
         self.is_closed = True
         for block in self.blocks:
-            block.is_open = block.takes_notes = False
+            block.is_open = block.takes_records = False
         self.blocks.clear()
         self.shut()
         tidy()
@@ -164,31 +164,31 @@ class Session:
     @property
     def steps(self) -> list[Step]:
         """What is recorded and has not run."""
-        if self.notes:
+        if self.records:
             with self.lock:
-                self.take_notes()
+                self.take_records()
         return self._steps
 
     @property
     def is_empty(self) -> bool:
         """Whether everything that is recorded has run."""
-        return not (self.notes or self._steps)
+        return not (self.records or self._steps)
 
     @property
     def waiting(self) -> int:
         """How many steps are recorded and have not run."""
-        return len(self.notes) + len(self._steps)
+        return len(self.records) + len(self._steps)
 
-    def take_notes(self) -> None:
-        """Make steps of the notes. Call it with the lock held."""
-        while self.notes:
-            takings = self._takings
-            made = list(map(step_of, self.notes))
+    def take_records(self) -> None:
+        """Make steps of the records. Call it with the lock held."""
+        while self.records:
+            times_taken = self._times_taken
+            made = list(map(to_step, self.records))
             taken = slice(len(made))
-            if takings == self._takings:
+            if times_taken == self._times_taken:
                 # None of these lets a finaliser run, which might look at the record, too.
-                self._takings = takings + 1
-                self._steps[_END], self.notes[taken] = made, ()
+                self._times_taken = times_taken + 1
+                self._steps[_END], self.records[taken] = made, ()
                 self.stats.recorded += len(made)
                 if self._most_bytes is not None:
                     self._bytes += sum(map(_bytes, made))
@@ -246,11 +246,11 @@ class Session:
 
     def add(self, step: Step) -> None:
         """Keep a step for later; once it reaches a limit, flush, this step included."""
-        self.notes.append(step)
+        self.records.append(step)
         if step.written or step.is_random:
             # Only after the step itself: see _tidy.
             self.has_effects = True
-        if len(self.notes) >= self.room:
+        if len(self.records) >= self.room:
             self.make_room()
 
     def make_room(self) -> None:
@@ -294,8 +294,8 @@ class Session:
 
     def touches(self, place: Hashable) -> bool:
         """Tell whether what is recorded reads or writes memory; a look without the lock, as others may be recording."""
-        notes = [note[1] if isinstance(note, tuple) else note.values for note in self.notes[:]]
-        return any(place in places_in(values) for values in (*notes, *[step.values for step in self._steps[:]]))
+        records = [record[1] if isinstance(record, tuple) else record.values for record in self.records[:]]
+        return any(place in places_in(values) for values in (*records, *[step.values for step in self._steps[:]]))
 
     def run_before_write(self, changed: Sequence[Any]) -> None:
         """Run what has to run before others write to the memory of values."""
@@ -332,7 +332,7 @@ class Session:
         with self.lock:
             self.stats.flushes += 1
             self._catch_up()
-            if not (self._is_whole() and self._run_notes()):
+            if not (self._is_whole() and self._run_records()):
                 self._flush_steps()
             failed, self._failed = self._failed, []
             untold = [error for error in failed if not error.is_told]
@@ -346,36 +346,36 @@ class Session:
                 raise calm(first)
 
     def _is_whole(self) -> bool:
-        """Tell whether all that is recorded are notes, which may run by one plan; see Note [Whole plans]."""
-        if not self._takes_plans or self._steps or self._running or not self.notes or is_spoiled():
+        """Tell whether all that is recorded are records, which may run by one plan; see Note [Whole plans]."""
+        if not self._takes_plans or self._steps or self._running or not self.records or is_spoiled():
             return False
         return self.outer is None or self.outer.is_empty
 
     def _recognised(self) -> tuple[Plan, Survey] | None:
         """Find the plan that was made for what is noted, by a guard or by a survey, which is noted in a guard then."""
-        notes = self.notes[:]
-        take = partial(self._first_steps, len(notes))
+        records = self.records[:]
+        take = partial(self._first_steps, len(records))
         fuse = self.options["fuse"]
-        known = guards.find(notes, fuse=fuse)
+        known = guards.find(records, fuse=fuse)
         if known is not None:
             plan, values, kept = known
-            found = Survey(notes, take)
+            found = Survey(records, take)
             found.values, found.pending = values, kept
             return plan, found
-        surveyed = survey(notes, fuse=fuse, take=take)
+        surveyed = survey(records, fuse=fuse, take=take)
         if surveyed is None:
             return None
         kept_plan = plans.cached(surveyed.key)
         if kept_plan is None or not kept_plan.is_whole:
             self._key = surveyed.key
             return None
-        guards.keep(notes, surveyed, kept_plan, fuse=fuse)
+        guards.keep(records, surveyed, kept_plan, fuse=fuse)
         return kept_plan, surveyed
 
     def _first_steps(self, count: int) -> Sequence[Step]:
         return self.steps[:count]
 
-    def _run_notes(self) -> bool:
+    def _run_records(self) -> bool:
         """Run what was noted, if there is a plan that runs all of it; see Note [Whole plans]."""
         started = perf_counter_ns()
         try:
@@ -396,7 +396,7 @@ class Session:
             with paused(found.state):
                 failed = run(None)
             if not found.has_steps:
-                self._forget_notes(found.count)
+                self._forget_records(found.count)
         except BaseException:
             self._put_back(found.steps)
             raise
@@ -404,17 +404,17 @@ class Session:
             self._runs.remove(run)
             self._running -= 1
             if failed:
-                self._note_failed(found.steps)
+                self._keep_failures(found.steps)
             self._tidy()
             stats.cache_hits += 1
             stats.impl_time += perf_counter_ns() - planned
         return True
 
-    def _forget_notes(self, count: int) -> None:
+    def _forget_records(self, count: int) -> None:
         taken = slice(count)
-        # See `take_notes`.
-        self._takings += 1
-        del self.notes[taken]
+        # See `take_records`.
+        self._times_taken += 1
+        del self.records[taken]
         self.stats.recorded += count
 
     def _flush_steps(self) -> None:
@@ -502,7 +502,7 @@ class Session:
         finally:
             self._running -= 1
             if failed:
-                self._note_failed(steps)
+                self._keep_failures(steps)
             self._tidy()
 
     def _put_back(self, steps: Sequence[Step]) -> None:
@@ -528,14 +528,14 @@ class Session:
                 failed |= run_steps((step,), self.stats, self._runs)
         return failed
 
-    def _note_failed(self, steps: Sequence[Step]) -> None:
+    def _keep_failures(self, steps: Sequence[Step]) -> None:
         for step in steps:
             error = step.error
             if isinstance(error, PipelineError) and not any(error is known for known in self._failed):
                 self._failed.append(error)
 
     def _tidy(self) -> None:
-        """Take out the steps that have ended; see Note [Notes become steps]."""
+        """Take out the steps that have ended; see Note [Records become steps]."""
         if self._is_tidying:
             # A finaliser that asked for a value. Steps that are done may stay in the list for a while.
             return

@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 __all__ = [
     "INSIDE",
     "Memory",
-    "Note",
     "Pending",
+    "RecordedCall",
     "Step",
     "caller_place",
-    "outputs_of",
     "pending_type",
     "place_asked_for",
     "place_of",
-    "step_of",
     "step_type",
+    "to_outputs",
+    "to_step",
     "values_in",
 ]
 
@@ -214,21 +214,21 @@ class Step:
 #: What a call makes: a value, several, or none.
 Made: TypeAlias = "Pending | tuple[Pending, ...] | None"
 #: A step's class, its arguments, what it makes, the caller's code and the instruction in it, the context's masks; or a step.
-Note: TypeAlias = "tuple[type[Step], tuple[Any, ...], Made, CodeType, int, context.State | None] | Step"
+RecordedCall: TypeAlias = "tuple[type[Step], tuple[Any, ...], Made, CodeType, int, context.State | None] | Step"
 
 
-def outputs_of(made: Made) -> tuple[Pending, ...]:
+def to_outputs(made: Made) -> tuple[Pending, ...]:
     """Return what a note's call makes, as a step has it."""
     return () if made is None else made if isinstance(made, tuple) else (made,)
 
 
-def step_of(note: Note) -> Step:
-    """Make a step of a note, as `Step.of` does, without its calls."""
-    if not isinstance(note, tuple):
-        return note
-    kind, values, made, code, instruction, state = note
+def to_step(record: RecordedCall) -> Step:
+    """Make a step of a record, as `Step.of` does, without its calls."""
+    if not isinstance(record, tuple):
+        return record
+    kind, values, made, code, instruction, state = record
     step = kind()
-    step.values, step.outputs = values, outputs_of(made)
+    step.values, step.outputs = values, to_outputs(made)
     step.code, step.instruction, step.state = code, instruction, state
     step.done, step.error = False, None
     return step
