@@ -83,7 +83,7 @@ def recorder_lines(
             lines += _made_lines(name, f"__i[{index}]", "None")
         lines += _step_lines(plan, f"({', '.join(names)})")
     lines += ["__t.has_effects = True"] if has_effect else []
-    return [*lines, "if len(__r) >= __t.room:", "    __t.make_room()", *_returned(plan, boundary)]
+    return [*lines, "if len(__r) >= __t.remaining:", "    __t.check_limits()", *_returned(plan, boundary)]
 
 
 def _made_lines(name: str, layout: str, memory: str) -> list[str]:

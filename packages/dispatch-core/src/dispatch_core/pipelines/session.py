@@ -103,17 +103,17 @@ class Session:
         #: With how many steps those that nobody can observe are looked for.
         self._many = _MANY
         #: With how many records somebody has to look whether a limit is reached.
-        self.room = 0
+        self.remaining = 0
         _sessions.add(weakref.ref(self, _sessions.discard))
 
     def open(self, outer: Session | None) -> None:
         """Begin to record inside another session, or inside none."""
         self.outer, self.is_closed, self.is_unfinished, self.is_open = outer, False, True, True
-        self.room = self._room()
+        self.remaining = self._count_remaining()
 
     def shut(self) -> None:
         """Keep nothing any more: what is recorded from now on, in another thread, runs at once."""
-        self.is_open, self.room, self.handle = False, 0, None
+        self.is_open, self.remaining, self.handle = False, 0, None
         if self.is_empty:
             self.is_unfinished = False
 
@@ -156,7 +156,7 @@ class Session:
         finally:
             tidy()
 
-    def _room(self) -> int:
+    def _count_remaining(self) -> int:
         if not self.is_open or self._most_bytes is not None:
             return 0
         return min(self._most_steps or self._many, self._many) - len(self._steps)
@@ -192,7 +192,7 @@ class Session:
                 self.stats.recorded += len(made)
                 if self._most_bytes is not None:
                     self._bytes += sum(map(_bytes, made))
-        self.room = self._room()
+        self.remaining = self._count_remaining()
 
     # Recording.
 
@@ -250,10 +250,10 @@ class Session:
         if step.written or step.is_random:
             # Only after the step itself: see _tidy.
             self.has_effects = True
-        if len(self.records) >= self.room:
-            self.make_room()
+        if len(self.records) >= self.remaining:
+            self.check_limits()
 
-    def make_room(self) -> None:
+    def check_limits(self) -> None:
         """Flush if a limit is reached with the last step, or if the block has ended meanwhile, in another thread."""
         count = len(self.steps)
         if count >= self._many:
@@ -264,7 +264,7 @@ class Session:
             or (self._most_bytes is not None and self._bytes >= self._most_bytes)
         ):
             self.flush()
-        self.room = self._room()
+        self.remaining = self._count_remaining()
 
     def run_now(self, step: Step, why: str) -> Any:
         """Run a step that cannot be recorded, after everything that it needs, under the masks of the call."""
@@ -550,7 +550,7 @@ class Session:
                 self.has_effects = True
             if self._most_bytes is not None:
                 self._bytes = sum(map(_bytes, self.steps[:]))
-            self.room = self._room()
+            self.remaining = self._count_remaining()
         finally:
             self._is_tidying = False
 
