@@ -57,9 +57,9 @@ def memory_of(array: Any) -> Any:
 class Holder(ref[Any]):
     """Something that shows whether memory is held outside; as it stands, for as long as the object it refers to lives."""
 
-    __slots__ = ("place",)
+    __slots__ = ("key",)
 
-    place: Hashable
+    key: Hashable
 
     def is_held(self) -> bool:
         """Tell whether somebody outside holds the memory now."""
@@ -70,9 +70,9 @@ class Holder(ref[Any]):
         return True
 
 
-#: Place → what shows that its memory is lent. What does not any more is taken out when it is asked, or when it is gone.
+#: Storage key → what shows that its memory is lent. Ended entries are removed when they are asked or die.
 LENT: Final[dict[Hashable, tuple[Holder, ...]]] = {}
-#: Place → a reference to the owner of memory that keeps its size, because an array of it was given out.
+#: Storage key → a reference to the owner of memory that keeps its size, because an array of it was given out.
 PINNED: Final[dict[Hashable, ref[Any]]] = {}
 #: What runs before memory is handed out: whoever records calls lets those run that wait to read or write it.
 BEFORE: Final[list[Callable[[Any], None]]] = []
@@ -82,19 +82,19 @@ def lend(array: Any, holder: type[Holder], held: Any) -> None:
     """Note that the memory of ``array`` is lent for as long as ``holder`` tells of ``held``."""
     for materialize in BEFORE:
         materialize(array)
-    place = access.storage_of(array)
+    key = access.storage_of(array)
     entry = holder(held, _forget)
-    entry.place = place
+    entry.key = key
     with _lock:
-        entries = LENT.get(place, ())
+        entries = LENT.get(key, ())
         if not entries or all(each() is not held for each in entries):
             # What is forgotten between these two lines stands there again: it holds nothing, and goes when it is asked.
-            LENT[place] = (*entries, entry)
+            LENT[key] = (*entries, entry)
 
 
-def is_lent(place: Hashable) -> bool:
+def is_lent(key: Hashable) -> bool:
     """Tell whether memory is held outside; see Note [Lent memory]."""
-    for entry in LENT.get(place, ()):
+    for entry in LENT.get(key, ()):
         if entry.is_held():
             return True
         if entry.is_over():
@@ -103,22 +103,22 @@ def is_lent(place: Hashable) -> bool:
 
 
 def _forget(entry: Holder) -> None:
-    place = entry.place
+    key = entry.key
     with _lock:
         # By identity: references to living arrays would compare the arrays.
-        left = tuple([each for each in LENT.get(place, ()) if each is not entry])
+        left = tuple([each for each in LENT.get(key, ()) if each is not entry])
         if left:
-            LENT[place] = left
+            LENT[key] = left
         else:
-            LENT.pop(place, None)
+            LENT.pop(key, None)
 
 
 def pin(array: Any) -> None:
     """Note that the memory of ``array``, which is like NumPy's, keeps its size from now on."""
-    place = access.storage_of(array)
-    if place not in PINNED:
+    key = access.storage_of(array)
+    if key not in PINNED:
         # See Note [Where an array dies] in `interrupts`.
-        PINNED[place] = ref(memory_of(array), partial(PINNED.pop, place))
+        PINNED[key] = ref(memory_of(array), partial(PINNED.pop, key))
 
 
 def _after_fork() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..arrays import access
 from ..errors import DispatchError
-from .steps import Pending, place_of
+from .steps import Pending, storage_key
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -102,7 +102,7 @@ def spoil(value: Any, error: PipelineError) -> None:
         if value.value is None:
             return
         value = value.value
-    _spoiled[place_of(value)] = value, error
+    _spoiled[storage_key(value)] = value, error
 
 
 def is_spoiled() -> bool:
@@ -117,7 +117,7 @@ def fault_of(value: Any) -> BaseException | None:
         if error is not None or value.value is None:
             return error
     if _spoiled and type(value) in access.ARRAY_TYPES:
-        found = _spoiled.get(place_of(value))
+        found = _spoiled.get(storage_key(value))
         return None if found is None else found[1]
     return None
 

@@ -17,7 +17,7 @@ from .. import caches
 from ..arrays import access
 from ..operators.entry import CHANGES
 from .array_specs import LAYOUTS, layout_of_array
-from .steps import Pending, place_of, to_outputs
+from .steps import Pending, storage_key, to_outputs
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -76,7 +76,7 @@ class _Writer:
             "count": sys.getrefcount,
             "known": LAYOUTS.get,
             "looks": layout_of_array,
-            "owner": place_of,
+            "owner": storage_key,
             "same": _same,
         }
         #: id of an array or a value → its name.

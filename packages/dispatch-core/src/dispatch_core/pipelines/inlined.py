@@ -21,7 +21,7 @@ from ..keys.table import DispatchKey
 from .array_specs import LAYOUTS, UNKNOWN, layout_of
 from .blocks import innermost
 from .recorder_source import recorder_lines
-from .steps import INSIDE, place_asked_for
+from .steps import INSIDE, known_storage_key
 
 if TYPE_CHECKING:
     from ..calls.boundary import Boundary
@@ -49,7 +49,7 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
         "__its_layouts": LAYOUTS,
         "__its_lent": LENT,
         "__made": plain.made,
-        "__place": place_asked_for,
+        "__storage_key": known_storage_key,
         "__record_op": entry.op,
         "__step": plain.step,
         "__unusual": otherwise,

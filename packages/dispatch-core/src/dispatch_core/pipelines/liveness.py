@@ -21,9 +21,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final
 
 from ..arrays import access
-from .steps import Pending, Step, place_of
+from .steps import Pending, Step, storage_key
 
-__all__ = ["RANDOM", "externally_referenced", "observable_steps", "places_in", "required_steps"]
+__all__ = ["RANDOM", "externally_referenced", "observable_steps", "required_steps", "storage_keys_in"]
 
 #: Stands among what is read or written for the state of the random number generators.
 RANDOM: Final = "the state of the generators"
@@ -35,8 +35,8 @@ def required_steps(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence
     See Note [What a boundary computes].
     """
     wanted = {id(value) for value in reads if isinstance(value, Pending)}
-    read = set(map(_place, reads))
-    written = set(map(_place, writes))
+    read = set(map(_key_of, reads))
+    written = set(map(_key_of, writes))
     seen: set[int] | None = None
     chosen = []
     for step in reversed(steps):
@@ -45,7 +45,7 @@ def required_steps(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence
         changes = _changes(step) if step.written or step.is_random else ()
         need = not wanted.isdisjoint(map(id, step.outputs)) or not read.isdisjoint(changes)
         if not need:
-            if not written or (written.isdisjoint(changes) and written.isdisjoint(places_in(step.values))):
+            if not written or (written.isdisjoint(changes) and written.isdisjoint(storage_keys_in(step.values))):
                 continue
             if seen is None:
                 seen = set(map(id, observable_steps(steps)))
@@ -53,7 +53,7 @@ def required_steps(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence
                 continue
         chosen.append(step)
         written.update(changes)
-        read.update(places_in(step.values))
+        read.update(storage_keys_in(step.values))
         for value in step.values:
             if isinstance(value, Pending):
                 wanted.add(id(value))
@@ -146,15 +146,15 @@ _OWN = 0
 _OWN = _references({0: object()})[0]
 
 
-def _place(value: Any) -> Hashable:
-    return RANDOM if value is RANDOM else place_of(value)
+def _key_of(value: Any) -> Hashable:
+    return RANDOM if value is RANDOM else storage_key(value)
 
 
-def places_in(values: Iterable[Any]) -> list[Hashable]:
+def storage_keys_in(values: Iterable[Any]) -> list[Hashable]:
     """Return the places of all arrays and pending values among arguments."""
     known = access.ARRAY_TYPES
     return [
-        place_of(item)
+        storage_key(item)
         for value in values
         for item in (value if type(value) is list else (value,))
         if type(item) in known
@@ -163,7 +163,7 @@ def places_in(values: Iterable[Any]) -> list[Hashable]:
 
 def _changes(step: Step) -> set[Hashable]:
     """Return the places that a step writes to."""
-    found: set[Hashable] = set(map(place_of, step.writes()))
+    found: set[Hashable] = set(map(storage_key, step.writes()))
     if step.is_random:
         found.add(RANDOM)
     return found
@@ -171,4 +171,4 @@ def _changes(step: Step) -> set[Hashable]:
 
 def _is_there(value: Any) -> bool:
     """Tell whether memory is there already, so that arrays the record knows nothing of may lie in it."""
-    return not isinstance(value, Pending) or value.value is not None or value.memory.place is not None
+    return not isinstance(value, Pending) or value.value is not None or value.memory.key is not None

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..arrays import access
 from ..keys.table import DispatchKey, keys_of
 from .array_specs import layout_of_array
-from .steps import Pending, place_of, to_outputs
+from .steps import Pending, storage_key, to_outputs
 
 if TYPE_CHECKING:
     from ..calls.boundary import Parameter
@@ -311,9 +311,9 @@ def _places(found: Survey) -> list[int]:
     for slot, value in enumerate(found.values):
         output = pending.get(slot)
         if output is not None:
-            place: Hashable = output if output.shared is None else place_of(output)
+            place: Hashable = output if output.shared is None else storage_key(output)
         elif type(value) in known:
-            place = place_of(value)
+            place = storage_key(value)
         else:
             places.append(-1)
             continue

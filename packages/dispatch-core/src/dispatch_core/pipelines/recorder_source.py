@@ -5,7 +5,7 @@ whose shape rule cannot tell the result, or whose result takes the place of an a
 
 Names that begin with two underscores are constants, or the functions' own variables (see `source`): ``__c`` are the masks
 of the context, ``__t`` is the block and then its session, ``__x0`` the array or pending value of the first argument and
-``__b0`` its layout and ``__p0`` its place, ``__i`` the layout of the result, ``__d`` the result, ``__r`` the record.
+``__b0`` its layout and ``__p0`` its key, ``__i`` the layout of the result, ``__d`` the result, ``__r`` the record.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def recorder_lines(
     lent = otherwise if result.kind != "view" else ""
     for index, parameter in enumerate(plan.parameters):
         if parameter.tensors:
-            lines += _layout_lines(index, parameter, lent, wrapped=wrapped, placed=bool(plan.writes))
+            lines += _layout_lines(index, parameter, lent, wrapped=wrapped, keyed=bool(plan.writes))
     if result.kind == "view":
         # A view of an array that is there is made at once.
         at_once = ["    __t.stats.views += 1", f"    return __below({arguments})"] if wrapped else [otherwise]
@@ -102,12 +102,12 @@ def _several(plan: Plan) -> list[str]:
     return [f"__d{index}" for index in range(len(plan.results))]
 
 
-def _layout_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool, placed: bool) -> list[str]:
-    """Return lines that find what an argument's tensor holds, its layout and, where it is ``placed``, its place.
+def _layout_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool, keyed: bool) -> list[str]:
+    """Return lines that find what an argument's tensor holds, its layout and, where it is ``keyed``, its place.
 
     ``lent`` is what is done where somebody outside holds the memory; nothing for views.
     """
-    name, data, layout, place = parameter.word, f"__x{index}", f"__b{index}", f"__p{index}"
+    name, data, layout, key = parameter.word, f"__x{index}", f"__b{index}", f"__p{index}"
     source = f"{name}._dispatch_data" if wrapped else name
     if "list" in parameter.tensors:
         return [
@@ -120,34 +120,34 @@ def _layout_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool,
         f"{data} = {source}",
         f"if type({data}) is __made and {usual}:",
         f"    {layout} = {data}.meta",
-        *([f"    {place} = {data}.shared and __place({data})"] if placed else []),
+        *([f"    {key} = {data}.shared and __storage_key({data})"] if keyed else []),
         "else:",
         "    try:",
-        f"        __d, {layout}, {place} = {known}" if lent else f"        {layout} = {known}[1]",
+        f"        __d, {layout}, {key} = {known}" if lent else f"        {layout} = {known}[1]",
         "    except KeyError:",
         f"        {data}, {layout} = __t.take({data})",
         # What was pending and is an array by now is taken for one the next time.
         *([f"        {source} = {data}"] if wrapped else []),
-        *([f"        {place} = __place({data})"] if lent else []),
+        *([f"        {key} = __storage_key({data})"] if lent else []),
         # The table is mostly empty, and what stands in it may be out of date: what serves unusual calls looks closer.
-        *([f"    if __its_lent and {place} in __its_lent and not __t.ignores_lent:", f"    {lent}"] if lent else []),
+        *([f"    if __its_lent and {key} in __its_lent and not __t.ignores_lent:", f"    {lent}"] if lent else []),
     ]
     if not _may_be_none(parameter):
         return lines
-    nothing = f"    {data} = {layout} = {f'{place} = ' if placed else ''}None"
+    nothing = f"    {data} = {layout} = {f'{key} = ' if keyed else ''}None"
     return [f"if {name} is None:", nothing, "else:", *_indented(lines)]
 
 
 def _doubts(plan: Plan, *, wrapped: bool, is_pointwise: bool) -> str:
     """Return the condition under which a write may have to run at once: `Recorder.why_not_later` tells."""
-    target, place = f"__x{plan.writes[0]}", f"__p{plan.writes[0]}"
+    target, key = f"__x{plan.writes[0]}", f"__p{plan.writes[0]}"
     doubts = [] if wrapped else [f"type({target}) is not __made"]
     for index, parameter in enumerate(plan.parameters):
         if parameter.tensors and index not in plan.writes:
             other = f"__p{index}"
             if not is_pointwise:
                 doubts.append(f"__x{index} is {target}")
-            doubts.append(f"({other} is not None and {other} == {place} and __x{index} is not {target})")
+            doubts.append(f"({other} is not None and {other} == {key} and __x{index} is not {target})")
     return " or ".join(doubts)
 
 

@@ -35,7 +35,7 @@ from .materialization import materialize_argument, run_random_steps, to_step_arg
 from .recorder_source import can_generate
 from .session import Session
 from .stats import HOST_READ
-from .steps import Memory, Pending, caller_place, pending_type, place_of, step_type, values_in
+from .steps import Pending, PendingMemory, caller_location, pending_type, step_type, storage_key, values_in
 
 __all__ = ["PIPELINE", "Recorder", "make_recorder"]
 
@@ -247,7 +247,7 @@ class Recorder:
                 made = None if meta is None else self._pending(session, meta, memory)
                 outputs.append(made)
             results.append(made)
-        session.add(self.step.of(values, tuple(outputs), *caller_place()))
+        session.add(self.step.of(values, tuple(outputs), *caller_location()))
         return (results[0] if single else tuple(results),)
 
     def why_not_later(self, values: tuple[Any, ...]) -> str:
@@ -267,22 +267,22 @@ class Recorder:
         others = [each for each in read if not _has_no_views(each) and all(each is not other for other in written)]
         if others:
             # Whether they overlap, which kernels refuse, is more than a shape rule can tell.
-            places = set(map(place_of, written))
-            if any(place_of(each) in places for each in others):
+            places = set(map(storage_key, written))
+            if any(storage_key(each) in places for each in others):
                 return "it reads from the memory that it writes to"
         return ""
 
     def _touches_lent(self, values: tuple[Any, ...]) -> bool:
         """Tell whether somebody outside may write to memory that a call touches; see Note [Lent memory] in `lending`."""
         return any(
-            is_lent(place_of(each))
+            is_lent(storage_key(each))
             for parameter, value in zip(self.plan.parameters, values, strict=True)
             if parameter.tensors
             for each in values_in(value)
             if not _has_no_views(each)
         )
 
-    def _pending(self, session: Session, meta: Any, memory: Memory | None) -> Pending:
+    def _pending(self, session: Session, meta: Any, memory: PendingMemory | None) -> Pending:
         if not self.has_strides:
             # Arrays whose type knows no strides are row-major, whatever a shape rule would make of the elements' order.
             meta = session.row_major(meta)

@@ -14,7 +14,7 @@ from .errors import fault_of, is_spoiled, spoil, step_error
 from .program import Survey, device_of, survey
 from .progress import reporter
 from .stats import Stats
-from .steps import Pending, Step, place_of
+from .steps import Pending, Step, storage_key
 
 if TYPE_CHECKING:
     from ..keys.table import DispatchKey
@@ -210,8 +210,8 @@ class PlanRun:
                     if output is not None:
                         output.value = found.values[found.slot_of(output)]
                         if output.value is not None:
-                            # Before a view of it is asked for its place; see Note [Places].
-                            place_of(output)
+                            # Before a view of it is asked for its place; see Note [Storage keys].
+                            storage_key(output)
                 step.done = True
                 step.values = ()
                 stats.executed += 1
@@ -226,8 +226,8 @@ class PlanRun:
             if (value := values[index]) is not None:
                 pending.value = value
                 if pending.shared is not None:
-                    # Before a view of it is asked for its place; see Note [Places].
-                    place_of(pending)
+                    # Before a view of it is asked for its place; see Note [Storage keys].
+                    storage_key(pending)
         if found.has_steps:
             for step in found.steps:
                 step.done = True
@@ -291,8 +291,8 @@ def _keep(step: Step, found: Any) -> None:
                 if output.meta not in step.compared:
                     _compare(step, output, each)
                 output.value = each
-                # Before a view of it is asked for its place; see Note [Places].
-                place_of(output)
+                # Before a view of it is asked for its place; see Note [Storage keys].
+                storage_key(output)
 
 
 def _compare(step: Step, output: Pending, array: Any) -> None:

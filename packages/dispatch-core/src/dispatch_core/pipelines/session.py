@@ -45,14 +45,14 @@ from . import plan as plans
 from .array_specs import UNKNOWN, layout_of, layout_of_array
 from .blocks import Block, current, paused, tidy
 from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
-from .liveness import RANDOM, observable_steps, places_in, required_steps
+from .liveness import RANDOM, observable_steps, required_steps, storage_keys_in
 from .lock import PipelineLock, forget_others
 from .materialization import materialize_value, to_step_argument
 from .plan import Plan
 from .program import Survey, survey
 from .run import PlanRun, mark, run_steps, with_arrays
 from .stats import Stats
-from .steps import Pending, RecordedCall, Step, place_of, to_step
+from .steps import Pending, RecordedCall, Step, storage_key, to_step
 
 __all__ = ["Session", "current"]
 
@@ -242,7 +242,7 @@ class Session:
     @staticmethod
     def has_lent(values: Sequence[Any]) -> bool:
         """Tell whether memory of one of the values may be lent."""
-        return any(place_of(value) in LENT for value in values if value is not None)
+        return any(storage_key(value) in LENT for value in values if value is not None)
 
     def add(self, step: Step) -> None:
         """Keep a step for later; once it reaches a limit, flush, this step included."""
@@ -292,10 +292,10 @@ class Session:
             self.stats.boundaries["result"] += 1
         self._run_for(wanted, ())
 
-    def touches(self, place: Hashable) -> bool:
+    def touches(self, key: Hashable) -> bool:
         """Tell whether what is recorded reads or writes memory; a look without the lock, as others may be recording."""
         records = [record[1] if isinstance(record, tuple) else record.values for record in self.records[:]]
-        return any(place in places_in(values) for values in (*records, *[step.values for step in self._steps[:]]))
+        return any(key in storage_keys_in(values) for values in (*records, *[step.values for step in self._steps[:]]))
 
     def run_before_write(self, changed: Sequence[Any]) -> None:
         """Run what has to run before others write to the memory of values."""
@@ -468,8 +468,8 @@ class Session:
         read: set[Hashable] = set()
         written: set[Hashable] = set()
         for step in (*waiting, *steps):
-            inputs = {place_of(value) for value in step.inputs()}
-            changes = {place_of(value) for value in step.writes()}
+            inputs = {storage_key(value) for value in step.inputs()}
+            changes = {storage_key(value) for value in step.writes()}
             if step.done or not (
                 missing.isdisjoint(map(id, step.inputs())) and written.isdisjoint(inputs) and read.isdisjoint(changes)
             ):
@@ -583,9 +583,9 @@ def _living() -> list[Session]:
 def _materialize_memory(array: Any) -> None:
     """Run what waits to read or write the memory of an array, whoever has recorded it: it is handed out."""
     if _sessions:
-        place = place_of(array)
+        key = storage_key(array)
         for session in _living():
-            if session.touches(place):
+            if session.touches(key):
                 session.run_before_write((array,))
 
 

@@ -6,7 +6,7 @@ Note [Pending-ness lives in the data]
     Its type tells its key, and with it Pipeline, so that a call on it arrives at the recorder, whether or not a pipeline is
     open where it is used.
 
-Note [Places]
+Note [Storage keys]
     Two values may share memory. A place is what all values in one memory have in common: for an array what its backend's
     `ArrayType.storage` says, for a pending value an object that its views share, until one of them has an array.
 
@@ -38,29 +38,29 @@ if TYPE_CHECKING:
 
 __all__ = [
     "INSIDE",
-    "Memory",
     "Pending",
+    "PendingMemory",
     "RecordedCall",
     "Step",
-    "caller_place",
+    "caller_location",
+    "known_storage_key",
     "pending_type",
-    "place_asked_for",
-    "place_of",
     "step_type",
+    "storage_key",
     "to_outputs",
     "to_step",
     "values_in",
 ]
 
 
-class Memory:
+class PendingMemory:
     """The identity of the memory that pending values will lie in."""
 
-    __slots__ = ("error", "place")
+    __slots__ = ("error", "key")
 
     def __init__(self) -> None:
         #: What the arrays in it have in common, once there is one.
-        self.place: Hashable = None
+        self.key: Hashable = None
         #: Why what was to be written to it is not there.
         self.error: BaseException | None = None
 
@@ -77,12 +77,12 @@ class Pending:
     meta: Any
     session: Session
     #: The memory, once somebody has asked for it.
-    shared: Memory | None
+    shared: PendingMemory | None
     value: Any
     error: BaseException | None
 
     @classmethod
-    def of(cls, meta: Any, memory: Memory | None, session: Session) -> Self:
+    def of(cls, meta: Any, memory: PendingMemory | None, session: Session) -> Self:
         """Make one; `recorder_source` writes this out, as a constructor would cost too much there."""
         made = cls()
         made.meta, made.shared, made.session = meta, memory, session
@@ -90,11 +90,11 @@ class Pending:
         return made
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> PendingMemory:
         """The memory that it will lie in, which its views share."""
         memory = self.shared
         if memory is None:
-            memory = self.shared = Memory()
+            memory = self.shared = PendingMemory()
         return memory
 
     @property
@@ -248,20 +248,20 @@ def values_in(value: Any) -> Iterator[Any]:
         yield value
 
 
-def place_of(value: Any) -> Hashable:
-    """Return what ``value`` has in common with all others in the same memory; see Note [Places]."""
+def storage_key(value: Any) -> Hashable:
+    """Return what ``value`` has in common with all others in the same memory; see Note [Storage keys]."""
     if isinstance(value, Pending):
         memory = value.memory
-        if memory.place is None and value.value is not None:
-            memory.place = access.storage_of(value.value)
-        return memory if memory.place is None else memory.place
+        if memory.key is None and value.value is not None:
+            memory.key = access.storage_of(value.value)
+        return memory if memory.key is None else memory.key
     known = LAYOUTS.get(id(value))
     return access.storage_of(value) if known is None else known[2]
 
 
-def place_asked_for(value: Any) -> Hashable:
+def known_storage_key(value: Any) -> Hashable:
     """Return the place of ``value``; None for a pending value whose memory nobody has asked for, and nobody shares."""
-    return None if isinstance(value, Pending) and value.shared is None else place_of(value)
+    return None if isinstance(value, Pending) and value.shared is None else storage_key(value)
 
 
 _TYPES: Final[dict[DispatchKey, type[Pending]]] = {}
@@ -287,7 +287,7 @@ def pending_type(key: DispatchKey) -> type[Pending]:
                 storage_offset=lambda pending: access.storage_offset(
                     pending.meta if pending.value is None else pending.value
                 ),
-                storage=place_of,
+                storage=storage_key,
                 mutable=all(each.mutable for each in owner),
                 device_index=_device_index,
             ),
@@ -325,7 +325,7 @@ class _Inside(dict[str, bool]):
 INSIDE: Final = _Inside()
 
 
-def caller_place() -> tuple[CodeType, int]:
+def caller_location() -> tuple[CodeType, int]:
     """Return the code of the user that is calling, and the instruction in it."""
     frame = sys._getframe(1)
     # `recorder_source` writes this out.

@@ -17,7 +17,7 @@ from ...errors import ArgumentError
 from ...graph import Call, Constant, Graph, Value
 from ...operators.registries import Registry
 from ..liveness import externally_referenced, observable_steps
-from ..steps import Pending, Step, place_of
+from ..steps import Pending, Step, storage_key
 from .show import PipelineGraph, ShownStep, ShownValue
 
 __all__ = ["snapshot"]
@@ -83,7 +83,7 @@ class _Names:
         number = self._numbers.get(id(value))
         if number is None:
             number = self._numbers[id(value)] = len(self.values)
-            memory = self._memories.setdefault(place_of(value), number)
+            memory = self._memories.setdefault(storage_key(value), number)
             self.values.append(
                 ShownValue(
                     number,
