@@ -14,7 +14,7 @@ import torchlike
 from dispatch_core.arrays import lent_memory
 from dispatch_core.arrays.access import storage_of
 from dispatch_core.interrupts import by_subscript
-from dispatch_core.pipelines.array_specs import LAYOUTS, layout_of_array
+from dispatch_core.pipelines.array_specs import ARRAY_SPECS, read_spec
 
 pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their own")
 
@@ -300,13 +300,13 @@ def test_what_is_known_of_an_array_goes_with_it_where_an_interrupt_waits():
 
     box = [np.ones((2, 3))]
     torchlike.ones(1)  # loads the devices
-    layout_of_array(box[0])
+    read_spec(box[0])
     lent_memory.pin(box[0])
     key, place = id(box[0]), storage_of(box[0])
-    assert key in LAYOUTS and place in lent_memory.PINNED
+    assert key in ARRAY_SPECS and place in lent_memory.PINNED
     with pytest.raises(KeyboardInterrupt):
         let_go(box)
-    assert key not in LAYOUTS and place not in lent_memory.PINNED
+    assert key not in ARRAY_SPECS and place not in lent_memory.PINNED
 
 
 def test_a_program_of_its_own_lends_nothing():

@@ -1,6 +1,6 @@
 """What arrays look like, as one object for all that look alike.
 
-Note [Layouts]
+Note [Array specs]
     A meta array says of an array what a recorder needs: shape, strides, dtype, and where it begins in its memory. One meta
     array stands for all arrays that look alike, so that two look alike if their layouts are one object, and what a shape
     rule has said can be kept under its arguments' layouts. As many are kept as may be in use at one time; where two
@@ -19,7 +19,7 @@ from ..arrays import access
 from ..caches import keep
 from ..keys.table import DispatchKey
 
-__all__ = ["LAYOUTS", "UNKNOWN", "layout_of", "layout_of_array"]
+__all__ = ["ARRAY_SPECS", "UNKNOWN", "intern_spec", "read_spec"]
 
 #: Stands for the layout of an array that no meta array can describe: its dtype is none of torch's.
 UNKNOWN: Final = object()
@@ -30,10 +30,10 @@ _known: Final[dict[tuple[Any, ...], Any]] = {}
 _looks: Final[dict[tuple[type, Hashable], Any]] = {}
 
 
-def layout_of(meta: Any) -> Any:
+def intern_spec(meta: Any) -> Any:
     """Return the meta array that stands for all that look like ``meta``; for a list or a tuple, those of its elements."""
     if isinstance(meta, (list, tuple)):
-        return tuple(map(layout_of, meta))
+        return tuple(map(intern_spec, meta))
     if meta is None:
         return None
     look = access.shape(meta), access.strides(meta), access.dtype(meta), access.storage_offset(meta)
@@ -41,25 +41,25 @@ def layout_of(meta: Any) -> Any:
 
 
 #: id of a living array → a reference that takes it out of here when the array is gone, its layout, and its place.
-LAYOUTS: Final[dict[int, tuple[ref[Any], Any, Hashable]]] = {}
+ARRAY_SPECS: Final[dict[int, tuple[ref[Any], Any, Hashable]]] = {}
 
 
-def layout_of_array(array: Any) -> Any:
+def read_spec(array: Any) -> Any:
     """Return the layout of a backend's array, as if it began where its memory does; ``UNKNOWN`` where there is none.
 
     It is remembered as long as the array lives, where that can be told; see Note [Where an array dies] in `interrupts`.
     """
     key = id(array)
-    known = LAYOUTS.get(key)
+    known = ARRAY_SPECS.get(key)
     if known is not None:
         return known[1]
-    found = _looked_up(array)
+    found = _read(array)
     with suppress(TypeError):
-        LAYOUTS[key] = ref(array, partial(LAYOUTS.pop, key)), found, access.storage_of(array)
+        ARRAY_SPECS[key] = ref(array, partial(ARRAY_SPECS.pop, key)), found, access.storage_of(array)
     return found
 
 
-def _looked_up(array: Any) -> Any:
+def _read(array: Any) -> Any:
     reader = access.ARRAY_TYPES.get(type(array))
     read = None if reader is None else reader.layout
     if reader is None or read is None:

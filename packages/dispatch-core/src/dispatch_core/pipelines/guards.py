@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .. import caches
 from ..arrays import access
 from ..operators.entry import CHANGES
-from .array_specs import LAYOUTS, layout_of_array
+from .array_specs import ARRAY_SPECS, read_spec
 from .steps import Pending, storage_key, to_outputs
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ class _Writer:
         self._scope: dict[str, Any] = {
             "changes": CHANGES,
             "count": sys.getrefcount,
-            "known": LAYOUTS.get,
-            "looks": layout_of_array,
+            "known": ARRAY_SPECS.get,
+            "looks": read_spec,
             "owner": storage_key,
             "same": _same,
         }
@@ -154,7 +154,7 @@ class _Writer:
                 checks.append(f"{name}.__class__ is not {kind.__name__}")
             elif kind in access.ARRAY_TYPES:
                 name = self._names[id(value)] = self._given()
-                layout = self._constant(layout_of_array(value))
+                layout = self._constant(read_spec(value))
                 # Mostly it is remembered, which is seen without a call of ours.
                 differs = f"(seen := known(id({name}))) is None or seen[1] is not {layout}"
                 checks.append(f"({differs}) and looks({name}) is not {layout}")

@@ -18,7 +18,7 @@ from ..arrays.lent_memory import LENT
 from ..calls import codegen
 from ..keys import context
 from ..keys.table import DispatchKey
-from .array_specs import LAYOUTS, UNKNOWN, layout_of
+from .array_specs import ARRAY_SPECS, UNKNOWN, intern_spec
 from .blocks import innermost
 from .recorder_source import recorder_lines
 from .steps import INSIDE, known_storage_key
@@ -46,7 +46,7 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
         "__id": id,
         "__innermost": innermost,
         "__its_inside": INSIDE,
-        "__its_layouts": LAYOUTS,
+        "__its_specs": ARRAY_SPECS,
         "__its_lent": LENT,
         "__made": plain.made,
         "__storage_key": known_storage_key,
@@ -85,7 +85,7 @@ def _asker(rule: Runner) -> Runner:
         if any(value is UNKNOWN or (type(value) is list and UNKNOWN in value) for value in values):
             return None
         try:
-            return layout_of(rule(*values))
+            return intern_spec(rule(*values))
         except NotImplementedError:
             return None
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays import access
 from ..keys.table import DispatchKey, keys_of
-from .array_specs import layout_of_array
+from .array_specs import read_spec
 from .steps import Pending, storage_key, to_outputs
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def survey(
 
     # The usual cases of `_add` are written out: this runs at each flush.
     known, push, put, begin = slots.get, key.append, values.append, uses.append
-    by_value, is_array, looks = _BY_VALUE, access.ARRAY_TYPES, layout_of_array
+    by_value, is_array, looks = _BY_VALUE, access.ARRAY_TYPES, read_spec
     state = found.state
     for record in records:
         outputs: tuple[Pending | None, ...]
@@ -279,10 +279,10 @@ def _add(value: Any, slots: dict[int, int], key: list[Any], values: list[Any], u
             return False
         slots[id(value)] = len(values)
         value = value.value
-        key.append(layout_of_array(value))
+        key.append(read_spec(value))
     elif kind in access.ARRAY_TYPES:
         slots[id(value)] = len(values)
-        key.append(layout_of_array(value))
+        key.append(read_spec(value))
     else:
         key.append(kind)
         key.append(value)

@@ -61,7 +61,7 @@ def recorder_lines(
     lent = otherwise if result.kind != "view" else ""
     for index, parameter in enumerate(plan.parameters):
         if parameter.tensors:
-            lines += _layout_lines(index, parameter, lent, wrapped=wrapped, keyed=bool(plan.writes))
+            lines += _spec_lines(index, parameter, lent, wrapped=wrapped, keyed=bool(plan.writes))
     if result.kind == "view":
         # A view of an array that is there is made at once.
         at_once = ["    __t.stats.views += 1", f"    return __below({arguments})"] if wrapped else [otherwise]
@@ -102,7 +102,7 @@ def _several(plan: Plan) -> list[str]:
     return [f"__d{index}" for index in range(len(plan.results))]
 
 
-def _layout_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool, keyed: bool) -> list[str]:
+def _spec_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool, keyed: bool) -> list[str]:
     """Return lines that find what an argument's tensor holds, its layout and, where it is ``keyed``, its place.
 
     ``lent`` is what is done where somebody outside holds the memory; nothing for views.
@@ -115,7 +115,7 @@ def _layout_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool,
             *([f"if __its_lent and not __t.ignores_lent and __t.has_lent({data}):", lent] if lent else []),
         ]
     usual = " and ".join([f"{data}.session is __t", f"{data}.value is None", f"{data}.error is None"])
-    known = f"__its_layouts[__id({data})]"
+    known = f"__its_specs[__id({data})]"
     lines = [
         f"{data} = {source}",
         f"if type({data}) is __made and {usual}:",

@@ -28,7 +28,7 @@ from ..errors import NoKernelError
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..operators.resolution import Resolution, resolve
-from .array_specs import layout_of
+from .array_specs import intern_spec
 from .blocks import current, finish, paused
 from .inlined import inlined_recorder
 from .materialization import materialize_argument, run_random_steps, to_step_argument
@@ -217,7 +217,7 @@ class Recorder:
         try:
             rule = session.stats.timed(self.meta) if session.options["trace"] else self.meta
             given = session.describe(plan, values)
-            described = layout_of(rule(*given))
+            described = intern_spec(rule(*given))
         except NotImplementedError as error:
             why = str(error).partition("\n")[0]
         else:

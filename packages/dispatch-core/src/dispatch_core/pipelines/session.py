@@ -42,7 +42,7 @@ from ..keys.table import DispatchKey
 from ..operators import call_trace
 from . import guards
 from . import plan as plans
-from .array_specs import UNKNOWN, layout_of, layout_of_array
+from .array_specs import UNKNOWN, intern_spec, read_spec
 from .blocks import Block, current, paused, tidy
 from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
 from .liveness import RANDOM, observable_steps, required_steps, storage_keys_in
@@ -217,7 +217,7 @@ class Session:
             return [self.describe_one(item) for item in value]
         if value is None:
             return None
-        found = layout_of_array(value)
+        found = read_spec(value)
         if found is UNKNOWN:
             raise NotImplementedError("no shape rule")
         return found
@@ -225,12 +225,12 @@ class Session:
     def row_major(self, meta: Any) -> Any:
         """Return a meta array like another, with its elements in row-major order at the beginning of its memory."""
         sizes = access.shape(meta)
-        return layout_of(_meta_array(sizes, access.row_major_strides(sizes), access.dtype(meta)))
+        return intern_spec(_meta_array(sizes, access.row_major_strides(sizes), access.dtype(meta)))
 
     def take(self, value: Any) -> tuple[Any, Any]:
         """Return an argument as a step keeps it, and its layout."""
         if not isinstance(value, Pending):
-            return value, layout_of_array(value)
+            return value, read_spec(value)
         value = to_step_argument(value, self)
         return value, self.describe_one(value)
 

@@ -27,7 +27,7 @@ from ..arrays import access
 from ..arrays.types import ArrayType
 from ..keys import context
 from ..keys.table import DispatchKey
-from .array_specs import LAYOUTS
+from .array_specs import ARRAY_SPECS
 from .callers import is_internal
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Pending:
     #: The key of the backend whose array this will be.
     key: DispatchKey
 
-    #: Its layout: shape, strides, dtype. See Note [Layouts] in `array_specs`.
+    #: Its layout: shape, strides, dtype. See Note [Array specs] in `array_specs`.
     meta: Any
     session: Session
     #: The memory, once somebody has asked for it.
@@ -255,7 +255,7 @@ def storage_key(value: Any) -> Hashable:
         if memory.key is None and value.value is not None:
             memory.key = access.storage_of(value.value)
         return memory if memory.key is None else memory.key
-    known = LAYOUTS.get(id(value))
+    known = ARRAY_SPECS.get(id(value))
     return access.storage_of(value) if known is None else known[2]
 
 
