@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
     from .steps import Step
 
-__all__ = ["PipelineError", "calm", "described", "fault_of", "is_spoiled", "missing_error", "spoil", "step_error"]
+__all__ = [
+    "PipelineError",
+    "described",
+    "fault_of",
+    "is_spoiled",
+    "missing_error",
+    "spoil",
+    "step_error",
+    "without_traceback",
+]
 
 E = TypeVar("E", bound=BaseException)
 
@@ -62,7 +71,7 @@ def missing_error(value: Pending) -> PipelineError:
     )
 
 
-def calm(error: E) -> E:
+def without_traceback(error: E) -> E:
     """Return an error to be raised, once more perhaps: without the traceback that it had the last time."""
     if isinstance(error, PipelineError):
         error.is_told = True

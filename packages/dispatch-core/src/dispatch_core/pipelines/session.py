@@ -44,7 +44,7 @@ from . import guards
 from . import plan as plans
 from .array_specs import UNKNOWN, intern_spec, read_spec
 from .blocks import Block, current, paused, tidy
-from .errors import PipelineError, calm, described, fault_of, is_spoiled, missing_error, step_error
+from .errors import PipelineError, described, fault_of, is_spoiled, missing_error, step_error, without_traceback
 from .liveness import RANDOM, observable_steps, required_steps, storage_keys_in
 from .lock import PipelineLock, forget_others
 from .materialization import materialize_value, to_step_argument
@@ -310,7 +310,7 @@ class Session:
                 if error is None and _is_missing(value) and value.session is self:
                     error = missing_error(value)
                 if error is not None:
-                    raise calm(error)
+                    raise without_traceback(error)
 
     def _compute(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
         self._catch_up()
@@ -343,7 +343,7 @@ class Session:
                 for other in others:
                     first.add_note(f"Another step failed in the same flush: {other}")
                     other.is_told = True
-                raise calm(first)
+                raise without_traceback(first)
 
     def _is_whole(self) -> bool:
         """Tell whether all that is recorded are records, which may run by one plan; see Note [Whole plans]."""
