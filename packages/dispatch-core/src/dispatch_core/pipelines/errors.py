@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = [
     "PipelineError",
     "described",
-    "fault_of",
-    "is_spoiled",
+    "error_of",
+    "has_poisoned_arrays",
     "missing_error",
-    "spoil",
+    "poison",
     "step_error",
     "without_traceback",
 ]
@@ -43,8 +43,8 @@ class PipelineError(DispatchError, RuntimeError):
 
     def forget_arrays(self) -> None:
         """Let arrays that a failed step should have written to be read again: the flush that tells of it has ended."""
-        for place in [place for place, (_, error) in list(_spoiled.items()) if error is self]:
-            _spoiled.pop(place, None)
+        for place in [place for place, (_, error) in list(_poisoned.items()) if error is self]:
+            _poisoned.pop(place, None)
 
 
 #: Classes made by `_class_for`.
@@ -98,10 +98,10 @@ def _text(raised: BaseException) -> str:
 # Arrays.
 
 #: Place of an array that was there → the array and the error of the step that should have written to it.
-_spoiled: Final[dict[Hashable, tuple[Any, PipelineError]]] = {}
+_poisoned: Final[dict[Hashable, tuple[Any, PipelineError]]] = {}
 
 
-def spoil(value: Any, error: PipelineError) -> None:
+def poison(value: Any, error: PipelineError) -> None:
     """Let what reads a value raise ``error``, because a step that should have written to it has failed.
 
     For an array that was there before, until the flush that tells of the error has ended.
@@ -111,22 +111,22 @@ def spoil(value: Any, error: PipelineError) -> None:
         if value.value is None:
             return
         value = value.value
-    _spoiled[storage_key(value)] = value, error
+    _poisoned[storage_key(value)] = value, error
 
 
-def is_spoiled() -> bool:
+def has_poisoned_arrays() -> bool:
     """Tell whether there is an array that a failed step should have written to."""
-    return bool(_spoiled)
+    return bool(_poisoned)
 
 
-def fault_of(value: Any) -> BaseException | None:
+def error_of(value: Any) -> BaseException | None:
     """Return why a value is not what it should be, or None."""
     if isinstance(value, Pending):
         error = value.error or value.memory.error
         if error is not None or value.value is None:
             return error
-    if _spoiled and type(value) in access.ARRAY_TYPES:
-        found = _spoiled.get(storage_key(value))
+    if _poisoned and type(value) in access.ARRAY_TYPES:
+        found = _poisoned.get(storage_key(value))
         return None if found is None else found[1]
     return None
 

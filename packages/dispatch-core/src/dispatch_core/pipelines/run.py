@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..errors import DispatchError, KernelResultError
 from ..operators import conformance
 from . import plan as plans
-from .errors import fault_of, is_spoiled, spoil, step_error
+from .errors import error_of, has_poisoned_arrays, poison, step_error
 from .program import Survey, device_of, survey
 from .progress import reporter
 from .stats import Stats
@@ -80,7 +80,7 @@ def _planned(device: DispatchKey, steps: Sequence[Step], stats: Stats, *, fuse: 
     """Find the plan for steps, or make it; none where something that they need has failed."""
     started = perf_counter_ns()
     try:
-        found = None if is_spoiled() else survey(steps, fuse=fuse)
+        found = None if has_poisoned_arrays() else survey(steps, fuse=fuse)
         if found is None:
             return None
         plan = plans.cached(found.key)
@@ -253,7 +253,7 @@ def _one_by_one(steps: Sequence[Step], stats: Stats, report: Report | None) -> b
 
 def _run_step(step: Step) -> None:
     step.done = True
-    error = next((found for value in step.inputs() if (found := fault_of(value)) is not None), None)
+    error = next((found for value in step.inputs() if (found := error_of(value)) is not None), None)
     if error is None:
         try:
             _keep(step, step.entry.explicit_table[step.mask](*map(with_arrays, step.values)))
@@ -272,7 +272,7 @@ def mark(step: Step, error: Any) -> None:
         if output is not None:
             output.error = error
     for value in step.writes():
-        spoil(value, error)
+        poison(value, error)
     # The error's traceback keeps the step alive, and is not to keep what it would have made.
     step.values = step.outputs = ()
 

@@ -44,7 +44,15 @@ from . import guards
 from . import plan as plans
 from .array_specs import UNKNOWN, intern_spec, read_spec
 from .blocks import Block, current, paused, tidy
-from .errors import PipelineError, described, fault_of, is_spoiled, missing_error, step_error, without_traceback
+from .errors import (
+    PipelineError,
+    described,
+    error_of,
+    has_poisoned_arrays,
+    missing_error,
+    step_error,
+    without_traceback,
+)
 from .liveness import RANDOM, observable_steps, required_steps, storage_keys_in
 from .lock import PipelineLock, forget_others
 from .materialization import materialize_value, to_step_argument
@@ -306,7 +314,7 @@ class Session:
         with self.lock:
             self._compute(wanted, changed)
             for value in wanted:
-                error = fault_of(value)
+                error = error_of(value)
                 if error is None and _is_missing(value) and value.session is self:
                     error = missing_error(value)
                 if error is not None:
@@ -347,7 +355,7 @@ class Session:
 
     def _is_whole(self) -> bool:
         """Tell whether all that is recorded are records, which may run by one plan; see Note [Whole plans]."""
-        if not self._takes_plans or self._steps or self._running or not self.records or is_spoiled():
+        if not self._takes_plans or self._steps or self._running or not self.records or has_poisoned_arrays():
             return False
         return self.outer is None or self.outer.is_empty
 
