@@ -365,14 +365,16 @@ def test_grad_mode_is_that_of_the_call():
 
 
 def test_never_recorded_operators_are_listed(root):
-    from dispatch_core.pipelines.recording import _why_not
+    from dispatch_core.pipelines.recording import _reason_never_recorded
 
     dc.load_backend("cpu")
     dc.load_backend("meta")
     found = set()
     for name, entry in dc.registry.entries.items():
         if name.startswith(("aten::", "prims::")) and dc.DispatchKey.CPU in entry.kernels:
-            why = _why_not(entry.plan) or ("" if dc.DispatchKey.Meta in entry.kernels else "no shape rule")
+            why = _reason_never_recorded(entry.plan) or (
+                "" if dc.DispatchKey.Meta in entry.kernels else "no shape rule"
+            )
             found |= {(name, why)} if why else set()
     text = (root / "docs" / "pipeline-eager.md").read_text()
     assert found

@@ -139,7 +139,7 @@ def _spec_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool, k
 
 
 def _doubts(plan: Plan, *, wrapped: bool, is_pointwise: bool) -> str:
-    """Return the condition under which a write may have to run at once: `Recorder.why_not_later` tells."""
+    """Return the condition under which a write may have to run at once: `Recorder.reason_not_deferrable` tells."""
     target, key = f"__x{plan.writes[0]}", f"__p{plan.writes[0]}"
     doubts = [] if wrapped else [f"type({target}) is not __made"]
     for index, parameter in enumerate(plan.parameters):

@@ -87,8 +87,10 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
         return rebind
     made = pending_type(key)
-    why_not = getattr(winner.slot.kernel, "runs_at_once", "")
-    plain = Recorder(entry, plan, key, below & ~MARKERS, made, has_frontend=frontend is not None, why_not=why_not)
+    never_recorded = getattr(winner.slot.kernel, "runs_at_once", "")
+    plain = Recorder(
+        entry, plan, key, below & ~MARKERS, made, has_frontend=frontend is not None, never_recorded=never_recorded
+    )
     boundary = _PendingBoundary(key, frontend, (access.ARRAY_TYPES[made], *access.KEY_TYPES.get(key, ())))
     record = entry.registry.engine.backend_runner(entry, boundary, plain, ())
 
@@ -103,7 +105,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
             device = values[index]
             return pass_on(*values) if device is not None and device.type != plain.home else here(*values)
 
-    is_plain = plain.why_not or plain.doubts is not None or not plain.has_strides
+    is_plain = plain.never_recorded or plain.doubts is not None or not plain.has_strides
     if is_plain or not can_generate(plan) or entry.registry.engine is not codegen:
         return run
     return inlined_recorder(plain, boundary, pass_on, run)
@@ -147,9 +149,9 @@ class Recorder:
         "made",
         "mask",
         "meta",
+        "never_recorded",
         "plan",
         "step",
-        "why_not",
     )
 
     def __init__(
@@ -161,7 +163,7 @@ class Recorder:
         made: type[Pending],
         *,
         has_frontend: bool,
-        why_not: str = "",
+        never_recorded: str = "",
     ) -> None:
         self.entry, self.plan, self.mask, self.made = entry, plan, mask, made
         self.has_frontend = has_frontend
@@ -169,9 +171,9 @@ class Recorder:
         self.home = access.KEY_DEVICES.get(key.backend)
         self.has_strides = any(each.strides is not None for each in access.KEY_TYPES.get(key, ()))
         self.step = step_type(entry, mask, plan.writes)
-        self.why_not = why_not or _why_not(plan)
+        self.never_recorded = never_recorded or _reason_never_recorded(plan)
         self.meta: Any = None
-        if not self.why_not:
+        if not self.never_recorded:
             # Without the meta device a fake has no arrays to look at.
             try:
                 if DispatchKey.Meta in access.KEY_TYPES:
@@ -179,7 +181,7 @@ class Recorder:
             except NoKernelError:
                 pass
             if self.meta is None:
-                self.why_not = "no shape rule"
+                self.never_recorded = "no shape rule"
         found = resolve(entry, DispatchKey.Meta.value, 0)
         rule = found.slot.kernel if isinstance(found, Resolution) else None
         #: See `make_recorder`, and Note [What shape rules have said] in `inlined`.
@@ -199,8 +201,8 @@ class Recorder:
         values = args
         if kwargs:
             values = (*args, *(kwargs[each.name] for each in plan.parameters[len(args) :]))
-        if self.why_not:
-            return self._run_now(session, values, self.why_not)
+        if self.never_recorded:
+            return self._run_now(session, values, self.never_recorded)
         values = tuple(
             to_step_argument(value, session) if parameter.tensors else value
             for parameter, value in zip(plan.parameters, values, strict=True)
@@ -211,7 +213,7 @@ class Recorder:
         if LENT and not session.ignores_lent and self._touches_lent(values):
             return self._run_now(session, values, "lent")
         if plan.writes:
-            why = self.why_not_later(values)
+            why = self.reason_not_deferrable(values)
             if why:
                 return self._run_now(session, values, why)
         try:
@@ -250,7 +252,7 @@ class Recorder:
         session.add(self.step.of(values, tuple(outputs), *caller_location()))
         return (results[0] if single else tuple(results),)
 
-    def why_not_later(self, values: tuple[Any, ...]) -> str:
+    def reason_not_deferrable(self, values: tuple[Any, ...]) -> str:
         """Say why a write cannot wait, or ""."""
         written = [value for index in self.plan.writes for value in values_in(values[index])]
         if not self.has_frontend and not all(isinstance(value, Pending) for value in written):
@@ -308,7 +310,7 @@ def _same(given: Any, found: Any) -> bool:
     )
 
 
-def _why_not(plan: Plan) -> str:
+def _reason_never_recorded(plan: Plan) -> str:
     """Say why calls of an operator are never recorded, or ""."""
     if not plan.results and not plan.writes:
         return "no result"
