@@ -80,7 +80,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
             # Nothing is written: the tensor is given another array. Steps keep the one that they were recorded with.
             session = finish()
             if session is not None:
-                session.stats.ran_now(entry.name, "the arrays cannot be written to")
+                session.stats.count_eager(entry.name, "the arrays cannot be written to")
             values = arrive(values)
             with paused(context.current()):
                 return pass_on(*values)
@@ -202,7 +202,7 @@ class Recorder:
         if kwargs:
             values = (*args, *(kwargs[each.name] for each in plan.parameters[len(args) :]))
         if self.never_recorded:
-            return self._run_now(session, values, self.never_recorded)
+            return self._run_eagerly(session, values, self.never_recorded)
         values = tuple(
             to_step_argument(value, session) if parameter.tensors else value
             for parameter, value in zip(plan.parameters, values, strict=True)
@@ -211,11 +211,11 @@ class Recorder:
             session.stats.views += 1
             return self.entry.explicit_table[self.mask](*values)
         if LENT and not session.ignores_lent and self._touches_lent(values):
-            return self._run_now(session, values, "lent")
+            return self._run_eagerly(session, values, "lent")
         if plan.writes:
             why = self.reason_not_deferrable(values)
             if why:
-                return self._run_now(session, values, why)
+                return self._run_eagerly(session, values, why)
         try:
             rule = session.stats.timed(self.meta) if session.options["trace"] else self.meta
             given = session.describe(plan, values)
@@ -228,7 +228,7 @@ class Recorder:
             if found is not None:
                 return found[0]
             why = why or "the result takes the place of an argument's array"
-        return self._run_now(session, values, why)
+        return self._run_eagerly(session, values, why)
 
     def _record(self, session: Session, values: tuple[Any, ...], described: Any) -> tuple[Any] | None:
         plan = self.plan
@@ -290,8 +290,8 @@ class Recorder:
             meta = session.row_major(meta)
         return self.made.of(meta, memory, session)
 
-    def _run_now(self, session: Session, values: tuple[Any, ...], why: str) -> Any:
-        return session.run_now(self.step.of(values, (), None, 0), why)
+    def _run_eagerly(self, session: Session, values: tuple[Any, ...], why: str) -> Any:
+        return session.run_eagerly(self.step.of(values, (), None, 0), why)
 
 
 def _has_no_views(value: Any) -> bool:

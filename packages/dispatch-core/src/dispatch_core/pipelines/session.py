@@ -274,7 +274,7 @@ class Session:
             self.flush()
         self.remaining = self._count_remaining()
 
-    def run_now(self, step: Step, why: str) -> Any:
+    def run_eagerly(self, step: Step, why: str) -> Any:
         """Run a step that cannot be recorded, after everything that it needs, under the masks of the call."""
         reads = tuple(step.inputs())
         for value in reads:
@@ -285,7 +285,7 @@ class Session:
         values = tuple(map(with_arrays, step.values))
         with paused(context.current()):
             found = step.entry.explicit_table[step.mask](*values)
-        self.stats.ran_now(step.name, why)
+        self.stats.count_eager(step.name, why)
         return found
 
     # Running.

@@ -80,7 +80,7 @@ class Stats:
         calls = self.recorded + self.eager.total()
         return self.recorded / calls if calls else 1.0
 
-    def ran_now(self, operator: str, reason: str) -> None:
+    def count_eager(self, operator: str, reason: str) -> None:
         """Count a call that was not recorded."""
         if reason == HOST_READ:
             self.boundaries[operator] += 1
