@@ -153,7 +153,7 @@ class PlanRun:
                     self._finish_all()
                     return False
         except BaseException:
-            self.catch_up()
+            self.publish_results()
             raise
         return self._go_on(raised, report, is_wrong=is_wrong)
 
@@ -172,7 +172,7 @@ class PlanRun:
             return conformance.misfit(step.entry, found[1], conformance.planned_by(device_of(step), part.run, names))
         return _misfit(step, found[1])
 
-    def catch_up(self) -> None:
+    def publish_results(self) -> None:
         """Let others see what has been made, and what has begun and not ended."""
         self._is_disturbed = True
         self._finish()

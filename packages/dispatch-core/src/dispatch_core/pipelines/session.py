@@ -321,7 +321,7 @@ class Session:
                     raise without_traceback(error)
 
     def _compute(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
-        self._catch_up()
+        self._publish_results()
         chosen: Sequence[Step] = ()
         if self.steps and (writes or self.has_effects or any(map(_is_missing, reads))):
             chosen = required_steps(self.steps[:], reads, writes)
@@ -339,7 +339,7 @@ class Session:
         """
         with self.lock:
             self.stats.flushes += 1
-            self._catch_up()
+            self._publish_results()
             if not (self._is_whole() and self._run_records()):
                 self._flush_steps()
             failed, self._failed = self._failed, []
@@ -521,10 +521,10 @@ class Session:
             elif step.values:
                 step.done = False
 
-    def _catch_up(self) -> None:
+    def _publish_results(self) -> None:
         """See what has been made by plans that a kernel or a callback has interrupted, to be here."""
         for run in self._runs:
-            run.catch_up()
+            run.publish_results()
 
     def _trace(self, steps: Sequence[Step]) -> bool:
         """Run steps one by one, with a line before each."""
@@ -566,7 +566,7 @@ class Session:
         """Be usable in a forked process, whatever another thread was doing with it."""
         if not self.lock.take_from_others():
             return
-        self._catch_up()
+        self._publish_results()
         self._runs.clear()
         self._is_tidying, self._running = False, 0
         for step in self.steps:
