@@ -21,7 +21,7 @@ from .steps import Pending, storage_key, to_outputs
 
 if TYPE_CHECKING:
     from .plan import Plan
-    from .program import Survey
+    from .program import ProgramFingerprint
     from .steps import RecordedCall
 
 __all__ = ["Guard", "find", "keep"]
@@ -50,7 +50,7 @@ def find(records: Sequence[RecordedCall], *, fuse: bool) -> tuple[Plan, list[Any
     return None
 
 
-def keep(records: Sequence[RecordedCall], found: Survey, plan: Plan, *, fuse: bool) -> None:
+def keep(records: Sequence[RecordedCall], found: ProgramFingerprint, plan: Plan, *, fuse: bool) -> None:
     """Write the guard for what ``found`` surveyed; ``plan`` runs all of it."""
     guard = _Writer(found).written(records)
     if guard is None:
@@ -68,7 +68,7 @@ def _beginning(records: Sequence[RecordedCall], *, fuse: bool) -> tuple[Any, int
 class _Writer:
     """Writes one guard."""
 
-    def __init__(self, found: Survey) -> None:
+    def __init__(self, found: ProgramFingerprint) -> None:
         self._found = found
         self._lines: list[str] = []
         self._scope: dict[str, Any] = {

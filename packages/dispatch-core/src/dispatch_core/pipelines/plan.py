@@ -18,7 +18,7 @@ from ..errors import BackendError
 from ..forks import Order, forkable
 from ..operators import conformance
 from ..operators.entry import CHANGES
-from .program import Node, PlannedStep, Program, Survey, Value, build, filled
+from .program import Node, PlannedStep, Program, ProgramFingerprint, Value, build, filled
 
 if TYPE_CHECKING:
     from ..keys.table import DispatchKey
@@ -110,7 +110,7 @@ def _keep(key: tuple[Any, ...], plan: Plan) -> None:
         _plans[key] = plan
 
 
-def make(found: Survey, device: DispatchKey, *, fuse: bool) -> Plan:
+def make(found: ProgramFingerprint, device: DispatchKey, *, fuse: bool) -> Plan:
     """Ask the device's plugin for a plan, complete it, and keep it."""
     program = build(found, fuse=fuse)
     planned = _asked(program, device)

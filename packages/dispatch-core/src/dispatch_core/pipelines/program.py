@@ -1,10 +1,10 @@
 """Recorded steps as a planner sees them: numbered values, and the nodes between them.
 
 Note [Structure]
-    Two recordings have one structure if the same kernels run on values of the same layouts that are connected, share
-    memory and are kept in the same way. `survey` writes the structure down as one flat tuple while it numbers the values;
-    everything that a plan may depend on is in it, and nothing else: neither arrays nor the values of floats, which are
-    given to a plan when it runs, as arrays are, so that a learning rate that changes makes no new plan.
+    Two recordings have one structure if the same kernels run on values of the same array specs that are connected, share
+    memory and are kept in the same way. `fingerprint` writes the structure down as one flat tuple while it numbers the
+    values; everything that a plan may depend on is in it, and nothing else: neither arrays nor the values of floats, which
+    are given to a plan when it runs, as arrays are, so that a learning rate that changes makes no new plan.
 """
 
 from __future__ import annotations
@@ -25,7 +25,17 @@ if TYPE_CHECKING:
     from ..operators.dispatch_table import Slot
     from .steps import RecordedCall, Step
 
-__all__ = ["Node", "PlannedStep", "Program", "Survey", "Value", "build", "device_of", "filled", "survey"]
+__all__ = [
+    "Node",
+    "PlannedStep",
+    "Program",
+    "ProgramFingerprint",
+    "Value",
+    "build",
+    "device_of",
+    "filled",
+    "fingerprint",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,7 +126,7 @@ def filled(value: Any, values: list[Any]) -> Any:
     return [filled(item, values) for item in value] if type(value) is tuple else value
 
 
-class Survey:
+class ProgramFingerprint:
     """Calls for one device, numbered: their structure, what they start from, and where their results go."""
 
     __slots__ = ("_steps", "_take", "count", "key", "pending", "places", "slots", "state", "values")
@@ -151,7 +161,7 @@ class Survey:
         """Return the index of what a call makes."""
         if not self.slots:
             # A guard has looked at the calls; see Note [Guards] in `guards`.
-            again = survey(self.steps, fuse=True)
+            again = fingerprint(self.steps, fuse=True)
             assert again is not None
             self.slots = again.slots
         return self.slots[id(output)]
@@ -178,15 +188,15 @@ def device_of(step: Step) -> DispatchKey:
     return key
 
 
-def survey(
+def fingerprint(
     records: Sequence[RecordedCall], *, fuse: bool, take: Callable[[], Sequence[Step]] | None = None
-) -> Survey | None:
+) -> ProgramFingerprint | None:
     """Give numbers to what ``records`` or steps, all for one device, read and make; see Note [Structure].
 
     ``take`` makes steps of the records, where these are no steps yet. None where something that they need has failed, an
     argument cannot be told from another, or the context had other masks at one call than at another.
     """
-    found = Survey(records, take)
+    found = ProgramFingerprint(records, take)
     slots, values, pending = found.slots, found.values, found.pending
     key: list[Any] = [fuse]
     uses: list[int] = []
@@ -303,7 +313,7 @@ _OWN = 0
 _OWN = _references({0: object()})[0] + 1
 
 
-def _places(found: Survey) -> list[int]:
+def _places(found: ProgramFingerprint) -> list[int]:
     """Return for each value a number that those in the same memory share."""
     numbers: dict[Hashable, int] = {}
     places = []
@@ -321,7 +331,7 @@ def _places(found: Survey) -> list[int]:
     return places
 
 
-def build(found: Survey, *, fuse: bool) -> Program:
+def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
     """Make the program that a survey has numbered."""
     kept = _kept(found)
     values: list[Value] = []
@@ -380,7 +390,7 @@ def _seen(value: Any, slots: dict[int, int], values: Sequence[Value], numbers: I
     return value
 
 
-def _kept(found: Survey) -> int:
+def _kept(found: ProgramFingerprint) -> int:
     places = len(found.places)
     kept: int = found.key[-1 - places]
     return kept

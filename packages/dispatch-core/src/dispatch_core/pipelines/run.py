@@ -11,7 +11,7 @@ from ..errors import DispatchError, KernelResultError
 from ..operators import conformance
 from . import plan as plans
 from .errors import error_of, has_poisoned_arrays, poison, step_error
-from .program import Survey, device_of, survey
+from .program import ProgramFingerprint, device_of, fingerprint
 from .progress import reporter
 from .stats import Stats
 from .steps import Pending, Step, storage_key
@@ -76,11 +76,13 @@ def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[St
             yield device, [step for step in group if not step.done]
 
 
-def _planned(device: DispatchKey, steps: Sequence[Step], stats: Stats, *, fuse: bool) -> tuple[Plan, Survey] | None:
+def _planned(
+    device: DispatchKey, steps: Sequence[Step], stats: Stats, *, fuse: bool
+) -> tuple[Plan, ProgramFingerprint] | None:
     """Find the plan for steps, or make it; none where something that they need has failed."""
     started = perf_counter_ns()
     try:
-        found = None if has_poisoned_arrays() else survey(steps, fuse=fuse)
+        found = None if has_poisoned_arrays() else fingerprint(steps, fuse=fuse)
         if found is None:
             return None
         plan = plans.cached(found.key)
@@ -115,7 +117,7 @@ class PlanRun:
 
     __slots__ = ("_begun", "_ended", "_finished", "_found", "_is_disturbed", "_plan", "_stats")
 
-    def __init__(self, plan: Plan, found: Survey, stats: Stats) -> None:
+    def __init__(self, plan: Plan, found: ProgramFingerprint, stats: Stats) -> None:
         self._plan, self._found, self._stats = plan, found, stats
         #: How many parts have begun, have ended, and have given their results to the values that stand for them.
         self._begun = self._ended = self._finished = 0

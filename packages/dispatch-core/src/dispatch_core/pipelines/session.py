@@ -57,7 +57,7 @@ from .liveness import RANDOM, observable_steps, required_steps, storage_keys_in
 from .lock import PipelineLock, forget_others
 from .materialization import materialize_value, to_step_argument
 from .plan import Plan
-from .program import Survey, survey
+from .program import ProgramFingerprint, fingerprint
 from .run import PlanRun, mark, run_steps, with_arrays
 from .stats import Stats
 from .steps import Pending, RecordedCall, Step, storage_key, to_step
@@ -359,26 +359,26 @@ class Session:
             return False
         return self.outer is None or self.outer.is_empty
 
-    def _recognised(self) -> tuple[Plan, Survey] | None:
-        """Find the plan that was made for what is noted, by a guard or by a survey, which is noted in a guard then."""
+    def _recognised(self) -> tuple[Plan, ProgramFingerprint] | None:
+        """Find the plan that was made for what is noted, by a guard or by a fingerprint, which is noted in a guard then."""
         records = self.records[:]
         take = partial(self._first_steps, len(records))
         fuse = self.options["fuse"]
         known = guards.find(records, fuse=fuse)
         if known is not None:
             plan, values, kept = known
-            found = Survey(records, take)
+            found = ProgramFingerprint(records, take)
             found.values, found.pending = values, kept
             return plan, found
-        surveyed = survey(records, fuse=fuse, take=take)
-        if surveyed is None:
+        taken = fingerprint(records, fuse=fuse, take=take)
+        if taken is None:
             return None
-        kept_plan = plans.cached(surveyed.key)
+        kept_plan = plans.cached(taken.key)
         if kept_plan is None or not kept_plan.is_whole:
-            self._key = surveyed.key
+            self._key = taken.key
             return None
-        guards.keep(records, surveyed, kept_plan, fuse=fuse)
-        return kept_plan, surveyed
+        guards.keep(records, taken, kept_plan, fuse=fuse)
+        return kept_plan, taken
 
     def _first_steps(self, count: int) -> Sequence[Step]:
         return self.steps[:count]
