@@ -17,7 +17,7 @@ from dispatch_backend_meta.kernels import KERNELS, PRIMS
 
 
 def meta(*shape, dtype=float32):
-    return MetaArray.fresh(shape, dtype)
+    return MetaArray.empty(shape, dtype)
 
 
 def test_the_backend_describes_itself():
@@ -57,7 +57,7 @@ def test_views_share_their_storage_and_fresh_results_do_not():
     assert KERNELS["clone"](view).storage_offset == 0
 
 
-def test_writing_gives_the_argument_back_and_checks_it():
+def test_writing_returns_the_argument_and_checks_it():
     a = meta(2, 3)
     assert KERNELS["add_.Tensor"](a, meta(3), alpha=1) is a
     with pytest.raises(ShapeError):
@@ -124,7 +124,7 @@ def test_results_that_look_alike_share_a_description_but_no_storage():
     assert not KERNELS["sum"](rows[1], dtype=None).shares_storage_with(first)
 
 
-def test_an_error_is_raised_anew_each_time():
+def test_an_error_is_raised_again_each_time():
     for _ in range(2):
         with pytest.raises(ShapeError, match=r"cannot be multiplied \(2x3 and 2x3\) \(argument 'mat2' of aten::mm\)"):
             KERNELS["mm"](meta(2, 3), meta(2, 3))

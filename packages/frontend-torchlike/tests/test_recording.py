@@ -222,4 +222,4 @@ def test_a_view_beyond_what_its_base_shows_is_made_at_once():
         before = t.arange(4)[1:].as_strided((4,), (1,), 0)
         assert not before._pending
     assert (inside.tolist(), before.tolist()) == ([1, 3], [0, 1, 2, 3])
-    assert pipe.stats().eager == {("aten::as_strided", "how far the memory reaches is seen in the array"): 1}
+    assert pipe.stats().eager == {("aten::as_strided", "only the array knows where its memory ends"): 1}

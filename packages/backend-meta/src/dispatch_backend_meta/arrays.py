@@ -1,10 +1,10 @@
-"""Arrays without data: a description (shape, strides, dtype, storage offset), and whose memory they would lie in.
+"""Arrays without data: a description (shape, strides, dtype, storage offset), and the array whose memory they share.
 
 >>> from dispatch_aten.dtypes import float32
->>> a = MetaArray.fresh((2, 3), float32)
+>>> a = MetaArray.empty((2, 3), float32)
 >>> a
 MetaArray(shape=(2, 3), strides=(3, 1), dtype=float32)
->>> a.shares_storage_with(MetaArray.fresh((2, 3), float32))
+>>> a.shares_storage_with(MetaArray.empty((2, 3), float32))
 False
 """
 
@@ -17,17 +17,17 @@ from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.errors import ArgumentTypeError, DtypeError, MetaDataError
 from dispatch_aten.shapes import HasSpec, TensorMeta, contiguous, preserved_strides
 
-__all__ = ["MetaArray", "like_array", "no_data"]
+__all__ = ["MetaArray", "describe_array", "no_data_error"]
 
 _new = object.__new__
 
 
 class MetaArray(HasSpec):
-    """An array without data (source: torch's ``meta`` device). Nothing changes it; two are equal only if they are the same.
+    """An immutable array without data (source: torch's ``meta`` device), compared by identity.
 
-    ``spec`` is its description, one object for all arrays that look alike, ``storage_offset`` where it begins in the memory
-    of ``owner``, the array that it is a view of, None if it has its own: that is all there is to make, which a call on meta
-    mostly consists of.
+    ``spec`` is its description, one object for all arrays of that description. It begins at ``storage_offset`` in the memory
+    of ``owner``, the array of which it is a view, None for an array that is no view. It has no further attributes, because
+    a call on meta mostly consists of creating one.
     """
 
     __slots__ = ("owner",)
@@ -47,49 +47,49 @@ class MetaArray(HasSpec):
         self.owner = storage
 
     @classmethod
-    def fresh(cls, shape: Sequence[int], dtype: ScalarType) -> Self:
+    def empty(cls, shape: Sequence[int], dtype: ScalarType) -> Self:
         """Make a row-major array in a storage of its own."""
-        return cls.of(contiguous(shape, dtype))
+        return cls.from_spec(contiguous(shape, dtype))
 
     @classmethod
-    def of(cls, meta: TensorMeta, base: MetaArray | None = None) -> Self:
-        """Make the array that a remembered rule describes, as a view of ``base`` or in a storage of its own."""
+    def from_spec(cls, spec: TensorMeta, base: MetaArray | None = None) -> Self:
+        """Make the array that a cached rule describes, as a view of ``base`` or in a storage of its own."""
         array = _new(cls)
-        array.spec = meta.at_start()
-        array.storage_offset = 0 if base is None else base.storage_offset + meta.storage_offset
+        array.spec = spec.at_start()
+        array.storage_offset = 0 if base is None else base.storage_offset + spec.storage_offset
         array.owner = None if base is None else base.storage
         return array
 
     @property
     def storage(self) -> MetaArray:
-        """The array that stands for the memory that this one and its views would share: the first one made in it."""
+        """The first array in the memory that this array and its views would share; it stands for that memory."""
         return self.owner or self
 
     def shares_storage_with(self, other: MetaArray) -> bool:
-        """Say whether the two are views of one storage."""
+        """Return whether the two are views of one storage."""
         return self.storage is other.storage
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise no_data("__array__")
+        raise no_data_error("__array__")
 
     def __repr__(self) -> str:
         offset = f", storage_offset={self.storage_offset}" if self.storage_offset else ""
         return f"MetaArray(shape={self.shape}, strides={self.strides}, dtype={self.dtype}{offset})"
 
 
-def no_data(operator: str) -> MetaDataError:
-    """Make the error for whoever asks for the values.
+def no_data_error(operator: str) -> MetaDataError:
+    """Return the error of an operator that reads values.
 
-    >>> print(no_data("aten::item"))
+    >>> print(no_data_error("aten::item"))
     Cannot copy out of meta tensor; no data! (aten::item)
     """
     return MetaDataError("Cannot copy out of meta tensor; no data!", operator=operator)
 
 
-def like_array(data: Any) -> MetaArray:
-    """Describe a NumPy array, or whatever has its ``shape``, ``strides`` (in bytes), ``itemsize`` and ``dtype``.
+def describe_array(data: Any) -> MetaArray:
+    """Describe a NumPy array, or an object with its ``shape``, ``strides`` (in bytes), ``itemsize`` and ``dtype``.
 
-    Raises ``ArgumentTypeError`` for what has none of these, ``DtypeError`` for dtypes that torch does not know.
+    Raises ``ArgumentTypeError`` for another object, ``DtypeError`` for dtypes that torch does not have.
     """
     try:
         shape, steps, itemsize, name = data.shape, data.strides, data.itemsize, data.dtype.name

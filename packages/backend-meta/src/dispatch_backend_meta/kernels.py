@@ -1,7 +1,7 @@
-"""Kernels made from the shape rules: what a rule describes becomes an array.
+"""Kernels made from the shape rules: a rule describes a result, and the kernel makes an array of it.
 
-A kernel is an operator's rule, which remembers its answers, and one of the functions here, which make of an answer what
-the kernel returns.
+A kernel is an operator's rule, which keeps its answers, and one of the functions here, which turns an answer into the
+kernel's results.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dispatch_aten.decompositions import IMPLICIT
 from dispatch_aten.operators import ATEN, OperatorDef
 from dispatch_aten.shapes import RULES, TensorMeta, cached_rule, check_output_shape
 
-from .arrays import MetaArray, like_array, no_data
+from .arrays import MetaArray, describe_array, no_data_error
 
 __all__ = ["KERNELS", "PRIMS"]
 
@@ -21,73 +21,73 @@ _Kernel = Callable[..., Any]
 _new = object.__new__
 
 
-def _fresh(found: Any, first: MetaArray | None) -> Any:
+def _to_fresh(specs: Any, first: MetaArray | None) -> Any:
     """Make results that have storages of their own."""
-    if found.__class__ is not TensorMeta:
-        return tuple(map(MetaArray.of, found))
-    # As ``MetaArray.of`` does it: a call more would cost as much as the rest.
+    if specs.__class__ is not TensorMeta:
+        return tuple(map(MetaArray.from_spec, specs))
+    # As in ``MetaArray.from_spec``, whose call would cost as much as the rest.
     array = _new(MetaArray)
-    array.spec = found
+    array.spec = specs
     array.storage_offset = 0
     array.owner = None
     return array
 
 
-def _view(found: Any, first: MetaArray) -> Any:
+def _to_view(specs: Any, first: MetaArray) -> Any:
     """Make results that are views of the first argument."""
-    if found.__class__ is not TensorMeta:
-        return [MetaArray.of(each, first) for each in found]
-    offset = found.storage_offset
+    if specs.__class__ is not TensorMeta:
+        return [MetaArray.from_spec(each, first) for each in specs]
+    offset = specs.storage_offset
     array = _new(MetaArray)
-    array.spec = found.at_start() if offset else found
+    array.spec = specs.at_start() if offset else specs
     array.storage_offset = first.storage_offset + offset
     array.owner = first.owner or first
     return array
 
 
-def _written(found: TensorMeta, first: MetaArray) -> MetaArray:
-    """Give back the first argument, which the operator writes to."""
+def _return_first(specs: TensorMeta, first: MetaArray) -> MetaArray:
+    """Return the first argument, to which the operator writes."""
     return first
 
 
-def _written_expanded(found: TensorMeta, first: MetaArray) -> MetaArray:
-    """Give back the first argument, which may be expanded; ``found`` is what the functional operator would return."""
-    check_output_shape(found.shape, first.shape)
+def _check_and_return_first(specs: TensorMeta, first: MetaArray) -> MetaArray:
+    """Return the first argument, which may be expanded; ``specs`` describes the result of the functional operator."""
+    check_output_shape(specs.shape, first.shape)
     return first
 
 
-def _resized(found: TensorMeta, first: MetaArray) -> MetaArray:
-    return first if found is first.spec else MetaArray.of(found, first)
+def _resize(specs: TensorMeta, first: MetaArray) -> MetaArray:
+    return first if specs is first.spec else MetaArray.from_spec(specs, first)
 
 
-_strided: Final = cached_rule("as_strided")
+_as_strided_rule: Final = cached_rule("as_strided")
 
 
 def _as_strided(self: MetaArray, size: Any, stride: Any, storage_offset: int | None = None) -> MetaArray:
-    """View the storage itself: an offset that is given is counted from its start."""
-    found = _strided(self, size, stride, storage_offset)
-    array = MetaArray.of(found, self)
+    """View the storage itself: an explicit offset counts from its beginning."""
+    specs = _as_strided_rule(self, size, stride, storage_offset)
+    array = MetaArray.from_spec(specs, self)
     if storage_offset is not None:
         array.storage_offset = storage_offset
     return array
 
 
-def _beyond(self: MetaArray, size: Any, stride: Any, storage_offset: int | None = None) -> str:
-    """Say, where a view reaches beyond what its base shows, that there may be no memory: meta's arrays have none to miss."""
+def _doubt_view(self: MetaArray, size: Any, stride: Any, storage_offset: int | None = None) -> str:
+    """Return why a view that exceeds its base may fail elsewhere, else ``""``: meta has no memory to exceed."""
     begin = self.storage_offset
     first = begin if storage_offset is None else storage_offset
     last = first + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
     end = begin + sum((length - 1) * step for length, step in zip(self.shape, self.strides, strict=True))
     is_inside = not all(size) or (all(self.shape) and begin <= first and last <= end)
-    return "" if is_inside else "how far the memory reaches is seen in the array"
+    return "" if is_inside else "only the array knows where its memory ends"
 
 
-_as_strided.doubts = _beyond  # type: ignore[attr-defined]  # pipelines ask it
+_as_strided.doubts = _doubt_view  # type: ignore[attr-defined]  # pipelines ask it
 
 
-def _without_data(operator: str) -> _Kernel:
+def _refuse(operator: str) -> _Kernel:
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        raise no_data(operator)
+        raise no_data_error(operator)
 
     return kernel
 
@@ -109,38 +109,38 @@ def _kernel(operator: OperatorDef) -> _Kernel:
     if name == "as_strided":
         return _as_strided
     if name in _ON_EXPANDED:
-        return cached_rule(_ON_EXPANDED[name], _written_expanded)
+        return cached_rule(_ON_EXPANDED[name], _check_and_return_first)
     if name == "resize_":
-        return cached_rule(name, _resized)
+        return cached_rule(name, _resize)
     if "inplace" in operator.tags:
-        return cached_rule(name, _written)
-    return cached_rule(name, _view if "view" in operator.tags else _fresh)
+        return cached_rule(name, _return_first)
+    return cached_rule(name, _to_view if "view" in operator.tags else _to_fresh)
 
 
 KERNELS: Final[dict[str, _Kernel]] = {
     operator.name: _kernel(operator)
     for operator in ATEN
     if operator.name in RULES and operator.name not in IMPLICIT and "out" not in operator.tags
-} | {name: _without_data(f"aten::{name}") for name in _NEED_DATA}
-"""Every kernel of the ``aten`` namespace, by operator name with overload; composites are left to themselves."""
+} | {name: _refuse(f"aten::{name}") for name in _NEED_DATA}
+"""Every kernel of the ``aten`` namespace, by operator name with overload; composites need none."""
 
 
 def _device_put(data: Any, *, device: Any) -> MetaArray:
-    return like_array(data)
+    return describe_array(data)
 
 
-def _may_be_shared(data: Any, *, device: Any) -> str:
-    """Say, where a copy would be laid out without the gaps of the host's array, that other devices may share its memory."""
-    copied = like_array(data).strides
+def _doubt_copy(data: Any, *, device: Any) -> str:
+    """Return why the strides of a copy may differ on another device, which may share the memory of the host's array."""
+    copied = describe_array(data).strides
     shared = tuple(step // data.itemsize for step in data.strides)
-    return "" if copied == shared else "the array may lie in the host's memory, as that does"
+    return "" if copied == shared else "the array may share the memory of the host's array"
 
 
-_device_put.doubts = _may_be_shared  # type: ignore[attr-defined]  # what compares results asks it
+_device_put.doubts = _doubt_copy  # type: ignore[attr-defined]  # what compares results asks it
 
 
 PRIMS: Final[dict[str, _Kernel]] = {
-    "device_get": _without_data("prims::device_get"),
+    "device_get": _refuse("prims::device_get"),
     "device_put": _device_put,
 }
 """The kernels of the ``prims`` namespace."""

@@ -1,4 +1,4 @@
-"""The plugin: what the meta backend is, and the registration of its kernels."""
+"""The plugin: the backend's description, and the registration of its kernels."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def dispatch_register(registry: dc.Registry) -> None:
 
 @dc.hookimpl
 def dispatch_is_available() -> bool:
-    """Say yes: nothing is needed for arrays without data."""
+    """Return True: arrays without data need nothing."""
     return True
