@@ -151,8 +151,8 @@ def test_the_examples_suite_passes_for_every_build_in_one_process(run, site, roo
 MISTAKES = {
     "drops a dimension": (
         "kernels.py",
-        '"amax": _computed("amax", _folded(np.max)),',
-        '"amax": lambda self, dim, keepdim: _computed("amax", _folded(np.max))(self, dim, keepdim=False),',
+        '"amax": _make_kernel("amax", _reduce(np.max)),',
+        '"amax": lambda self, dim, keepdim: _make_kernel("amax", _reduce(np.max))(self, dim, keepdim=False),',
         "x.amax(1, keepdim=True)",
         "aten::amax: the result has shape (2,), where the shape rule (dispatch-backend-meta 0.1.0 (",
     ),

@@ -1,1 +1,1 @@
-"""An example of a vendor's backend: the device ``toy``, which nothing imports."""
+"""An example of a vendor's backend: the device ``toy``, which no program imports."""

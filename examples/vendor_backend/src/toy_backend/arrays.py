@@ -1,4 +1,4 @@
-"""The device's arrays: a flat buffer, seen through a shape, strides and an offset. Views share the buffer."""
+"""The device's arrays: a shape, strides and an offset in a flat buffer, which views share."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ class Array:
 
     @property
     def meta(self) -> TensorMeta:
-        """What shape rules take in place of the array."""
+        """The array's description, the argument of shape rules."""
         return TensorMeta(self.shape, self.strides, self.dtype, self.offset)
 
     @property
     def values(self) -> Values:
         """The elements, in the device's memory."""
-        return _seen(self.buffer, self.shape, self.strides, self.offset)
+        return _strided_view(self.buffer, self.shape, self.strides, self.offset)
 
 
-def _seen(buffer: Values, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Values:
+def _strided_view(buffer: Values, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Values:
     size = buffer.itemsize
     return np.ndarray(shape, buffer.dtype, buffer, offset * size, tuple(stride * size for stride in strides))
 
 
 def store(values: Any, meta: TensorMeta) -> Array:
-    """Make an array of its own from values, with the strides and dtype that a shape rule says."""
+    """Copy values into a new array with the strides and dtype that a shape rule describes."""
     reach = 1 + sum((size - 1) * stride for size, stride in zip(meta.shape, meta.strides, strict=True))
     buffer = np.zeros(reach if meta.numel else 0, str(meta.dtype))
-    _seen(buffer, meta.shape, meta.strides, 0)[...] = values
+    _strided_view(buffer, meta.shape, meta.strides, 0)[...] = values
     return Array(buffer, meta.shape, meta.strides)

@@ -1,4 +1,4 @@
-"""The kernels: they take and return the device's own arrays; shape rules check arguments and say what results are."""
+"""The kernels: they take and return the device's own arrays; shape rules check arguments and describe results."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dispatch_aten.shapes import RULES, TensorMeta, wrap_dims
 from .arrays import Array, Values, store
 
 
-def _computed(name: str, function: Callable[..., Any]) -> Callable[..., Array]:
-    """Make a kernel of a function of values, which come in the result's dtype unless that is a truth value's."""
+def _make_kernel(name: str, function: Callable[..., Any]) -> Callable[..., Array]:
+    """Make a kernel of a function of values, which are converted to the result's dtype unless that is bool."""
 
     def kernel(*args: Any, **kwargs: Any) -> Array:
         meta = RULES[name](*(arg.meta if isinstance(arg, Array) else arg for arg in args), **kwargs)
@@ -27,8 +27,8 @@ def _computed(name: str, function: Callable[..., Any]) -> Callable[..., Array]:
     return kernel
 
 
-def _folded(fold: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a reduction, whose list of dimensions may be missing, empty, or one number."""
+def _reduce(fold: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a reduction, whose list of dimensions may be None, empty, or one number."""
     return lambda x, dim=None, keepdim=False, **_: fold(
         x, axis=wrap_dims(dim, x.ndim) if x.ndim else (), keepdims=keepdim
     )
@@ -51,16 +51,16 @@ def _device_put(data: Values, *, device: dc.Device) -> Array:
 ATEN: Final[dict[str, Callable[..., Any]]] = {
     "empty_strided": _empty_strided,
     "as_strided": _as_strided,
-    "add.Tensor": _computed("add.Tensor", lambda x, y, *, alpha: x + y * np.asarray(alpha).astype(y.dtype)),
-    "mul.Tensor": _computed("mul.Tensor", np.multiply),
-    "div.Tensor": _computed("div.Tensor", np.true_divide),
-    "exp": _computed("exp", np.exp),
-    "log": _computed("log", np.log),
-    "sqrt": _computed("sqrt", np.sqrt),
-    "le.Tensor": _computed("le.Tensor", np.less_equal),
-    "where.self": _computed("where.self", np.where),
-    "sum.dim_IntList": _computed("sum.dim_IntList", _folded(np.sum)),
-    "amax": _computed("amax", _folded(np.max)),
+    "add.Tensor": _make_kernel("add.Tensor", lambda x, y, *, alpha: x + y * np.asarray(alpha).astype(y.dtype)),
+    "mul.Tensor": _make_kernel("mul.Tensor", np.multiply),
+    "div.Tensor": _make_kernel("div.Tensor", np.true_divide),
+    "exp": _make_kernel("exp", np.exp),
+    "log": _make_kernel("log", np.log),
+    "sqrt": _make_kernel("sqrt", np.sqrt),
+    "le.Tensor": _make_kernel("le.Tensor", np.less_equal),
+    "where.self": _make_kernel("where.self", np.where),
+    "sum.dim_IntList": _make_kernel("sum.dim_IntList", _reduce(np.sum)),
+    "amax": _make_kernel("amax", _reduce(np.max)),
 }
 PRIMS: Final[dict[str, Callable[..., Any]]] = {
     "device_get": lambda self: self.values.copy(),

@@ -1,4 +1,4 @@
-"""The plugin: what the device ``toy`` is, and the registration of its kernels."""
+"""The plugin: the description of the device ``toy``, and the registration of its kernels."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def dispatch_register(registry: dc.Registry) -> None:
 
 @dc.hookimpl
 def dispatch_is_available() -> bool:
-    """Say yes: the device is simulated."""
+    """Return True: the device is simulated."""
     return True
 
 
 @dc.hookimpl
 def dispatch_device_count() -> int:
-    """Say that there is one device, so that ``toy:1`` is refused."""
+    """Return 1, so that ``toy:1`` is refused."""
     return 1

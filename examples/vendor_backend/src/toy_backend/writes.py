@@ -1,4 +1,4 @@
-"""The kernels that write into arrays; in-place and ``out=`` operators follow from them."""
+"""The kernels that write to arrays; in-place and ``out=`` operators are composed of them."""
 
 from __future__ import annotations
 
