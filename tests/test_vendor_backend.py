@@ -287,7 +287,7 @@ def documented() -> dict[str, set[str]]:
     names = text.partition("## Names")[2].partition("\n## ")[0]
     parts = re.split(r"^From `([\w.]+)`:$", names, flags=re.MULTILINE)[1:]
     return {
-        module: set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
+        module: {name for row in re.findall(r"^\| (`.*?) \| ", table, re.MULTILINE) for name in re.findall(r"\w+", row)}
         for module, table in zip(parts[::2], parts[1::2], strict=True)
     }
 
