@@ -11,7 +11,8 @@ from contextlib import suppress
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.calls.lazy_function import LateFunction
+from dispatch_core.calls.emit import define, make_function
+from dispatch_core.calls.lazy_function import LazyFunction
 from dispatch_core.operators.registries import forget_everywhere
 
 THREADS = 8
@@ -164,27 +165,25 @@ def test_a_call_that_was_bound_by_an_older_schema_is_answered_for_that_one(regis
 
 def test_code_that_runs_while_its_function_takes_over_other_code_keeps_its_constants():
     def make(number, value):
-        made = {"constant": value}
-        exec(f"def f(go_on):\n    go_on()\n    return {number}, constant", made)
-        return made["f"]
+        return make_function(define("f(go_on)", ["go_on()", f"return {number}, constant"]), "f", {"constant": value})
 
     numbers = iter(range(1, 1000))
-    late = LateFunction(lambda: make(number := next(numbers), f"version {number}"), threading.RLock())
+    lazy = LazyFunction(lambda: make(number := next(numbers), f"version {number}"), threading.RLock())
     outcomes = []
 
     def restart():
-        late.forget_meaning()
-        outcomes.append(late.function(lambda: None))
+        lazy.invalidate()
+        outcomes.append(lazy.function(lambda: None))
 
     def restart_often():
         # A thread may stand still here for as long as the others like.
         for _ in range(100):
             restart()
 
-    outcomes += [late.function(restart), late.function(restart_often), late.function(lambda: None)]
+    outcomes += [lazy.function(restart), lazy.function(restart_often), lazy.function(lambda: None)]
     assert all(value == f"version {number}" for number, value in outcomes)
     assert max(number for number, _ in outcomes) == 102
-    assert len([name for name in late.function.__globals__ if "constant" in name]) == 2  # the first ones, and the last
+    assert len([name for name in lazy.function.__globals__ if "constant" in name]) == 2  # the first ones, and the last
 
 
 def test_a_schema_that_changes_often_does_not_pile_up(registry):

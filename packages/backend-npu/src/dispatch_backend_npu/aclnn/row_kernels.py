@@ -80,7 +80,7 @@ class OperatorRow:
         by_value = [each for each in self.arguments if each not in self.numbers]
         self._key_text = self._key.text(self.arguments, "{0}.spec, {0}.storage_offset", by_value=by_value)
         self._make_key = eval(  # noqa: S307  # of a parsed schema's identifiers alone
-            f"lambda {', '.join(self.arguments)}: ({self._key_text},)", {"__settings": self._key.settings}
+            f"lambda {', '.join(self.arguments)}: ({self._key_text},)", {"__its_settings": self._key.settings}
         )
         scope = ", ".join((*self.arguments, *self.outs))
         #: Functions of the overload's arguments and the descriptions of its results that return the function's arguments.
@@ -119,7 +119,7 @@ class OperatorRow:
     def names(self) -> dict[str, Any]:
         """The objects that the text names."""
         return self._key.defaults | {
-            "__settings": self._key.settings,
+            "__its_settings": self._key.settings,
             "__templates": self._templates,
             "__prepare": self._prepare,
             "__new": object.__new__,

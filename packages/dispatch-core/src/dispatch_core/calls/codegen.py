@@ -19,8 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
-from types import CodeType, FunctionType, MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ..arrays.access import TYPE_MASKS, is_tensor
@@ -32,8 +31,8 @@ from ..schema.check import argument_error, bind
 from ..schema.words import declaration
 from . import reference
 from .boundary import Boundary, Covered, Plan, bad_count, bad_list, coercer, view_checker
+from .emit import make_function, rename_parameters
 from .source import (
-    BOXED,
     Spelling,
     Usual,
     UsualMasked,
@@ -58,10 +57,10 @@ __all__ = [
     "caller",
     "caller_runner",
     "explained_source",
-    "foresee",
     "redispatcher",
     "respelled",
     "runner_of",
+    "warm_up",
 ]
 
 Runner = Callable[..., Any]
@@ -124,7 +123,7 @@ class _Body:
         return body_lines(plan, *self._shape)
 
 
-def foresee(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Look up what a first call will run, so that its mask is known when the code is made.
 
     What is wrong with the arguments the call itself will say.
@@ -151,7 +150,7 @@ def caller(entry: OperatorEntry) -> Runner:
         if args and not hasattr(args[0], "_dispatch_mask"):
             with entry.registry.lock:
                 if plan is entry.plan:
-                    entry.op._late[0].take(_call(entry, plan, interpreted, raw=True))
+                    entry.op._lazy[0].take(_call(entry, plan, interpreted, raw=True))
         return interpreted(*args, **kwargs)
 
     return _call(entry, plan, otherwise, raw=False)
@@ -188,7 +187,7 @@ def _call(
         usual = None
     masked, others = _usual_masked(entry, plan)
     source = call_source(plan, raw=raw, usual=usual, masked=masked, spelling=spelling)
-    return _compile(source, names, plan, {**constants, **others}, spelling)
+    return _compile(source, "call", names, plan, {**constants, **others}, spelling)
 
 
 def _usual_masked(entry: OperatorEntry, plan: Plan) -> tuple[UsualMasked | None, Mapping[str, Any]]:
@@ -246,7 +245,7 @@ def redispatcher(entry: OperatorEntry) -> Runner:
         "__keyset": DispatchKeySet,
         "__as_mask": as_mask,
     }
-    return _compile(redispatch_source(plan), names, plan)
+    return _compile(redispatch_source(plan), "redispatch", names, plan)
 
 
 def below(entry: OperatorEntry, mask: int) -> Runner:
@@ -255,7 +254,7 @@ def below(entry: OperatorEntry, mask: int) -> Runner:
     if plan is None or not plan.can_generate:
         return reference.below(entry, mask)
     names = {"__table": entry.explicit_table, "__context": context.current, "__at": mask}
-    return _compile(below_source(plan), names, plan)
+    return _compile(below_source(plan), "redispatch", names, plan)
 
 
 def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
@@ -267,7 +266,9 @@ def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...])
         return kernel
     arguments = kernel_arguments(plan, len(prefix), unwrap=False)
     names = {f"__before{number}": value for number, value in enumerate(prefix)}
-    return _compile(runner_source(plan, [f"return __kernel({arguments})"]), names | {"__kernel": kernel}, plan)
+    return _compile(
+        runner_source(plan, [f"return __kernel({arguments})"]), "kernel", names | {"__kernel": kernel}, plan
+    )
 
 
 def _takes_in_order(kernel: Runner, plan: Plan) -> bool:
@@ -298,7 +299,7 @@ def backend_runner(
         return reference.backend_runner(entry, boundary, kernel, prefix, covered, watch)
     body = _Body(entry, plan, boundary, kernel, prefix, covered)
     names = dict(body.constants)
-    run: Any = _compile(runner_source(plan, body.lines(plan)), names, plan)
+    run: Any = _compile(runner_source(plan, body.lines(plan)), "kernel", names, plan)
     if watch is None:
         run.body = body
         return run
@@ -330,7 +331,8 @@ class Inlined:
 
 def runner_of(plan: Plan, inlined: Inlined) -> Runner:
     """Return a runner made of lines that somebody else writes, which a caller can run in its place."""
-    run: Any = _compile(runner_source(plan, ["__c = __context()", *inlined.lines(plan)]), dict(inlined.constants), plan)
+    source = runner_source(plan, ["__c = __context()", *inlined.lines(plan)])
+    run: Any = _compile(source, "recorder", dict(inlined.constants), plan)
     run.inlined = inlined
     return run
 
@@ -360,51 +362,17 @@ def _named_checker(plan: Plan, index: int) -> Callable[[object], object]:
     return checked
 
 
-class _Box:
-    """Holds a constant that cannot be hashed; see `source.quoted`."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-@lru_cache(maxsize=4096)
-def _code(source: str) -> CodeType:
-    """Compile a module that defines one function. Many operators have the same signature, and so the same source."""
-    return compile(source, "<dispatch>", "exec")
-
-
 def _compile(
     source: str,
+    kind: str,
     names: dict[str, Any],
     plan: Plan,
-    quoted: Mapping[str, Any] = MappingProxyType({}),
+    constants: Mapping[str, Any] = MappingProxyType({}),
     spelling: Spelling | None = None,
 ) -> Runner:
-    """Make one function; the operator's name and signature are what CPython's own argument errors begin with.
-
-    ``quoted`` holds the objects that stand in the place of strings (see `source.quoted`).
-    """
-    exec(_code(source), names)  # noqa: S102  # the source is made from a parsed schema's identifiers alone
-    # Not left among its own globals: the collector does not see the constants of code, and they may refer to the operator.
-    function: Any = names.pop(next(name for name in ("__call", "__redispatch", "__run") if name in names))
-    constants = {f"\0{name[2:]}": _Box(value) if name.startswith(BOXED) else value for name, value in quoted.items()}
-    code = function.__code__
-    function.__code__ = code.replace(
-        co_filename=f"<dispatch of {plan.name}>",
-        co_consts=tuple(constants.get(each, each) if type(each) is str else each for each in code.co_consts),
-    )
-    _name_parameters(function, {p.word: p.name for p in plan.parameters if p.word != p.name})
+    """Make one function; the operator's name and signature are what CPython's own argument errors begin with."""
+    function: Runner = make_function(source, f"{kind} of {plan.name}", names, constants, is_shared=True)
+    rename_parameters(function, {p.word: p.name for p in plan.parameters if p.word != p.name})
     function.__name__ = plan.name if spelling is None else spelling.name
     function.__qualname__ = f"{declaration(plan.schema)}\n{plan.name}" if spelling is None else spelling.name
     return function
-
-
-def _name_parameters(function: Any, names: Mapping[str, str]) -> None:
-    """Let parameters go by names that Python cannot spell: CPython compares a keyword with them as a string."""
-    if names:
-        code = function.__code__
-        function.__code__ = code.replace(co_varnames=tuple(names.get(each, each) for each in code.co_varnames))
-        given = function.__kwdefaults__
-        function.__kwdefaults__ = given and {names.get(name, name): value for name, value in given.items()}

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from types import CodeType, FunctionType
-from typing import Any
+from typing import Any, Final
 from weakref import ref
 
-__all__ = ["LateFunction"]
+from .emit import is_generated
+
+__all__ = ["LazyFunction"]
+
+_NO_LOCK: Final[AbstractContextManager[Any]] = nullcontext()
 
 
 def _first(*args: Any, **kwargs: Any) -> Any:
@@ -25,35 +29,39 @@ def _forward(*args: Any, **kwargs: Any) -> Any:
     return __target(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # as above
 
 
-class LateFunction:
+class LazyFunction:
     """A function, and what makes its code when it is first called.
 
-    ``make`` returns a function; ``lock`` is held meanwhile, so that code made from what has changed since is not kept.
-    ``foresee`` is shown the arguments of the first call before that, without the lock.
+    ``make`` returns a function, whose code is taken over where `emit.make_function` made it, and which is called
+    otherwise; ``lock`` is held meanwhile, so that code made of an older state is not kept. ``warm_up`` gets the arguments
+    of the first call before that, without the lock. A function without a ``name`` takes those of what ``make`` returned.
 
-    >>> import threading
-    >>> late = LateFunction(lambda: lambda x, y=2: x + y, threading.RLock())
-    >>> late.function(1), late.function.__defaults__
+    >>> from dispatch_core.calls.emit import define, make_function
+    >>> text = define("add(x, y=2)", ["return x + y"])
+    >>> add = LazyFunction(lambda: make_function(text, "add", {}), name="add").function
+    >>> add(1), add.__defaults__
     (3, (2,))
     """
 
-    __slots__ = ("_codes", "_era", "_foresee", "_lock", "_make", "function")
+    __slots__ = ("_codes", "_generation", "_is_named", "_lock", "_make", "_warm_up", "function")
 
     def __init__(
         self,
         make: Callable[[], Any],
-        lock: AbstractContextManager[Any],
-        foresee: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None,
+        lock: AbstractContextManager[Any] = _NO_LOCK,
+        warm_up: Callable[[tuple[Any, ...], dict[str, Any]], None] | None = None,
+        *,
+        name: str = "",
     ) -> None:
         #: How often the meaning of its globals has changed since it first had code; -1 before that.
-        self._make, self._lock, self._foresee, self._era = make, lock, foresee, -1
-        #: Era → references to its code, which go with the code.
-        self._codes: dict[int, dict[int, ref[CodeType]]] = {}
-        self.function = FunctionType(_first.__code__, {"__builtins__": builtins, "__become": self._become})
+        self._make, self._lock, self._warm_up, self._generation, self._is_named = make, lock, warm_up, -1, bool(name)
+        #: Generation → references to its code, which go with the code.
+        self._codes: dict[int, dict[int, ref[CodeType]]] | None = None
+        self.function = FunctionType(_first.__code__, {"__builtins__": builtins, "__become": self._become}, name)
 
     def _become(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> FunctionType:
-        if self._foresee is not None:
-            self._foresee(args, kwargs)
+        if self._warm_up is not None:
+            self._warm_up(args, kwargs)
         with self._lock:
             self.take(self._make())
         return self.function
@@ -62,15 +70,16 @@ class LateFunction:
         """Run as ``made`` does from now on; calls under way in other threads end as they began."""
         function = self.function
         # The code comes last: until it is there, the defaults are those of code that does not look at them.
-        if made.__closure__:
-            names, code, defaults, keyword_defaults = {"__target": made}, _forward.__code__, None, None
-        else:
-            function.__name__, function.__qualname__ = made.__name__, made.__qualname__
+        if is_generated(made):
+            if not self._is_named:
+                function.__name__, function.__qualname__ = made.__name__, made.__qualname__
             names, code = made.__globals__, made.__code__
             defaults, keyword_defaults = made.__defaults__, made.__kwdefaults__
-        self._era = max(self._era, 0)
-        if self._era:
-            own = {name: f"{name}@{self._era}" for name in names if name != "__builtins__"}
+        else:
+            names, code, defaults, keyword_defaults = {"__target": made}, _forward.__code__, None, None
+        self._generation = max(self._generation, 0)
+        if self._generation:
+            own = {name: f"{name}@{self._generation}" for name in names if name != "__builtins__"}
             names = {own.get(name, name): value for name, value in names.items()}
             code = code.replace(co_names=tuple(own.get(name, name) for name in code.co_names))
             self._watch(code)
@@ -79,30 +88,34 @@ class LateFunction:
         function.__code__ = code
 
     def _watch(self, code: CodeType) -> None:
-        """Delete an era's globals when the last of its code is gone; see Note [Globals live as long as their code]."""
-        era = self._era
-        codes = self._codes.setdefault(era, {})
+        """Delete a generation's globals with the last of its code; see Note [Globals live as long as their code]."""
+        generation = self._generation
+        self._codes = {} if self._codes is None else self._codes
+        codes = self._codes.setdefault(generation, {})
 
-        def gone(reference: ref[CodeType]) -> None:
+        def remove(reference: ref[CodeType]) -> None:
             del codes[id(reference)]
-            self._end(era)
+            self._end(generation)
 
-        reference = ref(code, gone)
+        reference = ref(code, remove)
         codes[id(reference)] = reference
 
-    def _end(self, era: int) -> None:
-        if era != self._era and not self._codes.get(era, True) and self._codes.pop(era, None) is not None:
+    def _end(self, generation: int) -> None:
+        codes = self._codes
+        if codes is None or generation == self._generation or codes.get(generation, True):
+            return
+        if codes.pop(generation, None) is not None:
             names = self.function.__globals__
-            for name in [name for name in list(names) if name.endswith(f"@{era}")]:
+            for name in [name for name in list(names) if name.endswith(f"@{generation}")]:
                 del names[name]
 
-    def forget(self) -> None:
-        """Make the code anew at the next call."""
+    def reset(self) -> None:
+        """Make the code again at the next call."""
         self.function.__code__ = _first.__code__
 
-    def forget_meaning(self) -> None:
-        """Make the code anew, with globals that may mean something else: see Note [Globals live as long as their code]."""
-        if self._era >= 0:
-            self._era += 1
-        self.forget()
-        self._end(self._era - 1)
+    def invalidate(self) -> None:
+        """Make the code again, with globals that may mean something else: see Note [Globals live as long as their code]."""
+        if self._generation >= 0:
+            self._generation += 1
+        self.reset()
+        self._end(self._generation - 1)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
     from ..operators.result_watch import Watch
 
-__all__ = ["backend_runner", "below", "caller", "caller_runner", "foresee", "redispatcher", "respelled"]
+__all__ = ["backend_runner", "below", "caller", "caller_runner", "redispatcher", "respelled", "warm_up"]
 
 Runner = Callable[..., Any]
 Rebinds = list[tuple[Any, Any]]
@@ -75,7 +75,7 @@ def caller(entry: OperatorEntry) -> Runner:
     return call
 
 
-def foresee(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Plain code is the same for every call."""
 
 

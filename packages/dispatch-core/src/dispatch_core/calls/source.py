@@ -15,16 +15,15 @@ Names that begin with two underscores are constants, which `codegen` supplies, o
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
 from .._record import Record, replace
 from .boundary import Boundary, Parameter, Plan, Result
+from .emit import define, indent, quote, quote_name
 
 __all__ = [
-    "BOXED",
     "Spelling",
     "Usual",
     "UsualMasked",
@@ -35,9 +34,6 @@ __all__ = [
     "respelled_plan",
     "runner_source",
 ]
-
-#: How the names of constants begin that cannot be hashed; see `quoted`.
-BOXED: Final = "__its_"
 
 
 class Spelling(Record):
@@ -69,7 +65,7 @@ class Usual(Record):
     mask: int
     #: Whether the arguments are a backend's arrays, and not tensors of a frontend.
     raw: bool
-    #: What runs for it; its constants are named in strings, see `quoted`.
+    #: What runs for it; its constants are named in strings, see `emit.quote`.
     body: Sequence[str]
     #: The class of the tensors that have the mask, or None for arrays.
     tensor_type: type | None = None
@@ -88,9 +84,6 @@ _QUICK: Final = MappingProxyType(
         "Any": "",
     }
 )
-_NAMED: Final = re.compile(r"(?<![.\w])__[a-z]\w*")
-#: The generated functions' own variables among the names that begin with two underscores.
-_VARIABLE: Final = re.compile(r"__[bcdiprtx]\d*")
 
 
 def call_source(
@@ -113,10 +106,10 @@ def call_source(
         extra = tuple(spelling.extra)
     rest = [*_check_lines(plan), "__c = __context()"]
     if usual is not None:
-        rest += [f"if __m == {usual.mask} and __c is None:", *_indented(quoted(usual.body))]
+        rest += [f"if __m == {usual.mask} and __c is None:", *indent(quote(usual.body))]
     if masked is not None:
-        test = [f"if __m | {masked.either} == {masked.mask | masked.either}:", *_indented(quoted(masked.body))]
-        rest += [_quoted("__state"), "if __c is __state:", *_indented(test)]
+        test = [f"if __m | {masked.either} == {masked.mask | masked.either}:", *indent(quote(masked.body))]
+        rest += [quote_name("__state"), "if __c is __state:", *indent(test)]
     rest += [f"return (__table[__m] if __c is None else __masked[__m, __c])({values(plan)})"]
     wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask")
     first = next((parameter for parameter in plan.parameters if parameter.tensors), None)
@@ -132,8 +125,8 @@ def call_source(
     if first is None:
         lines = ["__m = 0", *rest]
     elif not raw:
-        lines = ["try:", *_indented(wrapped), "except (AttributeError, TypeError):", "    pass"]
-        lines += ["else:", *_indented(rest), otherwise]
+        lines = ["try:", *indent(wrapped), "except (AttributeError, TypeError):", "    pass"]
+        lines += ["else:", *indent(rest), otherwise]
     else:
         lines = _attempt(_mask_lines(plan, lambda name: f"__types[type({name})]"))
         if first.tensors == "tensor":
@@ -142,15 +135,15 @@ def call_source(
             is_raw = f"type({first.word}) in __types"
             if usual is not None and usual.tensor_type is not None:
                 is_raw = f"type({first.word}) is not __tensor and {is_raw}"
-            lines = [f"if {is_raw}:", *_indented(lines), "else:", *_indented(_attempt(wrapped))]
+            lines = [f"if {is_raw}:", *indent(lines), "else:", *indent(_attempt(wrapped))]
         else:
-            lines = [*_attempt(wrapped), "if __m < 0:", *_indented(lines)]
+            lines = [*_attempt(wrapped), "if __m < 0:", *indent(lines)]
         lines += ["if __m < 0:", f"    {otherwise}"]
         if usual is not None and usual.raw:
             tests = _unless_usual(plan, usual, lambda name: f"type({name}) is __array", lines)
-            lines = [_quoted("__array"), *tests]
+            lines = [quote_name("__array"), *tests]
         lines += rest
-    return _function(f"__call({_signature(plan, extra)})", [*elsewhere, *lines])
+    return define(f"__call({_signature(plan, extra)})", [*elsewhere, *lines])
 
 
 def respelled_plan(plan: Plan, spelling: Spelling) -> Plan:
@@ -174,11 +167,11 @@ def redispatch_source(plan: Plan) -> str:
         # the tensors were looked at before.
         wrapped = _attempt(_mask_lines(plan, lambda name: f"{name}._dispatch_mask", into="__k"), "__k")
         raw = _attempt(_mask_lines(plan, lambda name: f"__types[type({name})]", into="__k"), "__k")
-        unmarked = [*wrapped, "if __k < 0:", *_indented(raw)]
+        unmarked = [*wrapped, "if __k < 0:", *indent(raw)]
         unmarked += ["    if __k < 0:", f"        return __interpret(__m, {_arguments_as_given(plan)})"]
-        lines += ["if not __m & __markers:", *_indented([*unmarked, "__m |= __k & __markers"])]
+        lines += ["if not __m & __markers:", *indent([*unmarked, "__m |= __k & __markers"])]
     lines += [*_check_lines(plan), f"return __table[__m]({values(plan)})"]
-    return _function(f"__redispatch(__m, /{', ' if signature else ''}{signature})", lines)
+    return define(f"__redispatch(__m, /{', ' if signature else ''}{signature})", lines)
 
 
 def below_source(plan: Plan) -> str:
@@ -189,7 +182,7 @@ def below_source(plan: Plan) -> str:
 
 def runner_source(plan: Plan, body: Sequence[str]) -> str:
     """Return the source of a function that takes all arguments in schema order and runs ``body``."""
-    return _function(f"__run({values(plan)})", body)
+    return define(f"__run({values(plan)})", body)
 
 
 def body_lines(plan: Plan, boundary: Boundary, prefix: int, covered: Sequence[int]) -> list[str]:
@@ -213,47 +206,9 @@ def body_lines(plan: Plan, boundary: Boundary, prefix: int, covered: Sequence[in
     return lines + _result_lines(plan, boundary)
 
 
-def quoted(body: Sequence[str]) -> list[str]:
-    r"""Return ``body`` with every constant given its value first, as a string that stands for it.
-
-    What only a branch needs is made there. What changes, named ``__its_…``, stands in a box: a code object hashes its
-    constants, and profilers hash code objects.
-
-    >>> print(*quoted(["if __x is None:", "    __x = __new()", "return __wrap(__x)"]), sep="\n")
-    __wrap = "\0wrap"
-    if __x is None:
-        __new = "\0new"
-        __x = __new()
-    return __wrap(__x)
-    """
-    everywhere = dict.fromkeys(name for line in body if not line.startswith(" ") for name in _constants(line))
-    lines = [_quoted(name) for name in everywhere]
-    for line in body:
-        space = line[: len(line) - len(line.lstrip())]
-        lines += [space + _quoted(name) for name in _constants(line) if name not in everywhere]
-        lines.append(line)
-    return lines
-
-
-def _quoted(name: str) -> str:
-    return f'{name} = "\\0{name[2:]}"{".value" if name.startswith(BOXED) else ""}'
-
-
-def _constants(line: str) -> list[str]:
-    return [name for name in _NAMED.findall(line) if not _VARIABLE.fullmatch(name)]
-
-
-def _function(heading: str, lines: Sequence[str]) -> str:
-    return "\n".join([f"def {heading}:", *_indented(lines)]) + "\n"
-
-
-def _indented(lines: Sequence[str]) -> list[str]:
-    return [f"    {line}" for line in lines]
-
-
 def _attempt(lines: list[str], into: str = "__m") -> list[str]:
     """Return the lines that find a mask, with -1 where an argument is not what they expect."""
-    return ["try:", *_indented(lines), "except (AttributeError, KeyError, TypeError):", f"    {into} = -1"]
+    return ["try:", *indent(lines), "except (AttributeError, KeyError, TypeError):", f"    {into} = -1"]
 
 
 def _unless_usual(plan: Plan, usual: Usual, test: Callable[[str], str], lines: list[str]) -> list[str]:
@@ -273,7 +228,7 @@ def _unless_usual(plan: Plan, usual: Usual, test: Callable[[str], str], lines: l
     # Where only optional tensors are looked at, all of them may be None.
     if all(each.startswith("(") for each in tests):
         return lines
-    return [f"if {' and '.join(tests)}:", f"    __m = {usual.mask}", "else:", *_indented(lines)]
+    return [f"if {' and '.join(tests)}:", f"    __m = {usual.mask}", "else:", *indent(lines)]
 
 
 def _mask_lines(plan: Plan, mask: Callable[[str], str], into: str = "__m") -> list[str]:

@@ -228,8 +228,8 @@ class OperatorEntry:
                 other.forget()
 
     def _forget_callers(self) -> None:
-        for late in self.op._callers:
-            late.forget()
+        for lazy in self.op._callers:
+            lazy.reset()
 
     def __repr__(self) -> str:
         keys = ", ".join(key.label for key in sorted(self._registrations, key=lambda key: -key.rank))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
 from weakref import WeakValueDictionary
 
 from ..arrays.access import is_tensor
-from ..calls.lazy_function import LateFunction
+from ..calls.lazy_function import LazyFunction
 from ..calls.source import Spelling
 from ..errors import ArgumentError, ClosedOperatorError
 from ..keys.keyset import KeyLike, KeysetLike, as_key
@@ -52,9 +52,9 @@ class OpOverload(Protocol):
     packet: OpOverloadPacket
     _entry: OperatorEntry
     #: The call and the redispatch, as what they are made by.
-    _late: tuple[LateFunction, LateFunction]
+    _lazy: tuple[LazyFunction, LazyFunction]
     #: The call, and functions of frontends that do the same.
-    _callers: list[LateFunction]
+    _callers: list[LazyFunction]
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Dispatch with the keys of the arguments and the context's masks."""
@@ -70,10 +70,10 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
     """Return the function for one overload; see Note [An overload is a function]."""
     engine, lock = entry.registry.engine, entry.registry.lock
     name = entry.operator_name
-    call = LateFunction(lambda: engine.caller(entry), lock, lambda args, kwargs: engine.foresee(entry, args, kwargs))
-    redispatch = LateFunction(lambda: engine.redispatcher(entry), lock)
+    call = LazyFunction(lambda: engine.caller(entry), lock, lambda args, kwargs: engine.warm_up(entry, args, kwargs))
+    redispatch = LazyFunction(lambda: engine.redispatcher(entry), lock)
     op: Any = call.function
-    op._entry, op._late, op._callers = entry, (call, redispatch), [call]
+    op._entry, op._lazy, op._callers = entry, (call, redispatch), [call]
     op.name, op.namespace, op.overload_name = entry.name, name.namespace or "", name.overload or "default"
     op.redispatch = redispatch.function
     op.packet = entry.registry.ops.packet_of(name.packet)
@@ -83,10 +83,10 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
 
 
 def describe(op: Any) -> None:
-    """Set what an overload says of its schema, and let it make its code anew at the next call."""
+    """Set what an overload says of its schema, and let it make its code again at the next call."""
     entry = op._entry
-    for late in (*op._callers, op._late[1]):
-        late.forget_meaning()
+    for lazy in (*op._callers, op._lazy[1]):
+        lazy.invalidate()
     op.schema = op._schema = entry.schema
     op.tags = entry.tags
     op.__name__, op.__module__ = entry.name, __name__
@@ -126,10 +126,9 @@ def respell(
     entry = op._entry
     engine = entry.registry.engine
     spelling = Spelling(name, names, extra, tensor_type, frozenset(elsewhere), otherwise)
-    late = LateFunction(lambda: engine.respelled(entry, spelling), entry.registry.lock)
-    op._callers.append(late)
-    late.function.__name__ = late.function.__qualname__ = name
-    return late.function
+    lazy = LazyFunction(lambda: engine.respelled(entry, spelling), entry.registry.lock, name=name)
+    op._callers.append(lazy)
+    return lazy.function
 
 
 class _Named:

@@ -6,11 +6,12 @@ import sys
 from typing import Final
 
 from ..arrays.frontend import FRONTENDS
+from ..calls.emit import PREFIX
 
 __all__ = ["is_internal"]
 
-#: What the files of generated code and of the dispatcher's own begin with.
-_FILES: Final = "<dispatch", "<autograd", str(__file__).rpartition("pipelines")[0]
+#: How the files of generated code and of the dispatcher's own begin.
+_FILES: Final = PREFIX, "<autograd", str(__file__).rpartition("pipelines")[0]
 
 
 def is_internal(file: str) -> bool:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .. import caches
 from ..arrays import access
+from ..calls.emit import define, make_function
 from ..operators.entry import CHANGES
 from .array_specs import ARRAY_SPECS, read_spec
 from .steps import Pending, storage_key, to_outputs
@@ -214,9 +215,7 @@ class _Writer:
             if is_kept:
                 kept.append(f"{found.slots[id(output)]}: {name}")
         self._lines.append(f"return [{', '.join(self._values)}], {{{', '.join(kept)}}}")
-        source = "\n    ".join(["def guard(records):", *self._lines])
-        exec(compile(source, "<guard>", "exec"), self._scope)  # noqa: S102  # the source is written here
-        guard: Guard = self._scope["guard"]
+        guard: Guard = make_function(define("guard(records)", self._lines), "guard of a plan", self._scope)
         return guard
 
 

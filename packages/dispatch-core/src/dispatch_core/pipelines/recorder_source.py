@@ -10,10 +10,10 @@ of the context, ``__t`` is the block and then its session, ``__x0`` the array or
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ..calls.boundary import Boundary, Parameter, Plan
+from ..calls.emit import indent
 from ..calls.source import values
 
 __all__ = ["can_generate", "recorder_lines"]
@@ -135,7 +135,7 @@ def _spec_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool, k
     if not _may_be_none(parameter):
         return lines
     nothing = f"    {data} = {layout} = {f'{key} = ' if keyed else ''}None"
-    return [f"if {name} is None:", nothing, "else:", *_indented(lines)]
+    return [f"if {name} is None:", nothing, "else:", *indent(lines)]
 
 
 def _doubts(plan: Plan, *, wrapped: bool, is_pointwise: bool) -> str:
@@ -223,7 +223,3 @@ def _returned(plan: Plan, boundary: Boundary) -> list[str]:
 
 def _may_be_none(parameter: Parameter) -> bool:
     return parameter.tensors == "optional" or parameter.default is None
-
-
-def _indented(lines: Iterable[str]) -> Sequence[str]:
-    return [f"    {line}" for line in lines]

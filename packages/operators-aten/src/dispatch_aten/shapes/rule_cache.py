@@ -108,7 +108,7 @@ class RuleKey:
     """The key under which the answers of an operator's shape rule can be kept, for code that is generated.
 
     >>> rule_key("sum.dim_IntList").text(["x", "dim", "keepdim", "dtype"], "{0}.spec")
-    '__settings[0], x.spec, None if dim is None else tuple(dim), keepdim, keepdim.__class__, dtype, dtype.__class__'
+    '__its_settings[0], x.spec, None if dim is None else tuple(dim), keepdim, keepdim.__class__, dtype, dtype.__class__'
     """
 
     __slots__ = ("_by_type", "_kinds", "names", "schema", "settings")
@@ -117,7 +117,7 @@ class RuleKey:
         self.schema = FunctionSchema.parse(ATEN_BY_NAME[name].schema)
         #: The arguments' names as Python can spell them.
         self.names = [f"{each.name}_" if keyword.iskeyword(each.name) else each.name for each in self.schema.arguments]
-        #: What rules go by beside their arguments; the text of a key calls it ``__settings``.
+        #: What rules go by beside their arguments; the text of a key calls it ``__its_settings``.
         self.settings: list[Any] = dtypes._default
         self._kinds = [_ASIDE.sub("", str(each.type)).replace("SymInt", "int") for each in self.schema.arguments]
         self._by_type = (functional_of(name) or name) in NUMBERS_BY_TYPE
@@ -129,7 +129,7 @@ class RuleKey:
         of their descriptions, or of tuples of descriptions. Numbers ``by_value`` are so kept where the rule goes by their
         type alone: for callers who keep more than the rule's answer.
         """
-        parts = ["__settings[0]"]
+        parts = ["__its_settings[0]"]
         for name, kind in zip(names, self._kinds, strict=False):  # the last may be left to their defaults
             if kind in _TENSORS:
                 item = "__t" if kind.endswith("[]") else name
@@ -245,7 +245,7 @@ def _function(
     def become() -> Callable[..., Any]:
         key = rule_key(name)
         answers, learn = cache()
-        names.update(key.defaults, __settings=key.settings, __answers=answers, __learn=learn)
+        names.update(key.defaults, __its_settings=key.settings, __answers=answers, __learn=learn)
         code = compile(_source(key, array, then=then is not None), f"<rule of {name}>", "exec")
         exec(code, names)  # noqa: S102  # the source is made below, of a parsed schema's identifiers alone
         made = names["__rule"]

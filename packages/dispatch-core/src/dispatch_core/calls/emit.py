@@ -1,0 +1,183 @@
+r"""How text becomes functions: lines, the constants in them, and code whose source tracebacks and debuggers show.
+
+Note [Generated code has source]
+    `make_function` enters the source of what it makes into ``linecache``, under a name of its own that begins with
+    `PREFIX`. The entry goes when the last code that was made of the text goes: a constant of that code removes it.
+
+Note [Constants of code]
+    What stands in a function's globals can be exchanged under a call that is on its way; a constant of its code cannot.
+    `quote` gives names that begin with two underscores their values in the text, as strings that stand for the objects, and
+    `make_function` puts the objects in their place.
+
+>>> text = define("scaled(x)", quote(["return x * __factor"]))
+>>> print(text, end="")
+def scaled(x):
+    __factor = "\0factor"
+    return x * __factor
+>>> make_function(text, "scale by three", {}, {"__factor": 3})(2)
+6
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import count
+from types import CodeType, FunctionType, MappingProxyType
+from typing import Any, Final
+
+__all__ = [
+    "BOXED",
+    "PREFIX",
+    "define",
+    "indent",
+    "is_generated",
+    "make_function",
+    "quote",
+    "quote_name",
+    "rename_parameters",
+]
+
+#: How the file names of generated code begin.
+PREFIX: Final = "<dispatch "
+#: How the names of constants begin that cannot be hashed, or change; see `quote`.
+BOXED: Final = "__its_"
+_NAMED: Final = re.compile(r"(?<![.\w])__[a-z]\w*")
+#: The generated functions' own variables among the names that begin with two underscores.
+_VARIABLE: Final = re.compile(r"__[bcdiprtx]\d*")
+_NO_CONSTANTS: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+def indent(lines: Iterable[str]) -> list[str]:
+    """Return ``lines`` one level deeper."""
+    return [f"    {line}" for line in lines]
+
+
+def define(heading: str, body: Iterable[str]) -> str:
+    """Return the source of a function; ``heading`` is its name and its parameters in brackets."""
+    return "\n".join([f"def {heading}:", *indent(body)]) + "\n"
+
+
+def quote(body: Sequence[str]) -> list[str]:
+    r"""Return ``body`` with every constant given its value first, as a string; see Note [Constants of code].
+
+    Constants of a branch are set there. Those that change, named ``__its_…``, stand in a box: a code object hashes its
+    constants, and profilers hash code objects.
+
+    >>> print(*quote(["if __x is None:", "    __x = __new()", "return __wrap(__x)"]), sep="\n")
+    __wrap = "\0wrap"
+    if __x is None:
+        __new = "\0new"
+        __x = __new()
+    return __wrap(__x)
+    """
+    everywhere = dict.fromkeys(name for line in body if not line.startswith(" ") for name in _constants(line))
+    lines = [quote_name(name) for name in everywhere]
+    for line in body:
+        space = line[: len(line) - len(line.lstrip())]
+        lines += [space + quote_name(name) for name in _constants(line) if name not in everywhere]
+        lines.append(line)
+    return lines
+
+
+def quote_name(name: str) -> str:
+    """Return the line that gives a constant its value."""
+    return f'{name} = "\\0{name[2:]}"{".value" if name.startswith(BOXED) else ""}'
+
+
+def _constants(line: str) -> list[str]:
+    return [name for name in _NAMED.findall(line) if not _VARIABLE.fullmatch(name)]
+
+
+class _Box:
+    """Holds a constant that cannot be hashed."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class _SourceEntry:
+    """The entry of a text in ``linecache``, for as long as code refers to it; see Note [Generated code has source]."""
+
+    __slots__ = ("_cache", "file")
+
+    def __init__(self, label: str, lines: list[str]) -> None:
+        from linecache import (
+            cache,  # brings a tokenizer, which costs more than the rest of the core needs for its start
+        )
+
+        self._cache, self.file = cache, f"{PREFIX}{label}>"
+        for number in count(2):
+            entry = len(lines), None, lines, self.file
+            if cache.setdefault(self.file, entry) is entry:
+                break
+            self.file = f"{PREFIX}{label}, {number}>"
+
+    def __del__(self) -> None:
+        self._cache.pop(self.file, None)
+
+
+def _compile(source: str) -> tuple[CodeType, list[str]]:
+    return compile(source, PREFIX, "exec"), source.splitlines(keepends=True)
+
+
+#: Many operators have the same signature, and so the same source.
+_compile_shared: Final = lru_cache(maxsize=4096)(_compile)
+
+
+def make_function(
+    source: str,
+    label: str,
+    names: dict[str, Any],
+    constants: Mapping[str, Any] = _NO_CONSTANTS,
+    *,
+    is_shared: bool = False,
+) -> Any:
+    """Run ``source`` with ``names`` as its globals, and return the last function that it defines.
+
+    ``label`` is how tracebacks name its file: ``backward of aten::mul.Tensor``. ``constants`` are the objects for the names
+    that `quote` has quoted. ``is_shared`` keeps the compiled text for the next function of the same text. The source must
+    be made of identifiers and literals that were checked: it runs as it is.
+    """
+    module, lines = (_compile_shared if is_shared else _compile)(source)
+    exec(module, names)  # noqa: S102  # the callers write it, of parsed schemas and tables of their own
+    # Not left among its own globals: the collector does not see the constants of code, and they may refer to the globals.
+    function: FunctionType = names.pop(module.co_names[-1])
+    entry = _SourceEntry(label, lines)
+    values: dict[str, Any] = {
+        f"\0{name[2:]}": _Box(value) if name.startswith(BOXED) else value for name, value in constants.items()
+    }
+    code = _located(function.__code__, entry.file)
+    found = (values.get(each, each) if type(each) is str else each for each in code.co_consts)
+    function.__code__ = code.replace(co_consts=(*found, entry))
+    return function
+
+
+def _located(code: CodeType, file: str) -> CodeType:
+    """Return ``code`` as code of ``file``, with the functions in it."""
+    inner = (_located(each, file) if isinstance(each, CodeType) else each for each in code.co_consts)
+    return code.replace(co_filename=file, co_consts=tuple(inner))
+
+
+def is_generated(function: object) -> bool:
+    """Return whether `make_function` made a function, so that no other code knows its globals."""
+    return type(function) is FunctionType and isinstance((None, *function.__code__.co_consts)[-1], _SourceEntry)
+
+
+def rename_parameters(function: Callable[..., Any], names: Mapping[str, str]) -> None:
+    """Give parameters names that Python cannot spell: CPython compares a keyword with them as a string.
+
+    >>> def since(start):
+    ...     return start
+    >>> rename_parameters(since, {"start": "from"})
+    >>> since(**{"from": 1})
+    1
+    """
+    if names and isinstance(function, FunctionType):
+        code = function.__code__
+        function.__code__ = code.replace(co_varnames=tuple(names.get(each, each) for each in code.co_varnames))
+        given = function.__kwdefaults__
+        function.__kwdefaults__ = given and {names.get(name, name): value for name, value in given.items()}
