@@ -12,6 +12,8 @@ from dispatch_aten import dtypes
 from dispatch_aten.dtypes import bool_, complex64, float16, float32, float64, int32, int64, uint8
 from dispatch_aten.operators import ATEN
 from dispatch_aten.shapes import RULES, HasSpec, TensorMeta, cached_rule, contiguous, memoize, rule_cache, rule_key
+from dispatch_aten.shapes.rules import NUMBERS_BY_TYPE
+from dispatch_aten.variants import functional_of
 from dispatch_core import FunctionSchema
 
 
@@ -45,7 +47,8 @@ def descriptions(draw):
     return TensorMeta(meta.shape, meta.strides, meta.dtype, 3) if layout == "further on" else meta
 
 
-numbers = st.sampled_from([True, False, 0, 1, 2, -1, 0.0, 1.0, 2.5, -1.0, math.inf, math.nan, 1j, 1 + 0j, 300])
+NUMBERS = [True, False, 0, 1, 2, -1, 0.0, 1.0, 2.5, -1.0, math.inf, math.nan, 1j, 1 + 0j, 300]
+numbers = st.sampled_from(NUMBERS)
 ints = st.integers(-3, 3)
 tensors = descriptions().map(Array)
 VALUES = {
@@ -73,8 +76,8 @@ def values_of(kind):
 
 
 @st.composite
-def calls(draw):
-    name = draw(st.sampled_from(sorted(OPERATORS)))
+def calls(draw, names=OPERATORS):
+    name = draw(st.sampled_from(sorted(names)))
     args, kwargs = [], {}
     for argument in SCHEMAS[name].arguments:
         kind = rule_cache._ASIDE.sub("", str(argument.type)).replace("SymInt", "int")
@@ -138,6 +141,32 @@ def test_the_values_of_an_element_wise_operators_numbers_are_not_kept():
     for number in range(50):
         mul(x, number / 7)
     assert len(answers) == before
+
+
+BY_TYPE = tuple(name for name in OPERATORS if (functional_of(name) or name) in NUMBERS_BY_TYPE)
+
+
+@settings(max_examples=1500, deadline=None)
+@given(calls(BY_TYPE), st.data())
+def test_a_rule_of_which_numbers_count_by_type_does_not_look_at_their_values(call, data):
+    name, args, kwargs = call
+    same = {kind: [number for number in NUMBERS if type(number) is kind] for kind in (bool, int, float, complex)}
+    kinds = iter(rule_key(name)._kinds)
+
+    def another(value):
+        counts = next(kinds) in rule_cache._NUMBERS and value is not None
+        return data.draw(st.sampled_from(same[type(value)])) if counts else plain(value)
+
+    others = [another(value) for value in args], {key: another(value) for key, value in kwargs.items()}
+    expected = outcome(RULES[name], map(plain, args), {key: plain(value) for key, value in kwargs.items()})
+    assert outcome(RULES[name], *others) == expected
+
+
+def test_the_values_of_numbers_that_a_rule_looks_at_are_kept():
+    backward, x = cached_rule("elu_backward"), array(3)
+    assert backward(x, 1.0, 1, 1, True, x).shape == (3,)
+    with pytest.raises(RuntimeError, match="negative slope"):
+        backward(x, -1.0, 1, 1, True, x)
 
 
 def test_an_answer_under_another_default_dtype_is_another():

@@ -18,7 +18,7 @@ from .refusals import c_name, check_fits, check_kernel, kind_of, refuse, refused
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NUMBERS_BY_TYPE", "RULES", "elementwise"]
+__all__ = ["RULES", "elementwise"]
 
 _NUMBER: Final = TensorMeta((), (), bool_)
 
@@ -407,6 +407,3 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "threshold_backward": _self_first("threshold_backward"),
     "addcdiv": _addcdiv,
 }
-
-NUMBERS_BY_TYPE: Final = frozenset(RULES) - {"pow.Tensor_Scalar", "pow.Scalar", "masked_fill.Scalar"}
-"""Operators whose rules look at the types of numbers alone, never at their values."""

@@ -35,8 +35,7 @@ from dispatch_core import FunctionSchema
 from dispatch_core.caches import keep
 
 from .meta import TensorMeta
-from .pointwise import NUMBERS_BY_TYPE
-from .rules import RULES
+from .rules import NUMBERS_BY_TYPE, RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence

@@ -17,7 +17,7 @@ from .meta import TensorMeta
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["RULES", "infer"]
+__all__ = ["NUMBERS_BY_TYPE", "RULES", "infer"]
 
 
 def _name_operator(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,6 +121,14 @@ def _collect() -> dict[str, Callable[..., Any]]:
 
 RULES: Final[dict[str, Callable[..., Any]]] = _collect()
 """The shape rule of each operator overload, by its name without namespace."""
+
+NUMBERS_BY_TYPE: Final = frozenset(pointwise.RULES) - {
+    "elu_backward",
+    "masked_fill.Scalar",
+    "pow.Scalar",
+    "pow.Tensor_Scalar",
+} | {"addmm", "baddbmm", "index_add"}
+"""Functional operators whose rules look at the types of numbers alone, never at their values."""
 
 
 def infer(operator: str, *args: Any, **kwargs: Any) -> Any:
