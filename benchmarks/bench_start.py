@@ -18,12 +18,12 @@ _LOOK_UP = """
 import sys, time, timeit, fractions
 sys.path.insert(0, {folder!r})
 import dispatch_core as dc
-from dispatch_core.plugins.loader import array_type_owner, loader
+from dispatch_core.discovery import loader
 started = time.perf_counter()
 loader().catalog.usable("dispatch_core.backends", "cpu")
 print((time.perf_counter() - started) * 1e3)
-array_type_owner(fractions.Fraction)
-print(min(timeit.repeat(lambda: array_type_owner(fractions.Fraction), number=1000, repeat=9)))
+loader().array_type_owner(fractions.Fraction)
+print(min(timeit.repeat(lambda: loader().array_type_owner(fractions.Fraction), number=1000, repeat=9)))
 """
 
 

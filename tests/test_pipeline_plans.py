@@ -7,8 +7,8 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
+from dispatch_core.discovery import loader
 from dispatch_core.pipelines import plan as plans
-from dispatch_core.plugins.loader import loader
 
 aten = dc.ops.aten
 

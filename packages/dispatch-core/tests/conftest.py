@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.arrays import access, frontend
+from dispatch_core.arrays import frontend, owners
 from dispatch_core.operators import resolution
 from dispatch_core.operators.registries import forget_everywhere
 from dispatch_core.pipelines import materialize
@@ -122,7 +122,7 @@ def make_backend():
 
     yield make
     for info, key in reversed(made):
-        access._remove_backend(info, key)
+        owners._remove_backend(info, key)
     forget_everywhere()
 
 
@@ -143,12 +143,12 @@ class MetaArray:
 @pytest.fixture
 def meta():
     """A backend for device ``meta``, in the place of the one that is installed."""
-    tables = (access.TYPE_MASKS, access.ARRAY_TYPES, access.KEY_TYPES, access.DEVICE_KEYS, access.KEY_DEVICES)
+    tables = (owners.TYPE_MASKS, owners.ARRAY_TYPES, owners.KEY_TYPES, owners.DEVICE_KEYS, owners.KEY_DEVICES)
     before = [dict(table) for table in tables]
     opened, resolution._opened = resolution._opened, {dc.Device("meta")}
     key = dc.DispatchKey.Meta
-    access.DEVICE_KEYS.pop("meta", None)
-    access.KEY_DEVICES.pop("Meta", None)
+    owners.DEVICE_KEYS.pop("meta", None)
+    owners.KEY_DEVICES.pop("Meta", None)
     array_type = dc.ArrayType(
         MetaArray,
         shape=lambda array: array.shape,

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.arrays import access
+from dispatch_core.arrays import access, owners
 
 
 def test_helpers_read_raw_arrays_and_tensors_alike(toy, tensors):
@@ -33,7 +33,7 @@ def test_strides_are_row_major_where_the_type_has_none():
         dc.registry.add_backend(info)
         assert dc.strides(Plain()) == (3, 3, 1)
         1 / 0  # noqa: B018  # the registration is to be undone
-    assert not access.is_tensor(Plain())
+    assert not owners.is_tensor(Plain())
 
 
 def test_the_device_has_the_arrays_index(make_backend):
@@ -52,26 +52,26 @@ def test_subclasses_belong_to_their_base_classs_backend(toy):
     class Special(toy.array):
         __slots__ = ()
 
-    assert access.find_type(Special) == toy.key
+    assert owners.find_type(Special) == toy.key
     assert dc.shape(Special([1, 2])) == (2,)
 
 
 def test_a_device_name_belongs_to_one_backend(toy):
     with pytest.raises(dc.RegistrationError, match="device 'toy' is registered already, with key Toy"):
         dc.registry.add_backend(dc.BackendInfo("toy", "Rival"))
-    assert access.DEVICE_KEYS["toy"] is toy.key
+    assert owners.DEVICE_KEYS["toy"] is toy.key
 
 
 def test_a_key_belongs_to_one_backend(toy):
     with pytest.raises(dc.RegistrationError, match="device 'rival' asks for key Toy, which device 'toy' has"):
         dc.registry.add_backend(dc.BackendInfo("rival", "Toy"))
-    assert "rival" not in access.DEVICE_KEYS
+    assert "rival" not in owners.DEVICE_KEYS
 
 
 def test_a_type_belongs_to_one_backend(toy):
     with pytest.raises(dc.RegistrationError, match=r"device 'rival' claims the array type ToyArray.*belongs to Toy"):
         dc.registry.add_backend(dc.BackendInfo("rival", "", toy.info.array_types))
-    assert "rival" not in access.DEVICE_KEYS
+    assert "rival" not in owners.DEVICE_KEYS
 
 
 @pytest.mark.parametrize("key", ["Tracer", "AutogradCPU", "SparseCPU", "MkldnnCPU"])
@@ -94,15 +94,15 @@ def test_a_rolled_back_backend_leaves_nothing(registry):
     info = dc.BackendInfo("gone", "", (dc.ArrayType(Gone, shape=lambda _: (), dtype=lambda _: "x"),))
     with pytest.raises(ZeroDivisionError), dc.registry.transaction():
         dc.registry.add_backend(info)
-        assert access.is_tensor(Derived())
+        assert owners.is_tensor(Derived())
         1 / 0  # noqa: B018  # the registration is to be undone
-    assert "gone" not in access.DEVICE_KEYS
-    assert "Gone" not in access.KEY_DEVICES
-    assert not access.is_tensor(Gone())
-    assert not access.is_tensor(Derived())
+    assert "gone" not in owners.DEVICE_KEYS
+    assert "Gone" not in owners.KEY_DEVICES
+    assert not owners.is_tensor(Gone())
+    assert not owners.is_tensor(Derived())
     key = dc.registry.add_backend(info)
-    assert access.find_type(Derived) == key
-    access._remove_backend(info, key)
+    assert owners.find_type(Derived) == key
+    owners._remove_backend(info, key)
 
 
 def test_to_data_unwraps_tensors_and_leaves_arrays(toy, tensors):
@@ -184,7 +184,7 @@ def test_no_backend_takes_what_an_installed_distribution_declares(install, run_p
         "print(refused(dc.registry, 'evil', '', (array_type(vendor_plugin.Array),)))\n"
         "class Own(np.ndarray): pass\n"
         "assert refused(dc.registry, 'lawful', '', (array_type(Own),)) is None\n"
-        "assert 'evil' not in dc.arrays.access.DEVICE_KEYS\n"
+        "assert 'evil' not in dc.arrays.owners.DEVICE_KEYS\n"
         "print(dc.ops.aten.add.Tensor(np.ones(2), np.ones(2)).tolist())\n"
     )
     done = run_python("-c", program, site=[site])
@@ -290,7 +290,7 @@ def test_a_rolled_back_claim_leaves_a_private_registry_as_it_was(registry, toy):
         assert registry.translated(toy.key.value) == key.value
         1 / 0  # noqa: B018  # the registration is to be undone
     assert registry.translated(toy.key.value) == toy.key.value
-    assert access.TYPE_MASKS[toy.array] == toy.key.value
+    assert owners.TYPE_MASKS[toy.array] == toy.key.value
 
 
 def broken(array):
@@ -312,7 +312,7 @@ def unreadable():
 
     yield make
     for info, key in made:
-        access._remove_backend(info, key)
+        owners._remove_backend(info, key)
 
 
 READERS = {
@@ -380,9 +380,9 @@ def test_subclasses_of_arrays_are_forgotten_with_their_last_array(toy):
 
         array = Sub([1.0, 2.0])
         assert dc.device(array).type == "toy"
-        assert access.TYPE_MASKS[Sub] == toy.key.value
-        assert Sub in access.ARRAY_TYPES
-        assert access.find_type(Sub) == toy.key.value
+        assert owners.TYPE_MASKS[Sub] == toy.key.value
+        assert Sub in owners.ARRAY_TYPES
+        assert owners.find_type(Sub) == toy.key.value
         packet = library_of_one.f
         assert packet(array) == 1
         assert packet(array) == 1
@@ -393,8 +393,8 @@ def test_subclasses_of_arrays_are_forgotten_with_their_last_array(toy):
     library.define("f(Tensor x) -> int")
     library.impl("f", lambda x: 1, "CompositeImplicitAutograd")
     library_of_one = registry.ops.weak
-    before = len(access.TYPE_MASKS), len(access.ARRAY_TYPES)
+    before = len(owners.TYPE_MASKS), len(owners.ARRAY_TYPES)
     found = [met() for _ in range(5)]
     gc.collect()
     assert [each() for each in found] == [None] * 5
-    assert (len(access.TYPE_MASKS), len(access.ARRAY_TYPES)) == before
+    assert (len(owners.TYPE_MASKS), len(owners.ARRAY_TYPES)) == before

@@ -544,7 +544,7 @@ def test_registering_for_several_devices_is_one_transaction(half, registry, toy,
 
 
 def test_keys_of_devices_are_known_without_loading_them():
-    from dispatch_core.arrays.access import named_key
+    from dispatch_core.arrays.owners import named_key
 
     assert [named_key(name).name for name in ("cpu", "meta", "npu")] == ["CPU", "Meta", "NPU"]
     assert named_key("cuda").name == "CUDA"

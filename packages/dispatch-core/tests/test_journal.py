@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.arrays import access, frontend
+from dispatch_core.arrays import frontend, owners
 
 
 class Half(Exception):
@@ -25,8 +25,8 @@ def state(registry):
         {name: list(found) for name, found in registry.packets.items()},
         dict(registry.fallbacks),
         dict(registry.definitions),
-        dict(access.DEVICE_KEYS),
-        dict(access.TYPE_MASKS),
+        dict(owners.DEVICE_KEYS),
+        dict(owners.TYPE_MASKS),
         dict(frontend.FRONTENDS),
     )
 

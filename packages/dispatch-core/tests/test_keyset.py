@@ -217,7 +217,7 @@ def test_from_tensors_adds_pipeline_but_not_for_meta(toy, make_backend):
     tensor = stand_in("toy")
     assert DispatchKeySet.from_tensors([tensor], pipeline_enabled=True) == DispatchKeySet([toy.key, "Pipeline"])
     assert DispatchKeySet.from_tensors([], pipeline_enabled=True) == DispatchKeySet()
-    if "meta" not in dc.arrays.access.DEVICE_KEYS:
+    if "meta" not in dc.arrays.owners.DEVICE_KEYS:
         make_backend("meta", "Meta")
     assert DispatchKeySet.from_tensors([stand_in("meta")], pipeline_enabled=True) == DispatchKeySet("Meta")
 

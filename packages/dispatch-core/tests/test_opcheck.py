@@ -209,10 +209,10 @@ def test_what_cannot_be_checked_says_so(define, registry, toy):
 
 
 def test_a_meta_backend_that_makes_no_stand_ins_says_so(define, toy, make_backend, meta):
-    from dispatch_core.arrays import access
+    from dispatch_core.arrays import owners
 
     op = define("(Tensor x) -> Tensor", lambda x: type(x)(x.a + 0), lambda x: x)
-    known = access.KEY_TYPES[meta.key]
-    access.KEY_TYPES[meta.key] = (dc.ArrayType(meta.array, shape=lambda _: (), dtype=lambda _: ""),)
+    known = owners.KEY_TYPES[meta.key]
+    owners.KEY_TYPES[meta.key] = (dc.ArrayType(meta.array, shape=lambda _: (), dtype=lambda _: ""),)
     assert "cannot make stand-ins: its ArrayType has no 'empty'" in failure(op, toy.array([1]))
-    access.KEY_TYPES[meta.key] = known
+    owners.KEY_TYPES[meta.key] = known

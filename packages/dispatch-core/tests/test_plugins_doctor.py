@@ -271,12 +271,12 @@ def test_the_distributions_are_scanned_once_however_often_one_asks(install, run_
     code = """
 import fractions
 from dispatch_core import distributions
-from dispatch_core.plugins.loader import array_type_owner, loader
+from dispatch_core.discovery import loader
 scans = []
 scan, distributions.scan = distributions.scan, lambda: scans.append(1) or scan()
 for _ in range(3):
     assert loader().catalog.usable("dispatch_core.backends", "acme")
-    assert array_type_owner(fractions.Fraction) is None
+    assert loader().array_type_owner(fractions.Fraction) is None
 print(len(scans))
 """
     done = run_python("-c", code, site=[site])

@@ -267,7 +267,7 @@ def test_a_plugin_registers_what_it_likes_for_operators_of_its_own(bench, key):
 def test_an_operator_library_registers_for_its_own_operators_only(bench):
     bench.add("acme")
     bench.loader.ensure_backend("acme")
-    source = "import dispatch_core.plugins.loader\nimport testing_registry\n"
+    source = "import dispatch_core.plugins.loading\nimport testing_registry\n"
     source += "testing_registry.it.register_kernel('demo::acme', 'CPU', print)"
     sys.modules["testing_registry"] = types.SimpleNamespace(it=bench.registry)
     try:
@@ -662,11 +662,11 @@ COUNTED = """
 def test_an_index_out_of_range_is_refused_before_the_device_is_opened(install, run_python, count, there):
     program = f"""
 import dispatch_core as dc
-from dispatch_core.plugins.loader import open_device
+from dispatch_core.discovery import loader
 import counted_plugin
 for index in (None, *range({count}), {count}, 10**30):
     try:
-        open_device("counted", index)
+        loader().open_device("counted", index)
     except dc.BackendUnavailableError as error:
         print(error)
 print(counted_plugin.opened)
@@ -692,7 +692,7 @@ def test_a_count_that_is_no_number_is_the_plugins_fault(install, run_python):
         requires=["dispatch-core"],
         modules={"counted_plugin": COUNTED.format(count="'two'")},
     )
-    program = "from dispatch_core.plugins.loader import open_device; open_device('counted', 1)"
+    program = "from dispatch_core.discovery import loader; loader().open_device('counted', 1)"
     done = run_python("-c", program, site=[site])
     assert "The device 'counted' of counted-backend 1.0 cannot be opened" in done.stderr
     assert "dispatch_device_count returned 'two', which is no int" in done.stderr

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dispatch_core as dc
 from dispatch_core import DispatchKey, DispatchKeySet
-from dispatch_core.arrays import access
+from dispatch_core.arrays import access, owners
 from dispatch_core.keys.table import ARRAYS, AUTOCAST, AUTOGRAD, DENSE, LAYOUTS, MARKERS
 
 PREFIXES = ("", "Quantized", "Sparse", "SparseCsr", "NestedTensor", "Autograd", "Autocast")
@@ -136,7 +136,7 @@ def test_the_keys_of_a_backend_that_failed_stay_and_wait_for_another_try(registr
         1 / 0  # noqa: B018  # the block is to fail
     assert key is DispatchKey.Halfway
     assert not registry.entries
-    assert "halfway" not in access.DEVICE_KEYS
+    assert "halfway" not in owners.DEVICE_KEYS
     with pytest.raises(dc.BackendNotFoundError):
         dc.device_key("halfway")
     assert make_backend("halfway").key is key

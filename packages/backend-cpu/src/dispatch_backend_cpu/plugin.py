@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_core.arrays.lent_memory import memory_of
+from dispatch_core.frontends import memory_of
 
 from .arrays import coerce, dtype_of, shape_of, storage_offset_of, strides_of
 from .kernels import COVERED, KERNELS, PRIMS
@@ -15,7 +15,7 @@ from .kernels import COVERED, KERNELS, PRIMS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dispatch_core.pipelines.program import PlannedStep, Program
+    from dispatch_core.planning import PlannedStep, Program
 
 __all__ = ["dispatch_backend_info", "dispatch_is_available", "dispatch_plan", "dispatch_register"]
 

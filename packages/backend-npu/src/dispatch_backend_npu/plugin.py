@@ -18,7 +18,7 @@ from .placement import on_array_device, on_requested_device
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dispatch_core.pipelines.program import PlannedStep, Program
+    from dispatch_core.planning import PlannedStep, Program
 
 __all__ = [
     "dispatch_backend_info",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .arrays.access import device, device_key, dtype, is_mutable, shape, storage_of, storage_offset, strides
+from . import discovery
+from ._version import __version__ as __version__
+from .arrays.access import device, dtype, is_mutable, shape, storage_of, storage_offset, strides
 from .arrays.frontend import AutogradFormula, Frontend, rebind, register_frontend, wrap_like
+from .arrays.owners import device_key
 from .arrays.types import ArrayType, Availability, BackendInfo
 from .devices import Device
 from .errors import (
@@ -51,10 +54,16 @@ if TYPE_CHECKING:
     from .operators.kernel_handle import KernelHandle, below, get_kernel
     from .pipelines.program import PlannedStep, Program
     from .plugins.hooks import hookimpl
-    from .plugins.loader import backends, load_backend, refresh
+    from .plugins.loading import BackendLoader, backends, load_backend, refresh
 
-__version__ = "0.1.0"
 
+def _make_loader() -> BackendLoader:
+    from .plugins.loading import BackendLoader  # it imports the plugin libraries
+
+    return BackendLoader(registry)
+
+
+discovery.provide(_make_loader)
 ops = registry.ops
 dispatch = registry.dispatch
 dispatch_with_keyset = registry.dispatch_with_keyset
@@ -69,7 +78,7 @@ _LATE = {
     "PlannedStep": ".pipelines.program",
     "Program": ".pipelines.program",
     "Tensor": ".custom_ops.schema_inference",
-    "backends": ".plugins.loader",
+    "backends": ".plugins.loading",
     "below": ".operators.kernel_handle",
     "current_pipeline": ".pipelines.handle",
     "custom_op": ".custom_ops.definition",
@@ -79,11 +88,11 @@ _LATE = {
     "hookimpl": ".plugins.hooks",
     "impl": ".custom_ops.registration_functions",
     "infer_schema": ".custom_ops.schema_inference",
-    "load_backend": ".plugins.loader",
+    "load_backend": ".plugins.loading",
     "opcheck": ".custom_ops.checking",
     "profile": ".layers.profiler",
     "pipeline": ".pipelines.handle",
-    "refresh": ".plugins.loader",
+    "refresh": ".plugins.loading",
     "register_autograd": ".custom_ops.registration_functions",
     "register_fake": ".custom_ops.registration_functions",
     "register_kernel": ".custom_ops.registration_functions",

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from .environment import parse_names
 from .errors import DispatchError
 from .operator_report import left_out_note, report
 from .operators.registration import Origin
 from .plugins import BackendState, backends
 from .plugins.doctor import Finding, examine
 from .plugins.messages import printable
-from .plugins.settings import parse_names
 
 __all__ = ["main"]
 

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ._version import __version__
+
 __all__ = [
     "ARRAY_TYPES",
     "BACKENDS",
@@ -150,8 +152,6 @@ def core_version() -> str:
     try:
         return importlib_metadata.version("dispatch-core")
     except (importlib_metadata.PackageNotFoundError, KeyError, FileNotFoundError):
-        from dispatch_core import __version__
-
         return __version__
 
 

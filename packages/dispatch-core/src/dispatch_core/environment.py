@@ -1,10 +1,14 @@
-"""Environment variables that are yes or no, read once and again after ``dispatch_core.refresh()``."""
+"""Environment variables: switches, which are read once and again after ``dispatch_core.refresh()``, and their grammar."""
 
 from __future__ import annotations
 
 import os
+from typing import Final
 
-__all__ = ["Switch"]
+from .changes import on_refresh
+from .errors import BackendError
+
+__all__ = ["Switch", "parse_boolean", "parse_names"]
 
 
 class Switch:
@@ -19,22 +23,56 @@ class Switch:
     def __init__(self, variable: str) -> None:
         self.variable = variable
         self._on: bool | None = None
+        on_refresh(self.forget)
 
     def is_on(self) -> bool:
-        """Tell whether the variable says yes.
+        """Return whether the variable says yes.
 
         Raises ``BackendError`` for a value that is neither yes nor no.
         """
         if self._on is None:
             text = os.environ.get(self.variable, "").strip()
-            if text:
-                from .plugins.settings import parse_boolean  # plugins stand above; only a value needs it
-
-                self._on = parse_boolean(self.variable, text)
-            else:
-                self._on = False
+            self._on = bool(text) and parse_boolean(self.variable, text)
         return self._on
 
     def forget(self) -> None:
         """Read the variable again when it is next asked for."""
         self._on = None
+
+
+_BOOLEANS: Final = {
+    "1": True,
+    "true": True,
+    "yes": True,
+    "on": True,
+    "0": False,
+    "false": False,
+    "no": False,
+    "off": False,
+}
+
+
+def parse_boolean(variable: str, text: str) -> bool:
+    """Read a yes or a no, whatever its case.
+
+    Raises ``BackendError`` naming the variable for any other word.
+
+    >>> parse_boolean("DISPATCH_AUTOLOAD", "off")
+    False
+    """
+    try:
+        return _BOOLEANS[text.strip().lower()]
+    except KeyError:
+        raise BackendError(
+            f"The environment variable {variable} is {text!r}, which is neither yes nor no",
+            hint=f"write one of {', '.join(_BOOLEANS)}; after a change call dispatch_core.refresh()",
+        ) from None
+
+
+def parse_names(text: str) -> tuple[str, ...]:
+    """Split a list at its commas; blanks and repeated names do not matter.
+
+    >>> parse_names("npu, cpu,,npu")
+    ('npu', 'cpu')
+    """
+    return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))

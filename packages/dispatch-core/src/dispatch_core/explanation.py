@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from .arrays.access import KEY_DEVICES, device_key, is_tensor, mask_of
 from .arrays.frontend import FRONTENDS, frontend_of, refuse_mixed
+from .arrays.owners import KEY_DEVICES, device_key, is_tensor, mask_of
 from .calls import codegen
 from .calls.reference import arguments_mask, unchecked_mask
 from .devices import Device

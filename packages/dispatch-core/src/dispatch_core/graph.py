@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from .arrays.access import TYPE_MASKS, is_tensor, to_data
+from .arrays.access import to_data
+from .arrays.owners import TYPE_MASKS, is_tensor
 from .devices import Device
 from .errors import ArgumentError, KernelResultError
 from .operators.overloads import OpOverload

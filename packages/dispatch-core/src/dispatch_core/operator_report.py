@@ -15,17 +15,18 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .discovery import loader
 from .distributions import BACKENDS
+from .environment import parse_names
 from .errors import BackendError, DispatchError
 from .explanation import computed, entries_of, explain, registered, source_of
 from .keys.keyset import DispatchKeySet
 from .keys.table import BACKEND_PREFIXES, DispatchKey
 from .plugins.catalog import is_own
 from .plugins.children import end_child, run_in_child, teller
-from .plugins.loader import backends as installed_backends
-from .plugins.loader import ensure_backend
+from .plugins.loading import backends as installed_backends
 from .plugins.messages import printable
-from .plugins.settings import BLOCK, parse_names
+from .plugins.settings import BLOCK
 
 __all__ = ["describe_operators", "left_out_note", "report", "run"]
 
@@ -118,7 +119,7 @@ def _load(job: Mapping[str, Any], tell: Any) -> dict[str, Any]:
         if not reason:
             tell(step=f"while device {device} was being loaded", device=device, loaded=loaded)
             try:
-                ensure_backend(device)
+                loader().ensure_backend(device)
                 loaded.append(device)
             except DispatchError as error:
                 reason = str(error).partition("\n")[0]

@@ -71,7 +71,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 def _materialize(tensor: Tensor) -> None:
     """Compute a tensor that a pipeline has recorded."""
     if is_recording(tensor):
-        from dispatch_core.pipelines import materialize  # most programs open none
+        from dispatch_core.frontends import materialize  # most programs open none
 
         materialize(tensor)
 

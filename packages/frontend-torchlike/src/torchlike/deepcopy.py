@@ -86,7 +86,7 @@ def _copy_on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
 
 def _is_whole(tensor: Tensor, data: Any) -> bool:
     """Return whether a tensor is a storage of its own, or will be, and no views were made of it."""
-    from dispatch_core.pipelines import Pending  # imported where a pipeline records only
+    from dispatch_core.frontends import Pending  # imported where a pipeline records only
 
     is_alone = data.shared is None if isinstance(data, Pending) else data.base is None
     return is_alone and tensor._state.storage is None

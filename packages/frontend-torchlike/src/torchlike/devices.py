@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core.frontends import runtime
 
 __all__ = ["as_device", "device", "resolve_index"]
 
@@ -20,7 +21,6 @@ def resolve_index(device: dc.Device, own: dc.Device) -> dc.Device:
     """Return a device of the kind of ``own`` with an index: without one, it means the current one, as in torch."""
     if device.type != own.type or device.index is not None or own.index is None:
         return device
-    from dispatch_core.plugins.loader import runtime  # as in `npu`
 
     try:
         current = runtime(device.type).ensure

@@ -12,8 +12,8 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten import host
 from dispatch_aten.dtypes import BY_NAME, ScalarType
-from dispatch_core.arrays.lent_memory import Holder, Window, lend, memory_of, pin
-from dispatch_core.keys import DispatchKey, context
+from dispatch_core.frontends import Holder, Window, included_mask, lend, memory_of, pin
+from dispatch_core.keys import DispatchKey
 
 from .tensors import Tensor, wrap
 
@@ -152,8 +152,7 @@ def read_elements(tensor: Tensor) -> NDArray[Any]:
 
 def is_recording(tensor: Tensor | None = None) -> bool:
     """Return whether a pipeline may record calls here, or has recorded the tensor; reads two masks and imports nothing."""
-    state = context.current()
-    return bool(((0 if state is None else state[0]) | getattr(tensor, "_dispatch_mask", 0)) & _PIPELINE)
+    return bool((included_mask() | getattr(tensor, "_dispatch_mask", 0)) & _PIPELINE)
 
 
 def read_printable(tensor: Tensor) -> NDArray[Any]:

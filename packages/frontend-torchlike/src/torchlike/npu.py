@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core import frontends
 from dispatch_core.interrupts import whole
 
 from .arguments import check_tensor
@@ -50,9 +51,7 @@ _NAME: Final = "npu"
 
 
 def _get_runtime() -> Any:
-    from dispatch_core.plugins.loader import runtime  # plugins are looked for on the first request only
-
-    return runtime(_NAME)
+    return frontends.runtime(_NAME)
 
 
 def _to_index(value: Any) -> int | None:
@@ -74,10 +73,8 @@ def __getattr__(name: str) -> Any:
 
 def availability() -> dc.Availability:
     """Return whether an NPU can be used and, if not, the reason."""
-    from dispatch_core.plugins.loader import availability as ask  # as in _runtime
-
     try:
-        return ask(_NAME)
+        return frontends.availability(_NAME)
     except dc.DispatchError as error:
         return dc.Availability(False, str(error))
 

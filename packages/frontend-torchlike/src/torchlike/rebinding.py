@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
-from dispatch_core.arrays.access import storage_of
+from dispatch_core.frontends import storage_of
 
 from .autograd.node import Leaf, Storage
 from .views import Chain, View, replay
@@ -42,7 +42,7 @@ def rebind(tensor: Tensor, data: Any) -> None:
         tensor._dispatch_data = data
         return
     chain = tensor._state.chain
-    from dispatch_core.pipelines import materialize_value  # a value that was pending at the first view may stand here
+    from dispatch_core.frontends import materialize_value  # a value that was pending at the first view may stand here
 
     data, storage.data = materialize_value(data), materialize_value(storage.data)
     storage.data = data if chain is None else _scatter(storage.data, chain, data)
@@ -83,7 +83,7 @@ def _move_aliases(tensor: Tensor, data: Any) -> None:
         return
     if old == id(tensor._dispatch_data) and tensor._state.storage is None and not tensor.numel():
         return  # The usual ``out=``: an empty storage without other views.
-    from dispatch_core.pipelines import Pending, materialize, materialize_value  # most programs open none
+    from dispatch_core.frontends import Pending, materialize, materialize_value  # most programs open none
 
     materialize(tensor)
     old, data = storage_of(tensor), materialize_value(data)

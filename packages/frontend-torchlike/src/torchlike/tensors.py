@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import is_contiguous
-from dispatch_core.arrays.frontend import Frontend, register_frontend
+from dispatch_core.frontends import Frontend, register_frontend
 from dispatch_core.keys import AUTOGRAD, DispatchKey
 
 from .autograd.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
@@ -113,7 +113,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
     @property
     def _pending(self) -> bool:
         """Whether a pipeline still has to compute the elements, or a write to them."""
-        from dispatch_core.pipelines import is_pending  # most programs open none
+        from dispatch_core.frontends import is_pending  # most programs open none
 
         return is_pending(self)
 

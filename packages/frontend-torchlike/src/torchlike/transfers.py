@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_core.arrays.frontend import refuse_mixed
+from dispatch_core.frontends import refuse_mixed
 
 from .autograd.function import Function
 from .tensors import Tensor

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 import dispatch_core as dc
-from dispatch_core.arrays.access import ARRAY_TYPES
+from dispatch_core.frontends import array_type
 from dispatch_core.keys import AUTOGRAD
 
 from .autograd.grad_mode import enable_grad, is_grad_enabled
@@ -205,7 +205,7 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
             state.refusal = UNRECORDED
         elif kind > 0:
             state.refusal = ONE_OF_SEVERAL
-    known = ARRAY_TYPES.get(type(tensor._dispatch_data))
+    known = array_type(tensor._dispatch_data)
     if known is not None and not known.mutable:
         if storage.aliases is None:
             storage.data = base._dispatch_data

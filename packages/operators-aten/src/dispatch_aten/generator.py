@@ -133,7 +133,7 @@ class Generator:
 
 def _draw_recorded_numbers() -> None:
     """Let the recorded steps of a pipeline draw their numbers first."""
-    from dispatch_core.pipelines import run_random_steps  # most programs open none
+    from dispatch_core.frontends import run_random_steps  # most programs open none
 
     run_random_steps()
 

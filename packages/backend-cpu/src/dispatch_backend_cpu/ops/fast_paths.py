@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_core.arrays.lent_memory import Window
 from dispatch_core.caches import keep
+from dispatch_core.frontends import Window
 
 from ..arrays import Array, laid_out
 from ..fp_errors import run

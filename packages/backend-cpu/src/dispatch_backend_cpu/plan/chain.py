@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dispatch_core.pipelines.program import Value
+from dispatch_core.planning import Value
 
 from .folds import Fold
 from .space import Space, make_space

@@ -27,7 +27,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_core.pipelines.program import Value
+from dispatch_core.planning import Value
 
 from .chain import Chain
 from .space import Space

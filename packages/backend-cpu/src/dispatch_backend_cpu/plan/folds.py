@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_aten.shapes import contiguous_strides
-from dispatch_core.pipelines.program import Node, Value
+from dispatch_core.planning import Node, Value
 
 from ..arrays import numpy_dtype
 from ..kernels import KERNELS

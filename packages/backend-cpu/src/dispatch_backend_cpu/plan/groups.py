@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from dispatch_core.pipelines.program import Node, PlannedStep, Program, Value
+from dispatch_core.planning import Node, PlannedStep, Program, Value
 
 from ..arrays import numpy_dtype
 from .chain import Chain

@@ -14,7 +14,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.promotion import Promotion, computation_type, result_of, result_type, rule_for
 from dispatch_aten.shapes import TensorMeta
-from dispatch_core.pipelines.program import Node, Value
+from dispatch_core.planning import Node, Value
 
 from ..arrays import numpy_dtype
 from ..kernels import COVERED, KERNELS

@@ -9,7 +9,7 @@ from math import prod
 from typing import Any, Final
 
 from dispatch_aten.shapes import contiguous_strides
-from dispatch_core.pipelines.program import Value
+from dispatch_core.planning import Value
 
 __all__ = ["TILE", "Space", "Tile", "make_space"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dispatch_core.pipelines.program import Value
+from dispatch_core.planning import Value
 
 from ..arrays import numpy_dtype
 from .writer import ChainWriter

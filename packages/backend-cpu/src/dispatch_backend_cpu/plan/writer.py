@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from dispatch_aten.shapes import TensorMeta
-from dispatch_core.pipelines.program import Value
+from dispatch_core.planning import Value
 
 from ..arrays import Array, check_writable, empty_strided, numpy_dtype
 from ..ops.fast_paths import INTO

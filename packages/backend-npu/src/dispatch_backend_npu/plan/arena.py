@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from dispatch_core import Program
-from dispatch_core.pipelines.program import Value
+from dispatch_core.planning import Value
 
 from ..arrays import extent
 from .tasks import NodeTasks, to_spec

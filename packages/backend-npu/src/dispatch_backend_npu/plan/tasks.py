@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dispatch_aten.shapes import TensorMeta
-from dispatch_core.pipelines.program import Node, Value, filled
+from dispatch_core.planning import Node, Value, filled
 
 from ..aclnn.calls import CallTemplate, ScalarParameter
 from ..aclnn.launch import PlaceholderBlock, collect_launches

@@ -26,11 +26,13 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from .._record import Record
+from ..changes import changed
 from ..errors import ArgumentError, DeviceMismatchError, RegistrationError
 from ..forks import Order, forkable
 from ..keys.table import MARKER_BITS, MARKERS
 from ..transactions import record
-from .access import TYPE_MASKS, find_type, is_tensor, mask_of, to_data
+from .access import to_data
+from .owners import TYPE_MASKS, find_type, is_tensor, mask_of
 
 __all__ = ["AutogradFormula", "Frontend", "rebind", "register_frontend", "wrap_like"]
 
@@ -97,7 +99,7 @@ def _rebind(tensor: Any, data: Any) -> None:
 
 def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Refuse a call whose arrays lie on different devices, naming argument and device of each."""
-    from .access import device  # the name would be shadowed at module level by nothing, but reads better here
+    from .access import device
 
     found = []
     names = (
@@ -158,12 +160,10 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
 
 
 def _remove(frontend: Frontend[Any]) -> None:
-    from ..operators.registries import forget_everywhere  # the registry stands above; needed on a rollback only
-
     with _lock:
         FRONTENDS.pop(frontend.marker, None)
     # The next frontend gets the same marker; nothing may go on making this one's tensors for it.
-    forget_everywhere()
+    changed()
 
 
 def frontend_of(value: object) -> Frontend[Any] | None:

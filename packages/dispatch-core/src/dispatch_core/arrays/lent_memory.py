@@ -23,7 +23,7 @@ from weakref import ref
 
 from . import access
 
-__all__ = ["LENT", "PINNED", "Holder", "Window", "is_lent", "lend", "memory_of", "pin"]
+__all__ = ["LENT", "PINNED", "Holder", "Window", "is_lent", "is_pinned", "lend", "memory_of", "pin"]
 
 
 #: Held while an entry is added or taken out; reentrant, as what is referred to may go wherever objects are made.
@@ -119,6 +119,11 @@ def pin(array: Any) -> None:
     if key not in PINNED:
         # See Note [Where an array dies] in `interrupts`.
         PINNED[key] = ref(memory_of(array), partial(PINNED.pop, key))
+
+
+def is_pinned(memory: Any) -> bool:
+    """Return whether an object outside keeps this memory (see `memory_of`) where it is."""
+    return id(memory) in PINNED
 
 
 def _after_fork() -> None:

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 from .._record import Record
-from ..arrays.access import KEY_TYPES, unread
+from ..arrays.access import unread
 from ..arrays.frontend import Frontend
+from ..arrays.owners import KEY_TYPES
 from ..arrays.types import ArrayType
 from ..errors import KernelResultError
 from ..keys.table import DispatchKey

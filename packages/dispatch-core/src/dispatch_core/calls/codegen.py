@@ -22,8 +22,8 @@ from contextlib import suppress
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..arrays.access import TYPE_MASKS, is_tensor
 from ..arrays.frontend import FRONTENDS
+from ..arrays.owners import TYPE_MASKS, is_tensor
 from ..keys import context
 from ..keys.keyset import DispatchKeySet, as_mask
 from ..keys.table import MARKERS

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..arrays.access import TYPE_MASKS, is_tensor, mask_of
+from ..arrays.owners import TYPE_MASKS, is_tensor, mask_of
 from ..errors import FrontendMismatchError
 from ..keys import context
 from ..keys.keyset import as_mask

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..arrays.access import TYPE_MASKS, to_data
+from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, AutogradFormula, Frontend
+from ..arrays.owners import TYPE_MASKS
 from ..calls.boundary import Plan, TensorKind
 from ..keys.table import AUTOGRAD
 from ..operators.registration import KernelFactory

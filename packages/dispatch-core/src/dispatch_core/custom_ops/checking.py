@@ -7,8 +7,9 @@ import pickle
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Final
 
-from ..arrays.access import device_key, dtype, is_tensor, mask_of, shape, storage_of, strides, to_data
+from ..arrays.access import dtype, shape, storage_of, strides, to_data
 from ..arrays.frontend import frontend_of
+from ..arrays.owners import device_key, is_tensor, mask_of
 from ..calls.boundary import Plan
 from ..devices import Device
 from ..errors import OpCheckError

@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from .._record import replace
-from ..arrays.access import is_tensor, named_key
 from ..arrays.frontend import AutogradFormula
+from ..arrays.owners import is_tensor, named_key
 from ..calls.boundary import make_plan
 from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from ..keys.table import DispatchKey

@@ -10,8 +10,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..arrays.access import named_key
 from ..arrays.frontend import AutogradFormula
+from ..arrays.owners import named_key
 from ..errors import ArgumentError, OperatorNotFoundError, RegistrationError, quoted
 from ..keys.table import DispatchKey
 from ..operators.kernel_handle import as_overload

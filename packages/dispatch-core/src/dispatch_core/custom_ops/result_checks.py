@@ -6,8 +6,9 @@ import functools
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from ..arrays.access import ARRAY_TYPES, is_tensor, storage_of, to_data
+from ..arrays.access import storage_of, to_data
 from ..arrays.frontend import frontend_of
+from ..arrays.owners import ARRAY_TYPES, is_tensor
 from ..calls.boundary import Plan, Result, bad_count, bad_list
 from ..errors import KernelResultError
 from ..schema.check import checker

@@ -21,9 +21,10 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from ..arrays.access import TYPE_MASKS
 from ..arrays.frontend import FRONTENDS
+from ..arrays.owners import TYPE_MASKS
 from ..devices import Device
+from ..discovery import loader
 from ..errors import SchemaError, quoted
 from ..schema.model import FunctionSchema, spell_default
 from ..schema.types import BaseType
@@ -228,11 +229,7 @@ def _is_tensor_type(hint: type) -> bool:
         return True
     if hint.__module__ in ("builtins", "typing"):
         return False
-    from ..plugins.loader import (
-        array_type_owner,  # plugins stand above; what is declared need not be loaded to be named
-    )
-
-    return array_type_owner(hint) is not None
+    return loader().array_type_owner(hint) is not None
 
 
 def _spell_union(args: tuple[Any, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from ..caches import keep
@@ -12,6 +12,8 @@ from .table import MARKERS, DispatchKey, keys_of
 
 __all__ = ["DispatchKeySet", "KeyLike", "KeysetLike", "as_key", "as_mask"]
 
+#: How the device keys of a tensor are found; the room of the arrays, which stands above this one, fills it in.
+mask_readers: list[Callable[[object], int]] = []
 KeyLike: TypeAlias = "DispatchKey | str"
 KeysetLike: TypeAlias = "DispatchKeySet | DispatchKey | str | int | Iterable[DispatchKey | str]"
 
@@ -120,8 +122,7 @@ class DispatchKeySet:
         with ``pipeline_enabled`` and a device other than meta, Pipeline. ``None`` entries are skipped.
         Raises ``ArgumentError`` for what is neither a tensor nor an array.
         """
-        from ..arrays.access import device_mask_of  # looked up late: arrays stand one floor above keysets
-
+        (device_mask_of,) = mask_readers
         found = [tensor for tensor in tensors if tensor is not None]
         mask = 0
         for tensor in found:

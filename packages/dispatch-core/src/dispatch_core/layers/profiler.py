@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from types import TracebackType
 from typing import Any, Final, Literal, Self
 
-from ..arrays import access
+from ..arrays import access, owners
 from ..errors import ArgumentError
 from ..interrupts import Guard, by_subscript, whole
 from ..keys import context
@@ -239,6 +239,6 @@ def _shapes(values: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
     for value in values:
         if isinstance(value, list | tuple):
             found += _shapes(tuple(value))
-        elif getattr(value, "_dispatch_mask", None) is not None or type(value) in access.TYPE_MASKS:
+        elif getattr(value, "_dispatch_mask", None) is not None or type(value) in owners.TYPE_MASKS:
             found.append(tuple(access.shape(value)))
     return tuple(found)

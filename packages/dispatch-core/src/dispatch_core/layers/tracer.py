@@ -19,8 +19,9 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from .._record import replace
-from ..arrays.access import TYPE_MASKS, to_data
+from ..arrays.access import to_data
 from ..arrays.frontend import Frontend, frontend_of
+from ..arrays.owners import TYPE_MASKS
 from ..calls.boundary import Plan
 from ..errors import ArgumentError, DispatchError
 from ..forks import Order, forkable

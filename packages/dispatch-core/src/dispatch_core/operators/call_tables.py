@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..arrays import access
+from ..arrays import owners
 from ..calls.boundary import Plan, make_plan
 from ..errors import ClosedOperatorError, DispatchError
 from ..keys import context
@@ -105,7 +105,7 @@ class Tables:
         """Return what the schema asks of calls, or None where there is no schema."""
         plan = self._plan
         if plan is None and self.schema is not None:
-            plan = self._plan = make_plan(self.schema, access.is_tensor)
+            plan = self._plan = make_plan(self.schema, owners.is_tensor)
         return plan
 
     def clear(self) -> None:

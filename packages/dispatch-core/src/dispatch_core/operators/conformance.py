@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from ..arrays.access import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, check_answers, dtype, is_tensor, shape, strides
+from ..arrays.access import check_answers, dtype, shape, strides
+from ..arrays.owners import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, is_tensor
+from ..discovery import loader
 from ..errors import KernelResultError
 from ..keys.table import DispatchKey
 from .kernel_names import kernel_name, kernel_place
@@ -106,10 +108,8 @@ def kernel_of(key: DispatchKey, registration: Registration | None) -> str:
 
 def planned_by(key: DispatchKey, run: Callable[..., Any], names: str) -> str:
     """Tell whose result it is: a step that a device's plugin has planned for the operators ``names``."""
-    from ..plugins.loader import backends  # plugins stand above; only an error needs them
-
     name = KEY_DEVICES.get(key.backend, key.backend)
-    state = backends().get(name)
+    state = loader().backends().get(name)
     whose = "" if state is None else f" of {state.distribution} {state.version}"
     return f"Step planned by the plugin{whose} for device {name!r}: {_place(run)}, which runs {names}"
 

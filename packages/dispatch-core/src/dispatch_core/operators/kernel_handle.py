@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._record import replace
-from ..arrays.access import is_tensor
+from ..arrays.owners import is_tensor
 from ..calls.reference import tensors_in, unchecked_mask
 from ..errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
 from ..keys import context

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import transactions
+from ..discovery import loader
 from ..errors import UnknownOperatorWarning
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ def is_unknown(entry: OperatorEntry) -> bool:
 
 def has_library(entry: OperatorEntry) -> bool:
     """Tell whether an operator's namespace is that of an installed operator library, which is loaded."""
-    from ..plugins.loader import has_operators  # plugins stand above; needed for operators without a schema only
-
-    return has_operators(entry.operator_name.namespace or "")
+    return loader().has_operators(entry.operator_name.namespace or "")
 
 
 def warn_of_unknown(entry: OperatorEntry, registration: Registration) -> None:

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, Self, cast, runtime_checkable
 from weakref import WeakValueDictionary
 
-from ..arrays.access import is_tensor
+from ..arrays.owners import is_tensor
 from ..calls.lazy_function import LazyFunction
 from ..calls.source import Spelling
 from ..errors import ArgumentError, ClosedOperatorError

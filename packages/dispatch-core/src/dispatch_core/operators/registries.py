@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import transactions
-from ..arrays import access
+from ..arrays import owners
 from ..arrays.types import BackendInfo
 from ..caches import keep
 from ..calls import codegen, reference
+from ..changes import on_change
+from ..discovery import loader
 from ..errors import (
     ArgumentError,
     NoKernelError,
@@ -481,7 +483,7 @@ class Registry:
         """
         # Recorded first, so that a rollback, which runs backwards, empties the tables last.
         transactions.record(forget_everywhere)
-        key = access.add_backend(info, None if self is registry else self._claims)
+        key = owners.add_backend(info, None if self is registry else self._claims)
         forget_everywhere()
         return key
 
@@ -500,7 +502,7 @@ class Registry:
     def translated(self, mask: int) -> int:
         """Return a call's mask with the key of a type's owner in this registry for that of its owner in the process."""
         for cls, own in self._claims.items():
-            theirs = access.TYPE_MASKS.get(cls, 0)
+            theirs = owners.TYPE_MASKS.get(cls, 0)
             if mask & theirs:
                 mask = mask & ~theirs | own
         return mask
@@ -609,11 +611,10 @@ _names: dict[str, OperatorName] = {}
 
 def load_operators(namespace: str) -> bool:
     """Load the operator library that an installed distribution declares for ``namespace``, once."""
-    from ..plugins.loader import operator_library  # plugins stand above the registry; needed on a miss only
-
-    return operator_library(namespace)
+    return loader().operator_library(namespace)
 
 
+@on_change
 def forget_everywhere() -> None:
     """Empty the tables of every operator of every registry."""
     with _registries_lock:

@@ -32,11 +32,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._record import Record, replace
-from ..arrays.access import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key, to_data
+from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, Frontend, refuse_mixed
+from ..arrays.owners import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key
 from ..calls.boundary import Boundary, Covered, Plan, Result, make_boundary, unwrap
 from ..calls.reference import result_wrapper, tensors_in, unchecked_mask
+from ..changes import on_refresh
 from ..devices import Device
+from ..discovery import loader
 from ..errors import (
     BackendError,
     BackendNotFoundError,
@@ -345,6 +348,8 @@ def _select_runner(entry: OperatorEntry, index: int, rest: int) -> Runner:
 
 
 _opened: set[Device] = set()
+# Factories ask again whether their device can be opened.
+on_refresh(_opened.clear)
 
 
 def open_device(device: Device) -> None:
@@ -353,10 +358,8 @@ def open_device(device: Device) -> None:
     A backend that the program itself registered, without a plugin, has nothing to open.
     """
     if device not in _opened:
-        from ..plugins.loader import open_device as open_through_plugin  # plugins stand above; needed once per device
-
         with suppress(BackendNotFoundError):  # device_key has found the backend already
-            open_through_plugin(device.type, device.index)
+            loader().open_device(device.type, device.index)
         _opened.add(device)
 
 
@@ -488,10 +491,8 @@ def unwritable(entry: OperatorEntry, functional: OperatorEntry, boundary: Bounda
 
 def key_is_not_loaded(key: DispatchKey) -> str:
     """Say what became of the installed device that a key belongs to; "" where there is none."""
-    from ..plugins.loader import backends, device_of_key  # plugins stand above; only the error needs them
-
-    device = device_of_key(key) if key.owns_arrays else None
-    return "" if device is None else f"device {device!r} is {backends()[device]}"
+    device = loader().device_of_key(key) if key.owns_arrays else None
+    return "" if device is None else f"device {device!r} is {loader().backends()[device]}"
 
 
 def no_kernel(resolution: Resolution) -> NoKernelError:

@@ -22,8 +22,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from ..arrays.access import ARRAY_TYPES, KEY_TYPES, device_key, dtype, is_tensor, shape, strides
+from ..arrays.access import dtype, shape, strides
+from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, device_key, is_tensor
 from ..calls.boundary import Boundary, Plan, bad_count, bad_result, coercer, view_checker
+from ..changes import on_refresh
 from ..environment import Switch
 from ..errors import BackendError, KernelResultError
 from ..keys import context
@@ -50,11 +52,11 @@ _is_paused: Final[ContextVar[bool]] = ContextVar("dispatch_core.operators.result
 _is_absent = False
 
 
+@on_refresh
 def forget() -> None:
-    """Look for the meta device, and read the environment variable, again when the next runner is made."""
+    """Look for the meta device again when the next runner is made."""
     global _is_absent
     _is_absent = False
-    ALWAYS.forget()
 
 
 def _has_rules(entry: OperatorEntry) -> bool:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Final
 from weakref import ref
 
-from ..arrays import access
+from ..arrays import access, owners
 from ..caches import keep
 from ..keys.table import DispatchKey
 
@@ -60,7 +60,7 @@ def read_spec(array: Any) -> Any:
 
 
 def _read(array: Any) -> Any:
-    reader = access.ARRAY_TYPES.get(type(array))
+    reader = owners.ARRAY_TYPES.get(type(array))
     read = None if reader is None else reader.layout
     if reader is None or read is None:
         return _found(array)
@@ -81,7 +81,7 @@ def _found(array: Any) -> Any:
     known = _known.get((*look, 0))
     if known is not None:
         return known
-    empty = access.KEY_TYPES[DispatchKey.Meta][0].empty
+    empty = owners.KEY_TYPES[DispatchKey.Meta][0].empty
     assert empty is not None
     try:
         described = empty(*look)

@@ -7,6 +7,7 @@ from typing import Final
 
 from ..arrays.frontend import FRONTENDS
 from ..calls.emit import PREFIX
+from ..discovery import loader
 
 __all__ = ["is_internal"]
 
@@ -31,7 +32,6 @@ def is_internal(file: str) -> bool:
 
 def _packages() -> set[str]:
     from ..distributions import BACKENDS, OPERATORS  # asked once for each file of code
-    from ..plugins.loader import loader
 
     claims = loader().catalog.scan.claims
     found = {claim.module.partition(".")[0] for claim in claims if claim.group in (BACKENDS, OPERATORS)}

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..arrays import access
+from ..arrays import access, owners
 from ..errors import DispatchError
 from .steps import Pending, storage_key
 
@@ -125,7 +125,7 @@ def error_of(value: Any) -> BaseException | None:
         error = value.error or value.memory.error
         if error is not None or value.value is None:
             return error
-    if _poisoned and type(value) in access.ARRAY_TYPES:
+    if _poisoned and type(value) in owners.ARRAY_TYPES:
         found = _poisoned.get(storage_key(value))
         return None if found is None else found[1]
     return None

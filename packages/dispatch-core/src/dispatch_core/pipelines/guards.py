@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from .. import caches
-from ..arrays import access
+from ..arrays import owners
 from ..calls.emit import define, make_function
 from ..operators.entry import CHANGES
 from .array_specs import ARRAY_SPECS, read_spec
@@ -153,7 +153,7 @@ class _Writer:
             elif kind is float or kind is complex:
                 name = self._given()
                 checks.append(f"{name}.__class__ is not {kind.__name__}")
-            elif kind in access.ARRAY_TYPES:
+            elif kind in owners.ARRAY_TYPES:
                 name = self._names[id(value)] = self._given()
                 layout = self._constant(read_spec(value))
                 # Mostly it is remembered, which is seen without a call of ours.

@@ -9,7 +9,7 @@ from numbers import Integral
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from ..arrays import access
+from ..arrays import owners
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..interrupts import whole
 from ..keys.table import DispatchKey
@@ -139,7 +139,7 @@ pipeline = Pipeline
 def _load_shape_rules() -> None:
     """Load the meta device, whose kernels are the shape rules; without it, every operator runs at once."""
     with suppress(BackendError):
-        access.device_key("meta")
+        owners.device_key("meta")
 
 
 def current_pipeline() -> Session | None:

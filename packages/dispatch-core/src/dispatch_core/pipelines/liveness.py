@@ -20,7 +20,7 @@ import sys
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Final
 
-from ..arrays import access
+from ..arrays import owners
 from .steps import Pending, Step, storage_key
 
 __all__ = ["RANDOM", "externally_referenced", "observable_steps", "required_steps", "storage_keys_in"]
@@ -152,7 +152,7 @@ def _key_of(value: Any) -> Hashable:
 
 def storage_keys_in(values: Iterable[Any]) -> list[Hashable]:
     """Return the places of all arrays and pending values among arguments."""
-    known = access.ARRAY_TYPES
+    known = owners.ARRAY_TYPES
     return [
         storage_key(item)
         for value in values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..arrays import access
+from ..arrays import access, owners
 from ..keys.table import DispatchKey
 from .blocks import current, finish
 from .liveness import RANDOM, required_steps
@@ -63,7 +63,7 @@ def materialize_argument(value: Any) -> Any:
 
 
 def _is_ours(value: Any) -> bool:
-    return type(value) in access.TYPE_MASKS or hasattr(value, "_dispatch_data")
+    return type(value) in owners.TYPE_MASKS or hasattr(value, "_dispatch_data")
 
 
 def run_random_steps() -> None:

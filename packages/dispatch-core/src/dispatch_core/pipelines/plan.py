@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from ..arrays import access
+from ..arrays import owners
+from ..discovery import loader
 from ..errors import BackendError
 from ..forks import Order, forkable
 from ..operators import conformance
@@ -130,9 +131,7 @@ def make(found: ProgramFingerprint, device: DispatchKey, *, fuse: bool) -> Plan:
 
 def _asked(program: Program, device: DispatchKey) -> list[PlannedStep]:
     """Return what the device's plugin plans; where that makes no sense, nothing, with a warning."""
-    from ..plugins.loader import loader  # loaded already, as soon as there is a device
-
-    name = access.KEY_DEVICES.get(device.backend)
+    name = owners.KEY_DEVICES.get(device.backend)
     if name is None:
         return []
     try:

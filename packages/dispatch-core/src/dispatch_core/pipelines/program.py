@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from ..arrays import access
+from ..arrays import access, owners
 from ..keys.table import DispatchKey, keys_of
 from .array_specs import read_spec
 from .steps import Pending, storage_key, to_outputs
@@ -204,7 +204,7 @@ def fingerprint(
 
     # The usual cases of `_add` are written out: this runs at each flush.
     known, push, put, begin = slots.get, key.append, values.append, uses.append
-    by_value, is_array, looks = _BY_VALUE, access.ARRAY_TYPES, read_spec
+    by_value, is_array, looks = _BY_VALUE, owners.ARRAY_TYPES, read_spec
     state = found.state
     for record in records:
         outputs: tuple[Pending | None, ...]
@@ -290,7 +290,7 @@ def _add(value: Any, slots: dict[int, int], key: list[Any], values: list[Any], u
         slots[id(value)] = len(values)
         value = value.value
         key.append(read_spec(value))
-    elif kind in access.ARRAY_TYPES:
+    elif kind in owners.ARRAY_TYPES:
         slots[id(value)] = len(values)
         key.append(read_spec(value))
     else:
@@ -317,7 +317,7 @@ def _places(found: ProgramFingerprint) -> list[int]:
     """Return for each value a number that those in the same memory share."""
     numbers: dict[Hashable, int] = {}
     places = []
-    pending, known = found.pending, access.ARRAY_TYPES
+    pending, known = found.pending, owners.ARRAY_TYPES
     for slot, value in enumerate(found.values):
         output = pending.get(slot)
         if output is not None:

@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
-from ..arrays import access
+from ..arrays import access, owners
 from ..arrays.frontend import FRONTENDS
 from ..arrays.lent_memory import LENT, is_lent
 from ..calls import codegen
@@ -74,7 +74,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     if plan.is_factory and any(parameter.type == "Any" for parameter in plan.parameters):
         return _host_data(pass_on)
     frontend = FRONTENDS.get(keyset.marker)
-    if plan.writes and not all(each.mutable for each in access.KEY_TYPES.get(key, ())):
+    if plan.writes and not all(each.mutable for each in owners.KEY_TYPES.get(key, ())):
 
         def rebind(*values: Any) -> Any:
             # Nothing is written: the tensor is given another array. Steps keep the one that they were recorded with.
@@ -91,7 +91,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     plain = Recorder(
         entry, plan, key, below & ~MARKERS, made, has_frontend=frontend is not None, never_recorded=never_recorded
     )
-    boundary = _PendingBoundary(key, frontend, (access.ARRAY_TYPES[made], *access.KEY_TYPES.get(key, ())))
+    boundary = _PendingBoundary(key, frontend, (owners.ARRAY_TYPES[made], *owners.KEY_TYPES.get(key, ())))
     record = entry.registry.engine.backend_runner(entry, boundary, plain, ())
 
     def run(*values: Any) -> Any:
@@ -168,15 +168,15 @@ class Recorder:
         self.entry, self.plan, self.mask, self.made = entry, plan, mask, made
         self.has_frontend = has_frontend
         #: The device that the kernel computes for.
-        self.home = access.KEY_DEVICES.get(key.backend)
-        self.has_strides = any(each.strides is not None for each in access.KEY_TYPES.get(key, ()))
+        self.home = owners.KEY_DEVICES.get(key.backend)
+        self.has_strides = any(each.strides is not None for each in owners.KEY_TYPES.get(key, ()))
         self.step = step_type(entry, mask, plan.writes)
         self.never_recorded = never_recorded or _reason_never_recorded(plan)
         self.meta: Any = None
         if not self.never_recorded:
             # Without the meta device a fake has no arrays to look at.
             try:
-                if DispatchKey.Meta in access.KEY_TYPES:
+                if DispatchKey.Meta in owners.KEY_TYPES:
                     self.meta = entry.explicit_table[DispatchKey.Meta.value]
             except NoKernelError:
                 pass

@@ -34,7 +34,7 @@ from time import perf_counter_ns
 from typing import Any, Final
 
 from .. import forks
-from ..arrays import access
+from ..arrays import access, owners
 from ..arrays.lent_memory import BEFORE, LENT
 from ..interrupts import whole
 from ..keys import context
@@ -622,7 +622,7 @@ def _by_masks(steps: Sequence[Step]) -> Iterable[tuple[context.State | None, Seq
 
 
 def _meta_array(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
-    make = access.KEY_TYPES[DispatchKey.Meta][0].empty
+    make = owners.KEY_TYPES[DispatchKey.Meta][0].empty
     assert make is not None
     return make(shape, strides, dtype)
 

@@ -23,7 +23,7 @@ import sys
 from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias
 
-from ..arrays import access
+from ..arrays import access, owners
 from ..arrays.types import ArrayType
 from ..keys import context
 from ..keys.table import DispatchKey
@@ -274,10 +274,10 @@ def pending_type(key: DispatchKey) -> type[Pending]:
         found = type(f"Pending{key.name}", (Pending,), {"__slots__": (), "key": key, "__module__": __name__})
         _TYPES[key] = found
     # Tables of types change when a backend is taken back, and comes again.
-    if found not in access.ARRAY_TYPES:
-        known = access.ARRAY_TYPES
-        owner = access.KEY_TYPES.get(key, ())
-        access.add_stand_in(
+    if found not in owners.ARRAY_TYPES:
+        known = owners.ARRAY_TYPES
+        owner = owners.KEY_TYPES.get(key, ())
+        owners.add_stand_in(
             ArrayType(
                 found,
                 shape=lambda pending: known[type(pending.meta)].shape(pending.meta),
@@ -303,8 +303,8 @@ def _device_index(pending: Pending) -> int | None:
     """
     if pending.value is not None:
         return access.device(pending.value).index
-    owners = access.KEY_TYPES.get(pending.key, ())
-    owner = next((each for each in owners if each.current_device is not None), None)
+    found = owners.KEY_TYPES.get(pending.key, ())
+    owner = next((each for each in found if each.current_device is not None), None)
     if owner is None or owner.current_device is None:
         return None
     try:

@@ -2,28 +2,7 @@
 
 from __future__ import annotations
 
-from .loader import (
-    array_type_owner,
-    availability,
-    backends,
-    ensure_backend,
-    load_backend,
-    open_device,
-    operator_library,
-    refresh,
-    runtime,
-)
+from .loading import BackendLoader, backends, load_backend, refresh
 from .state import BackendState
 
-__all__ = [
-    "BackendState",
-    "array_type_owner",
-    "availability",
-    "backends",
-    "ensure_backend",
-    "load_backend",
-    "open_device",
-    "operator_library",
-    "refresh",
-    "runtime",
-]
+__all__ = ["BackendLoader", "BackendState", "backends", "load_backend", "refresh"]

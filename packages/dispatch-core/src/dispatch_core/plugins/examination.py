@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 
-from dispatch_core.arrays.access import KEY_TYPES
+from dispatch_core.arrays.owners import KEY_TYPES
 from dispatch_core.keys.table import DispatchKey
 from dispatch_core.operators import near_misses
 from dispatch_core.operators.entry import OperatorEntry

@@ -21,6 +21,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core import transactions
+from dispatch_core.changes import refreshed
+from dispatch_core.discovery import loader
 from dispatch_core.errors import ArgumentError, BackendError, BackendUnavailableError, RegistrationError
 from dispatch_core.keys.table import DispatchKey
 from dispatch_core.levels import Level
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
     from .host import PluginHost
 
-__all__ = ["BackendLoader"]
+__all__ = ["BackendLoader", "backends", "load_backend", "refresh"]
 
 _NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator library for namespace"}
 _Key = tuple[str, str]
@@ -419,3 +421,26 @@ class BackendLoader:
         if failure is None or state.state == "blocked":
             return state
         return replace(state, state="failed", reason=failure.reason)
+
+
+def load_backend(name: str) -> BackendInfo:
+    """Return a device's backend, loading it whatever ``DISPATCH_AUTOLOAD`` says.
+
+    Raises ``BackendNotFoundError`` where nothing provides the device, and ``BackendError`` where its plugin was
+    refused, kept out, or failed; the plugin's own error is chained.
+    """
+    return loader().load_backend(name)
+
+
+def backends() -> Mapping[str, BackendState]:
+    """Return the state of every device that an installed distribution claims. Nothing is loaded."""
+    return loader().backends()
+
+
+def refresh() -> None:
+    """Forget the scan, the failures, the refused types and the environment variables; what is loaded stays.
+
+    Call it after installing a plugin or changing a variable in a running process.
+    """
+    loader().refresh()
+    refreshed()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import faulthandler
 from typing import Any
 
-from dispatch_core.arrays.access import device_key
+from dispatch_core.arrays.owners import device_key
 from dispatch_core.operators.registries import registry
 
+from ..discovery import loader
 from ..distributions import BACKENDS
 from .children import end_child, teller
 from .examination import faults_of, missing_kernels
-from .loader import loader
 from .state import explain_exception
 
 __all__ = ["run"]

@@ -7,25 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from dispatch_core.errors import BackendError
+from dispatch_core.environment import parse_boolean, parse_names
 
-__all__ = ["Settings", "parse_boolean", "parse_names"]
+__all__ = ["Settings"]
 
 AUTOLOAD: Final = "DISPATCH_AUTOLOAD"
 ALLOW: Final = "DISPATCH_BACKENDS"
 BLOCK: Final = "DISPATCH_BACKENDS_BLOCK"
 FOREIGN_KEYS: Final = "DISPATCH_FOREIGN_KEYS"
-
-_BOOLEANS: Final = {
-    "1": True,
-    "true": True,
-    "yes": True,
-    "on": True,
-    "0": False,
-    "false": False,
-    "no": False,
-    "off": False,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +49,3 @@ class Settings:
             block=parse_names(environ.get(BLOCK, "")),
             foreign_keys=parse_names(environ.get(FOREIGN_KEYS, "")),
         )
-
-
-def parse_boolean(variable: str, text: str) -> bool:
-    """Read a yes or a no, whatever its case.
-
-    Raises ``BackendError`` naming the variable for any other word.
-
-    >>> parse_boolean("DISPATCH_AUTOLOAD", "off")
-    False
-    """
-    try:
-        return _BOOLEANS[text.strip().lower()]
-    except KeyError:
-        raise BackendError(
-            f"The environment variable {variable} is {text!r}, which is neither yes nor no",
-            hint=f"write one of {', '.join(_BOOLEANS)}; after a change call dispatch_core.refresh()",
-        ) from None
-
-
-def parse_names(text: str) -> tuple[str, ...]:
-    """Split a list at its commas; blanks and repeated names do not matter.
-
-    >>> parse_names("npu, cpu,,npu")
-    ('npu', 'cpu')
-    """
-    return tuple(dict.fromkeys(name for part in text.split(",") if (name := part.strip())))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from dispatch_core.frontends import outside
 from dispatch_core.keys import ARRAYS, DispatchKey, keys_of
-from dispatch_core.transactions import outside
 
 __all__ = ["AUTOGRAD_BITS", "autograd_bit", "prepare"]
 

@@ -16,8 +16,8 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.gradients import conjugate
-from dispatch_core.arrays.access import KEY_TYPES
-from dispatch_core.keys import ARRAYS, AUTOGRAD, keys_of
+from dispatch_core.frontends import array_types
+from dispatch_core.keys import AUTOGRAD
 
 from ..views import ONE_OF_SEVERAL, View
 from .derivative import Derivative
@@ -74,7 +74,7 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
     """Make the kernel of one overload for one effective keyset."""
     mask = keyset.mask | keyset.marker
     below = mask & ~AUTOGRAD
-    types = [known.type for key in keys_of(mask & ARRAYS) for known in KEY_TYPES.get(key, ())]
+    types = [known.type for known in array_types(mask)]
     derivative.plain_arrays = bool(types) and all(is_plain[each] for each in types)
     names: dict[str, Any] = {
         **derivative.namespace,

@@ -29,7 +29,7 @@ class _Plain(dict[type, bool]):
     def __missing__(self, cls: type) -> bool:
         found = (cls.__module__, cls.__qualname__) == ("numpy", "ndarray") or issubclass(cls, HasSpec)
         if not found:
-            from dispatch_core.pipelines import Pending  # most arrays are told without it, and most programs open none
+            from dispatch_core.frontends import Pending  # most arrays are told without it, and most programs open none
 
             found = issubclass(cls, Pending)
         self[cls] = found

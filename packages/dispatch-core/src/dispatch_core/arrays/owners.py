@@ -1,0 +1,302 @@
+"""The backends that array types belong to, and the dispatch keys of arrays and tensors.
+
+Note [Types are looked up once]
+    `TYPE_MASKS` maps a type to its backend's key. A type that is not in it is looked up among what installed plugins
+    declare, which loads the one backend that claims it; a type that nobody claims is remembered by the plugin loader.
+
+Note [What installed plugins declare is theirs]
+    A type that an installed distribution declares for its device belongs to that device from the beginning, and so does a
+    key of this project's own devices: no backend that is there earlier can take ``numpy.ndarray`` from cpu. In a private
+    registry any backend may own such a type: there `Registry.translated` puts its key in the place of the owner's.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+from weakref import ref
+
+from ..devices import Device
+from ..discovery import loader
+from ..errors import ArgumentError, BackendError, BackendNotFoundError, RegistrationError
+from ..forks import Order, forkable
+from ..keys.keyset import mask_readers
+from ..keys.table import ARRAYS, DispatchKey, keys_of, show_claim
+from ..transactions import record
+from .types import ArrayType, BackendInfo
+
+__all__ = ["add_backend", "device_key", "is_tensor", "mask_of", "named_key"]
+
+#: type of a raw array → mask of its backend's key. Read on every call with raw arrays.
+TYPE_MASKS: Final[dict[type, int]] = {}
+#: type of a raw array → how to read it.
+ARRAY_TYPES: Final[dict[type, ArrayType]] = {}
+#: dispatch key → the array types that kernels under it return.
+KEY_TYPES: Final[dict[DispatchKey, tuple[ArrayType, ...]]] = {}
+#: device name → dispatch key, and back.
+DEVICE_KEYS: Final[dict[str, DispatchKey]] = {}
+KEY_DEVICES: Final[dict[str, str]] = {}
+_lock: Final = forkable(Order.TABLE)
+
+
+def add_backend(info: BackendInfo, claims: dict[type, int] | None = None) -> DispatchKey:
+    """Make a backend's device name, key and array types known.
+
+    Types that belong to another backend go into ``claims``, a private registry's own. Raises ``RegistrationError`` when the
+    name or the key is another backend's, or a type and there are no ``claims``.
+    """
+    key = _claim(info)
+    owner = loader().owner_of_key(key)
+    if owner is not None and owner.name != info.name:
+        raise RegistrationError(
+            f"device {info.name!r} asks for key {key.name}, which belongs to {owner.distribution}",
+            hint="leave dispatch_key empty to get a key of its own",
+        )
+    declared = {each.type: loader().declared_owner(each.type, info.name) for each in info.array_types}
+    if object in declared:
+        raise RegistrationError(
+            f"device {info.name!r} claims the array type object, which everything is an instance of",
+            hint="claim the class of your arrays",
+        )
+    if plain := next((each for each in declared if each in (bool, int, float, complex)), None):
+        raise RegistrationError(
+            f"device {info.name!r} claims the array type {plain.__qualname__}, which operators take as numbers",
+            hint="claim the class of your arrays",
+        )
+    with _lock:
+        if info.name in DEVICE_KEYS:
+            raise RegistrationError(
+                f"device {info.name!r} is registered already, with key {DEVICE_KEYS[info.name].label}",
+                hint="a device name belongs to one backend",
+            )
+        taker = KEY_DEVICES.get(key.backend)
+        if taker is not None:
+            raise RegistrationError(
+                f"device {info.name!r} asks for key {key.name}, which device {taker!r} has",
+                hint=(
+                    "leave dispatch_key empty to get a key of its own"
+                    if info.dispatch_key
+                    else "name another in dispatch_key"
+                ),
+            )
+        theirs = [each.type for each in info.array_types if declared[each.type] is not None or each.type in TYPE_MASKS]
+        for cls in theirs if claims is None else ():
+            if (claim := declared[cls]) is not None:
+                raise RegistrationError(
+                    f"device {info.name!r} claims the array type {cls.__module__}.{cls.__qualname__}, which"
+                    f" {claim.distribution} declares for device {claim.value!r}",
+                    hint="claim a class of your own; a private Registry() may have any owner for it",
+                )
+            taken = TYPE_MASKS.get(cls)
+            if taken is not None:
+                raise RegistrationError(
+                    f"device {info.name!r} claims the array type {cls.__qualname__}, which belongs to"
+                    f" {keys_of(taken)[0].label}",
+                    hint="one type has one owner",
+                )
+        DEVICE_KEYS[info.name] = key
+        KEY_DEVICES[key.backend] = info.name
+        show_claim(key, info.name)
+        KEY_TYPES[key] = info.array_types
+        for array_type in info.array_types:
+            if array_type.type not in theirs:
+                ARRAY_TYPES[array_type.type] = array_type
+                TYPE_MASKS[array_type.type] = key.value
+            elif claims is not None:
+                claims[array_type.type] = key.value
+    record(lambda: _remove_backend(info, key, claims))
+    return key
+
+
+def add_stand_in(array_type: ArrayType, mask: int) -> None:
+    """Make a type known whose values stand for a backend's arrays that are not there yet."""
+    with _lock:
+        ARRAY_TYPES[array_type.type] = array_type
+        TYPE_MASKS[array_type.type] = mask
+
+
+def _claim(info: BackendInfo) -> DispatchKey:
+    """Return the backend's key, made new where no key has that name.
+
+    Where it names none, it is the device's with a capital, or the device's own where that is another sort of key.
+    """
+    name = info.dispatch_key or info.name[:1].upper() + info.name[1:]
+    if not info.dispatch_key and name in DispatchKey and not _is_free(DispatchKey[name]):
+        name = info.name
+    key = DispatchKey[name] if name in DispatchKey else DispatchKey.register_backend(name)
+    if key.kind != "device" or not key.backend:
+        raise RegistrationError(
+            f"device {info.name!r} asks for key {name}, which is no backend's",
+            hint="name a backend key such as PrivateUse1",
+        )
+    return key
+
+
+def _is_free(key: DispatchKey) -> bool:
+    return key.kind == "device" and key.backend == key.name and key.backend not in KEY_DEVICES
+
+
+def _remove_backend(info: BackendInfo, key: DispatchKey, claims: dict[type, int] | None = None) -> None:
+    with _lock:
+        DEVICE_KEYS.pop(info.name, None)
+        KEY_DEVICES.pop(key.backend, None)
+        show_claim(key, None)
+        KEY_TYPES.pop(key, None)
+        if claims is not None:
+            for array_type in info.array_types:
+                if claims.get(array_type.type) == key.value:
+                    del claims[array_type.type]
+        # Subclasses that were looked up meanwhile, and stand-ins, point at the removed key.
+        for cls in [cls for cls, mask in TYPE_MASKS.items() if mask & ARRAYS == key.value]:
+            TYPE_MASKS.pop(cls, None)
+            ARRAY_TYPES.pop(cls, None)
+
+
+def find_type(cls: type) -> int:
+    """Return the mask for arrays of type ``cls``, loading the backend that declares it; 0 when there is none.
+
+    Raises ``BackendError`` when that backend fails to load.
+    """
+    mask = TYPE_MASKS.get(cls)
+    if mask is not None:
+        return mask
+    line = cls.__mro__
+    known = next((place for place, base in enumerate(line) if base in ARRAY_TYPES), None)
+    # What is declared for a nearer class comes before a base class that another backend may own.
+    nearer = () if known is None else line[:known]
+    plugins = loader()
+    if known is None:
+        owner = plugins.array_type_owner(cls)
+    else:
+        owner = next(filter(None, map(plugins.declared_device, nearer)), None)
+    if owner is None:
+        return TYPE_MASKS[cls] if _inherit(cls) else 0
+    plugins.ensure_backend(owner)
+    if not _inherit(cls):
+        raise BackendError(
+            f"backend {owner!r} is declared as the owner of {cls.__module__}.{cls.__qualname__}, but does not register it",
+            hint="its BackendInfo.array_types must list what its entry points declare",
+        )
+    return TYPE_MASKS[cls]
+
+
+class _Subclass(ref[type]):
+    """A class as a key that does not keep it alive: found by the class, and gone when that is."""
+
+    __slots__ = ()
+
+    __hash__ = ref.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or self() is other
+
+
+def _forget(cls: Any, tables: tuple[dict[Any, Any], ...] = (TYPE_MASKS, ARRAY_TYPES)) -> None:
+    for table in tables:
+        table.pop(cls, None)
+
+
+def _inherit(cls: type) -> bool:
+    """Take over what is known of the first base class that has an owner, for as long as the class lives."""
+    with _lock:
+        for base in cls.__mro__:
+            known = ARRAY_TYPES.get(base)
+            if known is not None:
+                if base is not cls:
+                    key: Any = _Subclass(cls, _forget)
+                    ARRAY_TYPES[key] = known
+                    TYPE_MASKS[key] = TYPE_MASKS[base]
+                return True
+    return False
+
+
+def is_tensor(value: object) -> bool:
+    """Tell whether ``value`` is a frontend's tensor or an array that a backend owns."""
+    if hasattr(type(value), "_dispatch_mask") or type(value) in TYPE_MASKS:
+        return True
+    if isinstance(value, _NEVER_ARRAYS):
+        return False
+    # A tensor class without slots has the mask on its instances only.
+    return isinstance(getattr(value, "_dispatch_mask", None), int) or find_type(type(value)) != 0
+
+
+#: Types that are asked about often and are never arrays; the look-up need not scan plugins for them.
+_NEVER_ARRAYS: Final = (int, float, complex, str, bytes, list, tuple, dict, type(None), Device)
+
+
+def mask_of(value: object) -> int:
+    """Return the dispatch mask of one tensor or array, its frontend's marker included.
+
+    Raises ``ArgumentError`` for anything else.
+    """
+    mask = getattr(value, "_dispatch_mask", None)
+    if isinstance(mask, int):
+        return mask
+    mask = TYPE_MASKS.get(type(value)) or (0 if isinstance(value, _NEVER_ARRAYS) else find_type(type(value)))
+    if not mask:
+        raise ArgumentError(
+            f"expected a tensor or an array that a backend owns, not {type(value).__module__}.{type(value).__qualname__}",
+            hint="python -m dispatch_core list shows the installed backends",
+        )
+    return mask
+
+
+def device_mask_of(value: object) -> int:
+    """Return the mask of the device and layout keys of a tensor, an array, or any object with a ``device``."""
+    if not is_tensor(value) and (named := getattr(value, "device", None)) is not None:
+        return device_key(getattr(named, "type", named)).value
+    return mask_of(value) & ARRAYS
+
+
+mask_readers.append(device_mask_of)
+
+
+def device_key(name: str) -> DispatchKey:
+    """Return the dispatch key of the device ``name``, loading its backend if need be.
+
+    Raises ``BackendNotFoundError`` when no plugin provides it, ``BackendError`` when that plugin fails.
+    """
+    if not isinstance(name, str):
+        raise ArgumentError(f"expected a device's name, not {type(name).__name__}")
+    key = DEVICE_KEYS.get(name)
+    if key is None:
+        loader().ensure_backend(name)
+        key = DEVICE_KEYS[name]
+    return key
+
+
+def load_key(key: DispatchKey) -> None:
+    """Load the backend of the installed device that a key belongs to, if there is one.
+
+    Raises ``BackendError`` when that is kept out or fails.
+    """
+    device = loader().device_of_key(key)
+    if device is not None:
+        loader().ensure_backend(device)
+
+
+def named_key(name: str) -> DispatchKey:
+    """Return the key that kernels for the device ``name`` are registered under, whether or not a backend provides it.
+
+    The keys of cpu, meta and npu are known without loading anything; another device's backend decides what its key is,
+    where it is installed. Raises ``BackendNotFoundError`` for a name that is neither a device's nor a backend key's.
+    """
+    if not isinstance(name, str):
+        raise ArgumentError(f"expected a device's name, not {type(name).__name__}")
+    key = DEVICE_KEYS.get(name)
+    if key is not None:
+        return key
+    spelled = "privateuse1" if name == "privateuseone" else name
+    known = next(
+        (key for key in DispatchKey if key.backend and key.kind == "device" and key.name.lower() == spelled), None
+    )
+    if known is not None and name in _OWN_DEVICES:
+        return known
+    try:
+        return device_key(name)
+    except BackendNotFoundError:
+        if known is None:
+            raise
+    return known
+
+
+_OWN_DEVICES: Final = frozenset({"cpu", "meta", "npu"})

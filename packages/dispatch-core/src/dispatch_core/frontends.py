@@ -1,0 +1,115 @@
+"""The API for frontends that bring a tensor class: beyond ``dispatch_core`` itself, whatever they need of the core.
+
+>>> import dispatch_core as dc
+>>> class Box:
+...     __slots__ = ("_dispatch_data", "_dispatch_mask")
+>>> register_frontend("boxes", Box).name
+'boxes'
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .arrays.access import storage_of
+from .arrays.frontend import Frontend, refuse_mixed, register_frontend
+from .arrays.lent_memory import Holder, Window, is_pinned, lend, memory_of, pin
+from .arrays.owners import ARRAY_TYPES, KEY_TYPES
+from .discovery import loader
+from .keys import context
+from .keys.table import ARRAYS, AUTOGRAD, keys_of
+from .transactions import outside
+
+if TYPE_CHECKING:
+    from .arrays.types import ArrayType, Availability
+    from .pipelines.materialization import is_pending, materialize, materialize_value, run_random_steps
+    from .pipelines.steps import Pending
+
+__all__ = [
+    "ARRAYS",
+    "AUTOGRAD",
+    "Frontend",
+    "Holder",
+    "Pending",
+    "Window",
+    "array_type",
+    "array_types",
+    "availability",
+    "included_mask",
+    "is_pending",
+    "is_pinned",
+    "keys_of",
+    "lend",
+    "materialize",
+    "materialize_value",
+    "memory_of",
+    "outside",
+    "pin",
+    "refuse_mixed",
+    "register_frontend",
+    "run_random_steps",
+    "runtime",
+    "storage_of",
+]
+
+#: Names of the pipelines, which most programs never load.
+_LATE = {
+    "Pending": ".pipelines.steps",
+    "materialize_value": ".pipelines.materialization",
+    "is_pending": ".pipelines.materialization",
+    "materialize": ".pipelines.materialization",
+    "run_random_steps": ".pipelines.materialization",
+}
+
+
+def __getattr__(name: str) -> Any:
+    module = _LATE.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    found = globals()[name] = getattr(import_module(module, __package__), name)
+    return found
+
+
+def array_type(array: object) -> ArrayType | None:
+    """Return how an array, or a value that stands for one, is read; None for a type that no backend owns."""
+    return ARRAY_TYPES.get(type(array))
+
+
+def array_types(keys: int) -> tuple[ArrayType, ...]:
+    """Return the types of array that kernels under the keys of a mask return.
+
+    >>> array_types(0)
+    ()
+    """
+    return tuple(known for key in keys_of(keys & ARRAYS) for known in KEY_TYPES.get(key, ()))
+
+
+def availability(device: str) -> Availability:
+    """Ask a device's plugin whether the device can be opened on this machine.
+
+    Raises ``BackendNotFoundError`` where nothing provides the device, ``BackendError`` where its plugin failed, and
+    ``BackendUnavailableError`` if the plugin raises instead of answering.
+    """
+    return loader().availability(device)
+
+
+def runtime(device: str) -> Any:
+    """Return a device's own interface, which its plugin gives: its streams and its memory, for instance.
+
+    Raises as `availability` does, and ``BackendError`` if the plugin has none.
+    """
+    return loader().runtime(device)
+
+
+def included_mask() -> int:
+    """Return the mask of the keys that the running context includes in every call.
+
+    >>> import dispatch_core as dc
+    >>> with dc.include_keys("Tracer"):
+    ...     included_mask() == dc.DispatchKey.Tracer.value
+    True
+    """
+    state = context.current()
+    return 0 if state is None else state[0]
