@@ -1,6 +1,6 @@
 """The command line: ``python -m dispatch_backend_npu simulator [FOLDER]`` builds the simulator.
 
-``python -m dispatch_backend_npu functions`` prints what has been shown of every function that the backend calls.
+``python -m dispatch_backend_npu functions`` prints the checks that every function of the toolkit has passed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command and give the exit status: 0, or 1 where the simulator cannot be built."""
+    """Run a command and return the exit status: 0, or 1 where the simulator cannot be built."""
     parser = argparse.ArgumentParser(prog="python -m dispatch_backend_npu", description="Tools of the npu backend.")
     commands = parser.add_subparsers(dest="command", required=True)
     simulator = commands.add_parser("simulator", help="build the simulator and print the environment that uses it")

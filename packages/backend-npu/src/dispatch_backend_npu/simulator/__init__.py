@@ -1,7 +1,7 @@
-"""A simulator of the toolkit's libraries, in C that the system's compiler builds: the real names, the real ABI, host memory.
+"""A simulator of the toolkit's libraries, in C, with the real names and the real ABI, on host memory.
 
-``python -m dispatch_backend_npu simulator`` builds it and prints the environment that uses it. Nothing finds it by itself,
-and ``device_name()`` says what it is.
+``python -m dispatch_backend_npu simulator`` builds it with the system's compiler and prints the environment that uses it.
+It is used in no other environment, and ``device_name()`` says that it is a simulator.
 """
 
 from .build import NoCompilerError, build, compiler

@@ -1,7 +1,7 @@
-"""Building the simulator: the system's C compiler makes a folder that looks like the toolkit's.
+"""Building the simulator: the system's C compiler makes a folder like the toolkit's.
 
-The folder has ``lib64`` with ``libascendcl.so``, ``libnnopbase.so`` and ``libopapi.so``. Nothing refers to it but the
-environment that a caller sets: it is never found by accident.
+The folder has ``lib64`` with ``libascendcl.so``, ``libnnopbase.so`` and ``libopapi.so``. Only the environment that a caller
+sets refers to it, so that it is never found by accident.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["NoCompilerError", "build", "compiler", "default_folder", "fingerprin
 
 SOURCES: Final = Path(__file__).parent / "source"
 
-#: Each library, the sources it is made of, and the libraries it needs.
+#: Library → its sources, and the libraries that it needs.
 LIBRARIES: Final = {
     "libascendcl.so": (("sim.c", "runtime.c", "memory.c", "stream.c"), ()),
     "libnnopbase.so": (("meta.c", "executor.c"), ("libascendcl.so",)),
@@ -44,28 +44,28 @@ _FLAGS: Final = (
 
 
 class NoCompilerError(RuntimeError):
-    """There is no C compiler, so there is no simulator."""
+    """The simulator cannot be built, because there is no C compiler."""
 
 
 def compiler() -> list[str]:
-    """Give the command of the C compiler: what ``CC`` says, else ``cc``, ``gcc`` or ``clang``. Raises NoCompilerError.
+    """Return the command of the C compiler: ``CC``, else ``cc``, ``gcc`` or ``clang``. Raises NoCompilerError.
 
     The simulator needs GNU C (gcc 9 or clang 10, or newer).
     """
-    asked = os.environ.get("CC", "").strip()
-    for name, *options in (shlex.split(asked),) if asked else (["cc"], ["gcc"], ["clang"]):
+    chosen = os.environ.get("CC", "").strip()
+    for name, *options in (shlex.split(chosen),) if chosen else (["cc"], ["gcc"], ["clang"]):
         found = shutil.which(name)
         if found:
             return [found, *options]
-    looked = f"CC={asked}" if asked else "cc, gcc and clang"
+    searched = f"CC={chosen}" if chosen else "cc, gcc and clang"
     raise NoCompilerError(
-        f"the simulator is built with a C compiler, and there is none: looked for {looked}."
+        f"the simulator is built with a C compiler, and there is none: looked for {searched}."
         " Hint: install gcc or clang, or set CC."
     )
 
 
 def fingerprint() -> str:
-    """Name the sources by their content, so that a folder of another version is never taken for this one's."""
+    """Return a hash of the sources, so that a folder of another version is never used."""
     digest = hashlib.sha256()
     for path in (*sorted(SOURCES.iterdir()), TABLE, *sorted(Path(__file__).parent.glob("*.py"))):
         digest.update(path.read_bytes())
@@ -73,39 +73,39 @@ def fingerprint() -> str:
 
 
 def default_folder() -> Path:
-    """Give the folder that ``build`` makes when none is named: one for each version of the sources, in the user's cache."""
+    """Return the default folder of ``build``, in the user's cache; each version of the sources has its own."""
     named = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # One that is not absolute is to be ignored, says the specification of that variable.
+    # The specification of that variable says to ignore a path that is not absolute.
     cache = named if named.is_absolute() else Path("~/.cache").expanduser()
     return cache / "dispatch_backend_npu" / f"simulator-{fingerprint()}"
 
 
 def build(folder: str | os.PathLike[str] | None = None) -> Path:
-    """Build the libraries into ``folder``/lib64, unless they are there, and give the folder.
+    """Build the libraries in ``folder``/lib64, unless they are there, and return the folder.
 
     Raises NoCompilerError without a compiler, RuntimeError with its output where it fails, OSError where the folder cannot
     be written.
     """
     folder = default_folder() if folder is None else Path(folder).absolute()
     stamp = folder / "simulator.txt"
-    is_there = all((folder / "lib64" / library).is_file() for library in LIBRARIES)
-    if is_there and stamp.is_file() and stamp.read_text() == fingerprint():
+    is_built = all((folder / "lib64" / library).is_file() for library in LIBRARIES)
+    if is_built and stamp.is_file() and stamp.read_text() == fingerprint():
         return folder
     command = compiler()
     folder.parent.mkdir(parents=True, exist_ok=True)
-    # Built beside and moved into place: two processes that build at the same time never see half of it.
+    # Built beside and moved into place, so that a second process never finds half of it.
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix="simulator-") as name:
-        made = Path(name)
-        (made / "lib64").mkdir()
-        (made / "entries.c").write_text(generate())
+        temporary = Path(name)
+        (temporary / "lib64").mkdir()
+        (temporary / "entries.c").write_text(generate())
         for library, (sources, needed) in LIBRARIES.items():
-            paths = [made / source if source == "entries.c" else SOURCES / source for source in sources]
-            output = made / "lib64" / library
-            links = [f"-L{made / 'lib64'}", *(f"-l:{each}" for each in needed), f"-Wl,-soname,{library}"]
+            paths = [temporary / source if source == "entries.c" else SOURCES / source for source in sources]
+            output = temporary / "lib64" / library
+            links = [f"-L{temporary / 'lib64'}", *(f"-l:{each}" for each in needed), f"-Wl,-soname,{library}"]
             _run([*command, *_FLAGS, f"-I{SOURCES}", "-o", output, *paths, *links, "-Wl,-rpath,$ORIGIN", "-lm"])
         (folder / "lib64").mkdir(parents=True, exist_ok=True)
         for library in LIBRARIES:
-            (made / "lib64" / library).replace(folder / "lib64" / library)
+            (temporary / "lib64" / library).replace(folder / "lib64" / library)
         stamp.write_text(fingerprint())
     return folder
 

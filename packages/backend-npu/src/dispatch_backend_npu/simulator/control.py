@@ -1,6 +1,6 @@
-"""What tests ask of the simulator: what is alive, what was called, and which call shall fail.
+"""The simulator's interface for tests: counts of live objects, the log of calls, and injected failures.
 
-It speaks to the very libraries that the process has loaded, through functions that ACL does not have.
+It calls the libraries that the process has loaded, by functions that ACL does not have.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Final, NamedTuple
 
 from .build import fingerprint
 
-__all__ = ["KINDS", "Memory", "Simulator"]
+__all__ = ["KINDS", "MemoryUsage", "Simulator"]
 
-#: What is counted, in the order of aclsim_kind in aclsim.h.
+#: The kinds of counted objects, in the order of aclsim_kind in aclsim.h.
 KINDS: Final = (
     "contexts",
     "streams",
@@ -32,8 +32,8 @@ KINDS: Final = (
 )
 
 
-class Memory(NamedTuple):
-    """Device memory in bytes: what is allocated, the most that was, and what there is."""
+class MemoryUsage(NamedTuple):
+    """Bytes of device memory: allocated now, allocated at most, and in all."""
 
     live: int
     most: int
@@ -41,9 +41,9 @@ class Memory(NamedTuple):
 
 
 class Simulator:
-    """The simulator in a folder that ``build`` made; with no folder, the one that ``ASCEND_HOME_PATH`` names.
+    """The simulator in a folder that ``build`` has returned, by default that of ``ASCEND_HOME_PATH``.
 
-    Raises RuntimeError where the libraries are none of the simulator, or of one that other sources have made.
+    Raises RuntimeError where the libraries are not the simulator's, or were built from other sources.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
@@ -60,7 +60,7 @@ class Simulator:
         if stamp.is_file() and stamp.read_text() != fingerprint():
             raise RuntimeError(
                 f"the simulator in {self.folder} was built by another version of this package."
-                f" Hint: build it anew with python -m dispatch_backend_npu simulator {self.folder}."
+                f" Hint: build it again with python -m dispatch_backend_npu simulator {self.folder}."
             )
         library.aclsimFailNth.argtypes = (ctypes.c_char_p, ctypes.c_int64, ctypes.c_int)
         library.aclsimFailTask.argtypes = (ctypes.c_int64, ctypes.c_int)
@@ -73,50 +73,50 @@ class Simulator:
         self._library = library
 
     def reset(self) -> None:
-        """Forget the log, the count of calls, faults that are still to come and the capacity; what is alive stays.
+        """Clear the log, the count of calls, injected failures and the capacity; objects stay alive.
 
-        Work that hangs goes on.
+        Hanging work goes on.
         """
         self._library.aclsimReset()
 
     def counts(self) -> dict[str, int]:
-        """Give how many of each kind are alive: only kinds of which there is one."""
+        """Return how many objects of each kind are alive, without kinds that have none."""
         numbers = (ctypes.c_int64 * len(KINDS))()
         self._library.aclsimCounts(numbers, len(KINDS))
         return {kind: number for kind, number in zip(KINDS, numbers, strict=True) if number}
 
-    def memory(self) -> Memory:
-        """Give how much device memory is allocated."""
+    def memory(self) -> MemoryUsage:
+        """Return how much device memory is allocated."""
         numbers = (ctypes.c_uint64 * 3)()
         self._library.aclsimMemory(numbers)
-        return Memory(*numbers)
+        return MemoryUsage(*numbers)
 
     def set_capacity(self, nbytes: int) -> None:
-        """Let the device have this much memory, until ``reset``."""
+        """Set the size of the device's memory, until ``reset``."""
         self._library.aclsimSetCapacity(nbytes)
 
     def calls(self) -> int:
-        """Give how many calls that can fail there were since ``reset``."""
+        """Return the number of calls since ``reset`` that can fail."""
         return int(self._library.aclsimCalls())
 
     def fail_nth(self, name: str, n: int, code: int = 507899) -> None:
-        """Let the ``n``-th call of a function from now give ``code``, of any function where the name is empty.
+        """Let the ``n``-th call of a function from now return ``code``; an empty name stands for any function.
 
-        Calls that give a pointer give NULL. What releases something has released it all the same.
+        Calls that return a pointer return NULL. Calls that release an object release it all the same.
         """
         self._library.aclsimFailNth(name.encode(), n, code)
 
     def fail_task(self, n: int, code: int = 507015) -> None:
-        """Let the ``n``-th piece of work that a stream executes from now fault: the next synchronisation gives ``code``."""
+        """Let the ``n``-th next piece of work of a stream fault; the next synchronisation returns ``code``."""
         self._library.aclsimFailTask(n, code)
 
     def hang_task(self, n: int = 1) -> None:
-        """Let the ``n``-th piece of work that a stream executes from now not end before ``reset``."""
+        """Let the ``n``-th next piece of work of a stream hang until ``reset``."""
         self._library.aclsimHangTask(n)
 
     @contextmanager
     def failing(self, name: str, n: int, code: int = 507899) -> Iterator[None]:
-        """Within the block the ``n``-th call fails; afterwards none does."""
+        """Let the ``n``-th call within the block fail, and reset the simulator afterwards."""
         self.fail_nth(name, n, code)
         try:
             yield
@@ -124,9 +124,9 @@ class Simulator:
             self.reset()
 
     def log(self, *, work: bool = False) -> list[str]:
-        """Give the names of the functions that were called since ``reset``, in order (the last 65,536).
+        """Return the names of the functions that were called since ``reset``, in order (the last 65,536).
 
-        With ``work``, also what streams executed, as ``"run aclnnAdd"``.
+        With ``work``, the work that streams executed is among them, as ``"run aclnnAdd"``.
         """
         size = self._library.aclsimLog(None, 0)
         buffer = ctypes.create_string_buffer(size + 4096)

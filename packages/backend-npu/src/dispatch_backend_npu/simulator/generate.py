@@ -1,4 +1,4 @@
-"""The entries of libopapi.so, written from ``operators.txt``: for each operator its two phases and, for maps, the loops.
+"""The generator of libopapi.so's entries from ``operators.txt``: two phases for each operator and, for maps, the loops.
 
 >>> operators = {each.name: each for each in read()}
 >>> operators["aclnnAdds"].expression
@@ -13,13 +13,13 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["Operator", "generate", "read"]
+__all__ = ["SimulatedOperator", "generate", "read"]
 
 TABLE: Final = Path(__file__).parent / "operators.txt"
 
 
 class _Kind(NamedTuple):
-    """A kind of argument: its C type, the letter that stands for it in C, and its role, see aclsim_operator."""
+    """A kind of argument: its C type, its letter in C, and its role, see aclsim_operator."""
 
     type: str
     letter: str
@@ -44,7 +44,7 @@ _FIELDS: Final = {"d": "real", "s": "text", "n": "integer"}
 _TAGS: Final = {"real": "REAL_RESULT", "whole": "INTEGER_ONLY", "any": "ANY_RESULT", "own": "OWN_DTYPE", "": "0"}
 
 
-class Argument(NamedTuple):
+class FunctionArgument(NamedTuple):
     """One argument of an operator's first phase."""
 
     name: str
@@ -52,18 +52,18 @@ class Argument(NamedTuple):
     optional: bool
 
 
-class Operator(NamedTuple):
+class SimulatedOperator(NamedTuple):
     """One line of the table."""
 
     name: str
-    arguments: tuple[Argument, ...]
-    tag: str
-    expression: str
-    """Of a map; empty where a kernel does the work."""
-    whole: str
+    arguments: tuple[FunctionArgument, ...]
+    tag: str = ""
+    expression: str = ""
+    """The expression of a map; empty where a kernel does the work."""
+    whole: str = ""
     """The expression for integers."""
-    kernel: str
-    check: str
+    kernel: str = ""
+    check: str = ""
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -71,23 +71,23 @@ class Operator(NamedTuple):
         return tuple([argument.kind.type for argument in self.arguments])
 
 
-def _argument(text: str) -> Argument:
+def _argument(text: str) -> FunctionArgument:
     kind, name = text.rsplit(" ", 1)
     optional = kind.endswith("?")
     kind = kind.removesuffix("?")
-    return Argument(name, _KINDS.get(kind) or _Kind(kind, "n", "-"), optional)
+    return FunctionArgument(name, _KINDS.get(kind) or _Kind(kind, "n", "-"), optional)
 
 
-def read() -> list[Operator]:
-    """Give the operators of the table, in its order."""
-    found: dict[str, Operator] = {}
+def read() -> list[SimulatedOperator]:
+    """Return the operators of the table, in its order."""
+    found: dict[str, SimulatedOperator] = {}
     for line in TABLE.read_text().splitlines():
         if not line or line.startswith("#"):
             continue
         head, _, how = line.partition(" = ")
         name, _, arguments = head[:-1].partition("(")
         how = how or name.removeprefix("Inplace")
-        row = Operator(f"aclnn{name}", tuple([_argument(each) for each in arguments.split(", ")]), "", "", "", "", "")
+        row = SimulatedOperator(f"aclnn{name}", tuple([_argument(each) for each in arguments.split(", ")]))
         if how in found:
             same = found[how]
             row = row._replace(
@@ -100,15 +100,15 @@ def read() -> list[Operator]:
             match = re.fullmatch(r"(?:(real|whole|any|own): )?(.*)", how)
             assert match
             tag = match[1] or ""
-            # A single bar between blanks parts the two expressions, except where it is the operator of integers.
+            # A bar between blanks separates the two expressions, except where it is the operator of integers.
             expression, bar, whole = (match[2], "", "") if tag == "whole" else match[2].partition(" | ")
             row = row._replace(tag=tag, expression=expression, whole=whole if bar else expression)
         found[name] = row
     return list(found.values())
 
 
-def _loop(operator: Operator, real: bool) -> list[str]:
-    """Give the loop over all elements, in double or in int64_t."""
+def _loop(operator: SimulatedOperator, real: bool) -> list[str]:
+    """Return the loop over all elements, in double or in int64_t."""
     c, field, flag = ("double", "f", "true") if real else ("int64_t", "i", "false")
     used = operator.expression if real else operator.whole
     before, within = [], []
@@ -128,8 +128,8 @@ def _loop(operator: Operator, real: bool) -> list[str]:
     ]
 
 
-def _map(operator: Operator) -> list[str]:
-    """Give the function that computes a map: it reads the operands, goes over the elements, and stores the result."""
+def _map(operator: SimulatedOperator) -> list[str]:
+    """Return the function that computes a map: it reads the operands, loops over the elements, and stores the result."""
     output = next(i for i, argument in enumerate(operator.arguments) if argument.kind.role in "or")
     lines = [
         f"static void run_{operator.name}(aclsim_call *call) {{",
@@ -159,8 +159,8 @@ def _map(operator: Operator) -> list[str]:
     return [*lines, "scratch_done();", "}"]
 
 
-def _entries(operator: Operator) -> list[str]:
-    """Give the description that both phases share, and the phases."""
+def _entries(operator: SimulatedOperator) -> list[str]:
+    """Return the description that both phases share, and the phases."""
     name, arguments = operator.name, operator.arguments
     letters = "".join(argument.kind.letter for argument in arguments)
     roles = "".join(a.kind.role.upper() if a.optional else a.kind.role for a in arguments)
@@ -187,7 +187,7 @@ def _entries(operator: Operator) -> list[str]:
 
 
 def generate() -> str:
-    """Give the C source of every operator's entries.
+    """Return the C source of every operator's entries.
 
     >>> "aclnnStatus aclnnAddGetWorkspaceSize(const aclTensor* self" in generate()
     True

@@ -1,8 +1,8 @@
-/* What the simulator's sources share: codes, handles, the entry of every call, and the views that kernels work on.
+/* The declarations that the simulator's sources share: codes, handles, the entry of every call, and the views that kernels work on.
  *
  * The simulator is three libraries with the real names and the real ABI, on host memory: libascendcl.so (runtime),
- * libnnopbase.so (descriptors and executors) and libopapi.so (operators). Everything declared here that is no function of
- * ACL begins with "aclsim". One lock serialises all calls, so the sources read as if there were one thread.
+ * libnnopbase.so (descriptors and executors) and libopapi.so (operators). Names declared here that are no functions
+ * of ACL begin with "aclsim". One lock serialises all calls, so the sources read as if there were one thread.
  */
 #ifndef ACLSIM_H
 #define ACLSIM_H
@@ -59,7 +59,7 @@ typedef enum {
 
 typedef struct {
     const char *name;
-    int injected; /* the code that a test asked for, else 0 */
+    int injected; /* the code that a test has set, else 0 */
 } aclsim_scope;
 
 aclsim_scope aclsim_enter(const char *name, bool can_fail);
@@ -68,18 +68,18 @@ void aclsim_note(const char *prefix, const char *name);
 int aclsim_error(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 const char *aclsim_take_message(void);
 int aclsim_task_fault(void);
-/* Whether the piece of work that begins now hangs: a mark of this hang, 0 for none; and whether that hang goes on. */
+/* Return the number of the hang if the piece of work that begins now hangs, else 0; whether that hang goes on. */
 uint64_t aclsim_task_hang(void);
 bool aclsim_hangs(uint64_t mark);
-/* Let other threads call for a moment. */
+/* Let other threads enter for a moment. */
 void aclsim_pause(void);
 
-/* CALL opens a function that the n-th call of can be made to fail; QUIET one that has no way to report a failure. */
+/* CALL opens a function whose n-th call tests can make fail; QUIET one that cannot report a failure. */
 #define CALL(function) \
     aclsim_scope scope __attribute__((cleanup(aclsim_leave))) = aclsim_enter(#function, true)
 #define QUIET(function) \
     aclsim_scope scope __attribute__((cleanup(aclsim_leave), unused)) = aclsim_enter(#function, false)
-/* A call that acquires fails before it does anything; one that releases fails after, since nothing could retry it. */
+/* A call that acquires fails before it does anything; one that releases fails afterwards, since no caller could retry it. */
 #define FAIL_FIRST() \
     do { if (scope.injected) return aclsim_error(scope.injected, "%s failed on demand", scope.name); } while (0)
 #define FAIL_LAST() \
@@ -88,7 +88,7 @@ void aclsim_pause(void);
 #define PASS_ON(expression) \
     do { int passed_on = (expression); if (passed_on) return passed_on; } while (0)
 
-/* ---- Handles. A released one keeps its mark for a while, so that a second release is found instead of followed. ---- */
+/* ---- Handles. A released one keeps its mark for a while, so that a second release is detected. ---- */
 
 typedef enum {
     KIND_CONTEXT, KIND_STREAM, KIND_EVENT, KIND_TENSOR, KIND_SCALAR, KIND_INT_ARRAY, KIND_BOOL_ARRAY, KIND_TENSOR_LIST,
@@ -117,10 +117,10 @@ aclError aclsim_current(aclsim_context **context);
 aclError aclsim_stream_of(aclrtStream stream, aclrtStream *found);
 aclrtStream aclsim_stream_new(aclsim_context *context, uint32_t flags);
 void aclsim_stream_free(aclrtStream stream);
-/* Wait for a stream, or for those of a device, no longer than a number of milliseconds, for ever where it is -1. */
+/* Wait for a stream, or for those of a device, at most a number of milliseconds, without a limit where it is -1. */
 aclError aclsim_stream_drain(aclrtStream stream, int32_t timeout);
 aclError aclsim_device_drain(int32_t device, int32_t timeout);
-/* Put work on a stream; `run` gives 0, the code that the next synchronisation reports, or NOT_YET to be run again. */
+/* Put work on a stream; `run` returns 0, a code for the next synchronisation, or NOT_YET to run again. */
 enum { NOT_YET = -1 };
 void aclsim_enqueue(aclrtStream stream, const char *name, int (*run)(void *data), void (*release)(void *data), void *data);
 int32_t aclsim_stream_device(aclrtStream stream);
@@ -168,8 +168,8 @@ typedef struct {
         double real;         /* float and double */
         const char *text;
     };
-    aclTensor *tensors;      /* copies of the descriptors: one, or as many as a list has */
-    int64_t count;           /* how many; 0 for an argument that was left out */
+    aclTensor *tensors;      /* copies of the descriptors: one, or those of a list */
+    int64_t count;           /* their number; 0 for an omitted argument */
     const int64_t *values;   /* the elements of an IntArray or BoolArray */
     double scalar_real;
     int64_t scalar_integer;
@@ -182,7 +182,7 @@ typedef struct {
     const char *name;        /* aclnnAdd */
     const char *phase_one;   /* aclnnAddGetWorkspaceSize */
     const char *kinds;       /* one letter an argument, see generate.py */
-    const char *roles;       /* i input, o output, r both; capital: may be left out; - no tensor */
+    const char *roles;       /* i input, o output, r both; capital: optional; - no tensor */
     int count;
     const char *const *names;
     aclnnStatus (*check)(aclsim_call *call);
@@ -193,7 +193,7 @@ typedef struct {
 struct aclsim_call {
     const aclsim_operator *op;
     aclsim_argument *arguments;
-    size_t size;             /* of the call and all that it points to */
+    size_t size;             /* of the call and everything it points to */
     uint64_t workspace_size;
     void *workspace;
     int32_t device;
@@ -202,7 +202,7 @@ struct aclsim_call {
 aclnnStatus aclsim_prepare(const aclsim_operator *op, const aclsim_argument *arguments, uint64_t *size, void **executor);
 aclnnStatus aclsim_execute(const aclsim_operator *op, void *workspace, uint64_t size, void *executor, aclrtStream stream);
 
-/* ---- small things ---- */
+/* ---- Helpers ---- */
 
 static inline size_t aclsim_item_size(aclDataType dtype) {
     switch ((int)dtype) {

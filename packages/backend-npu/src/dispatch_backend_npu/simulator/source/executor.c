@@ -1,7 +1,7 @@
 /* libnnopbase: the two phases of every operator, and executors.
  *
- * Phase one checks the arguments, copies what it was given and makes an executor. Phase two puts the work on a stream and
- * deletes the executor, unless that was made repeatable. The work itself runs when the stream gets to it.
+ * Phase one checks and copies the arguments and creates an executor. Phase two puts the work on a stream and deletes the
+ * executor, unless that is repeatable. The work itself runs when the stream reaches it.
  */
 #include "aclsim.h"
 
@@ -92,7 +92,7 @@ static aclsim_call *call_new(const aclsim_operator *op, const aclsim_argument *a
     return call;
 }
 
-/* A copy for one run, with the addresses that were set since phase one; the handles are not looked at. */
+/* A copy for one run, with the addresses that were set since phase one; the handles are not read. */
 static aclsim_call *call_copy(const aclsim_call *from) {
     aclsim_call *call = malloc(from->size);
     memcpy(call, from, from->size);
@@ -115,7 +115,7 @@ static void executor_free(aclOpExecutor *executor) {
 
 /* ---- What phase one checks of every operator ---- */
 
-/* Phase one answers 161002 for data types, formats and views that an operator does not take. The formats are those that
+/* Phase one returns 161002 for data types, formats and views that an operator does not take. The formats are those that
  * torch's adapter gives to dense tensors. */
 static aclnnStatus check_tensor(const char *name, const char *argument, const aclTensor *tensor) {
     if (!aclsim_item_size(tensor->dtype) || tensor->dtype == ACL_COMPLEX64 || tensor->dtype == ACL_COMPLEX128)
@@ -125,7 +125,7 @@ static aclnnStatus check_tensor(const char *name, const char *argument, const ac
         default: REFUSE(ACLNN_PARAM_INVALID, "%s: %s has format %d, which is not supported", name, argument, (int)tensor->format);
     }
     if (aclsim_numel(tensor) == 0) return 0;
-    /* Tensor data must be aligned to 32 bytes; what begins elsewhere is said by the offset. */
+    /* Tensor data must be aligned to 32 bytes; the offset takes views to other addresses. */
     if ((uintptr_t)tensor->data % 32) REFUSE(ACLNN_PARAM_INVALID, "%s: %s begins at %p, which is not aligned to 32 bytes", name, argument, (void *)tensor->data);
     int64_t low = tensor->offset, high = tensor->offset;
     for (int i = 0; i < tensor->rank; i++) {
@@ -198,8 +198,8 @@ aclnnStatus aclsim_prepare(const aclsim_operator *op, const aclsim_argument *arg
 
 /* ---- Phase two ---- */
 
-/* What a kernel touches must lie in one live allocation of its device: hardware faults where it does not, and says so at
- * the next synchronisation (507015). */
+/* The memory of a kernel must lie in one live allocation of its device: else hardware faults, and reports that at the next
+ * synchronisation (507015). */
 static int check_memory(const aclsim_call *call) {
     for (int i = 0; i < call->op->count; i++)
         for (int64_t j = 0; j < call->arguments[i].count && (call->op->kinds[i] == 'T' || call->op->kinds[i] == 'L'); j++) {
@@ -223,7 +223,7 @@ static int run_call(void *data) {
     aclsim_call *call = data;
     int code = check_memory(call);
     if (code) return code;
-    /* A workspace is written to, so that two users of one piece of memory at a time are found. */
+    /* A workspace is written to, so that two simultaneous users of one piece of memory are found. */
     if (call->workspace_size) memset(call->workspace, 0xa5, call->workspace_size);
     call->op->run(call);
     return 0;
@@ -246,12 +246,12 @@ aclnnStatus aclsim_execute(const aclsim_operator *op, void *workspace, uint64_t 
     aclOpExecutor *executor = handle;
     /* executor == NULL is 161001. */
     if (!executor) REFUSE(ACLNN_PARAM_NULLPTR, "%s: executor is a null pointer", op->name);
-    /* An executor that is not repeatable is deleted by its phase two: a second use is a use after that. */
+    /* Phase two deletes an executor that is not repeatable: a second call is a use after free. */
     if (!aclsim_is(executor, KIND_EXECUTOR)) REFUSE(ACLNN_PARAM_INVALID, "%s: the executor was used already, or is none", op->name);
     const char *dead = NULL;
     aclnnStatus status = 0;
     if (executor->call->op != op) status = aclsim_error(ACLNN_PARAM_INVALID, "%s: the executor was made by %s", op->name, executor->call->op->phase_one);
-    /* workspaceSize > 0 without a workspace is 161001, and the executor is gone. */
+    /* workspaceSize > 0 without a workspace is 161001, and the executor is deleted. */
     else if (size && !workspace) status = aclsim_error(ACLNN_PARAM_NULLPTR, "%s: workspace is a null pointer", op->name);
     else if (size < executor->call->workspace_size)
         status = aclsim_error(ACLNN_PARAM_INVALID, "%s: the workspace has %llu bytes, phase one asked for %llu", op->name,
@@ -276,12 +276,12 @@ aclnnStatus aclsim_execute(const aclsim_operator *op, void *workspace, uint64_t 
 
 /* ---- Executors that are used again ---- */
 
-/* NULL is 561103. An executor that is gone crashes: the nearest code is 161002. */
+/* NULL is 561103. A deleted executor crashes: the nearest code is 161002. */
 #define NEED_EXECUTOR() \
     do { if (!executor) REFUSE(ACLNN_INNER_NULLPTR, "%s: executor is a null pointer", scope.name); \
         if (!aclsim_is(executor, KIND_EXECUTOR)) REFUSE(ACLNN_PARAM_INVALID, "%s: the executor is gone, or is none", scope.name); } while (0)
 
-/* aclSetAclOpExecutorRepeatable: phase two may be called many times from now on, and leaves the executor. */
+/* aclSetAclOpExecutorRepeatable: phase two may be called many times from now on, and keeps the executor. */
 aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor *executor) {
     CALL(aclSetAclOpExecutorRepeatable);
     FAIL_FIRST();
@@ -319,7 +319,7 @@ static aclTensor *nth(aclsim_call *call, size_t index, int which, const void **h
     return NULL;
 }
 
-/* Every descriptor that was made from the tensor gets the address: an operand in place is an input and an output. */
+/* Every descriptor that was copied from the tensor gets the address: an operand in place is an input and an output. */
 static void set_address(aclsim_call *call, const void *handle, void *address) {
     for (int i = 0; i < call->op->count; i++) {
         if (call->op->kinds[i] == 'T' && call->arguments[i].handle == handle && call->arguments[i].count) call->arguments[i].tensors->data = address;
@@ -329,7 +329,7 @@ static void set_address(aclsim_call *call, const void *handle, void *address) {
     }
 }
 
-/* aclSetInputTensorAddr and its kind: a null executor or tensor is 561103; what is destroyed, as above. */
+/* aclSetInputTensorAddr and its variants: a null executor or tensor is 561103; a destroyed one, as above. */
 static aclnnStatus set_nth(const char *name, aclOpExecutor *executor, size_t index, aclTensor *tensor, void *address, int which) {
     if (!executor || !tensor || !address) REFUSE(ACLNN_INNER_NULLPTR, "%s: executor, tensor and addr must be given", name);
     if (!aclsim_is(executor, KIND_EXECUTOR)) REFUSE(ACLNN_PARAM_INVALID, "%s: the executor is gone, or is none", name);

@@ -1,7 +1,7 @@
-/* Indexing: elements are taken from, and put to, places that indices name. */
+/* Indexing: elements are read from, and written to, positions that indices name. */
 #include "tensor.h"
 
-/* Hardware does not refuse an index that is out of range; the simulator takes it modulo the size instead of reading it. */
+/* Hardware does not refuse an index that is out of range; the simulator takes it modulo the size, so that it stays within the memory. */
 static int64_t in_range(int64_t index, int64_t size) {
     if (index < 0) index += size;
     return size && (index < 0 || index >= size) ? modulo_whole(index, size) : index;
@@ -87,7 +87,7 @@ aclnnStatus check_index_select(aclsim_call *call) {
     return same_sizes(call, 3, sizes, self->rank);
 }
 
-/* A tensor without dims is worked on as one of one element. */
+/* A tensor without dims is treated as one with one dim of size 1. */
 static aclTensor at_least_one(const aclTensor *view) {
     aclTensor one = *view;
     if (!one.rank) one.rank = 1, one.sizes[0] = 1, one.strides[0] = 0;
@@ -277,7 +277,7 @@ static aclnnStatus select_places(const aclsim_call *call, const aclTensor *self,
     return 0;
 }
 
-/* Where in self the element of the result at a position lies. */
+/* The offset in self of the element of the result at a position. */
 static int64_t selected(const aclTensor *self, const selection *s, const int64_t *where) {
     int64_t nth = 0, at = self->offset;
     for (int k = 0; k < s->rank; k++) nth = nth * s->sizes[k] + where[s->before + k];

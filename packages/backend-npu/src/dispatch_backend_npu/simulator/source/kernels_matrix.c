@@ -1,4 +1,4 @@
-/* Matrix products. cubeMathType says what precision the hardware may drop; the simulator drops none. */
+/* Matrix products. cubeMathType allows the hardware to drop precision; the simulator drops none. */
 #include "tensor.h"
 
 /* (..., m, k) by (..., k, n), the batches broadcast; a row-by-row product in double. */
@@ -82,7 +82,7 @@ void kernel_dot(aclsim_call *call) {
     scratch_done();
 }
 
-/* beta * self + alpha * (mat1 @ mat2); with beta 0 self is not looked at, so that its nans do not matter. */
+/* beta * self + alpha * (mat1 @ mat2); with beta 0 self is not read, so that its nans do not matter. */
 static int result_of(const aclsim_call *call) { return call->op->roles[0] == 'r' ? 0 : 5; }
 
 aclnnStatus check_addmm(aclsim_call *call) {

@@ -1,9 +1,9 @@
-/* Joining, moving and creating: results are made of places rather than of arithmetic. */
+/* Joining, moving and creating tensors: operators that move elements instead of computing with them. */
 #include "tensor.h"
 
 /* ---- Joining and moving ---- */
 
-/* A tensor of shape (0) is left out, as torch leaves it out. */
+/* A tensor of shape (0) is ignored, as in torch. */
 static bool is_empty(const aclTensor *part) { return part->rank == 1 && part->sizes[0] == 0; }
 
 aclnnStatus check_cat(aclsim_call *call) {
@@ -65,7 +65,7 @@ void kernel_stack(aclsim_call *call) {
     }
 }
 
-/* The result is the operand with each position changed: `from` says where an element comes from. */
+/* The result is the operand with each position changed: `from` maps it to the position in the operand. */
 static void move(aclsim_call *call, void (*from)(const aclsim_call *, const aclTensor *self, int64_t *where)) {
     const aclTensor *self = tensor(call, 0), *out = tensor(call, output(call, 0));
     const bool real = moves_real(self);

@@ -1,7 +1,7 @@
-/* Reductions, running sums, softmax and sorting: the dims that matter are turned last, and rows are worked on. */
+/* Reductions, running sums, softmax and sorting: the reduced dims are moved last, and rows are processed. */
 #include "tensor.h"
 
-/* ---- The frame: rows of the operand, and results in the order of the dims that stay ---- */
+/* ---- Rows of the operand, and results in the order of the remaining dims ---- */
 
 typedef struct {
     const cell *cells;
@@ -9,7 +9,7 @@ typedef struct {
     bool real;
 } rows;
 
-/* The dims that are reduced: what `dim` or `dims` names; an empty array, or no such argument, means all. */
+/* The dims that are reduced: those of `dim` or `dims`; an empty array, or no such argument, means all. */
 static int dim_argument(const aclsim_call *call) {
     for (int i = 1; i < call->op->count; i++)
         if (!strcmp(call->op->names[i], "dim") || !strcmp(call->op->names[i], "dims")) return i;
@@ -96,7 +96,7 @@ aclnnStatus check_like_first(aclsim_call *call) {
 
 /* ---- Reductions to one number a row ---- */
 
-/* Where a dtype is given the operand is cast to it first, and that is the result's; truth values come of any operand. */
+/* The operand is cast to an explicit dtype first, which is the result's; truth values come from any operand. */
 static bool result_is_real(const aclsim_call *call) {
     const aclDataType dtype = tensor(call, output(call, 0))->dtype;
     return dtype == ACL_BOOL ? computes_real(call) : aclsim_is_real(dtype);
@@ -196,7 +196,7 @@ void kernel_var_mean(aclsim_call *call) {
     scratch_done();
 }
 
-/* ---- The first place of the largest or smallest element; a nan counts as both ---- */
+/* ---- The first position of the largest or smallest element; a nan counts as both ---- */
 
 static int64_t place_of(const cell *x, int64_t n, bool real, bool largest) {
     int64_t best = 0;

@@ -1,7 +1,7 @@
 /* libascendcl: device memory, pinned host memory, copies.
  *
- * Device memory is host memory that this file keeps a sorted list of, so that every address that a copy or an operator
- * touches can be looked up: what does not lie in one live allocation is refused, as hardware would fault on it.
+ * Device memory is host memory. A sorted list of its allocations is kept, so that the addresses of every copy and operator
+ * can be looked up: memory outside of one live allocation is refused, because hardware would fault on it.
  */
 #include "aclsim.h"
 
@@ -112,7 +112,7 @@ aclError aclrtFree(void *devPtr) {
     FAIL_LAST();
 }
 
-/* aclrtMallocHost: refuses what aclrtMalloc refuses; out of host memory is 200000. */
+/* aclrtMallocHost: the same refusals as aclrtMalloc; out of host memory is 200000. */
 aclError aclrtMallocHost(void **hostPtr, size_t size) {
     CALL(aclrtMallocHost);
     FAIL_FIRST();
@@ -129,7 +129,7 @@ aclError aclrtMallocHost(void **hostPtr, size_t size) {
     return 0;
 }
 
-/* aclrtFreeHost: as aclrtFree, for what aclrtMallocHost gave. */
+/* aclrtFreeHost: as aclrtFree, for memory of aclrtMallocHost. */
 aclError aclrtFreeHost(void *hostPtr) {
     CALL(aclrtFreeHost);
     aclsim_context *context;
@@ -163,7 +163,7 @@ enum { HOST_TO_HOST, HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE, DEFAULT, 
 static bool reads_device(int kind) { return kind == DEVICE_TO_HOST || kind == DEVICE_TO_DEVICE || kind >= INNER_DEVICE; }
 static bool writes_device(int kind) { return kind == HOST_TO_DEVICE || kind == DEVICE_TO_DEVICE || kind >= BUFFERED_TO_DEVICE; }
 
-/* What lies on the device must lie in one allocation from end to end; the other side belongs to the host. */
+/* Device memory must lie in one allocation from end to end; the other side is host memory. */
 static aclError check_side(const char *name, const char *side, const void *address, size_t count, bool device, bool known) {
     if (!known) device = find(&on_device, address) != NULL;
     if (device && !aclsim_on_device(address, count, -1))
@@ -188,8 +188,8 @@ static aclError check_copy(const char *name, void *dst, size_t dest_max, const v
     return check_side(name, "src", src, count, reads_device(kind), kind != DEFAULT);
 }
 
-/* aclrtMemcpy: count 0 succeeds without a look at the pointers. It does not synchronise streams: work that waits on one
- * has not happened, and the copy does not see its results. */
+/* aclrtMemcpy: count 0 succeeds without a check of the pointers. It does not synchronise streams: queued work has not
+ * happened, and the copy does not see its results. */
 aclError aclrtMemcpy(void *dst, size_t destMax, const void *src, size_t count, int kind) {
     CALL(aclrtMemcpy);
     FAIL_FIRST();
@@ -204,12 +204,12 @@ typedef struct { void *dst; const void *src; size_t count; side from, to; } copy
 
 static side side_of(const void *address) { return find(&on_device, address) ? DEVICE : find(&on_host, address) ? PINNED : PAGEABLE; }
 
-/* Whether memory is still what it was when the copy was put on the stream. */
+/* Whether memory is still the allocation that it was when the copy was queued. */
 static bool still(const void *address, size_t count, side was) {
     return was == PAGEABLE || (was == DEVICE ? aclsim_on_device(address, count, -1) : find(&on_host, address) != NULL);
 }
 
-/* aclrtFree does not wait for streams: memory that is gone when the work begins is a fault of the device, 507015. */
+/* aclrtFree does not wait for streams: memory that was freed before the work begins is a fault of the device, 507015. */
 static int run_copy(void *data) {
     copy_task *task = data;
     if (!still(task->src, task->count, task->from) || !still(task->dst, task->count, task->to))
@@ -218,8 +218,8 @@ static int run_copy(void *data) {
     return 0;
 }
 
-/* aclrtMemcpyAsync: truly asynchronous with pinned host memory only; with other host memory the stream is waited for and
- * the copy made at once. Host to host is 207000. */
+/* aclrtMemcpyAsync: truly asynchronous with pinned host memory only; with other host memory it waits for the stream and
+ * copies at once. Host to host is 207000. */
 aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t count, int kind, aclrtStream stream) {
     CALL(aclrtMemcpyAsync);
     FAIL_FIRST();
@@ -234,7 +234,7 @@ aclError aclrtMemcpyAsync(void *dst, size_t destMax, const void *src, size_t cou
     return task.from == PAGEABLE || task.to == PAGEABLE ? aclsim_stream_drain(stream, -1) : 0;
 }
 
-/* aclrtMemset and aclrtMemsetAsync: what is filled is checked as the destination of a copy is. */
+/* aclrtMemset and aclrtMemsetAsync: the memory is checked like the destination of a copy. */
 static aclError check_fill(const char *name, void *pointer, size_t max_count, size_t count) {
     aclsim_context *context;
     PASS_ON(aclsim_current(&context));
@@ -247,7 +247,7 @@ static aclError check_fill(const char *name, void *pointer, size_t max_count, si
 
 typedef struct { void *pointer; int32_t value; size_t count; } fill_task;
 
-/* The same holds for what is filled. */
+/* The same holds for memory that is filled. */
 static int run_fill(void *data) {
     fill_task *task = data;
     if (!aclsim_on_device(task->pointer, task->count, -1))

@@ -3,12 +3,12 @@
 
 #include <stdlib.h>
 
-/* ACLNN_ERR_INNER_NULLPTR, 561103, is what a null pointer is where an object is needed. */
+/* ACLNN_ERR_INNER_NULLPTR, 561103, is the code of a null pointer in place of an object. */
 static aclnnStatus null_pointer(const char *function, const char *what) {
     return aclsim_error(ACLNN_INNER_NULLPTR, "%s: %s is a null pointer", function, what);
 }
 
-/* A null pointer is 561103. What is destroyed is undefined by the documents, and crashes: the nearest code is 161002. */
+/* A null pointer is 561103. The use of a destroyed object is undefined in the documents, and crashes: the nearest code is 161002. */
 #define NEED(pointer) \
     do { if (!(pointer)) return null_pointer(scope.name, #pointer); } while (0)
 #define NEED_KIND(pointer, kind) \
@@ -66,7 +66,7 @@ aclTensor *aclCreateTensor(const int64_t *viewDims, uint64_t viewDimsNum, aclDat
     return tensor;
 }
 
-/* aclDestroyX(NULL) succeeds. What a list holds is destroyed with the list, not alone. */
+/* aclDestroyX(NULL) succeeds. The elements of a list are destroyed with the list, not alone. */
 aclnnStatus aclDestroyTensor(const aclTensor *tensor) {
     CALL(aclDestroyTensor);
     if (tensor) {
@@ -153,9 +153,9 @@ aclnnStatus aclDestroyScalar(const aclScalar *scalar) {
 ARRAY(aclIntArray, int64_t, KIND_INT_ARRAY, aclCreateIntArray, aclDestroyIntArray)
 ARRAY(aclBoolArray, bool, KIND_BOOL_ARRAY, aclCreateBoolArray, aclDestroyBoolArray)
 
-/* ---- Lists: they take what they are given, and destroy it with themselves; a place may be empty (NULL) ---- */
+/* ---- Lists: they own their elements, and destroy them; an element may be NULL ---- */
 
-/* aclCreateTensorList: takes what it is given, so that nothing can be in two lists. */
+/* aclCreateTensorList: owns its elements, so that no tensor can be in two lists. */
 #define LIST(type, element, kind, element_kind, create, destroy) \
     type *create(const element *const *value, uint64_t size) { \
         CALL(create); \

@@ -22,7 +22,7 @@ static __thread aclsim_context *current;
 #define NEED_POINTER(pointer) \
     do { if (!(pointer)) REFUSE(INVALID_PARAM, "%s: %s is a null pointer", scope.name, #pointer); } while (0)
 
-/* aclInit: a path to a JSON file or NULL; the second call gives 100002 and counts one reference more. */
+/* aclInit: a path to a JSON file or NULL; the second call returns 100002 and adds a reference. */
 aclError aclInit(const char *configPath) {
     CALL(aclInit);
     FAIL_FIRST();
@@ -42,7 +42,7 @@ static aclsim_context *context_new(int32_t device, bool is_default) {
     context->device = device;
     context->is_default = is_default;
     context->default_stream = aclsim_stream_new(context, 0);
-    /* A context's default stream comes and goes with it: only what callers create is counted as alive. */
+    /* A context's default stream lives as long as the context: only the streams of callers are counted as alive. */
     aclsim_live[KIND_STREAM]--;
     if (is_default) aclsim_live[KIND_CONTEXT]--;
     return context;
@@ -60,7 +60,7 @@ static void device_close(int32_t device) {
     devices[device] = (device_state){0};
 }
 
-/* aclFinalize: drops everything at once; called again it gives 100037. */
+/* aclFinalize: drops everything at once; a second call returns 100037. */
 aclError aclFinalize(void) {
     CALL(aclFinalize);
     if (!initialised) REFUSE(REPEAT_FINALIZE, "aclFinalize: not initialised, or finalised already");
@@ -91,7 +91,7 @@ aclError aclsim_current(aclsim_context **context) {
     return 0;
 }
 
-/* aclrtSetDevice: binds the calling thread to the device's default context, which it makes at need; counted. */
+/* aclrtSetDevice: binds the calling thread to the device's default context, which it creates at need; counted. */
 aclError aclrtSetDevice(int32_t deviceId) {
     CALL(aclrtSetDevice);
     FAIL_FIRST();
@@ -125,7 +125,7 @@ aclError aclrtGetDevice(int32_t *deviceId) {
     return 0;
 }
 
-/* Counting devices and asking for names and versions needs no aclInit: loaders ask before they decide to initialise. */
+/* The number of devices, names and versions need no aclInit: loaders read them before they decide to initialise. */
 aclError aclrtGetDeviceCount(uint32_t *count) {
     CALL(aclrtGetDeviceCount);
     FAIL_FIRST();
@@ -152,7 +152,7 @@ aclError aclrtSynchronizeDeviceWithTimeout(int32_t timeout) {
     FAIL_LAST();
 }
 
-/* aclrtGetSocName: a static string. The name begins as a real one does, and says what this is. */
+/* aclrtGetSocName: a static string: a real name, followed by the word simulator. */
 const char *aclrtGetSocName(void) {
     QUIET(aclrtGetSocName);
     return "Ascend910B1 (simulator)";
@@ -195,7 +195,7 @@ aclError aclrtDestroyContext(aclrtContext context) {
     FAIL_LAST();
 }
 
-/* aclrtSetCurrentContext: the calling thread works in that context from now on; one that is destroyed is none, 107002. */
+/* aclrtSetCurrentContext: the calling thread works in that context from now on; a destroyed one is refused with 107002. */
 aclError aclrtSetCurrentContext(aclrtContext context) {
     CALL(aclrtSetCurrentContext);
     FAIL_FIRST();

@@ -20,7 +20,7 @@ static void make_lock(void) {
     pthread_mutex_init(&lock, &attributes);
 }
 
-/* ---- Faults: the n-th call of a function, or of any (an empty name), gives a code of the caller's choice. ---- */
+/* ---- Faults: the n-th call of a function, or of any (an empty name), returns a code of the caller's choice. ---- */
 
 enum { MAX_FAULTS = 16 };
 typedef struct { char name[96]; int64_t left; int code; } fault;
@@ -41,7 +41,7 @@ static int injected(const char *name) {
     return code;
 }
 
-/* ---- The log: names in the order of the calls; what streams execute is noted as "run NAME". ---- */
+/* ---- The log: names in the order of the calls; the work that streams execute is logged as "run NAME". ---- */
 
 enum { LOG_SIZE = 1 << 16 };
 typedef struct { const char *prefix, *name; } entry;
@@ -111,7 +111,7 @@ const char *aclsim_take_message(void) {
 int64_t aclsim_live[KIND_COUNT];
 static const uint32_t ALIVE = 0xac15a11eu, DEAD = 0xdeadac15u;
 
-/* Released handles wait in a ring before their memory is given back: a late use meets the mark DEAD. */
+/* Released handles wait in a ring before their memory is freed: a late use finds the mark DEAD. */
 enum { RING = 8192 };
 static void *ring[RING];
 static uint32_t ring_at;
@@ -125,14 +125,14 @@ void *aclsim_handle_new(aclsim_kind kind, size_t size) {
     return handle;
 }
 
-/* The handle is no more; its memory is still there. */
+/* The handle is dead; its memory is not freed yet. */
 void aclsim_handle_kill(void *pointer) {
     aclsim_handle *handle = pointer;
     handle->mark = DEAD;
     aclsim_live[handle->kind]--;
 }
 
-/* Contexts and streams are few and named from elsewhere (threads, events): their memory stays for good. */
+/* Contexts and streams are few, and threads and events refer to them: their memory is never freed. */
 void aclsim_handle_bury(void *pointer) {
     const int32_t kind = ((aclsim_handle *)pointer)->kind;
     if (kind == KIND_CONTEXT || kind == KIND_STREAM) return;
@@ -161,7 +161,7 @@ static aclsim_scope enter_quietly(const char *name) {
     return (aclsim_scope){name, 0};
 }
 
-/* Forget the log, the count of calls and every fault, and let what hangs go on; what is alive stays alive. */
+/* Clear the log, the count of calls and every fault, and let hanging work go on; objects stay alive. */
 void aclsimReset(void) {
     TEST_FUNCTION("aclsimReset");
     fault_count = 0;
@@ -197,7 +197,7 @@ void aclsimHangTask(int64_t n) {
 
 int64_t aclsimCalls(void) { TEST_FUNCTION("aclsimCalls"); return calls; }
 
-/* How many of each kind are alive, in the order of aclsim_kind; gives the number of kinds. */
+/* Write how many objects of each kind are alive, in the order of aclsim_kind; return the number of kinds. */
 int aclsimCounts(int64_t *counts, int room) {
     TEST_FUNCTION("aclsimCounts");
     for (int i = 0; i < KIND_COUNT && i < room; i++) counts[i] = aclsim_live[i];
@@ -209,7 +209,7 @@ void aclsimMemory(uint64_t out[3]) { TEST_FUNCTION("aclsimMemory"); aclsim_memor
 
 void aclsimSetCapacity(uint64_t bytes) { TEST_FUNCTION("aclsimSetCapacity"); aclsim_memory_limit(bytes); }
 
-/* Write the log, one name a line, as far as there is room; gives the size that the whole needs. */
+/* Write the log, one name a line, as far as there is room; return the size of the whole log. */
 int64_t aclsimLog(char *buffer, int64_t room) {
     TEST_FUNCTION("aclsimLog");
     int64_t used = 0;

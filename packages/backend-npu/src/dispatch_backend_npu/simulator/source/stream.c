@@ -1,8 +1,8 @@
 /* libascendcl: streams and events.
  *
- * Work is put on a stream and executed when something waits for it, not before: who reads a result without having
- * synchronised reads what was there earlier, as on hardware. A stream that has much waiting does some of it. A piece of
- * work that hangs, because a test wants it to, stays the first of its stream; who waits for it lets other threads call.
+ * Work is put on a stream and executed when a synchronisation waits for it, not before: a program that reads a result
+ * without synchronising reads older contents, as on hardware. A stream with much queued work does some of it. A piece of
+ * work that a test lets hang stays the first of its stream; a thread that waits for it lets other threads enter.
  */
 #include "aclsim.h"
 
@@ -34,8 +34,8 @@ typedef struct sim_stream {
 typedef struct {
     aclsim_handle head;
     uint32_t flags;
-    int64_t recorded, done;   /* how often it was recorded, and how often a stream has got there */
-    int64_t users;            /* pieces of work on streams that name it */
+    int64_t recorded, done;   /* how often it was recorded, and how often a stream has reached it */
+    int64_t users;            /* pieces of work on streams that refer to it */
     sim_stream *stream;
     double time;              /* in milliseconds */
 } sim_event;
@@ -81,7 +81,7 @@ static double now(void) {
     return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
 }
 
-/* What fails on the device is told by the next synchronisation. Gives whether the first piece of work is done. */
+/* Failures on the device are reported by the next synchronisation. Return whether the first piece of work is done. */
 static bool run_one(sim_stream *stream) {
     aclsim_task *task = stream->first;
     if (!task->begun) {
@@ -105,7 +105,7 @@ static bool run_one(sim_stream *stream) {
     return true;
 }
 
-/* Do what can be done; gives whether that is everything. */
+/* Do all work that does not have to wait; return whether nothing is left. */
 static bool advance(sim_stream *stream) {
     while (stream->first && !stream->running)
         if (!run_one(stream)) return false;
@@ -118,14 +118,14 @@ static int take_failure(sim_stream *stream) {
     return failed;
 }
 
-/* When a wait that begins now ends; a limit that no wait can have is 107000. */
+/* The time at which a wait that begins now ends; an invalid limit is 107000. */
 static aclError deadline_of(const char *name, int32_t timeout, double *deadline) {
     if (timeout < -1 || !timeout) REFUSE(RT_PARAM_INVALID, "%s: timeout is %d", name, (int)timeout);
     *deadline = timeout < 0 ? HUGE_VAL : now() + timeout;
     return 0;
 }
 
-/* What hangs until the limit is over: 507046 for a stream or a device, 507047 for an event. */
+/* The code for work that hangs until the limit is over: 507046 for a stream or a device, 507047 for an event. */
 static aclError too_late(int code) { return aclsim_error(code, "the work hangs, and the time limit is over"); }
 
 /* Errors of execution surface at the next synchronisation. */
@@ -198,7 +198,7 @@ void aclsim_enqueue(aclrtStream handle, const char *name, int (*run)(void *), vo
 
 /* ---- Streams ---- */
 
-/* aclrtCreateStreamWithConfig: flags are FAST_LAUNCH 1, FAST_SYNC 2, PERSISTENT 4 and HUGE 8; priorities are not looked at. */
+/* aclrtCreateStreamWithConfig: flags are FAST_LAUNCH 1, FAST_SYNC 2, PERSISTENT 4 and HUGE 8; priorities are ignored. */
 static aclError create_stream(const char *name, aclrtStream *stream, uint32_t flags) {
     aclsim_context *context;
     if (!stream) REFUSE(INVALID_PARAM, "%s: stream is a null pointer", name);
@@ -221,7 +221,7 @@ aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority, uin
     return create_stream(scope.name, stream, flag);
 }
 
-/* aclrtDestroyStream: NULL is refused with 100000; only in its own context; waiting work is done first. */
+/* aclrtDestroyStream: NULL is refused with 100000; only in its own context; queued work is done first. */
 aclError aclrtDestroyStream(aclrtStream stream) {
     CALL(aclrtDestroyStream);
     aclrtStream found;
@@ -249,7 +249,7 @@ aclError aclrtSynchronizeStreamWithTimeout(aclrtStream stream, int32_t timeout) 
     FAIL_LAST();
 }
 
-/* Who asks again and again whether a stream is done sees it get on. */
+/* Repeated queries let the stream make progress. */
 aclError aclrtStreamQuery(aclrtStream stream, int *status) {
     CALL(aclrtStreamQuery);
     FAIL_FIRST();
@@ -266,7 +266,7 @@ aclError aclrtStreamQuery(aclrtStream stream, int *status) {
 enum { EVENT_SYNC = 1, EVENT_TIME_LINE = 8, EVENT_ALL = 0xff };
 
 /* aclrtCreateEventExWithFlag: flags are SYNC 1, CAPTURE_STREAM_PROGRESS 2, TIME_LINE 8, EXTERNAL 0x20 and IPC 0x40;
- * aclrtCreateEvent makes one that can do everything. */
+ * aclrtCreateEvent creates one with every ability. */
 static aclError create_event(const char *name, aclrtEvent *event, uint32_t flags) {
     aclsim_context *context;
     if (!event) REFUSE(INVALID_PARAM, "%s: event is a null pointer", name);
@@ -297,7 +297,7 @@ static aclError event_of(const char *name, aclrtEvent event) {
     return 0;
 }
 
-/* A destroyed event that work on a stream still names stays in memory; the handle is dead at once. */
+/* A destroyed event to which work on a stream refers stays in memory; the handle is dead at once. */
 aclError aclrtDestroyEvent(aclrtEvent event) {
     CALL(aclrtDestroyEvent);
     aclsim_context *context;
@@ -333,7 +333,7 @@ aclError aclrtRecordEvent(aclrtEvent event, aclrtStream stream) {
     return 0;
 }
 
-/* Get the stream on that records the event, as far as the n-th record. Gives whether there is nothing to wait for. */
+/* Run the stream that records the event up to the n-th record. Return whether there is nothing to wait for. */
 static bool reach(sim_event *event, int64_t n) {
     sim_stream *stream = event->stream;
     while (event->done < n && aclsim_is(stream, KIND_STREAM) && stream->first && !stream->running)
@@ -353,7 +353,7 @@ static void release_wait(void *data) {
     free(data);
 }
 
-/* aclrtStreamWaitEvent: needs an event made with ACL_EVENT_SYNC. */
+/* aclrtStreamWaitEvent: needs an event created with ACL_EVENT_SYNC. */
 aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     CALL(aclrtStreamWaitEvent);
     FAIL_FIRST();
@@ -368,7 +368,7 @@ aclError aclrtStreamWaitEvent(aclrtStream stream, aclrtEvent event) {
     return 0;
 }
 
-/* aclrtQueryEvent and aclrtQueryEventWaitStatus say 0 for complete, aclrtQueryEventStatus 1: their enums are opposite.
+/* aclrtQueryEvent and aclrtQueryEventWaitStatus return 0 for complete, aclrtQueryEventStatus 1: their enums are opposite.
  * An event that was never recorded is complete. */
 static aclError query(const char *name, aclrtEvent event, int *status, int complete) {
     PASS_ON(event_of(name, event));
@@ -417,7 +417,7 @@ aclError aclrtSynchronizeEventWithTimeout(aclrtEvent event, int32_t timeout) {
     FAIL_LAST();
 }
 
-/* aclrtEventElapsedTime: needs ACL_EVENT_TIME_LINE and events that streams have got to (107006 else). */
+/* aclrtEventElapsedTime: needs ACL_EVENT_TIME_LINE and events that streams have reached (107006 else). */
 aclError aclrtEventElapsedTime(float *ms, aclrtEvent startEvent, aclrtEvent endEvent) {
     CALL(aclrtEventElapsedTime);
     FAIL_FIRST();

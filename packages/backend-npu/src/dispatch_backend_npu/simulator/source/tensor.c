@@ -1,7 +1,7 @@
 /* libopapi: reading and writing tensors, views of views, and the checks that families of operators share. */
 #include "tensor.h"
 
-/* ---- Memory until the kernel is done: a fixed piece, and what does not fit into it ---- */
+/* ---- Memory until the kernel is done: a fixed piece, and further pieces where it is full ---- */
 
 enum { FIXED = 1 << 16, EXTRA = 256 };
 static _Alignas(16) char fixed[FIXED];
@@ -16,7 +16,7 @@ void *scratch(size_t size) {
         used += size;
         return piece;
     }
-    if (extras == EXTRA) abort(); /* a kernel asks for a few pieces, not for one an element */
+    if (extras == EXTRA) abort(); /* a kernel needs a few pieces, not one for each element */
     return extra[extras++] = malloc(size);
 }
 
@@ -79,7 +79,7 @@ static void store_row(aclDataType dtype, char *data, int64_t n, int64_t stride, 
     }
 }
 
-/* Walk a view by rows: set `at` to the place of each, from the beginning of the data. */
+/* Walk a view by rows: set `at` to the offset of each, from the beginning of the data. */
 #define FOR_EACH_ROW(view, at, row) \
     int64_t place[MAX_DIMS] = {0}, at = (view)->offset, row = 0; \
     const int outer = (view)->rank - 1; \
@@ -233,7 +233,7 @@ aclDataType promoted(const aclsim_call *call) {
     return category(narrow) > category(wide) ? narrow : wide;
 }
 
-/* A value as the dtype holds it. */
+/* A value converted to the dtype. */
 static cell held(aclDataType dtype, cell c, bool real) {
     char memory[8];
     cell kept;
@@ -265,8 +265,8 @@ static bool scalars_real(const aclsim_call *call) {
 
 bool computes_real(const aclsim_call *call) { return tensors_real(call) || scalars_real(call); }
 
-/* A scalar takes part in the dtype of the tensors, so it is held as that holds it; a number among truth values is one
- * where the result is a number or a test, and a truth value where the result is. */
+/* A scalar is converted to the dtype of the tensors; a number among truth values stays one where the result is a number or
+ * a test, and becomes a truth value where the result is one. */
 double scalar_real(const aclsim_call *call, int i) {
     const aclsim_argument *a = &call->arguments[i];
     const aclDataType dtype = promoted(call);
@@ -297,7 +297,7 @@ aclnnStatus same_sizes(const aclsim_call *call, int i, const int64_t *sizes, int
     return 0;
 }
 
-/* Element by element: what is read broadcasts to the shape of what is written, which must be that shape. */
+/* Element by element: operands broadcast to the shape of the result, which must be their common shape. */
 aclnnStatus check_map(aclsim_call *call) {
     int64_t sizes[MAX_DIMS];
     int rank = 0, reads = 0;
@@ -339,7 +339,7 @@ aclnnStatus check_map_result(aclsim_call *call, int rules) {
     return 0;
 }
 
-/* Operators that are no plain maps ask for workspace, so that callers meet it: the results' size, rounded up to 512. */
+/* Operators other than maps require a workspace, so that callers have to provide it: the results' size, rounded up to 512. */
 uint64_t workspace_of_results(const aclsim_call *call) {
     uint64_t bytes = 0;
     for (int i = 0; i < call->op->count; i++) {

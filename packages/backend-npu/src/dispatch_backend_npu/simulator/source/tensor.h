@@ -1,4 +1,4 @@
-/* What kernels are written with: tensors are read into plain rows of cells, and results are written back.
+/* The functions that kernels use: tensors are read into plain rows of cells, and results are written back.
  *
  * A kernel computes in double where a floating dtype takes part, else in int64_t, and rounds once, when it stores.
  */
@@ -18,7 +18,7 @@ void scratch_done(void);
 
 /* Read a view, element by element in row-major order, and write one. */
 cell *load(const aclTensor *view, bool real);
-cell *load_as(const aclTensor *view, aclDataType dtype, bool real); /* the elements as another dtype would hold them */
+cell *load_as(const aclTensor *view, aclDataType dtype, bool real); /* the elements, converted to another dtype */
 void store(const aclTensor *view, const cell *cells, bool real);
 /* One element, `at` elements from the beginning of the data (the offset included). */
 cell read_at(const aclTensor *view, int64_t at, bool real);
@@ -29,7 +29,7 @@ aclTensor expanded(const aclTensor *view, const int64_t *sizes, int rank);
 aclTensor dims_last(const aclTensor *view, const int64_t *dims, int64_t count);
 aclTensor without_dims(const aclTensor *view, const int64_t *dims, int64_t count);
 aclTensor narrowed(const aclTensor *view, int dim, int64_t start, int64_t length);
-/* The position of the index-th element, dim by dim; the place of a position, for read_at; the place of an element. */
+/* The position of the index-th element, dim by dim; the offset of a position, for read_at; the offset of an element. */
 void positions(const aclTensor *view, int64_t index, int64_t *where);
 int64_t place(const aclTensor *view, const int64_t *where);
 int64_t element(const aclTensor *view, int64_t index);
@@ -47,13 +47,13 @@ static inline cell scalar_cell(const aclsim_call *call, int i, bool real) {
 }
 
 /* Dtypes. */
-aclDataType promoted(const aclsim_call *call);  /* of the tensors that are read, a truth-valued condition apart */
-bool computes_real(const aclsim_call *call);    /* whether anything that takes part has a floating dtype */
-bool tensors_real(const aclsim_call *call);     /* the same, scalars apart */
+aclDataType promoted(const aclsim_call *call);  /* of the operands, except a truth-valued condition */
+bool computes_real(const aclsim_call *call);    /* whether an operand has a floating dtype */
+bool tensors_real(const aclsim_call *call);     /* the same, without scalars */
 /* A floating dtype is moved as double, others as int64_t: no element changes. */
 static inline bool moves_real(const aclTensor *view) { return aclsim_is_real(view->dtype); }
 
-/* Checks of phase one; `bad` gives 161002 with the message. */
+/* Checks of phase one; `bad` returns 161002 with the message. */
 aclnnStatus bad(const aclsim_call *call, const char *message);
 int64_t wrapped(int64_t dim, int rank);
 aclnnStatus same_sizes(const aclsim_call *call, int i, const int64_t *sizes, int rank);
@@ -62,7 +62,7 @@ enum { ANY_RESULT = 1, REAL_RESULT = 2, INTEGER_ONLY = 4, OWN_DTYPE = 8 };
 aclnnStatus check_map_result(aclsim_call *call, int rules);
 uint64_t workspace_of_results(const aclsim_call *call);
 
-/* ---- What the expressions of operators.txt use beyond the C library ---- */
+/* ---- Functions of the expressions in operators.txt beyond the C library ---- */
 
 #define EITHER(a, b, real, whole) _Generic((a) + (b), double: real, default: whole)(a, b)
 static inline double max_real(double a, double b) { return a > b || a != a ? a : b; }
