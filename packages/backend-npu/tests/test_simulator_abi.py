@@ -11,7 +11,7 @@ import pytest
 from dispatch_backend_npu.acl.prototypes import prototypes
 from dispatch_backend_npu.aclnn.table import PROTOTYPES
 from dispatch_backend_npu.simulator import NoCompilerError, compiler
-from dispatch_backend_npu.simulator.build import LIBRARIES, SOURCES
+from dispatch_backend_npu.simulator.compilation import LIBRARIES, SOURCES
 from dispatch_backend_npu.simulator.generate import generate, read
 
 HEADERS = json.loads((Path(__file__).parent / "acl_prototypes.json").read_text())

@@ -11,10 +11,10 @@ import pytest
 
 from dispatch_backend_npu.__main__ import main
 from dispatch_backend_npu.simulator import NoCompilerError, Simulator, build, compiler
-from dispatch_backend_npu.simulator.build import SOURCES, default_folder
+from dispatch_backend_npu.simulator.compilation import SOURCES, default_folder
 from dispatch_backend_npu.simulator.coverage import table
 
-builder = sys.modules["dispatch_backend_npu.simulator.build"]  # the package's own name of it is the function's
+builder = sys.modules["dispatch_backend_npu.simulator.compilation"]  # the package's own name of it is the function's
 PACKAGE = Path(__file__).parents[1]
 DOCUMENT = PACKAGE.parents[1] / "docs" / "npu.md"
 

@@ -4,7 +4,7 @@
 It is used in no other environment, and ``device_name()`` says that it is a simulator.
 """
 
-from .build import NoCompilerError, build, compiler
+from .compilation import NoCompilerError, build, compiler
 from .control import Simulator
 
 __all__ = ["NoCompilerError", "Simulator", "build", "compiler"]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from .build import fingerprint
+from .compilation import fingerprint
 
 __all__ = ["KINDS", "MemoryUsage", "Simulator"]
 

@@ -10,7 +10,7 @@ import re
 
 from ..acl.prototypes import OPERATORS, prototypes
 from ..aclnn.table import PROTOTYPES
-from .build import SOURCES
+from .compilation import SOURCES
 from .generate import read
 
 __all__ = ["simulated_functions", "table"]
