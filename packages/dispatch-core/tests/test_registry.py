@@ -6,7 +6,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core import DispatchKey, FunctionSchema
-from dispatch_core.operators.registries import parse_name
+from dispatch_core.operators.operator_index import parse_name
 
 
 def test_a_bare_name_means_aten(registry):

@@ -38,7 +38,8 @@ from .keys.keyset import DispatchKeySet
 from .keys.table import DISPATCH_KEY_PRIORITY, DispatchKey
 from .operators.entry import OperatorEntry
 from .operators.library import Library
-from .operators.overloads import OpOverload, OpOverloadPacket, respell
+from .operators.namespaces import OpOverloadPacket
+from .operators.overloads import OpOverload, respell
 from .operators.registration import KernelFactory, Origin, fallthrough_kernel, kernel_factory
 from .operators.registries import Registry, registry
 from .schema import FunctionSchema, declare_dtypes

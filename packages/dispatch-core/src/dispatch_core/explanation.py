@@ -25,7 +25,8 @@ from .operators.call_tables import closed_error
 from .operators.dispatch_table import Slot
 from .operators.entry import OperatorEntry
 from .operators.kernel_names import kernel_name, kernel_place
-from .operators.overloads import OpOverload, OpOverloadPacket
+from .operators.namespaces import OpOverloadPacket
+from .operators.overloads import OpOverload
 from .operators.registration import Origin, Registration
 from .operators.registries import Registry, the_registry
 from .operators.resolution import Resolution, masked_off, no_kernel, resolve, unwritable, walk_keys, why_passed_over

@@ -23,9 +23,10 @@ from ..calls.boundary import make_plan
 from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from ..keys.table import DispatchKey
 from ..operators.library import Library
+from ..operators.operator_index import parse_name
 from ..operators.overloads import OpOverload
 from ..operators.registration import Registration, caller_origin
-from ..operators.registries import Registry, parse_name, the_registry
+from ..operators.registries import Registry, the_registry
 from ..schema.model import Argument, FunctionSchema
 from ..transactions import record
 from .author_kernels import autograd_kernel, fake_kernel

@@ -16,8 +16,8 @@ from ..errors import ArgumentError, OperatorNotFoundError, RegistrationError, qu
 from ..keys.table import DispatchKey
 from ..operators.kernel_handle import as_overload
 from ..operators.library import Library
+from ..operators.operator_index import parse_name
 from ..operators.overloads import OpOverload
-from ..operators.registries import parse_name
 from .author_kernels import autograd_kernel, fake_kernel
 from .definition import CustomOpDef, DeviceTypes, check_formula, devices_of, find_custom_op
 

@@ -15,14 +15,14 @@ from ..levels import Level
 from ..schema.model import FunctionSchema, OperatorName
 from .call_tables import Table, Tables
 from .dispatch_table import Slot, compute_slot
+from .overloads import OpOverload, make_overload
 from .registration import Origin, Registration, Registrations
 
 if TYPE_CHECKING:
     from ..keys import context
-    from .overloads import OpOverload
     from .registries import Registry
 
-__all__ = ["CHANGES", "OperatorEntry", "kernel_keys"]
+__all__ = ["CHANGES", "OperatorEntry"]
 
 Runner = Callable[..., Any]
 NO_TAGS: Final[frozenset[str]] = frozenset()
@@ -127,8 +127,6 @@ class OperatorEntry:
         """Return the handle that users call."""
         op = self._op
         if op is None:
-            from .overloads import make_overload  # handles stand above the registry
-
             with self.registry.lock:
                 op = self._op
                 if op is None:
@@ -234,11 +232,3 @@ class OperatorEntry:
     def __repr__(self) -> str:
         keys = ", ".join(key.label for key in sorted(self._registrations, key=lambda key: -key.rank))
         return f"<OperatorEntry {self.name}: {keys or 'no kernels'}>"
-
-
-def kernel_keys(entry: OperatorEntry) -> str:
-    """Return the keys with a kernel and who registered each, for error texts."""
-    # Read once: another thread may be taking kernels back.
-    active = [found[0] for found in entry._registrations.values() if not found[0].is_fallthrough]
-    active.sort(key=lambda registration: -registration.key.rank)
-    return ", ".join(f"{found.key.label} ({found.origin})" for found in active) or "no key at all"

@@ -8,11 +8,14 @@ Note [What a kernel stands for]
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .registration import KernelFactory
 
-__all__ = ["kernel_name", "kernel_place"]
+if TYPE_CHECKING:
+    from .entry import OperatorEntry
+
+__all__ = ["kernel_keys", "kernel_name", "kernel_place"]
 
 #: More wrappers than anybody writes; a circle of them ends.
 _MOST: Final = 20
@@ -57,6 +60,14 @@ def kernel_place(fn: Any) -> str:
     if code is None and not isinstance(found, type) and callable(found):
         code = getattr(type(found).__call__, "__code__", None)
     return "" if code is None else f"{code.co_filename}:{code.co_firstlineno}"
+
+
+def kernel_keys(entry: OperatorEntry) -> str:
+    """Return the keys with a kernel and who registered each, for error texts."""
+    # Read once: another thread may be taking kernels back.
+    active = [found[0] for found in entry._registrations.values() if not found[0].is_fallthrough]
+    active.sort(key=lambda registration: -registration.key.rank)
+    return ", ".join(f"{found.key.label} ({found.origin})" for found in active) or "no key at all"
 
 
 def _meant(fn: Any) -> Any:

@@ -11,9 +11,10 @@ from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
 from ..schema.model import FunctionSchema
 from ..transactions import level, record
+from .operator_index import parse_name
 from .overloads import OpOverload
 from .registration import KernelFactory, caller_origin
-from .registries import Registry, parse_name, the_registry
+from .registries import Registry, the_registry
 
 __all__ = ["Library"]
 

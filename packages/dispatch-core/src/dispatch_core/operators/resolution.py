@@ -57,6 +57,7 @@ from ..schema.model import Argument
 from ..schema.types import walk
 from . import call_trace
 from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, Slot
+from .kernel_names import kernel_keys
 from .registration import KernelFactory, Registration
 from .result_watch import watch_for
 
@@ -497,8 +498,6 @@ def key_is_not_loaded(key: DispatchKey) -> str:
 
 def no_kernel(resolution: Resolution) -> NoKernelError:
     """Return the error for a call that no kernel serves."""
-    from .entry import kernel_keys  # entries stand above; only the error needs it
-
     entry, key = resolution.entry, resolution.key
     keyset = DispatchKeySet(resolution.mask)
     if key is not None and resolution.slot.rule == "ambiguous autogradother":

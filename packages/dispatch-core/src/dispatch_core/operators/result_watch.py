@@ -62,14 +62,11 @@ def forget() -> None:
 def _has_rules(entry: OperatorEntry) -> bool:
     """Tell whether there may be shape rules; the process's own registry loads the meta device for that."""
     global _is_absent
-    if _META not in KEY_TYPES and not _is_absent:
-        from .registries import registry  # registries stand above
-
-        if entry.registry is registry:
-            try:
-                device_key("meta")
-            except BackendError:
-                _is_absent = True
+    if _META not in KEY_TYPES and not _is_absent and entry.registry.is_process:
+        try:
+            device_key("meta")
+        except BackendError:
+            _is_absent = True
     return _META in KEY_TYPES
 
 

@@ -1,0 +1,303 @@
+"""Kernels of a registry's operators: how they are registered and taken back, and which of several is active."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import transactions
+from ..errors import ArgumentError, OverwriteWarning, RegistrationError, SchemaError
+from ..keys.keyset import KeyLike, as_key
+from ..keys.table import DispatchKey
+from ..levels import Level
+from ..schema.model import FunctionSchema
+from .entry import NO_TAGS, OperatorEntry
+from .operator_index import OperatorIndex, parse_name
+from .overloads import describe
+from .registration import (
+    KernelFactory,
+    Registration,
+    Registrations,
+    caller_origin,
+    fallthrough_kernel,
+    next_number,
+    stacked,
+)
+
+__all__ = ["KernelStore"]
+
+
+class KernelStore(OperatorIndex):
+    """The operators of a registry, and the schemas and kernels that are registered for them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: The active fallback of each key, and all of them.
+        self.fallbacks: dict[DispatchKey, Registration] = {}
+        self._fallbacks: dict[DispatchKey, Registrations] = {}
+        #: operator → those that give way to kernels of it; see `give_way`.
+        self.giving_way: dict[str, tuple[str, ...]] = {}
+
+    def register_schema(self, name: str, schema: str | FunctionSchema, *, tags: tuple[str, ...] = ()) -> None:
+        """Give the operator ``name`` its schema; the text may leave the namespace out.
+
+        Raises ``SchemaError`` for malformed text or another name, ``RegistrationError`` when it has a schema already.
+        """
+        self.define(name, schema, tags)
+
+    def define(self, name: str, schema: str | FunctionSchema, tags: tuple[str, ...] = ()) -> OperatorEntry:
+        """Do as ``register_schema`` and return the operator's entry."""
+        parsed = parse_name(name)
+        made = FunctionSchema.parse(schema) if isinstance(schema, str) else schema
+        if made.name.namespace is None and parsed.namespace is not None:
+            made = made.with_namespace(parsed.namespace)
+        if made.name != parsed:
+            raise SchemaError(
+                f"the schema registered for {parsed} is named {made.name}",
+                hint="a schema's name and overload are those it is registered under",
+            )
+        origin = caller_origin()
+        self._load_siblings(parsed)
+        with self.lock:
+            entry = self._entry(name)
+            if entry.schema is not None:
+                raise RegistrationError(
+                    f"{entry.name} is defined already, at {entry.origin}; the second definition is at {origin}",
+                    hint="define an operator once; register kernels for it with impl",
+                )
+            entry.schema, entry.tags, entry.origin = made, frozenset(tags) if tags else NO_TAGS, origin
+            self._reset(entry)
+        transactions.record(lambda: self.remove_schema(entry, made))
+        return entry
+
+    def remove_schema(self, entry: OperatorEntry, schema: FunctionSchema) -> None:
+        """Take back the schema that an operator was given; the operator goes with it once it has no kernels either.
+
+        Nothing happens when it was taken back before and the operator has another one now.
+        """
+        with self.lock:
+            if entry.schema is not schema:
+                return
+            entry.schema, entry.tags, entry.origin = None, NO_TAGS, None
+            self._reset(entry)
+            self._drop_if_empty(entry)
+
+    def _reset(self, entry: OperatorEntry) -> None:
+        """Forget what was made from an operator's schema."""
+        entry.forget()
+        if entry._op is not None:
+            describe(entry._op)
+        if self._ops is not None:
+            self._ops.forget(entry.operator_name.packet)
+
+    def register_kernel(
+        self,
+        name: str,
+        key: KeyLike,
+        fn: Callable[..., Any] | KernelFactory,
+        *,
+        with_keyset: bool = False,
+        when: tuple[str, Any] | None = None,
+        allow_override: bool | None = None,
+        level: str | Level | None = None,
+    ) -> Registration:
+        """Register ``fn`` as the kernel of operator ``name`` under ``key``.
+
+        An unknown name makes an operator without schema, whose arguments are not checked; where an operator library has
+        operators of much the same name, an ``UnknownOperatorWarning`` names them.
+        ``with_keyset`` puts the effective keyset first. ``when=("alpha", 1)`` registers a covered kernel, which serves calls
+        with that value and does not receive the argument; a general kernel that is registered after it hides it. Registering
+        again replaces the kernel with an ``OverwriteWarning``; ``allow_override=True`` says that this is meant, and False
+        that it must not be. Of several kernels the one of the highest ``level`` is active, and within a level the newest:
+        "program" is above "backend", which is the level of what a backend registers while it loads and of nothing else.
+        Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` where ``allow_override`` forbids to
+        replace another kernel, or ``when`` names no argument.
+        """
+        if not callable(fn) and not isinstance(fn, KernelFactory):
+            raise ArgumentError(f"the kernel for {name} is not callable: {type(fn).__qualname__}")
+        registration = Registration(
+            as_key(key),
+            fn,
+            caller_origin(),
+            with_keyset=with_keyset,
+            when=when,
+            level=_level(level),
+            number=next_number(),
+            is_meant=allow_override is True,
+        )
+        self._load_siblings(parse_name(name))
+        with self.lock:
+            entry = self._entry(name)
+            try:
+                self._check_registration(entry, registration, allow_override=allow_override)
+                if entry.schema is None and self.is_process:
+                    from .near_misses import warn_of_unknown  # only what has no schema needs it
+
+                    warn_of_unknown(entry, registration)
+            except BaseException:
+                self._drop_if_empty(entry)
+                raise
+            self._put(entry, registration)
+        transactions.record(lambda: self.remove_kernel(entry, registration), (entry, registration))
+        return registration
+
+    def register_fallthrough(self, name: str, key: KeyLike) -> Registration:
+        """Let the operator ``name`` pass ``key`` over."""
+        return self.register_kernel(name, key, fallthrough_kernel)
+
+    def register_fallback(
+        self,
+        key: KeyLike,
+        fn: Callable[..., Any] | KernelFactory,
+        *,
+        with_keyset: bool = False,
+        level: str | Level | None = None,
+    ) -> Registration:
+        """Register what runs under ``key`` for every operator without a kernel there: ``fn(op, *args, **kwargs)``.
+
+        Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` for an alias key, or when the key has a
+        fallback of the same level; that of the highest level is active.
+        """
+        found = as_key(key)
+        if not callable(fn) and not isinstance(fn, KernelFactory):
+            raise ArgumentError(f"the fallback for {found.label} is not callable: {type(fn).__qualname__}")
+        registration = Registration(
+            found,
+            fn,
+            caller_origin(),
+            with_keyset=with_keyset,
+            boxed=fn is not fallthrough_kernel,
+            level=_level(level),
+            number=next_number(),
+        )
+        with self.lock:
+            if found.is_alias:
+                raise RegistrationError(
+                    f"a fallback cannot be registered for the alias key {found.name}", hint="name each runtime key"
+                )
+            held = self._fallbacks.get(found, ())
+            for older in (each for each in held if each.level is registration.level):
+                raise RegistrationError(
+                    f"{found.label} has a fallback already, registered at {older.origin}; the second is at"
+                    f" {registration.origin}",
+                    hint="close the library that registered the first",
+                )
+            self._fallbacks[found] = stack = stacked(held, registration)
+            self.fallbacks[found] = stack[0]
+            self.forget_all()
+        transactions.record(lambda: self.remove_fallback(registration), (None, registration))
+        return registration
+
+    def ensure_fallback(
+        self, key: DispatchKey, fn: Callable[..., Any] | KernelFactory, *, with_keyset: bool = False
+    ) -> None:
+        """Register a layer's fallback for good, unless its key has one; not as part of a transaction under way."""
+        with self.lock:
+            if key not in self.fallbacks:
+                transactions.outside(lambda: self.register_fallback(key, fn, with_keyset=with_keyset))
+
+    def give_way(
+        self, name: str, to: str, fn: Callable[..., Any], *, autograd: bool = False
+    ) -> tuple[OperatorEntry, tuple[str, Registration, bool]]:
+        """Let the operator ``name`` run ``fn``, which calls ``to``, where a kernel of ``to`` is of a higher level.
+
+        For an overload with a number, whose kernels are no more than a quicker way than that of the overload with a tensor:
+        see Note [What a general kernel hides] in `levels`. ``fn`` is a composite, and sees what the caller passed. With
+        ``autograd`` that holds under Autograd keys too: who writes the number calls ``to`` itself.
+        """
+        registration = Registration(
+            DispatchKey.CompositeExplicitAutograd, fn, caller_origin(), level=_level(None), number=next_number()
+        )
+        way = str(parse_name(to)), registration, autograd
+        with self.lock:
+            entry = self._entry(name)
+            entry._way = way
+            self.giving_way[way[0]] = (*self.giving_way.get(way[0], ()), entry.name)
+            entry.forget()
+        transactions.record(lambda: self.remove_way(entry, way))
+        return entry, way
+
+    def remove_way(self, entry: OperatorEntry, way: tuple[str, Registration, bool]) -> None:
+        """Take back what ``give_way`` has registered, unless it was replaced since."""
+        with self.lock:
+            if entry._way is not way:
+                return
+            entry._way = None
+            left = tuple(name for name in self.giving_way.pop(way[0]) if name != entry.name)
+            if left:
+                self.giving_way[way[0]] = left
+            entry.forget()
+
+    def _check_registration(self, entry: OperatorEntry, new: Registration, *, allow_override: bool | None) -> None:
+        """Refuse or report a registration that takes another one's place."""
+        if new.when is not None:
+            known = () if entry.schema is None else tuple(argument.name for argument in entry.schema.arguments)
+            if new.when[0] not in known:
+                raise RegistrationError(
+                    f"{entry.name}: a covered kernel is registered for argument {new.when[0]!r}, which the schema lacks",
+                    hint=f"its arguments are {', '.join(known) or 'unknown, because it has no schema'}",
+                )
+        rivals = entry.registrations(new.key)
+        if new.when is not None:
+            rivals = tuple(found for found in entry.covered(new.key) if found.when == new.when)
+        elif not rivals:
+            # Without a general kernel beside them, covered ones would be hidden without a word.
+            rivals = tuple(found for found in entry.covered(new.key) if new.is_above(found))
+        if not rivals:
+            return
+        below, above = (rivals[0], new) if new.is_above(rivals[0]) else (new, rivals[0])
+        if above is new and allow_override is False:
+            raise RegistrationError(_overwriting(entry, below, new), hint="close the library that registered the first")
+        if not (new.is_meant or above.is_meant):
+            # Reported for the line that registers, however many frames of the core lie above it.
+            transactions.warn(_overwriting(entry, below, above), OverwriteWarning, above.origin)
+
+    def _put(self, entry: OperatorEntry, new: Registration) -> None:
+        if new.when is not None:
+            entry._covered = {**entry._covered, new.key: stacked(entry.covered(new.key), new)}
+        else:
+            entry._registrations = {**entry._registrations, new.key: stacked(entry.registrations(new.key), new)}
+        entry.forget()
+
+    def remove_kernel(self, entry: OperatorEntry, registration: Registration) -> None:
+        """Take one registration back; the next one for the same key becomes active."""
+        with self.lock:
+            for attribute in ("_registrations", "_covered"):
+                held = getattr(entry, attribute)
+                left = tuple(found for found in held.get(registration.key, ()) if found is not registration)
+                rest = {key: found for key, found in held.items() if key is not registration.key}
+                setattr(entry, attribute, {**rest, registration.key: left} if left else rest)
+            entry.forget()
+            self._drop_if_empty(entry)
+
+    def restore_kernel(self, entry: OperatorEntry, registration: Registration) -> None:
+        """Put a registration that was taken back in its place again."""
+        with self.lock:
+            self._put(entry, registration)
+
+    def remove_fallback(self, registration: Registration) -> None:
+        """Take a fallback back."""
+        with self.lock:
+            key = registration.key
+            left = tuple(found for found in self._fallbacks.pop(key, ()) if found is not registration)
+            self.fallbacks.pop(key, None)
+            if left:
+                self._fallbacks[key], self.fallbacks[key] = left, left[0]
+            self.forget_all()
+
+    def forget_all(self) -> None:
+        """Empty the tables of every operator."""
+        with self.lock:
+            for entry in list(self.entries.values()):
+                entry.forget()
+
+
+def _overwriting(entry: OperatorEntry, older: Registration, new: Registration) -> str:
+    served = "" if new.when is None else f" with {new.when[0]}={new.when[1]!r}"
+    return f"{entry.name} has a kernel for {new.key.label}{served} from {older.origin}; now comes one from {new.origin}"
+
+
+def _level(wanted: str | Level | None) -> Level:
+    """Return the level of what is registered now: no higher than that of the transaction under way."""
+    highest = transactions.level()
+    return highest if wanted is None else min(Level.of(wanted), highest)

@@ -1,0 +1,237 @@
+"""Operators as users reach them, by attribute: ``ops.aten`` is a namespace, ``ops.aten.add`` a packet of overloads."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Self
+from weakref import WeakValueDictionary
+
+from ..arrays.owners import is_tensor
+from ..errors import ClosedOperatorError
+from ..keys.keyset import KeysetLike
+from ..schema.check import invalid_combination, matches
+
+if TYPE_CHECKING:
+    from .overloads import OpOverload
+    from .registries import Registry
+
+__all__ = ["OpNamespace", "OpOverloadPacket", "Ops"]
+
+
+class _Named:
+    """What is found by its name: a copy is the thing itself, and a pickle is its name in the process's registry."""
+
+    __slots__ = ()
+
+    _registry: Registry
+
+    #: ``namespace::name`` of a packet, a namespace, or "" for all.
+    _name: str
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        if not self._registry.is_process:
+            raise TypeError(f"cannot pickle {self!r}: it belongs to a registry that only this process has")
+        return self._registry.restore, (self._name,)
+
+
+class OpOverloadPacket(_Named):
+    """All overloads of one name; calling it calls the first, in the order of definition, that fits the arguments."""
+
+    __slots__ = ("__weakref__", "_cache", "_name", "_registry")
+
+    def __init__(self, owner: Registry, name: str) -> None:
+        self._registry, self._name = owner, name
+        #: The types of a call's arguments → the overload that fits. Replaced, not emptied, when an overload comes or goes:
+        #: what another thread is just resolving goes into the old one.
+        self._cache: dict[Any, OpOverload] = {}
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Call the overload that fits."""
+        # The types alone are the quick key; only calls without keywords and lists are stored under it.
+        found = self._cache.get(tuple(map(type, args))) if not kwargs else None
+        if found is None:
+            found = self._cache.get(_types(args, kwargs)) or self.resolve(args, kwargs)
+        return found(*args, **kwargs)
+
+    def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
+        """Return the overload that a call with these arguments runs.
+
+        Raises ``NoMatchingOverloadError``, in torch's manner, when none fits, and ``ClosedOperatorError`` when there are no
+        overloads any more.
+        """
+        cache = self._cache
+        entries = self._registry.packets.get(self._name)
+        if entries is None:
+            # There were some when the packet was made.
+            raise ClosedOperatorError(
+                f"{self._name} is gone: the library that defined it was closed",
+                hint="keep the Library object open as long as its operators are in use",
+            )
+        if len(entries) == 1:
+            only = next(iter(entries.values())).op
+            if (types := _types(args, kwargs)) is not None and _lasts(types):
+                cache[types] = only
+            return only
+        without_schema = None
+        for entry in entries.values():
+            schema = entry.schema  # read once: another thread may take it back
+            if schema is None:
+                without_schema = entry
+            elif matches(schema, args, kwargs, is_tensor):
+                if (types := _types(args, kwargs)) is not None and _lasts(types):
+                    cache[types] = entry.op
+                return entry.op
+        if without_schema is not None:
+            return without_schema.op
+        schemas = [schema for schema in (entry.schema for entry in entries.values()) if schema is not None]
+        raise invalid_combination(self._name, schemas, args, kwargs, is_tensor)
+
+    def redispatch(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the overload that fits for an explicit keyset."""
+        return self.resolve(args, kwargs).redispatch(keyset, *args, **kwargs)
+
+    def overloads(self) -> list[str]:
+        """Return the overloads' names, in the order of definition; ``default`` for the one without a name."""
+        return [overload or "default" for overload in self._registry.overloads(self._name)]
+
+    @property
+    def name(self) -> str:
+        """Return the packet's name, ``aten::add``."""
+        return self._name
+
+    def __getattr__(self, name: str) -> OpOverload:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        full = f"{self._name}.{name}"
+        # An overload without a name is called "default", and stands under the packet's own name.
+        entry = self._registry.entries.get(self._name if name == "default" else full)
+        return (self._registry.get(full) if entry is None else entry).op
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.overloads()]
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket {self._name}: {', '.join(self.overloads())}>"
+
+
+def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
+    """Return what overload resolution depends on: the arguments' types, and for lists those of all elements.
+
+    None when it depends on more than types: a string may or may not name a device, a dictionary has contents. So it does
+    for lists that are nested deeper than any schema's, or that contain themselves.
+    """
+    found: list[Any] = []
+    try:
+        for value in args:
+            kind = type(value)
+            if kind in _VALUED:
+                return None
+            found.append(_type_of(value) if kind in _NESTED else kind)
+        for name, value in kwargs.items():
+            kind = type(value)
+            if kind in _VALUED:
+                return None
+            found.append((name, _type_of(value) if kind in _NESTED else kind))
+    except RecursionError:
+        return None
+    return tuple(found)
+
+
+def _lasts(types: Any) -> bool:
+    """Tell whether all classes in what `_types` gives live as long as their modules, so that to keep them keeps nothing."""
+    if isinstance(types, tuple):
+        return all(map(_lasts, types))
+    if isinstance(types, str) or not types.__flags__ & _ON_HEAP:
+        return True
+    return getattr(sys.modules.get(types.__module__), types.__qualname__, None) is types
+
+
+def _type_of(value: Any, levels: int = 8) -> Any:
+    if type(value) not in _NESTED:
+        return type(value)
+    if not levels:
+        raise RecursionError
+    return (type(value), *[_type_of(item, levels - 1) for item in value])
+
+
+#: CPython's flag of a class that may go away.
+_ON_HEAP = 1 << 9
+_NESTED: frozenset[Callable[..., Any]] = frozenset({list, tuple})
+_VALUED: frozenset[Callable[..., Any]] = frozenset({str, dict})
+
+
+class OpNamespace(_Named):
+    """The operators of one namespace, by attribute."""
+
+    def __init__(self, owner: Registry, name: str) -> None:
+        self._registry, self._name = owner, name
+
+    def __getattr__(self, name: str) -> OpOverloadPacket:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        packet = self._registry.ops.packet(f"{self._name}::{name}")
+        self.__dict__[name] = packet
+        return packet
+
+    def __dir__(self) -> list[str]:
+        prefix = f"{self._name}::"
+        return [packet.removeprefix(prefix) for packet in list(self._registry.packets) if packet.startswith(prefix)]
+
+    def __repr__(self) -> str:
+        return f"<OpNamespace {self._name}: {len(dir(self))} operators>"
+
+
+class Ops(_Named):
+    """The operators of a registry by attribute: ``ops.namespace.name.overload`` (source: ``torch.ops``)."""
+
+    _name = ""
+
+    def __init__(self, owner: Registry) -> None:
+        self._registry = owner
+        #: Each packet as long as someone holds it: its overloads, a namespace, or a caller.
+        self._packets: WeakValueDictionary[str, OpOverloadPacket] = WeakValueDictionary()
+
+    def packet(self, name: str) -> OpOverloadPacket:
+        """Return the packet ``namespace::name``; raises ``OperatorNotFoundError`` when there is none."""
+        self._registry.overloads(name)
+        return self.packet_of(name)
+
+    def packet_of(self, name: str) -> OpOverloadPacket:
+        """Return the packet of that name, whether or not it has overloads."""
+        packet = self._packets.get(name)
+        if packet is None:
+            with self._registry.lock:
+                packet = self._packets.get(name)
+                if packet is None:
+                    packet = self._packets[name] = OpOverloadPacket(self._registry, name)
+        return packet
+
+    def forget(self, name: str) -> None:
+        """Drop what was kept for a packet whose overloads have changed.
+
+        The packet stays the one of that name for good, so that one which a caller holds is never left behind.
+        """
+        packet = self._packets.get(name)
+        if packet is not None:
+            packet._cache = {}
+        namespace, _, bare = name.partition("::")
+        found = self.__dict__.get(namespace)
+        if found is not None:
+            found.__dict__.pop(bare, None)
+
+    def __getattr__(self, name: str) -> OpNamespace:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        namespace = OpNamespace(self._registry, name)
+        self.__dict__[name] = namespace
+        return namespace
+
+    def __dir__(self) -> list[str]:
+        return sorted({packet.partition("::")[0] for packet in list(self._registry.packets)})

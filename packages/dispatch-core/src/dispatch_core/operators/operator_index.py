@@ -1,0 +1,205 @@
+"""Operators by their names: a registry's own, and those of operator libraries that are loaded when a name asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ..caches import keep
+from ..discovery import loader
+from ..errors import OperatorNotFoundError
+from ..forks import Order, forkable
+from ..keys.keyset import KeyLike, as_key
+from ..keys.table import DispatchKey
+from ..schema.model import OperatorName
+from .entry import OperatorEntry
+from .namespaces import Ops
+from .registration import Registration
+
+if TYPE_CHECKING:
+    from .registries import Registry
+
+__all__ = ["OperatorIndex", "parse_name"]
+
+
+def parse_name(name: str) -> OperatorName:
+    """Read an operator's name; a bare one means ``aten``, and the overload ``default`` is the one without a name.
+
+    >>> str(parse_name("add"))
+    'aten::add'
+    """
+    parsed = _names.get(name)
+    if parsed is None:
+        parsed = OperatorName.parse(name)
+        overload = "" if parsed.overload == "default" else parsed.overload
+        parsed = OperatorName(parsed.namespace or "aten", parsed.name, overload)
+        keep(_names, name, parsed, _MOST_NAMES)
+    return parsed
+
+
+_MOST_NAMES: Final = 100_000
+_names: dict[str, OperatorName] = {}
+
+
+def load_operators(namespace: str) -> bool:
+    """Load the operator library that an installed distribution declares for ``namespace``, once."""
+    return loader().operator_library(namespace)
+
+
+class OperatorIndex:
+    """The operators of a registry by their names."""
+
+    #: Whether it is the process's registry, which loads plugins.
+    is_process = False
+
+    def __init__(self) -> None:
+        self.lock = forkable(Order.REGISTRY)
+        self.entries: dict[str, OperatorEntry] = {}
+        #: packet name → its overloads' entries, in the order of registration.
+        self.packets: dict[str, dict[str, OperatorEntry]] = {}
+        self._ops: Ops | None = None
+
+    @property
+    def ops(self) -> Ops:
+        """Return the operators by attribute: ``registry.ops.aten.add.Tensor``."""
+        ops = self._ops
+        if ops is None:
+            with self.lock:
+                ops = self._ops
+                if ops is None:
+                    ops = self._ops = Ops(cast("Registry", self))
+        return ops
+
+    def _entry(self, name: str) -> OperatorEntry:
+        """Return the entry of that name, made new where there is none."""
+        parsed = parse_name(name)
+        full = str(parsed)
+        with self.lock:
+            entry = self.entries.get(full)
+            if entry is None:
+                entry = OperatorEntry(cast("Registry", self), parsed)
+                self.entries[full] = entry
+                overloads = self.packets.setdefault(parsed.packet, {})
+                self.packets[parsed.packet] = {**overloads, parsed.overload: entry}
+                if self._ops is not None:
+                    self._ops.forget(parsed.packet)
+        return entry
+
+    def _drop_if_empty(self, entry: OperatorEntry) -> None:
+        """Let an operator go that has neither schema nor kernels; its handles answer that it is closed."""
+        if entry.schema is not None or entry._registrations or entry._covered:
+            return
+        entry.closed = True
+        entry.forget()
+        if self.entries.get(entry.name) is not entry:
+            return
+        del self.entries[entry.name]
+        for spelled in (entry.name, f"{entry.name}.default"):
+            _names.pop(spelled, None)
+        packet = entry.operator_name.packet
+        left = {name: found for name, found in self.packets.get(packet, {}).items() if found is not entry}
+        if left:
+            self.packets[packet] = left
+        else:
+            self.packets.pop(packet, None)
+        if self._ops is not None:
+            self._ops.forget(packet)
+
+    def overloads(self, packet: str) -> Mapping[str, OperatorEntry]:
+        """Return the overloads of ``namespace::name``, loading the namespace's operator library if need be.
+
+        Raises ``OperatorNotFoundError`` when there are none.
+        """
+        found = self.packets.get(packet)
+        if found is None and self.is_process and load_operators(packet.partition("::")[0]):
+            found = self.packets.get(packet)
+        if found is None:
+            raise self._not_found(packet)
+        return found
+
+    def get(self, name: str) -> OperatorEntry:
+        """Return the entry for ``namespace::name.overload``; a bare name means ``aten``.
+
+        A name without overload that no operator has answers for all overloads together.
+        Raises ``OperatorNotFoundError`` when there is no such operator.
+        """
+        entry = self.entries.get(name)
+        if entry is not None:
+            return entry
+        parsed = parse_name(name)
+        full = str(parsed)
+        entry = self.entries.get(full)
+        if entry is not None:
+            return entry
+        overloads = self.overloads(parsed.packet)
+        entry = overloads.get(parsed.overload)
+        if entry is not None:
+            return entry
+        if parsed.overload or name.endswith(".default"):
+            raise self._not_found(name)
+        return self._union(parsed, overloads)
+
+    def _union(self, name: OperatorName, overloads: Mapping[str, OperatorEntry]) -> OperatorEntry:
+        union = OperatorEntry(cast("Registry", self), name)
+        merged: dict[DispatchKey, tuple[Registration, ...]] = {}
+        for entry in overloads.values():
+            union.schema = union.schema or entry.schema
+            for key, found in entry._registrations.items():
+                if key not in merged or merged[key][0].is_fallthrough:
+                    merged[key] = found
+        union._registrations = merged
+        return union
+
+    def _not_found(self, name: str) -> OperatorNotFoundError:
+        import difflib  # only an error needs it
+
+        parsed = parse_name(name)
+        siblings = self.packets.get(parsed.packet)
+        if siblings is not None:
+            spelled = ", ".join(overload or "default" for overload in siblings)
+            wanted = parsed.overload or "default"
+            return OperatorNotFoundError(
+                f"operator {parsed.packet} has no overload {wanted!r}", hint=f"its overloads are {spelled}"
+            )
+        packets = list(self.packets)
+        near = difflib.get_close_matches(parsed.packet, packets, n=3)
+        namespaces = sorted({packet.partition("::")[0] for packet in packets})
+        spelled = ", ".join(namespaces) or "none"
+        hint = f"did you mean {' or '.join(near)}?" if near else f"namespaces with operators: {spelled}"
+        return OperatorNotFoundError(f"no operator is named {parsed.packet}", hint=hint)
+
+    def _load_siblings(self, name: OperatorName) -> None:
+        """Load the namespace's operator library before a first overload of a packet is registered from elsewhere.
+
+        Else the packet, found without the library's overloads, would keep the library from being loaded.
+        """
+        if self.is_process and name.packet not in self.packets:
+            load_operators(name.namespace or "")
+
+    def has_kernel(self, name: str, key: KeyLike) -> bool:
+        """Tell whether ``key`` has a kernel of its own for ``name`` (any overload, where none is named)."""
+        wanted = as_key(key)
+        try:
+            entry = self.get(name)
+        except OperatorNotFoundError:
+            return False
+        found = entry.newest(wanted)
+        return found is not None and not found.is_fallthrough
+
+    def kernel_count(self) -> int:
+        """Return how many kernels are active: one for each operator and key that has one."""
+        return sum(len(entry.kernels) for entry in self)
+
+    def __iter__(self) -> Iterator[OperatorEntry]:
+        return iter(list(self.entries.values()))
+
+    def find(self, name: str) -> Any:
+        """Return what a call of ``name`` calls: the overload that it names or that is the only one, else the packet.
+
+        Raises ``OperatorNotFoundError`` when there is no such operator.
+        """
+        parsed = parse_name(name)
+        if parsed.overload or name.endswith(".default"):
+            return self.get(name).op
+        overloads = self.overloads(parsed.packet)
+        return next(iter(overloads.values())).op if len(overloads) == 1 else self.ops.packet(parsed.packet)
