@@ -39,7 +39,7 @@ CIRCLES = {
     "dispatch_backend_npu": [{"runtime.event", "runtime.stream"}],
 }
 #: Packages whose circles and upward edges of late imports are still being cut, and those that still take inner modules.
-CIRCULAR = {"dispatch_core", "torchlike"}
+CIRCULAR = {"dispatch_core"}
 UNFINISHED = {"dispatch_aten", "dispatch_backend_cpu", "dispatch_backend_npu", "torchlike"}
 
 

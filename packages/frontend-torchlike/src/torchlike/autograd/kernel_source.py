@@ -18,6 +18,8 @@ it, and rebases the history of the tensor instead of giving it a first one.
 
 from __future__ import annotations
 
+from dispatch_core.frontends import define, indent
+
 from .derivative import Derivative
 
 __all__ = ["write_kernel_source"]
@@ -73,7 +75,7 @@ def _write_saving(derivative: Derivative) -> list[str]:
             f"    v_{name} = _s.storage.version",
         ]
         if conditions:
-            lines += [f"if {' and '.join(conditions)}:", *(f"    {line}" for line in body)]
+            lines += [f"if {' and '.join(conditions)}:", *indent(body)]
         else:
             lines = [*lines[:-2], *body[:1], f"v_{name} = 0", *body[1:]]
     return lines + [f"{name} = {derivative.reading(name)}" for name in derivative.metadata if derivative.is_early(name)]
@@ -149,7 +151,7 @@ def _write_attaching(derivative: Derivative) -> list[str]:
     lines += [
         "            _o.storage = _s.storage",
         "            _t._autograd = _o",
-        *(f"        {line}" for line in _write_mark("_t")),
+        *indent(indent(_write_mark("_t"))),
     ]
     return lines
 
@@ -165,8 +167,6 @@ def _write_mark(name: str) -> list[str]:
 def write_kernel_source(derivative: Derivative) -> str:
     """Return the source of the kernel."""
     call = f"_below({derivative.parameters})"
-    lines = [f"def kernel({derivative.parameters}):", "    if _grad_enabled():"]
-    inner = [*_write_edges(derivative), f"if {_write_condition(derivative, list(derivative.gradients))}:"]
     body = ["_check_inplace(self)"] if derivative.inplace else []
     body += _write_saving(derivative)
     body += [f"_r = {call}"]
@@ -181,5 +181,6 @@ def write_kernel_source(derivative: Derivative) -> str:
     else:
         body += [*_write_attaching(derivative), *_write_keeping(derivative)]
     body += ["return _r"]
-    inner += [f"    {line}" for line in body]
-    return "\n".join([*lines, *(f"        {line}" for line in inner), f"    return {call}"]) + "\n"
+    condition = f"if {_write_condition(derivative, list(derivative.gradients))}:"
+    recorded = [*_write_edges(derivative), condition, *indent(body)]
+    return define(f"kernel({derivative.parameters})", ["if _grad_enabled():", *indent(recorded), f"return {call}"])

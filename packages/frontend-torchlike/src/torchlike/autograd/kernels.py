@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.gradients import conjugate
-from dispatch_core.frontends import array_types
+from dispatch_core.frontends import array_types, make_function
 from dispatch_core.keys import AUTOGRAD
 
 from ..views import ONE_OF_SEVERAL, View
@@ -48,14 +49,14 @@ class _Conjugated:
 
     def __init__(self, derivative: Derivative, names: dict[str, Any]) -> None:
         self.derivative, self.names = derivative, names
-        self.apply: Any = None
+
+    @cached_property
+    def apply(self) -> Any:
+        """The code, made of the text at the first complex gradient."""
+        source = write_node_source(self.derivative, conjugates=False)
+        return make_function(source, f"complex backward of {self.derivative.op.name}", dict(self.names))
 
     def __call__(self, node: Any, grads: list[Any]) -> tuple[Any, ...]:
-        if self.apply is None:
-            scope = dict(self.names)
-            source = write_node_source(self.derivative, conjugates=False)
-            exec(compile(source, f"<complex backward of {self.derivative.op.name}>", "exec"), scope)  # noqa: S102  # as below
-            self.apply = scope["apply"]
         found = self.apply(node, [None if grad is None else conjugate(grad) for grad in grads])
         return tuple(None if grad is None else conjugate(grad) for grad in found)
 
@@ -86,9 +87,8 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
         "_dtype": dc.dtype,
     }
     names["conjugated"] = _Conjugated(derivative, names)
-    source = write_node_source(derivative)
-    exec(compile(source, f"<backward of {op.name}>", "exec"), names)  # noqa: S102  # made above, from our own formulas
-    body = {"apply": names["apply"], "saved": None, "values": tuple(derivative.default_values.values())}
+    apply = make_function(write_node_source(derivative), f"backward of {op.name}", names)
+    body = {"apply": apply, "saved": None, "values": tuple(derivative.default_values.values())}
     if derivative.saved_inputs or derivative.saved_results:
         body["release"] = _release
     cls = type(format_node_name(op.name, derivative.number), (Node,), body)
@@ -114,8 +114,7 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
         "_sequence": sequence,
         "_read_version": read_version,
     }
-    exec(compile(write_kernel_source(derivative), f"<autograd of {op.name}>", "exec"), scope)  # noqa: S102  # as above
-    kernel: Callable[..., Any] = scope["kernel"]
+    kernel: Callable[..., Any] = make_function(write_kernel_source(derivative), f"autograd of {op.name}", scope)
     return kernel
 
 

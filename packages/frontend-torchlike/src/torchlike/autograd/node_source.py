@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dispatch_core.frontends import define
+
 from .derivative import Derivative
 
 __all__ = ["write_node_source"]
@@ -12,49 +14,49 @@ def write_node_source(derivative: Derivative, *, conjugates: bool = True) -> str
 
     `_Conjugated` calls the source without ``conjugates`` for complex gradients.
     """
-    lines = ["def apply(node, grads):"]
+    lines: list[str] = []
     if derivative.outputs == 1:
-        lines += ["    grad = grads[0]", "    if grad is None:", "        return (None,) * len(node.next)"]
+        lines += ["grad = grads[0]", "if grad is None:", "    return (None,) * len(node.next)"]
     else:
-        lines += ["    if all(grad is None for grad in grads):", "        return (None,) * len(node.next)"]
-        lines += ["    grad = grads[0]"] if "grad" in derivative.names else []
+        lines += ["if all(grad is None for grad in grads):", "    return (None,) * len(node.next)"]
+        lines += ["grad = grads[0]"] if "grad" in derivative.names else []
     if conjugates and derivative.outputs == 1 and derivative.has_factors:
         found = "grad._dispatch_data.dtype in COMPLEX" if derivative.plain_arrays else "_dtype(grad).is_complex"
-        lines += [f"    if {found}:", "        return conjugated(node, grads)"]
+        lines += [f"if {found}:", "    return conjugated(node, grads)"]
     tensors = [*derivative.saved_inputs, *derivative.saved_results]
     if tensors:
-        lines += ["    saved = node.saved", "    if saved is None:", "        raise make_released_error()"]
-        lines += [f"    {', '.join(tensors)}, = saved"]
+        lines += ["saved = node.saved", "if saved is None:", "    raise make_released_error()"]
+        lines += [f"{', '.join(tensors)}, = saved"]
         inputs = derivative.saved_inputs
         if inputs:
-            lines += [f"    {', '.join(f'v_{name}' for name in inputs)}, = node.versions"]
+            lines += [f"{', '.join(f'v_{name}' for name in inputs)}, = node.versions"]
         for name in inputs:
             if name in derivative.list_inputs:
-                lines += [f"    for each, version in zip({name}, v_{name}, strict=True):"]
-                lines += ["        if each is not None and read_version(each) != version:"]
-                lines += ["            raise make_version_error(each, version)"]
+                lines += [f"for each, version in zip({name}, v_{name}, strict=True):"]
+                lines += ["    if each is not None and read_version(each) != version:"]
+                lines += ["        raise make_version_error(each, version)"]
             else:
-                lines += [f"    if {name} is not None and read_version({name}) != v_{name}:"]
-                lines += [f"        raise make_version_error({name}, v_{name})"]
-        lines += [f"    {name} = restore_result({name}, node)" for name in derivative.saved_results]
+                lines += [f"if {name} is not None and read_version({name}) != v_{name}:"]
+                lines += [f"    raise make_version_error({name}, v_{name})"]
+        lines += [f"{name} = restore_result({name}, node)" for name in derivative.saved_results]
     if derivative.values:
-        lines += [f"    {', '.join(derivative.values)}, = node.values"]
+        lines += [f"{', '.join(derivative.values)}, = node.values"]
     if not derivative.list_inputs & set(derivative.gradients):
         wants = ", ".join(f"w_{index}" for index in range(len(derivative.gradients)))
-        lines += [f"    {wants}, = node.next"]
+        lines += [f"{wants}, = node.next"]
         results = [
             f"{derivative.gradients[name]} if w_{index} is not None else None"
             for index, name in enumerate(derivative.gradients)
         ]
-        return "\n".join([*lines, f"    return ({', '.join(results)},)"]) + "\n"
-    lines += ["    found = []", "    start = 0", "    counts = iter(node.counts)"]
+        return define("apply(node, grads)", [*lines, f"return ({', '.join(results)},)"])
+    lines += ["found = []", "start = 0", "counts = iter(node.counts)"]
     for name in derivative.gradients:
-        lines += ["    count = next(counts)", "    wanted = node.next[start:start + count]", "    start += count"]
+        lines += ["count = next(counts)", "wanted = node.next[start:start + count]", "start += count"]
         one = (
             f"found.extend({derivative.gradients[name]})"
             if name in derivative.list_inputs
             else (f"found.append({derivative.gradients[name]})")
         )
-        lines += ["    if any(edge is not None for edge in wanted):", f"        {one}"]
-        lines += ["    else:", "        found += [None] * count"]
-    return "\n".join([*lines, "    return tuple(found)"]) + "\n"
+        lines += ["if any(edge is not None for edge in wanted):", f"    {one}"]
+        lines += ["else:", "    found += [None] * count"]
+    return define("apply(node, grads)", [*lines, "return tuple(found)"])
