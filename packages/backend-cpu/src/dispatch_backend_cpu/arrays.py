@@ -27,7 +27,7 @@ __all__ = [
     "describe",
     "dtype_of",
     "empty_strided",
-    "laid_out",
+    "match_layout",
     "numpy_dtype",
     "shape_of",
     "storage",
@@ -236,7 +236,7 @@ def _iterator_strides(
     return iterator_strides(shape, metas)
 
 
-def laid_out(result: Array, *operands: Array) -> Array:
+def match_layout(result: Array, *operands: Array) -> Array:
     """Give an element-wise result with the strides that torch gives it; ``operands`` are what it was computed from.
 
     NumPy lays out results much as torch does, but where the operands differ torch follows the first one.

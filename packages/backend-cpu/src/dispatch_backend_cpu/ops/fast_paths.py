@@ -1,10 +1,11 @@
-"""The short way of element-wise kernels: operands of one dtype go straight to the ufunc.
+"""Fast paths: kernels that call NumPy at once where that gives torch's result, and leave all else to a general kernel.
 
-Note [The short way]
-Where a ufunc gives torch's result for two arrays of the same dtype, the kernel calls it before it looks at anything else.
-What is left to do afterwards is little: results of two or more dimensions may need another layout (see ``laid_out``), and
-whatever went wrong is left to the general kernel, which checks everything and raises torch's error. A kernel's whole budget
-is half a microsecond.
+Note [Fast paths]
+Where a ufunc gives torch's result for operands of one dtype, the kernel calls it before it looks at anything else. Little
+is left to do afterwards: results of two or more dimensions may need another layout (see ``match_layout``). After an error
+the general kernel takes over, which checks everything, raises torch's error and finds its way around an occupied context. A
+kernel's whole budget is half a microsecond, of which one more call would be a tenth: so `attempt` writes condition and call
+into the kernel's code, which all kernels of a kind share.
 
 Note [Small arrays are written in two steps]
 A ufunc that is to write to one of its operands takes twice as long to begin. So for few elements it makes a new array, which
@@ -15,6 +16,8 @@ itself refuses what is read-only or too big.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from types import FunctionType
 from typing import Any, Final
 
 import numpy as np
@@ -22,15 +25,15 @@ import numpy as np
 from dispatch_core.caches import keep
 from dispatch_core.frontends import Window
 
-from ..arrays import Array, laid_out
+from ..arrays import Array, match_layout
 from ..fp_errors import run
 from ..kernel_table import Kernel
-from ..output_specs import infer_output
+from ..output_specs import output_rule
 from .rule_kernels import check_overlap, store
 
-__all__ = ["INTO", "NUMBERS", "binary", "inplace_binary", "inplace_unary", "is_small", "unary", "with_number"]
+__all__ = ["INTO", "NUMBERS", "PLAIN", "attempt", "binary", "inplace_binary", "inplace_unary", "unary", "with_number"]
 
-_PLAIN = frozenset({int, float})
+PLAIN: Final = frozenset({int, float})
 """The types of numbers that need no second look; what a bool or a complex number may do differs between operators."""
 
 Dtypes = frozenset[np.dtype[Any]]
@@ -58,67 +61,115 @@ NUMBERS = {dtype: _Numbers(dtype) for dtype in map(np.dtype, "fd")}
 """For float32 and float64, ints and floats as arrays; to ask may raise ``OverflowError``, or ``RuntimeError`` as ``run``."""
 
 
-def binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | None) -> Kernel:
-    """Make a kernel of two arrays: ``ufunc`` where both have one of ``dtypes`` (None: any), else ``general``."""
-
-    def kernel(a: Array, b: Array) -> Any:
-        if (dtype := a.dtype) is b.dtype and (dtypes is None or dtype in dtypes):
-            try:
-                r = run(ufunc, a, b)
-            except (RuntimeError, ValueError, TypeError):
-                pass  # Another thread is inside, or the arguments do not fit: the general kernel sorts it out.
-            else:
-                if r.ndim > 1 and (1 in r.shape or not (a.flags.c_contiguous and b.flags.c_contiguous)):
-                    return laid_out(r, a, b)
-                return r
-        return general(a, b)
-
-    return kernel
-
-
-def with_number(ufunc: Callable[..., Any], general: Kernel) -> Kernel:
-    """Make a kernel of an array and a Python number, which takes the array's dtype if that is one of `NUMBERS`."""
-
-    def kernel(a: Array, number: Any) -> Any:
-        if (numbers := NUMBERS.get(a.dtype)) is not None and type(number) in _PLAIN:
-            try:
-                b = numbers[number]
-                r = run(ufunc, a, b)
-            except (RuntimeError, OverflowError):
-                pass
-            else:
-                if r.ndim > 1 and (1 in r.shape or not a.flags.c_contiguous):
-                    return laid_out(r, a, b)
-                return r
-        return general(a, number)
-
-    return kernel
-
-
-def unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:
-    """Make a kernel of one array: ``ufunc`` for ``dtypes``, else ``general``."""
-
-    def kernel(a: Array) -> Any:
-        if a.dtype in dtypes:
-            try:
-                r = run(ufunc, a)
-            except RuntimeError:
-                pass
-            else:
-                if r.ndim > 1 and (1 in r.shape or not a.flags.c_contiguous):
-                    return laid_out(r, a)
-                return r
-        return general(a)
-
-    return kernel
-
-
 def is_small(array: Array) -> bool:
-    """Tell whether an array is written in two steps; see Note [Small arrays are written in two steps]."""
+    """Return whether an array is written in two steps; see Note [Small arrays are written in two steps]."""
     return ((base := array.base) is None or isinstance(base, Window)) and array.size <= _SMALL
 
 
 _SMALL = 1024
+
+
+#: What the texts of all fast paths may use.
+_NAMES: Final = {
+    "NUMBERS": NUMBERS,
+    "PLAIN": PLAIN,
+    "Window": Window,
+    "check_overlap": check_overlap,
+    "is_small": is_small,
+    "match_layout": match_layout,
+    "ndarray": np.ndarray,
+    "run": run,
+}
+
+
+def attempt(
+    parameters: str,
+    when: str,
+    call: str,
+    general: Kernel,
+    *,
+    operands: str = "",
+    first: str = "",
+    into: str = "",
+    accept: str = "",
+    **names: Any,
+) -> Kernel:
+    """Make a kernel that makes a ``call`` where ``when`` holds, and leaves all else to ``general``; see Note [Fast paths].
+
+    The texts may use the ``parameters``, ``names`` and those of ``_NAMES``. With ``operands``, of which the parameters are
+    arrays, the result gets torch's layout; ``accept`` says which results are taken; ``first`` runs before anything else;
+    with ``into`` the result is written to that parameter, which is returned.
+
+    >>> half = attempt("a", "a.ndim == 1", "run(halve, a)", lambda a: "many", halve=lambda a: a / 2)
+    >>> half(np.ones(2)), half(np.ones((2, 2)))
+    (array([0.5, 0.5]), 'many')
+    """
+    template = _compile(parameters, when, call, operands, first, into, accept)
+    kernel: Any = FunctionType(template.__code__, {**_NAMES, **names, "general": general}, "kernel")
+    kernel.__defaults__, kernel.__kwdefaults__ = template.__defaults__, template.__kwdefaults__
+    kernel.stands_for = lambda: general
+    made: Kernel = kernel
+    return made
+
+
+@cache
+def _compile(parameters: str, when: str, call: str, operands: str, first: str, into: str, accept: str) -> FunctionType:
+    by_position, _, by_keyword = parameters.partition(", *, ")
+    given = [each.partition("=")[0] for each in by_position.split(", ")]
+    given += [f"{name}={name}" for name in (each.partition("=")[0] for each in by_keyword.split(", ") if each)]
+    taken = "return r"
+    if operands:
+        arrays = " and ".join(f"{name}.flags.c_contiguous" for name in operands.split(", ") if name in given)
+        fits = f"r.ndim < 2 or ({arrays} and 1 not in r.shape)"
+        taken = f"return r if {fits} else match_layout(r, {operands})"
+    if accept:
+        taken = f"if {accept}: return r"
+    if into:
+        taken = f"return {into}"
+    source = f"""\
+def kernel({parameters}):
+    {first}
+    if {when}:
+        try:
+            {f"{into}[...]" if into else "r"} = {call}
+        except (RuntimeError, ValueError, TypeError, OverflowError):
+            pass
+        else:
+            {taken}
+    return general({", ".join(given)})
+"""
+    names: dict[str, Any] = {}
+    exec(compile(source, f"<fast path of {call}>", "exec"), names)  # noqa: S102  # of the texts in this package
+    template: FunctionType = names["kernel"]
+    return template
+
+
+def binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | None) -> Kernel:
+    """Make a kernel of two arrays: ``ufunc`` where both have one of ``dtypes`` (None: any), else ``general``."""
+    when = "(dtype := a.dtype) is b.dtype" + ("" if dtypes is None else " and dtype in dtypes")
+    return attempt("a, b", when, "run(ufunc, a, b)", general, operands="a, b", ufunc=ufunc, dtypes=dtypes)
+
+
+def with_number(ufunc: Callable[..., Any], general: Kernel) -> Kernel:
+    """Make a kernel of an array and a Python number, which takes the array's dtype if that is one of `NUMBERS`."""
+    when = "(numbers := NUMBERS.get(a.dtype)) is not None and type(b) in PLAIN"
+    return attempt("a, b", when, "run(ufunc, a, (number := numbers[b]))", general, operands="a, number", ufunc=ufunc)
+
+
+def unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:
+    """Make a kernel of one array: ``ufunc`` for ``dtypes``, else ``general``."""
+    return attempt("a", "a.dtype in dtypes", "run(ufunc, a)", general, operands="a", ufunc=ufunc, dtypes=dtypes)
+
+
+def store_copy(name: str, functional: Kernel) -> Kernel:
+    """Make the in-place kernel ``name`` that stores the result of ``functional``; the overlap has been checked."""
+    infer = output_rule(name)
+
+    def kernel(self: Array, *args: Any) -> Array:
+        infer(self, *args)
+        return store(self, functional(self, *args))
+
+    return kernel
 
 
 def negative(a: Array, out: Array) -> Array:
@@ -135,54 +186,26 @@ INTO: Final[dict[Any, Callable[..., Any]]] = {np.negative: negative}
 
 def inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes) -> Kernel:
     """Make the in-place kernel ``name`` of one array; where ``ufunc`` cannot write it, ``functional`` computes a copy."""
-    into = INTO.get(ufunc, ufunc)
-
-    def kernel(self: Array) -> Array:
-        check_overlap(self)
-        if self.dtype in dtypes:
-            try:
-                run(into, self, self)
-            except RuntimeError:
-                pass  # Raised on entry, before anything is written.
-            else:
-                return self
-        infer_output(name, self)
-        return store(self, functional(self))
-
-    return kernel
+    return attempt(
+        "self",
+        "self.dtype in dtypes",
+        "run(write, self, self)",
+        store_copy(name, functional),
+        first="check_overlap(self)",
+        write=INTO.get(ufunc, ufunc),
+        dtypes=dtypes,
+    )
 
 
 def inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes | None) -> Kernel:
     """Make the in-place kernel ``name`` of two arrays; where ``ufunc`` cannot write it, ``functional`` computes a copy."""
-
-    def kernel(self: Array, other: Any) -> Array:
-        if (
-            type(other) is np.ndarray
-            and (dtype := self.dtype) is other.dtype
-            and (dtypes is None or dtype in dtypes)
-            and is_small(self)
-            and ((base := other.base) is None or isinstance(base, Window))
-            and other.ndim <= self.ndim
-        ):
-            try:
-                self[...] = run(ufunc, self, other)
-            except (RuntimeError, ValueError, TypeError):
-                pass  # As below.
-            else:
-                return self
-        check_overlap(self, other)
-        if (
-            isinstance(other, np.ndarray)
-            and (dtype := self.dtype) is other.dtype
-            and (dtypes is None or dtype in dtypes)
-        ):
-            try:
-                run(ufunc, self, other, self)
-            except (RuntimeError, ValueError, TypeError):
-                pass  # Raised before anything is written: a busy context, or shapes that do not fit.
-            else:
-                return self
-        infer_output(name, self, other)
-        return store(self, functional(self, other))
-
-    return kernel
+    when = "type(other) is ndarray and (dtype := self.dtype) is other.dtype"
+    when += "" if dtypes is None else " and dtype in dtypes"
+    names: dict[str, Any] = {"ufunc": ufunc, "dtypes": dtypes}
+    general = store_copy(name, functional)
+    large = attempt(
+        "self, other", when, "run(ufunc, self, other, self)", general, first="check_overlap(self, other)", **names
+    )
+    when += " and is_small(self) and ((base := other.base) is None or isinstance(base, Window))"
+    when += " and other.ndim <= self.ndim"
+    return attempt("self, other", when, "run(ufunc, self, other)", large, into="self", **names)

@@ -14,11 +14,11 @@ import numpy as np
 from dispatch_aten.shapes import check_output_shape
 
 from ..arrays import Array, check_writable
-from ..fp_errors import ignore_fp_errors, run
+from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import infer_output
 from . import pointwise
-from .fast_paths import NUMBERS, inplace_binary, inplace_unary, is_small
+from .fast_paths import PLAIN, attempt, inplace_binary, inplace_unary
 from .rule_kernels import cast, check_overlap, store
 
 __all__ = ["COVERED", "KERNELS"]
@@ -29,7 +29,6 @@ COVERED: Final[dict[str, Kernel]] = {}
 
 _REAL: Final = frozenset(map(np.dtype, "fd"))
 _NUMERIC: Final = pointwise.dtypes_of_kinds("ifc")
-_FACTORS: Final = frozenset({int, float})
 #: A factor that changes nothing; True does, for it is refused.
 _ONE: Final = 1
 
@@ -52,7 +51,7 @@ def _scaled(name: str, ufunc: Any) -> Kernel:
 
     def kernel(self: Array, other: Array, *, alpha: Any = 1) -> Array:
         check_overlap(self, other)
-        if type(alpha) in _FACTORS and _is_plain(self, other):
+        if type(alpha) in PLAIN and _is_plain(self, other):
             scaled(self, other, alpha)
             return self
         infer_output(name, self, other, alpha=alpha)
@@ -74,23 +73,24 @@ def _with_number(name: str, ufunc: Any) -> Kernel:
     def with_number(self: Array, other: Any) -> None:
         ufunc(self, np.array(other, self.dtype), self)
 
-    def kernel(self: Array, other: Any, *alpha: Any) -> Array:
-        numbers = NUMBERS.get(self.dtype)
-        if numbers is not None and type(other) in _FACTORS and (not alpha or alpha[0] is _ONE) and is_small(self):
-            try:
-                self[...] = run(ufunc, self, numbers[other])
-            except (RuntimeError, ValueError, OverflowError):
-                pass  # A busy context, a read-only array, a number that is too big: sorted out below.
-            else:
-                return self
+    def general(self: Array, other: Any, *alpha: Any) -> Array:
         check_overlap(self)
-        if self.dtype in _REAL and type(other) in _FACTORS and (not alpha or alpha[0] is _ONE):
+        if self.dtype in _REAL and type(other) in PLAIN and (not alpha or alpha[0] is _ONE):
             with_number(self, other)
             return self
         infer_output(name, self, other, *alpha)
         return store(self, functional(self, other, *alpha))
 
-    return kernel
+    return attempt(
+        "self, other, *alpha",
+        "(numbers := NUMBERS.get(self.dtype)) is not None and type(other) in PLAIN"
+        " and (not alpha or alpha[0] is ONE) and is_small(self)",
+        "run(ufunc, self, numbers[other])",
+        general,
+        into="self",
+        ufunc=ufunc,
+        ONE=_ONE,
+    )
 
 
 def _fused(name: str, ufunc: Any) -> Kernel:
@@ -104,7 +104,7 @@ def _fused(name: str, ufunc: Any) -> Kernel:
 
     def kernel(self: Array, tensor1: Array, tensor2: Array, *, value: Any = 1) -> Array:
         check_overlap(self, tensor1, tensor2)
-        if type(value) in _FACTORS and _is_plain(self, tensor1, tensor2):
+        if type(value) in PLAIN and _is_plain(self, tensor1, tensor2):
             fused(self, tensor1, tensor2, value)
             return self
         infer_output(name, self, tensor1, tensor2, value=value)
@@ -179,7 +179,7 @@ _lerp_general: Final = _computed("lerp_.Scalar", pointwise.KERNELS["lerp.Scalar"
 
 @KERNELS("lerp_.Scalar")
 def _lerp_inplace(self: Array, end: Array, weight: Any) -> Array:
-    if type(weight) in _FACTORS and _is_plain(self, end):
+    if type(weight) in PLAIN and _is_plain(self, end):
         check_overlap(self, end)
         _lerp_plain(self, end, weight)
     else:

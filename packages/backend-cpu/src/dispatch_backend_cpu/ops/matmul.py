@@ -7,9 +7,10 @@ from typing import Any, Final
 import numpy as np
 
 from ..arrays import Array
-from ..fp_errors import ignore_fp_errors, run
+from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, half_as_float, infer_output
+from .fast_paths import attempt
 from .numpy_formulas import number
 from .rule_kernels import cast, check_overlap, make_kernel, write
 
@@ -25,21 +26,18 @@ def _product(spec: OutputSpec, a: Array, b: Array) -> Any:
     return np.matmul(cast(a, dtype), cast(b, dtype))
 
 
+#: The operands of mm and bmm that go to ``np.matmul`` at once.
+_FIT: Final = (
+    "(dtype := self.dtype) is mat2.dtype and dtype in dtypes and self.ndim == mat2.ndim == ndim"
+    " and (left := self.shape)[-1] == (right := mat2.shape)[-2] and left[:-2] == right[:-2] and left[-2] and right[-1]"
+)
+
+
 def _direct(name: str, ndim: int) -> Kernel:
     """Make mm or bmm: at once where the operands fit, by the rule where they do not."""
     general = make_kernel(name, _product)
-
-    def kernel(self: Array, mat2: Array) -> Any:
-        if (dtype := self.dtype) is mat2.dtype and dtype in _DIRECT and self.ndim == mat2.ndim == ndim:
-            left, right = self.shape, mat2.shape
-            if left[-1] == right[-2] and left[:-2] == right[:-2] and left[-2] and right[-1]:
-                try:
-                    return run(np.matmul, self, mat2)
-                except RuntimeError:
-                    pass
-        return general(self, mat2)
-
-    return kernel
+    call = "run(matmul, self, mat2)"
+    return attempt("self, mat2", _FIT, call, general, matmul=np.matmul, dtypes=_DIRECT, ndim=ndim)
 
 
 def _add_product(spec: OutputSpec, bias: Array, a: Array, b: Array, *args: Any, beta: Any = 1, alpha: Any = 1) -> Any:
@@ -58,29 +56,12 @@ def _add_product(spec: OutputSpec, bias: Array, a: Array, b: Array, *args: Any, 
 _BLAS: Final = frozenset(map(np.dtype, "fd"))
 
 
-def _linear(name: str) -> Kernel:
-    """Make addmm: at once for a plain bias, as in a linear layer, by the rule for everything else."""
-    general = make_kernel(name, _add_product)
-
-    def kernel(self: Array, mat1: Array, mat2: Array, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        if (
-            (dtype := self.dtype) is mat1.dtype
-            and dtype is mat2.dtype
-            and dtype in _BLAS
-            and mat1.ndim == mat2.ndim == 2
-            and alpha == beta == 1
-            and mat1.shape[1] == mat2.shape[0]
-            and self.shape == mat2.shape[1:]
-            and mat1.size
-            and mat2.size
-        ):
-            try:
-                return run(_product_plus, mat1, mat2, self)
-            except RuntimeError:
-                pass
-        return general(self, mat1, mat2, beta=beta, alpha=alpha)
-
-    return kernel
+#: The operands of addmm that go to ``np.matmul`` at once: a plain bias, as in a linear layer.
+_IS_LINEAR: Final = (
+    "(dtype := self.dtype) is mat1.dtype and dtype is mat2.dtype and dtype in dtypes and mat1.ndim == mat2.ndim == 2"
+    " and alpha == beta == 1 and mat1.shape[1] == mat2.shape[0] and self.shape == mat2.shape[1:]"
+    " and mat1.size and mat2.size"
+)
 
 
 def _product_plus(a: Array, b: Array, bias: Array) -> Any:
@@ -102,7 +83,14 @@ KERNELS["mm"] = _direct("mm", 2)
 KERNELS["bmm"] = _direct("bmm", 3)
 for _name in ("mv", "dot"):
     KERNELS[_name] = make_kernel(_name, _product)
-KERNELS["addmm"] = _linear("addmm")
+KERNELS["addmm"] = attempt(
+    "self, mat1, mat2, *, beta=1, alpha=1",
+    _IS_LINEAR,
+    "run(product_plus, mat1, mat2, self)",
+    make_kernel("addmm", _add_product),
+    product_plus=_product_plus,
+    dtypes=_BLAS,
+)
 KERNELS["baddbmm"] = make_kernel("baddbmm", _add_product)
 KERNELS["addmm_"] = _inplace("addmm_")
 KERNELS["baddbmm_"] = _inplace("baddbmm_")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from dispatch_aten.promotion import Promotion
 
-from ..arrays import Array, laid_out
-from ..fp_errors import ignore_fp_errors, run
+from ..arrays import Array
+from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import conform, half_as_float, infer_output
 from . import numpy_formulas as f
-from .fast_paths import NUMBERS, binary, unary, with_number
+from .fast_paths import NUMBERS, PLAIN, attempt, binary, unary, with_number
 from .rule_kernels import cast, make_elementwise
 from .special import erf, erfc
 
@@ -228,41 +229,30 @@ def _relu(self: Array) -> Any:
     return _maximum(self, zero) if top is None else _clip(self, zero, top)
 
 
-def _clamped(self: Array, low: Any, high: Any) -> Any:
-    """Bound by Python numbers at once where they take the array's dtype, else give None; the ufunc never warns."""
-    numbers = NUMBERS.get(dtype := self.dtype)
-    if numbers is None or _clip is None or type(low) not in _BOUNDS or type(high) not in _BOUNDS:
-        return None
-    least, greatest = f.ENDS[dtype]
-    try:
-        r = _clip(self, least if low is None else numbers[low], greatest if high is None else numbers[high])
-    except (RuntimeError, OverflowError):
-        return None  # As in ``with_number``.
-    return laid_out(r, self) if r.ndim > 1 and (1 in r.shape or not self.flags.c_contiguous) else r
+_LEAST, _GREATEST = "ENDS[dtype][0]", "ENDS[dtype][1]"
+#: Clamp kernels: their parameters, which bounds are passed to the ufunc at once, and how. It never warns.
+_CLAMPS: Final = {
+    "clamp": (
+        "self, min=None, max=None",
+        "type(min) in OPTIONAL and type(max) in OPTIONAL and (min is not None or max is not None)",
+        f"{_LEAST} if min is None else numbers[min], {_GREATEST} if max is None else numbers[max]",
+    ),
+    "clamp_min": ("self, min", "type(min) in PLAIN", f"numbers[min], {_GREATEST}"),
+    "clamp_max": ("self, max", "type(max) in PLAIN", f"{_LEAST}, numbers[max]"),
+}
 
-
-_BOUNDS: Final = frozenset({int, float, type(None)})
-_clamp_general: Final = KERNELS.pop("clamp")
-_clamp_min_general: Final = KERNELS.pop("clamp_min")
-_clamp_max_general: Final = KERNELS.pop("clamp_max")
-
-
-@KERNELS("clamp")
-def _clamp(self: Array, min: Any = None, max: Any = None) -> Any:
-    r = None if min is None and max is None else _clamped(self, min, max)
-    return _clamp_general(self, min, max) if r is None else r
-
-
-@KERNELS("clamp_min")
-def _clamp_min(self: Array, min: Any) -> Any:
-    r = _clamped(self, min, None)
-    return _clamp_min_general(self, min) if r is None else r
-
-
-@KERNELS("clamp_max")
-def _clamp_max(self: Array, max: Any) -> Any:
-    r = _clamped(self, None, max)
-    return _clamp_max_general(self, max) if r is None else r
+if f.CLIP is not None:
+    for _name, (_parameters, _when, _bounds) in _CLAMPS.items():
+        KERNELS[_name] = attempt(
+            _parameters,
+            f"(numbers := NUMBERS.get(dtype := self.dtype)) is not None and {_when}",
+            f"clip(self, {_bounds})",
+            KERNELS[_name],
+            operands="self",
+            clip=f.CLIP,
+            ENDS=f.ENDS,
+            OPTIONAL=PLAIN | {type(None)},
+        )
 
 
 def _div_mode(name: str) -> Kernel:
@@ -309,47 +299,24 @@ def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
 
 def _scaled(name: str, ufunc: Any) -> Kernel:
     """Make ``add`` or ``sub`` with a factor: at once where both operands are of one real dtype."""
-    general = make_elementwise(name, FORMULAS[name][1], 2, opmath=True)
+    return attempt(
+        "self, other, *, alpha=1",
+        "(numbers := NUMBERS.get(dtype := self.dtype)) is not None and dtype is other.dtype and type(alpha) in PLAIN",
+        "run(scale, self, other, numbers[alpha])",
+        make_elementwise(name, FORMULAS[name][1], 2, opmath=True),
+        operands="self, other",
+        scale=lambda self, other, factor: ufunc(self, np.multiply(other, factor)),
+    )
 
-    def scaled(self: Array, other: Array, factor: Array) -> Any:
-        return ufunc(self, np.multiply(other, factor))
-
-    def kernel(self: Array, other: Array, *, alpha: Any = 1) -> Any:
-        numbers = NUMBERS.get(dtype := self.dtype)
-        if numbers is not None and dtype is other.dtype and type(alpha) in _FACTORS:
-            try:
-                r = run(scaled, self, other, numbers[alpha])
-            except (RuntimeError, ValueError, OverflowError):
-                pass  # As in ``binary``.
-            else:
-                if r.ndim > 1 and (1 in r.shape or not (self.flags.c_contiguous and other.flags.c_contiguous)):
-                    return laid_out(r, self, other)
-                return r
-        return general(self, other, alpha=alpha)
-
-    return kernel
-
-
-_FACTORS: Final = frozenset({int, float})
 
 for _name, _ufunc in (("add.Tensor", np.add), ("sub.Tensor", np.subtract)):
     KERNELS[_name] = _scaled(_name, _ufunc)
 
 
-def _alpha_is_one(name: str, ufunc: Any) -> Kernel:
-    functional = KERNELS[name]
-    return binary(ufunc, lambda a, b: functional(a, b, alpha=1), None)
-
-
-def _number_alpha_is_one(name: str, ufunc: Any) -> Kernel:
-    functional = KERNELS[name]
-    return with_number(ufunc, lambda a, number: functional(a, number, 1))
-
-
 COVERED: Final[dict[str, Kernel]] = {
-    "add.Scalar": _number_alpha_is_one("add.Scalar", np.add),
-    "sub.Scalar": _number_alpha_is_one("sub.Scalar", np.subtract),
-    "add.Tensor": _alpha_is_one("add.Tensor", np.add),
-    "sub.Tensor": _alpha_is_one("sub.Tensor", np.subtract),
+    "add.Scalar": with_number(np.add, partial(KERNELS["add.Scalar"], alpha=1)),
+    "sub.Scalar": with_number(np.subtract, partial(KERNELS["sub.Scalar"], alpha=1)),
+    "add.Tensor": binary(np.add, partial(KERNELS["add.Tensor"], alpha=1), None),
+    "sub.Tensor": binary(np.subtract, partial(KERNELS["sub.Tensor"], alpha=1), None),
 }
 """Kernels that serve the calls with ``alpha == 1`` and do not receive it."""

@@ -15,9 +15,10 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import wrap_dim, wrap_dims
 
 from ..arrays import Array, numpy_dtype
-from ..fp_errors import ignore_fp_errors, run
+from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, half_as_float, infer_output
+from .fast_paths import attempt
 from .reduce_ufuncs import ALL, ANY, MAX, MIN, PROD, SUM
 from .rule_kernels import cast, check_overlap, make_kernel, write
 
@@ -50,40 +51,7 @@ def _mean(spec: OutputSpec, a: Array, dim: Dims = None, keepdim: bool = False, *
     return SUM(a, axes, None, None, keepdim) / a.dtype.type(math.prod(a.shape[axis] for axis in axes))
 
 
-_plain_sum: Final = frozenset(np.dtype(char) for char in "fdlFD")
-
-
-def _fast_sum() -> Kernel:
-    """Sum everything; for dtypes that are their own accumulator without looking further."""
-    general = make_kernel("sum", _accumulating(SUM))
-
-    def kernel(self: Array, *, dtype: ScalarType | None = None) -> Any:
-        if dtype is None and self.dtype in _plain_sum:
-            try:
-                return run(SUM, self, None)
-            except RuntimeError:
-                pass
-        return general(self, dtype=dtype)
-
-    return kernel
-
-
-def _fast_sum_of_dims() -> Kernel:
-    """Sum over dims; for dtypes that are their own accumulator NumPy's result is taken where it is row-major."""
-    general = make_kernel("sum.dim_IntList", _accumulating(SUM))
-
-    def kernel(self: Array, dim: Dims, keepdim: bool = False, *, dtype: ScalarType | None = None) -> Any:
-        if dtype is None and dim and not keepdim and self.dtype in _plain_sum:
-            try:
-                r = run(SUM, self, dim if isinstance(dim, int) else tuple(dim))
-            except (RuntimeError, ValueError, OverflowError):
-                pass  # The context is occupied, or the dims do not fit, which the rule explains.
-            else:
-                if r.ndim == 0 or (r.size and (r.ndim == 1 or (r.flags.c_contiguous and 1 not in r.shape))):
-                    return r
-        return general(self, dim, keepdim, dtype=dtype)
-
-    return kernel
+_PLAIN_SUM: Final = frozenset(np.dtype(char) for char in "fdlFD")
 
 
 def _extremum(fold: Any) -> Callable[..., Any]:
@@ -250,8 +218,24 @@ _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
     "cumprod": _scan(np.multiply.accumulate),
 }
 
-KERNELS["sum"] = _fast_sum()
-KERNELS["sum.dim_IntList"] = _fast_sum_of_dims()
+# For dtypes that are their own accumulator NumPy sums at once; of some dims where its result is row-major.
+KERNELS["sum"] = attempt(
+    "self, *, dtype=None",
+    "dtype is None and self.dtype in dtypes",
+    "run(sum, self, None)",
+    make_kernel("sum", _accumulating(SUM)),
+    sum=SUM,
+    dtypes=_PLAIN_SUM,
+)
+KERNELS["sum.dim_IntList"] = attempt(
+    "self, dim, keepdim=False, *, dtype=None",
+    "dtype is None and dim and not keepdim and self.dtype in dtypes",
+    "run(sum, self, dim if isinstance(dim, int) else tuple(dim))",
+    make_kernel("sum.dim_IntList", _accumulating(SUM)),
+    accept="r.ndim == 0 or (r.size and (r.ndim == 1 or (r.flags.c_contiguous and 1 not in r.shape)))",
+    sum=SUM,
+    dtypes=_PLAIN_SUM,
+)
 KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})
 # ``any`` and ``all`` without dims reduce everything; with an empty list they reduce nothing.
 for _name, _fold in (("any", ANY), ("all", ALL)):
