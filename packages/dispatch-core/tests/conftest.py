@@ -13,7 +13,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core.arrays import frontend, owners
-from dispatch_core.operators import resolution
+from dispatch_core.operators import runners
 from dispatch_core.operators.registries import forget_everywhere
 from dispatch_core.pipelines import materialize
 
@@ -145,7 +145,7 @@ def meta():
     """A backend for device ``meta``, in the place of the one that is installed."""
     tables = (owners.TYPE_MASKS, owners.ARRAY_TYPES, owners.KEY_TYPES, owners.DEVICE_KEYS, owners.KEY_DEVICES)
     before = [dict(table) for table in tables]
-    opened, resolution._opened = resolution._opened, {dc.Device("meta")}
+    opened, runners._opened = runners._opened, {dc.Device("meta")}
     key = dc.DispatchKey.Meta
     owners.DEVICE_KEYS.pop("meta", None)
     owners.KEY_DEVICES.pop("Meta", None)
@@ -162,7 +162,7 @@ def meta():
     for table, kept in zip(tables, before, strict=True):
         table.clear()
         table.update(kept)
-    resolution._opened = opened
+    runners._opened = opened
     forget_everywhere()
 
 

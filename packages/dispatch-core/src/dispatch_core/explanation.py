@@ -29,7 +29,8 @@ from .operators.namespaces import OpOverloadPacket
 from .operators.overloads import OpOverload
 from .operators.registration import Origin, Registration
 from .operators.registries import Registry, the_registry
-from .operators.resolution import Resolution, masked_off, no_kernel, resolve, unwritable, walk_keys, why_passed_over
+from .operators.resolution import Resolution, no_kernel, resolve, walk_keys, why_passed_over
+from .operators.runners import masked_off, unwritable
 from .schema.check import bind, invalid_combination, mismatch
 
 __all__ = ["ArgumentKeys", "Explanation", "Overload", "Step", "computed", "entries_of", "explain", "registered"]

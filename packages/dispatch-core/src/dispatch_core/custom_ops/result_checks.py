@@ -58,7 +58,7 @@ def checked(fn: Callable[..., Any], plan: Plan, *, composite: bool) -> Callable[
             _tell_written(plan, values)
         return found
 
-    # See Note [What a composite below Autograd returns] in `resolution`.
+    # See Note [What a composite below Autograd returns] in `runners`.
     kernel.answers_for_results = True  # type: ignore[attr-defined]
     return kernel
 

@@ -33,7 +33,8 @@ from ..keys.keyset import DispatchKeySet
 from ..keys.table import DispatchKey
 from ..operators.overloads import OpOverload
 from ..operators.registries import Registry, the_registry
-from ..operators.resolution import Resolution, masked_off, resolve
+from ..operators.resolution import Resolution, resolve
+from ..operators.runners import masked_off
 
 __all__ = ["trace"]
 
@@ -328,7 +329,7 @@ def _composite(
     if plan is None or plan.schema.is_vararg or not isinstance(found, Resolution) or not found.is_composite():
         return None
     values = (*args, *kwargs.values())
-    # As in Note [A composite below masked keys] of `resolution`, but for this layer's own key.
+    # As in Note [A composite below masked keys] of `runners`, but for this layer's own key.
     dropped = masked_off(entry.registry, plan, found.mask, values, {}) & ~DispatchKey.Tracer
     run = replace(found, explicit=False).runner()
 

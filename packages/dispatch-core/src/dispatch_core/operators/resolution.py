@@ -1,4 +1,4 @@
-"""From a mask to what runs: pass keys over, find the winner, and build the function that calls it.
+"""From a mask to the kernel that runs: pass keys over and find the winner.
 
 Note [What is passed over]
     The highest-ranked key whose slot is not fallthrough wins. A key with nothing in its slot is passed over when it is a
@@ -10,60 +10,48 @@ Note [Keys are loaded]
     An explicit keyset may name a device before anything has asked for it, or an Autograd key before a tensor requires grad.
     So that its meaning does not depend on what ran before, the first look-up loads the device's backend, and lets frontends
     register their kernels.
-
-Note [A composite below masked keys]
-    A composite calls other operators on the same tensors, whose masks would bring back the keys that the caller took out.
-    So it runs with exactly those keys excluded in the context; Profiler stays, so that a composite's inner calls are
-    recorded as its children, and Pipeline, so that they are deferred.
-
-Note [What a composite below Autograd returns]
-    What the caller gets is what the schema says, as from a backend's kernel. A fresh result is a fresh tensor, though the
-    composite may have written to it, and counted that, or made it as a view. A view is a view by the operator that was
-    called, and not by those that the composite has called: so the frontend knows that ``detach`` cuts the history off.
-    The parts in a list stay views by what the composite has called for each, because only that says which part it is. A
-    custom operator's function sees tensors and answers for them itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._record import Record, replace
-from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, Frontend, refuse_mixed
-from ..arrays.owners import KEY_DEVICES, TYPE_MASKS, device_key, is_tensor, load_key
-from ..calls.boundary import Boundary, Covered, Plan, Result, make_boundary, unwrap
-from ..calls.reference import result_wrapper, tensors_in, unchecked_mask
-from ..changes import on_refresh
-from ..devices import Device
+from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
+from ..calls.boundary import Boundary, make_boundary
+from ..calls.reference import tensors_in, unchecked_mask
 from ..discovery import loader
 from ..errors import (
     BackendError,
-    BackendNotFoundError,
     DispatchKeyError,
     EmptyKeysetError,
     FrontendMismatchError,
     NoKernelError,
-    RegistrationError,
 )
-from ..keys import context
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
 from ..schema.check import bind
-from ..schema.model import Argument
-from ..schema.types import walk
 from . import call_trace
 from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, Slot
 from .kernel_names import kernel_keys
-from .registration import KernelFactory, Registration
+from .registration import KernelFactory
 from .result_watch import watch_for
+from .runners import (
+    conform_results,
+    exclude_masked_off,
+    functional_overload,
+    make_covered_kernels,
+    make_device_selector,
+    make_functional_runner,
+    make_kernel,
+    open_device,
+)
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
-    from .registries import Registry
 
 __all__ = ["Resolution", "resolve"]
 
@@ -164,26 +152,26 @@ class Resolution(Record):
         boundary, composite = self.boundary(), self.is_composite()
         functional = self.functional()
         if functional is not None and boundary is not None:
-            return _functional_runner(entry, functional, boundary, self.effective & ~MARKERS)
+            return make_functional_runner(entry, functional, boundary, self.effective & ~MARKERS)
         if registration is None:
             index = self.selects_device()
             if index is not None:
-                return _select_runner(entry, index, self.effective & ~DispatchKey.BackendSelect)
+                return make_device_selector(entry, index, self.effective & ~DispatchKey.BackendSelect)
             raise no_kernel(self)
         engine = entry.registry.engine
         keyset = DispatchKeySet(self.effective)
         prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
-        fn = _made(registration.fn, entry, keyset)
+        fn = make_kernel(registration.fn, entry, keyset)
         if boundary is not None and registration.key is key:
-            covered = _covered(entry, keyset, self.slot.covered)
+            covered = make_covered_kernels(entry, keyset, self.slot.covered)
             watch = watch_for(entry, boundary, registration, self.slot.covered)
             run = engine.backend_runner(entry, boundary, fn, prefix, covered, watch)
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
         run = fn if in_order else engine.caller_runner(entry, fn, prefix)
         if registration.key in EXPLICIT_COMPOSITES and not hasattr(registration.fn, "answers_for_results"):
-            run = _as_declared(entry, run, FRONTENDS.get(self.mask & MARKERS))
-        return _guarded(entry, run, self.mask) if composite and self.explicit else run
+            run = conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS))
+        return exclude_masked_off(entry, run, self.mask) if composite and self.explicit else run
 
     def _unless_elsewhere(self, run: Runner, boundary: Boundary) -> Runner:
         """Return ``run``, with calls whose ``device`` argument names another device left to a composite kernel."""
@@ -222,26 +210,6 @@ class Resolution(Record):
 
     def _marked(self, marker: int) -> Resolution:
         return replace(self, mask=self.mask | marker, effective=self.effective | marker)
-
-
-def _made(fn: Any, entry: OperatorEntry, keyset: DispatchKeySet) -> Runner:
-    return fn.make(entry.op, keyset) if isinstance(fn, KernelFactory) else fn
-
-
-def _covered(entry: OperatorEntry, keyset: DispatchKeySet, specials: tuple[Registration, ...]) -> Covered:
-    """Return the covered kernels of a key: each one's argument by index, its value and its function.
-
-    One whose argument the schema lacks is left out: the schema may be another one since it was registered.
-    """
-    schema = entry.schema
-    names = [] if schema is None else [argument.name for argument in schema.arguments]
-    found = []
-    for special in specials:
-        name, value = special.when or ("", None)
-        if name in names:
-            fn = _made(special.fn, entry, keyset)
-            found.append((names.index(name), value, partial(fn, keyset) if special.with_keyset else fn))
-    return tuple(found)
 
 
 def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
@@ -332,162 +300,6 @@ class _Mixed(Record):
 
 
 _Runs = Resolution | _Mixed
-
-
-def _select_runner(entry: OperatorEntry, index: int, rest: int) -> Runner:
-    """Return the core's own BackendSelect rule: the ``device`` argument names the backend, cpu where it is None."""
-    explicit_table = entry.explicit_table
-
-    def run(*values: Any) -> Any:
-        wanted = values[index]
-        device = Device("cpu") if wanted is None else Device.parse(wanted)
-        mask = context.unexcluded(rest | device_key(device.type).value)
-        open_device(device)
-        return explicit_table[mask](*values)
-
-    return run
-
-
-_opened: set[Device] = set()
-# Factories ask again whether their device can be opened.
-on_refresh(_opened.clear)
-
-
-def open_device(device: Device) -> None:
-    """Open a device once per process; raises ``BackendUnavailableError`` with the reason when it cannot be.
-
-    A backend that the program itself registered, without a plugin, has nothing to open.
-    """
-    if device not in _opened:
-        with suppress(BackendNotFoundError):  # device_key has found the backend already
-            loader().open_device(device.type, device.index)
-        _opened.add(device)
-
-
-def _as_declared(entry: OperatorEntry, run: Runner, frontend: Frontend[Any] | None) -> Runner:
-    """Return ``run`` with results as the schema says; see Note [What a composite below Autograd returns]."""
-    plan, op = entry.plan, entry.op
-    if frontend is None or plan is None or not any(result.kind in ("fresh", "view") for result in plan.results):
-        return run
-    tensor_type, wrap, view, results = frontend.tensor_type, frontend.wrap, frontend.view, plan.results
-
-    def one(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
-        if not isinstance(found, tensor_type) or any(found is value for value in values):
-            return found
-        if result.kind == "view" and view is not None:
-            return view(values[result.source], to_data(found), op, values)
-        return wrap(to_data(found))
-
-    def declared(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
-        if result.kind not in ("fresh", "view") or (result.kind == "view" and result.is_list):
-            return found
-        return [one(result, each, values) for each in found] if result.is_list else one(result, found, values)
-
-    def run_as_declared(*values: Any) -> Any:
-        found = run(*values)
-        if len(results) == 1:
-            return declared(results[0], found, values)
-        return tuple([declared(*pair, values) for pair in zip(results, found, strict=True)])
-
-    return run_as_declared
-
-
-_STAYS = MARKERS | DispatchKey.Profiler | DispatchKey.Pipeline
-
-
-def _guarded(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
-    """Return ``run`` under an exclusion of the keys that are masked off; see Note [A composite below masked keys]."""
-    plan = entry.plan
-
-    def guarded(*values: Any, **keywords: Any) -> Any:
-        dropped = masked_off(entry.registry, plan, mask, values, keywords)
-        if not dropped:
-            return run(*values, **keywords)
-        with context.exclude_keys(dropped):
-            return run(*values, **keywords)
-
-    return guarded
-
-
-def masked_off(
-    registry: Registry, plan: Plan | None, mask: int, values: tuple[Any, ...], keywords: dict[str, Any]
-) -> int:
-    """Return the keys that an ordinary call with these arguments would have and ``mask`` lacks."""
-    held = unchecked_mask(values, keywords) if plan is None else 0
-    for tensor in tensors_in(plan, values) if plan is not None else ():
-        held |= getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
-    held = registry.translated(held)
-    state = context.current()
-    if state is not None:
-        held |= state[0]
-        held ^= held & state[1]
-    return (held ^ (held & mask)) & ~_STAYS
-
-
-def functional_overload(entry: OperatorEntry) -> OperatorEntry | None:
-    """Return the overload that computes what an in-place or ``out=`` overload writes, or None.
-
-    It is named like the in-place one without the underscore, or stands in the same packet, and takes the same arguments
-    without those that are only written to. There is none for an operator that does not return what it writes.
-    """
-    name, schema, plan = entry.operator_name, entry.schema, entry.plan
-    if (
-        schema is None
-        or plan is None
-        or {item.source for item in plan.results if item.kind == "self"} != set(plan.writes)
-    ):
-        return None
-    in_place = name.name.endswith("_") and not name.name.endswith("__")
-    packet = name.packet[:-1] if in_place else name.packet
-    wanted = [_shape_of(item) for item in schema.arguments if in_place or not (item.is_write and item.kwarg_only)]
-    for other in entry.registry.packets.get(packet, {}).values():
-        theirs = other.schema
-        if other is entry or theirs is None or theirs.is_mutable or len(theirs.returns) != len(schema.returns):
-            continue
-        if [_shape_of(item) for item in theirs.arguments] == wanted:
-            return other
-    return None
-
-
-def _shape_of(argument: Argument) -> tuple[object, ...]:
-    """Return an argument's name and type, without what the type says of aliasing."""
-    parts = ((type(part), getattr(part, "name", ""), getattr(part, "size", None)) for part in walk(argument.type))
-    return argument.name, *parts
-
-
-def _functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary: Boundary, mask: int) -> Runner:
-    """Return a runner for arrays that cannot be written: compute the new value, then rebind the tensor to it."""
-    plan = entry.plan
-    assert plan is not None and functional.schema is not None  # noqa: PT018  # functional_overload found both
-    if boundary.frontend is None:
-        raise unwritable(entry, functional, boundary)
-    wrap = result_wrapper(entry, plan, boundary)
-    explicit_table = functional.explicit_table
-    watch = watch_for(entry, boundary)
-    names = {argument.name for argument in functional.schema.arguments}
-    kept = [index for index, parameter in enumerate(plan.parameters) if parameter.name in names]
-
-    def compute(*data: Any) -> Any:
-        return explicit_table[mask](*[data[index] for index in kept])
-
-    def run(*values: Any) -> Any:
-        data = tuple(unwrap(p.tensors, value) for p, value in zip(plan.parameters, values, strict=True))
-        if watch is None:
-            return wrap(compute(*data), values)
-        found = compute(*data) if watch.is_settled else watch.run(compute, data, {}, data)
-        watch.check_replacements(found, data)
-        return wrap(found, values)
-
-    return run
-
-
-def unwritable(entry: OperatorEntry, functional: OperatorEntry, boundary: Boundary) -> RegistrationError:
-    """Return the error for a call that would write to raw arrays that cannot be written."""
-    return RegistrationError(
-        f"{entry.name}: arrays of {boundary.key.label} cannot be written to, and without a frontend nothing can be"
-        " bound to the new value",
-        hint=f"call {functional.name} instead",
-    )
 
 
 def key_is_not_loaded(key: DispatchKey) -> str:

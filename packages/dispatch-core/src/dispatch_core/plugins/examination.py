@@ -14,7 +14,7 @@ from dispatch_core.operators import near_misses
 from dispatch_core.operators.entry import OperatorEntry
 from dispatch_core.operators.registration import KernelFactory, Registration
 from dispatch_core.operators.registries import Registry
-from dispatch_core.operators.resolution import functional_overload
+from dispatch_core.operators.runners import functional_overload
 
 from ..distributions import normalize
 

@@ -1,0 +1,234 @@
+"""Runners: functions of all arguments in schema order that call the winning kernel and return the caller's result.
+
+Note [A composite below masked keys]
+    A composite calls other operators on the same tensors, whose masks would bring back the keys that the caller took out.
+    So it runs with exactly those keys excluded in the context; Profiler stays, so that a composite's inner calls are
+    recorded as its children, and Pipeline, so that they are deferred.
+
+Note [What a composite below Autograd returns]
+    What the caller gets is what the schema says, as from a backend's kernel. A fresh result is a fresh tensor, though the
+    composite may have written to it, and counted that, or made it as a view. A view is a view by the operator that was
+    called, and not by those that the composite has called: so the frontend knows that ``detach`` cuts the history off.
+    The parts in a list stay views by what the composite has called for each, because only that says which part it is. A
+    custom operator's function sees tensors and answers for them itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ..arrays.access import to_data
+from ..arrays.frontend import Frontend
+from ..arrays.owners import TYPE_MASKS, device_key
+from ..calls.boundary import Boundary, Covered, Plan, Result, unwrap
+from ..calls.reference import result_wrapper, tensors_in, unchecked_mask
+from ..changes import on_refresh
+from ..devices import Device
+from ..discovery import loader
+from ..errors import BackendNotFoundError, RegistrationError
+from ..keys import context
+from ..keys.keyset import DispatchKeySet
+from ..keys.table import MARKERS, DispatchKey
+from ..schema.model import Argument
+from ..schema.types import walk
+from .registration import KernelFactory, Registration
+from .result_watch import watch_for
+
+if TYPE_CHECKING:
+    from .entry import OperatorEntry
+    from .registries import Registry
+
+__all__ = [
+    "conform_results",
+    "exclude_masked_off",
+    "functional_overload",
+    "make_covered_kernels",
+    "make_device_selector",
+    "make_functional_runner",
+    "make_kernel",
+    "masked_off",
+    "open_device",
+    "unwritable",
+]
+
+Runner = Callable[..., Any]
+
+
+def make_kernel(fn: Any, entry: OperatorEntry, keyset: DispatchKeySet) -> Runner:
+    """Return a kernel's function, which a factory makes now."""
+    return fn.make(entry.op, keyset) if isinstance(fn, KernelFactory) else fn
+
+
+def make_covered_kernels(entry: OperatorEntry, keyset: DispatchKeySet, specials: tuple[Registration, ...]) -> Covered:
+    """Return the covered kernels of a key: each one's argument by index, its value and its function.
+
+    One whose argument the schema lacks is left out: the schema may be another one since it was registered.
+    """
+    schema = entry.schema
+    names = [] if schema is None else [argument.name for argument in schema.arguments]
+    found = []
+    for special in specials:
+        name, value = special.when or ("", None)
+        if name in names:
+            fn = make_kernel(special.fn, entry, keyset)
+            found.append((names.index(name), value, partial(fn, keyset) if special.with_keyset else fn))
+    return tuple(found)
+
+
+def make_device_selector(entry: OperatorEntry, index: int, rest: int) -> Runner:
+    """Return the core's own BackendSelect rule: the ``device`` argument names the backend, cpu where it is None."""
+    explicit_table = entry.explicit_table
+
+    def run(*values: Any) -> Any:
+        wanted = values[index]
+        device = Device("cpu") if wanted is None else Device.parse(wanted)
+        mask = context.unexcluded(rest | device_key(device.type).value)
+        open_device(device)
+        return explicit_table[mask](*values)
+
+    return run
+
+
+_opened: set[Device] = set()
+# Factories ask again whether their device can be opened.
+on_refresh(_opened.clear)
+
+
+def open_device(device: Device) -> None:
+    """Open a device once per process; raises ``BackendUnavailableError`` with the reason when it cannot be.
+
+    A backend that the program itself registered, without a plugin, has nothing to open.
+    """
+    if device not in _opened:
+        with suppress(BackendNotFoundError):  # device_key has found the backend already
+            loader().open_device(device.type, device.index)
+        _opened.add(device)
+
+
+def conform_results(entry: OperatorEntry, run: Runner, frontend: Frontend[Any] | None) -> Runner:
+    """Return ``run`` with results as the schema says; see Note [What a composite below Autograd returns]."""
+    plan, op = entry.plan, entry.op
+    if frontend is None or plan is None or not any(result.kind in ("fresh", "view") for result in plan.results):
+        return run
+    tensor_type, wrap, view, results = frontend.tensor_type, frontend.wrap, frontend.view, plan.results
+
+    def one(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
+        if not isinstance(found, tensor_type) or any(found is value for value in values):
+            return found
+        if result.kind == "view" and view is not None:
+            return view(values[result.source], to_data(found), op, values)
+        return wrap(to_data(found))
+
+    def declared(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
+        if result.kind not in ("fresh", "view") or (result.kind == "view" and result.is_list):
+            return found
+        return [one(result, each, values) for each in found] if result.is_list else one(result, found, values)
+
+    def run_as_declared(*values: Any) -> Any:
+        found = run(*values)
+        if len(results) == 1:
+            return declared(results[0], found, values)
+        return tuple([declared(*pair, values) for pair in zip(results, found, strict=True)])
+
+    return run_as_declared
+
+
+_STAYS = MARKERS | DispatchKey.Profiler | DispatchKey.Pipeline
+
+
+def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
+    """Return ``run`` under an exclusion of the keys that are masked off; see Note [A composite below masked keys]."""
+    plan = entry.plan
+
+    def guarded(*values: Any, **keywords: Any) -> Any:
+        dropped = masked_off(entry.registry, plan, mask, values, keywords)
+        if not dropped:
+            return run(*values, **keywords)
+        with context.exclude_keys(dropped):
+            return run(*values, **keywords)
+
+    return guarded
+
+
+def masked_off(
+    registry: Registry, plan: Plan | None, mask: int, values: tuple[Any, ...], keywords: dict[str, Any]
+) -> int:
+    """Return the keys that an ordinary call with these arguments would have and ``mask`` lacks."""
+    held = unchecked_mask(values, keywords) if plan is None else 0
+    for tensor in tensors_in(plan, values) if plan is not None else ():
+        held |= getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
+    held = registry.translated(held)
+    state = context.current()
+    if state is not None:
+        held |= state[0]
+        held ^= held & state[1]
+    return (held ^ (held & mask)) & ~_STAYS
+
+
+def functional_overload(entry: OperatorEntry) -> OperatorEntry | None:
+    """Return the overload that computes what an in-place or ``out=`` overload writes, or None.
+
+    It is named like the in-place one without the underscore, or stands in the same packet, and takes the same arguments
+    without those that are only written to. There is none for an operator that does not return what it writes.
+    """
+    name, schema, plan = entry.operator_name, entry.schema, entry.plan
+    if (
+        schema is None
+        or plan is None
+        or {item.source for item in plan.results if item.kind == "self"} != set(plan.writes)
+    ):
+        return None
+    in_place = name.name.endswith("_") and not name.name.endswith("__")
+    packet = name.packet[:-1] if in_place else name.packet
+    wanted = [_shape_of(item) for item in schema.arguments if in_place or not (item.is_write and item.kwarg_only)]
+    for other in entry.registry.packets.get(packet, {}).values():
+        theirs = other.schema
+        if other is entry or theirs is None or theirs.is_mutable or len(theirs.returns) != len(schema.returns):
+            continue
+        if [_shape_of(item) for item in theirs.arguments] == wanted:
+            return other
+    return None
+
+
+def _shape_of(argument: Argument) -> tuple[object, ...]:
+    """Return an argument's name and type, without what the type says of aliasing."""
+    parts = ((type(part), getattr(part, "name", ""), getattr(part, "size", None)) for part in walk(argument.type))
+    return argument.name, *parts
+
+
+def make_functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary: Boundary, mask: int) -> Runner:
+    """Return a runner for arrays that cannot be written: compute the new value, then rebind the tensor to it."""
+    plan = entry.plan
+    assert plan is not None and functional.schema is not None  # noqa: PT018  # functional_overload found both
+    if boundary.frontend is None:
+        raise unwritable(entry, functional, boundary)
+    wrap = result_wrapper(entry, plan, boundary)
+    explicit_table = functional.explicit_table
+    watch = watch_for(entry, boundary)
+    names = {argument.name for argument in functional.schema.arguments}
+    kept = [index for index, parameter in enumerate(plan.parameters) if parameter.name in names]
+
+    def compute(*data: Any) -> Any:
+        return explicit_table[mask](*[data[index] for index in kept])
+
+    def run(*values: Any) -> Any:
+        data = tuple(unwrap(p.tensors, value) for p, value in zip(plan.parameters, values, strict=True))
+        if watch is None:
+            return wrap(compute(*data), values)
+        found = compute(*data) if watch.is_settled else watch.run(compute, data, {}, data)
+        watch.check_replacements(found, data)
+        return wrap(found, values)
+
+    return run
+
+
+def unwritable(entry: OperatorEntry, functional: OperatorEntry, boundary: Boundary) -> RegistrationError:
+    """Return the error for a call that would write to raw arrays that cannot be written."""
+    return RegistrationError(
+        f"{entry.name}: arrays of {boundary.key.label} cannot be written to, and without a frontend nothing can be"
+        " bound to the new value",
+        hint=f"call {functional.name} instead",
+    )
