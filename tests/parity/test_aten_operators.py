@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch", reason="the oracle of these tests is torch"
 
 from aten_cases import CASES, TOLERANCE, Draw, our_operator, ours, torch_operator  # noqa: E402  # after the skip
 from comparison import assert_same, flatten, ignore_warnings  # noqa: E402
+from composites import bind, call_composite, find_composite  # noqa: E402
 
 import dispatch_core as dc  # noqa: E402
 from dispatch_aten import gradients  # noqa: E402
@@ -20,29 +21,14 @@ from dispatch_aten.operators import ATEN  # noqa: E402
 from dispatch_aten.variants import is_inplace, is_out  # noqa: E402
 
 
-def decomposition(name):
-    return EXPLICIT.get(name) or IMPLICIT.get(name)
-
-
-@pytest.mark.parametrize(("name", "make", "kwargs"), [each for each in CASES if decomposition(each.values[0])])
+@pytest.mark.parametrize(("name", "make", "kwargs"), [each for each in CASES if find_composite(each.values[0])])
 def test_a_decomposition_computes_what_torch_computes(name, make, kwargs):
     args = make(Draw(1))
     with ignore_warnings():
         expected = torch_operator(name)(*args, **kwargs)
-        bound = bind(our_operator(name).schema, ours(args), {key: ours(value) for key, value in kwargs.items()})
-        schema = our_operator(name).schema
-        positional = [bound[a.name] for a in schema.arguments if not a.kwarg_only]
-        keywords = {a.name: bound[a.name] for a in schema.arguments if a.kwarg_only}
         with np.errstate(all="ignore"):
-            got = decomposition(name)(*positional, **keywords)
+            got = call_composite(name, *ours(args), **{key: ours(value) for key, value in kwargs.items()})
     assert_same(got, expected, strides=False, tolerance=TOLERANCE)
-
-
-def bind(schema, args, kwargs):
-    bound = {a.name: a.default for a in schema.arguments if a.has_default}
-    bound.update(zip([a.name for a in schema.arguments], args, strict=False))
-    bound.update(kwargs)
-    return bound
 
 
 #: Operators that have a derivative here and none in torch.
