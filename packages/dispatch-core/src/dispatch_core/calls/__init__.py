@@ -1,1 +1,8 @@
 """Calls: what a schema makes of arguments and results, in plain code and in generated code."""
+
+from __future__ import annotations
+
+from .emit import define, make_function
+from .lazy_function import LazyFunction
+
+__all__ = ["LazyFunction", "define", "make_function"]

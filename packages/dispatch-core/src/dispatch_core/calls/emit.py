@@ -76,7 +76,7 @@ def quote(body: Sequence[str]) -> list[str]:
     lines = [quote_name(name) for name in everywhere]
     for line in body:
         space = line[: len(line) - len(line.lstrip())]
-        lines += [space + quote_name(name) for name in _constants(line) if name not in everywhere]
+        lines += [space + quote_name(name) for name in dict.fromkeys(_constants(line)) if name not in everywhere]
         lines.append(line)
     return lines
 

@@ -19,13 +19,11 @@ they generate.
 
 from __future__ import annotations
 
-import builtins
 import keyword
 import re
 import warnings
 from contextlib import suppress
 from functools import cache
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten import dtypes
@@ -33,6 +31,7 @@ from dispatch_aten.operators import ATEN_BY_NAME
 from dispatch_aten.variants import functional_of
 from dispatch_core import FunctionSchema
 from dispatch_core.caches import keep
+from dispatch_core.calls import LazyFunction, define, make_function
 
 from .meta import TensorMeta
 from .rules import NUMBERS_BY_TYPE, RULES
@@ -239,27 +238,14 @@ def _function(
     then: Callable[[Any, Any], Any] | None = None,
 ) -> Callable[..., Any]:
     """Return a function that looks an answer up; its code is generated at the first call."""
-    names: dict[str, Any] = {"__builtins__": builtins, "__then": then}
 
-    def become() -> Callable[..., Any]:
+    def make() -> Any:
         key = rule_key(name)
         answers, learn = cache()
-        names.update(key.defaults, __its_settings=key.settings, __answers=answers, __learn=learn)
-        code = compile(_source(key, array, then=then is not None), f"<rule of {name}>", "exec")
-        exec(code, names)  # noqa: S102  # the source is made below, of a parsed schema's identifiers alone
-        made = names["__rule"]
-        # The code comes last: until it is there, the defaults are those of code that does not look at them.
-        rule.__defaults__, rule.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
-        rule.__code__ = made.__code__
-        return rule
+        names = {"__then": then, "__its_settings": key.settings, "__answers": answers, "__learn": learn}
+        return make_function(_source(key, array, then=then is not None), f"rule of aten::{name}", key.defaults | names)
 
-    names["__become"] = become
-    rule = FunctionType(_first.__code__, names, name)
-    return rule
-
-
-def _first(*args: Any, **kwargs: Any) -> Any:
-    return __become()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
+    return LazyFunction(make, name=name).function
 
 
 def _source(key: RuleKey, array: str, *, then: bool) -> str:
@@ -269,20 +255,20 @@ def _source(key: RuleKey, array: str, *, then: bool) -> str:
         for each, name in zip(key.schema.arguments, key.names, strict=True)
     ]
     first = next((name for name, kind in zip(key.names, key._kinds, strict=True) if kind == "Tensor"), None)
-    answer = f"__then({{0}}, {first})" if then else "{0}"
-    return f"""\
-def __rule({key.signature}):
-    __key = None
-    try:
-        __key = ({key.text(key.names, array)},)
-        __answer = __answers[__key]
-    except (AttributeError, KeyError, TypeError):
-        pass
-    else:
-        return {answer.format("__answer")}
-    __answer = __learn(__key, {", ".join(given)})
-    return {answer.format("__answer")}
-"""
+    answer = f"return __then(__answer, {first})" if then else "return __answer"
+    lines = [
+        "__key = None",
+        "try:",
+        f"    __key = ({key.text(key.names, array)},)",
+        "    __answer = __answers[__key]",
+        "except (AttributeError, KeyError, TypeError):",
+        "    pass",
+        "else:",
+        f"    {answer}",
+        f"__answer = __learn(__key, {', '.join(given)})",
+        answer,
+    ]
+    return define(f"rule({key.signature})", lines)
 
 
 @cache
