@@ -1,7 +1,7 @@
-"""Callbacks for changes that make kept answers invalid.
+"""Callbacks for changes that invalidate cached answers.
 
-What keeps answers about registrations (tables, runners, warnings) says here how to drop them; who changes something calls
-`changed` or `refreshed` and needs to know none of them.
+Modules that cache answers about registrations (tables, runners, warnings) say here how to drop them. A module that changes
+registrations calls `notify_change` or `notify_refresh` and knows none of them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-__all__ = ["changed", "on_change", "on_refresh", "refreshed"]
+__all__ = ["notify_change", "notify_refresh", "on_change", "on_refresh"]
 
 Callback = TypeVar("Callback", bound=Callable[[], object])
 _ON_CHANGE: Final[list[Callable[[], object]]] = []
@@ -28,14 +28,14 @@ def on_refresh(callback: Callback) -> Callback:
     return callback
 
 
-def changed() -> None:
-    """Drop the kept answers about registrations."""
+def notify_change() -> None:
+    """Drop the cached answers about registrations."""
     for callback in _ON_CHANGE:
         callback()
 
 
-def refreshed() -> None:
-    """Drop the kept answers about plugins and environment variables, and those about registrations."""
+def notify_refresh() -> None:
+    """Drop the cached answers about plugins and environment variables, and those about registrations."""
     for callback in _ON_REFRESH:
         callback()
-    changed()
+    notify_change()

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ._record import Record
-from .errors import ArgumentError, quoted
+from .errors import ArgumentError, short_repr
 
 __all__ = ["Device"]
 
@@ -36,7 +36,7 @@ class Device(Record):
             object.__setattr__(self, "index", _index(self.index))
         if type(self.type) is not str or not self.type:
             raise ArgumentError(
-                f"a device's type is a name, not {quoted(self.type)}",
+                f"a device's type is a name, not {short_repr(self.type)}",
                 hint="write 'type' or 'type:index', for example 'cpu' or 'npu:1'",
             )
         if ":" not in self.type:
@@ -86,7 +86,7 @@ def _parse(spelling: str) -> Device:
     found = re.fullmatch(_SPELLING, spelling) if isinstance(spelling, str) else None
     if found is None:
         raise ArgumentError(
-            f"Invalid device: {quoted(spelling)} is not a device",
+            f"Invalid device: {short_repr(spelling)} is not a device",
             hint="write 'type' or 'type:index', for example 'cpu' or 'npu:1'",
         )
     index = found["index"]

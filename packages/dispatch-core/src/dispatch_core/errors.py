@@ -26,10 +26,10 @@ __all__ = [
 ]
 
 
-def quoted(value: object) -> str:
+def short_repr(value: object) -> str:
     """Return a caller's value as a message shows it; its ``repr`` may be long, deep, or raise.
 
-    >>> quoted("x"), quoted("y" * 200)[-4:]
+    >>> short_repr("x"), short_repr("y" * 200)[-4:]
     ("'x'", 'yyy…')
     """
     try:

@@ -75,7 +75,7 @@ def by_subscript(function: Callable[[Any], Any]) -> Any:
 
 
 def take_back(token: Token[Any]) -> bool:
-    """Set a variable to what it was before; tell whether that was possible: in the token's own context, once."""
+    """Restore a variable's earlier value; return whether that was possible: in the token's own context, once."""
     try:
         token.var.reset(token)
     except (RuntimeError, ValueError):

@@ -2,7 +2,7 @@
 
 Note [Readers belong to vendors]
     What reads an array's shape, strides or dtype is the vendor's function, and may raise anything (a ``KeyError`` for a
-    dtype that its table lacks), or give what nobody can use (a dtype of the vendor's own library). Only documented errors
+    dtype that its table lacks), or return a value of no use (a dtype of the vendor's own library). Only documented errors
     leave a public call: both become a `BackendError` that names the device, the distribution and the type of array.
     Answers are looked at where results are compared with the shape rule.
 """
@@ -46,7 +46,7 @@ def unread(reader: ArrayType, what: str, error: Exception) -> DispatchError:
 
 
 def check_answers(array: Any, kind: Any) -> None:
-    """Refuse answers of readers that nobody can use; ``kind`` is a dtype of the operator library's.
+    """Refuse answers of readers that are of no use; ``kind`` is a dtype of the operator library's.
 
     Raises ``BackendError``; see Note [Readers belong to vendors].
     """
@@ -59,11 +59,13 @@ def check_answers(array: Any, kind: Any) -> None:
             raise _reader_fault(reader, "strides", f"gave {steps!r}, which is no tuple with an int for each dimension")
     if found != kind and not isinstance(found, type(kind)):
         raise _reader_fault(
-            reader, "dtype", f"gave {found!r}, of type {_qualified(type(found))}, which is no {_qualified(type(kind))}"
+            reader,
+            "dtype",
+            f"gave {found!r}, of type {_qualified_name(type(found))}, which is no {_qualified_name(type(kind))}",
         )
 
 
-def _qualified(kind: type) -> str:
+def _qualified_name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
@@ -74,7 +76,7 @@ def _reader_fault(reader: ArrayType, what: str, how: str) -> BackendError:
     whose = "a backend" if name is None else f"device {name!r}"
     whose += "" if state is None else f" ({state.distribution} {state.version})"
     return BackendError(
-        f"{whose}: ArrayType.{what} {how}, for an array of type {_qualified(reader.type)}",
+        f"{whose}: ArrayType.{what} {how}, for an array of type {_qualified_name(reader.type)}",
         hint=f"ArrayType({what}=...) must answer for every array that the backend's kernels return",
     )
 
@@ -124,7 +126,7 @@ def storage_offset(value: Any) -> int:
 
 
 def storage_of(value: Any) -> Hashable:
-    """Return what a tensor or array has in common with all others in the same memory, and with no other."""
+    """Return the key of a tensor's or array's memory: equal for all arrays in one memory, and for no others."""
     reader, data = _reader(value)
     try:
         return id(data) if reader.storage is None else reader.storage(data)
@@ -144,7 +146,7 @@ def dtype(value: Any) -> Any:
 
 
 def is_mutable(value: Any) -> bool:
-    """Tell whether kernels can write into a tensor's or array's data."""
+    """Return whether kernels can write into a tensor's or array's data."""
     return _reader(value)[0].mutable
 
 

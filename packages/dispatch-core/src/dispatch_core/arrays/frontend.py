@@ -26,7 +26,7 @@ from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
 from .._record import Record
-from ..changes import changed
+from ..changes import notify_change
 from ..errors import ArgumentError, DeviceMismatchError, RegistrationError
 from ..forks import Order, forkable
 from ..keys.table import MARKER_BITS, MARKERS
@@ -163,7 +163,7 @@ def _remove(frontend: Frontend[Any]) -> None:
     with _lock:
         FRONTENDS.pop(frontend.marker, None)
     # The next frontend gets the same marker; nothing may go on making this one's tensors for it.
-    changed()
+    notify_change()
 
 
 def frontend_of(value: object) -> Frontend[Any] | None:

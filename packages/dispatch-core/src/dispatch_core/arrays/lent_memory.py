@@ -1,8 +1,8 @@
-"""Memory that arrays of ours share with objects outside, and who holds it now.
+"""Memory that arrays share with objects outside the dispatcher, and its holders.
 
 Note [Lent memory]
-    Memory is lent while somebody outside can write to it without calling an operator: an array that was given out lives, an
-    array that was taken over has other references than ours, or an address was asked for. Frontends say so where arrays
+    Memory is lent while code outside can write to it without calling an operator: an array that a frontend handed out is
+    alive, an array that it took over has other references, or its address was read. Frontends report this where arrays
     cross to the user and back; where it cannot be known, memory stays lent as long as it lives. Callers who use operators
     on raw arrays hold all of them, which is no lending.
 
@@ -62,11 +62,11 @@ class Holder(ref[Any]):
     key: Hashable
 
     def is_held(self) -> bool:
-        """Tell whether somebody outside holds the memory now."""
+        """Return whether an object outside holds the memory now."""
         return self() is not None
 
     def is_over(self) -> bool:
-        """Tell whether nobody outside can come to hold the memory again by this, where nobody holds it now."""
+        """Return whether memory that this does not hold now cannot be held by it again."""
         return True
 
 
@@ -74,12 +74,12 @@ class Holder(ref[Any]):
 LENT: Final[dict[Hashable, tuple[Holder, ...]]] = {}
 #: Storage key → a reference to the owner of memory that keeps its size, because an array of it was given out.
 PINNED: Final[dict[Hashable, ref[Any]]] = {}
-#: What runs before memory is handed out: whoever records calls lets those run that wait to read or write it.
+#: Callbacks that run before memory is handed out: a pipeline runs its recorded calls that read or write it.
 BEFORE: Final[list[Callable[[Any], None]]] = []
 
 
 def lend(array: Any, holder: type[Holder], held: Any) -> None:
-    """Note that the memory of ``array`` is lent for as long as ``holder`` tells of ``held``."""
+    """Mark the memory of ``array`` as lent for as long as ``holder`` reports ``held``."""
     for materialize in BEFORE:
         materialize(array)
     key = access.storage_of(array)
@@ -93,7 +93,7 @@ def lend(array: Any, holder: type[Holder], held: Any) -> None:
 
 
 def is_lent(key: Hashable) -> bool:
-    """Tell whether memory is held outside; see Note [Lent memory]."""
+    """Return whether memory is held outside; see Note [Lent memory]."""
     for entry in LENT.get(key, ()):
         if entry.is_held():
             return True
@@ -114,7 +114,7 @@ def _forget(entry: Holder) -> None:
 
 
 def pin(array: Any) -> None:
-    """Note that the memory of ``array``, which is like NumPy's, keeps its size from now on."""
+    """Mark the memory of ``array``, which is like NumPy's, as keeping its size from now on."""
     key = access.storage_of(array)
     if key not in PINNED:
         # See Note [Where an array dies] in `interrupts`.

@@ -2,7 +2,7 @@
 
 Note [Types are looked up once]
     `TYPE_MASKS` maps a type to its backend's key. A type that is not in it is looked up among what installed plugins
-    declare, which loads the one backend that claims it; a type that nobody claims is remembered by the plugin loader.
+    declare, which loads the one backend that claims it; a type that no plugin claims is kept by the plugin loader.
 
 Note [What installed plugins declare is theirs]
     A type that an installed distribution declares for its device belongs to that device from the beginning, and so does a
@@ -210,7 +210,7 @@ def _inherit(cls: type) -> bool:
 
 
 def is_tensor(value: object) -> bool:
-    """Tell whether ``value`` is a frontend's tensor or an array that a backend owns."""
+    """Return whether ``value`` is a frontend's tensor or an array that a backend owns."""
     if hasattr(type(value), "_dispatch_mask") or type(value) in TYPE_MASKS:
         return True
     if isinstance(value, _NEVER_ARRAYS):

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..arrays.frontend import AutogradFormula
 from ..arrays.owners import named_key
-from ..errors import ArgumentError, OperatorNotFoundError, RegistrationError, quoted
+from ..errors import ArgumentError, OperatorNotFoundError, RegistrationError, short_repr
 from ..keys.table import DispatchKey
 from ..operators.kernel_handle import as_overload
 from ..operators.library import Library
@@ -36,7 +36,7 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: str 
     'demo::half'
     """
     if not isinstance(qualname, str) or "::" not in qualname:
-        raise RegistrationError(f"{quoted(qualname)} names no namespace", hint="write namespace::name")
+        raise RegistrationError(f"{short_repr(qualname)} names no namespace", hint="write namespace::name")
     return _library(qualname, lib, "FRAGMENT").define(f"{qualname}{schema}", tags=tags)
 
 

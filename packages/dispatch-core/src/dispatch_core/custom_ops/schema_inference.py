@@ -25,7 +25,7 @@ from ..arrays.frontend import FRONTENDS
 from ..arrays.owners import TYPE_MASKS
 from ..devices import Device
 from ..discovery import loader
-from ..errors import SchemaError, quoted
+from ..errors import SchemaError, short_repr
 from ..schema.model import FunctionSchema, spell_default
 from ..schema.types import BaseType
 
@@ -80,10 +80,10 @@ class _Inference:
         try:
             self.signature = inspect.signature(fn)
         except Exception as error:  # noqa: BLE001  # an object may say anything of its signature
-            raise SchemaError(f"infer_schema: {quoted(fn)} has no signature that could be read: {error}") from None
+            raise SchemaError(f"infer_schema: {short_repr(fn)} has no signature that could be read: {error}") from None
 
     def fault(self, reason: str, hint: str | None = None) -> SchemaError:
-        name = getattr(self.fn, "__qualname__", None) or quoted(self.fn)
+        name = getattr(self.fn, "__qualname__", None) or short_repr(self.fn)
         return SchemaError(f"infer_schema({name}): {reason}\nSignature: {self.signature}", hint=hint)
 
     def hints(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ class _Inference:
             return set(mutates_args)
         if mutates_args != "unknown":
             raise self.fault(
-                f"mutates_args is {quoted(mutates_args)}",
+                f"mutates_args is {short_repr(mutates_args)}",
                 hint='give the names of the written arguments in a list, or "unknown"',
             )
         return None
@@ -168,7 +168,7 @@ class _Inference:
             try:
                 return f"{kind} {name}={_default(parameter.default, kind)}"
             except _UnfitError as error:
-                fault = self.fault(f"parameter {name} has the default {quoted(parameter.default)}: {error}")
+                fault = self.fault(f"parameter {name} has the default {short_repr(parameter.default)}: {error}")
         raise fault
 
     def _returns(self, hints: dict[str, Any]) -> str:

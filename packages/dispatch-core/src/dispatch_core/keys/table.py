@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, overload
 
-from ..errors import DispatchKeyError, RegistrationError, quoted
+from ..errors import DispatchKeyError, RegistrationError, short_repr
 from ..forks import Order, forkable
 
 __all__ = ["DISPATCH_KEY_PRIORITY", "PROFILES", "DispatchKey"]
@@ -130,7 +130,7 @@ class DispatchKey(int, metaclass=_KeyTable):
             if found is not None:
                 return found
         raise DispatchKeyError(
-            f"{quoted(value)} is not the value of a dispatch key",
+            f"{short_repr(value)} is not the value of a dispatch key",
             hint="a key's value has one bit set; DispatchKeySet.from_mask takes any mask",
         )
 

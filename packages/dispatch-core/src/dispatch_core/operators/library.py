@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Final, Literal, Self, TypeVar
 
-from ..errors import ArgumentError, RegistrationError, SchemaError, quoted
+from ..errors import ArgumentError, RegistrationError, SchemaError, short_repr
 from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
 from ..schema.model import FunctionSchema
@@ -50,7 +50,9 @@ class Library:
         registry: Registry | None = None,
     ) -> None:
         if not isinstance(kind, str) or kind not in _KINDS:
-            raise RegistrationError(f"{quoted(kind)} is no kind of library", hint=f"choose one of {', '.join(_KINDS)}")
+            raise RegistrationError(
+                f"{short_repr(kind)} is no kind of library", hint=f"choose one of {', '.join(_KINDS)}"
+            )
         self.registry = the_registry(registry)
         self.ns = ns
         self.kind = kind
@@ -64,7 +66,7 @@ class Library:
             if kind != "IMPL":
                 raise RegistrationError("namespace '_' stands for every operator and takes fallbacks only, kind IMPL")
         elif not (isinstance(ns, str) and ns.isascii() and ns.isidentifier()):
-            raise RegistrationError(f"{quoted(ns)} is not a namespace", hint="a namespace is an identifier")
+            raise RegistrationError(f"{short_repr(ns)} is not a namespace", hint="a namespace is an identifier")
         elif ns in _RESERVED and kind != "IMPL":
             raise RegistrationError(f"namespace {ns!r} is reserved", hint="choose another name")
         if kind == "DEF":

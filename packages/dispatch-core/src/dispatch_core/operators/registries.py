@@ -12,7 +12,7 @@ from ..arrays import owners
 from ..arrays.types import BackendInfo
 from ..calls import codegen, reference
 from ..changes import on_change
-from ..errors import ArgumentError, NoKernelError, RegistrationError, quoted
+from ..errors import ArgumentError, NoKernelError, RegistrationError, short_repr
 from ..forks import Order, forkable
 from ..keys import context
 from ..keys.keyset import KeyLike, KeysetLike, as_key, as_mask
@@ -49,7 +49,7 @@ class Registry(KernelStore):
     def __init__(self, *, profile: str = PROFILES[0], interpreted: bool = False) -> None:
         if profile not in PROFILES:
             raise RegistrationError(
-                f"no profile is named {quoted(profile)}", hint=f"choose one of {', '.join(PROFILES)}"
+                f"no profile is named {short_repr(profile)}", hint=f"choose one of {', '.join(PROFILES)}"
             )
         super().__init__()
         self.profile = profile

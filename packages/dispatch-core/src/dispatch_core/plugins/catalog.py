@@ -37,7 +37,7 @@ class Verdict:
 
 
 def is_own(group: str, name: str) -> bool:
-    """Tell whether a device or namespace belongs to this project's own distributions.
+    """Return whether a device or namespace belongs to this project's own distributions.
 
     >>> is_own("dispatch_core.backends", "cpu")
     True

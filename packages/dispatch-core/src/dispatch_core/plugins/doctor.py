@@ -64,7 +64,7 @@ def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]
     True
     """
     catalog = Catalog.from_installed()
-    wanted = _named(catalog, names)
+    wanted = _wanted_claims(catalog, names)
     try:
         settings = Settings.from_environment()
         findings = list(_switches(catalog, settings))
@@ -77,11 +77,11 @@ def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]
     findings += [found for claim, found in _array_types(catalog) if claim in wanted]
     with ThreadPoolExecutor(_WORKERS) as pool:
         claims = [(claim, found) for claim, found in _claims(catalog, settings) if claim in wanted]
-        tried = pool.map(lambda each: each[1] or _tried(catalog, each[0], timeout), claims)
+        tried = pool.map(lambda each: each[1] or _try_plugin(catalog, each[0], timeout), claims)
         return [*findings, *tried]
 
 
-def _named(catalog: Catalog, names: Collection[str]) -> set[Claim]:
+def _wanted_claims(catalog: Catalog, names: Collection[str]) -> set[Claim]:
     """Return the claims to names, and those of the distributions that are called so; without names every one."""
     claims = {*catalog.scan.claims}
     if not names:
@@ -143,7 +143,7 @@ def _finding(claim: Claim, outcome: str, reason: str = "", **more: Any) -> Findi
     return Finding(_KINDS[claim.group], claim.name, distribution.name, distribution.version, outcome, reason, **more)
 
 
-def _tried(catalog: Catalog, claim: Claim, timeout: float) -> Finding:
+def _try_plugin(catalog: Catalog, claim: Claim, timeout: float) -> Finding:
     finding = try_in_subprocess(claim, timeout)
     absent = [f"it requires {name}, which is not installed" for name in catalog.absent(claim.distribution)]
     return replace(finding, notes=(*absent, *finding.notes))

@@ -21,7 +21,7 @@ from ..distributions import normalize
 __all__ = ["faults_of", "misfit", "missing_kernels"]
 
 #: A backend without a device or kernels: what it lacks is what nothing composes.
-_NOBODY = "DoctorsNobody"
+_UNSERVED = "DoctorsNobody"
 
 
 def faults_of(registry: Registry, distribution: str) -> Iterator[str]:
@@ -46,7 +46,7 @@ def _registered_by(registry: Registry, distribution: str) -> Iterator[tuple[Oper
 
 
 def misfit(entry: OperatorEntry, registration: Registration) -> str:
-    """Say why a kernel cannot be called with its operator's arguments, ``""`` where it can or that cannot be told.
+    """Return why a kernel cannot be called with its operator's arguments; ``""`` where it can, or its signature is unknown.
 
     >>> from dispatch_core import Library, Registry
     >>> r = Registry()
@@ -83,13 +83,13 @@ def missing_kernels(registry: Registry, key: DispatchKey, distribution: str) -> 
     They are those of the operator libraries for whose operators the backend has registered at least one kernel.
     """
     own = {entry.operator_name.namespace for entry, found in _registered_by(registry, distribution) if found.key is key}
-    nobody = DispatchKey.register_backend(_NOBODY)
+    unserved = DispatchKey.register_backend(_UNSERVED)
     needed, missing = 0, []
     for entry in registry:
         name = entry.operator_name
         if entry.schema is None or name.namespace not in own or not near_misses.has_library(entry):
             continue
-        if entry.slot(nobody).registration is None:
+        if entry.slot(unserved).registration is None:
             needed += 1
             if entry.slot(key).registration is None and not _is_replaced(entry, key):
                 missing.append(entry.name)
@@ -97,7 +97,7 @@ def missing_kernels(registry: Registry, key: DispatchKey, distribution: str) -> 
 
 
 def _is_replaced(entry: OperatorEntry, key: DispatchKey) -> bool:
-    """Tell whether arrays that cannot be written to have a kernel for what the operator would write."""
+    """Return whether immutable arrays have a kernel for the values that the operator would write."""
     if all(array_type.mutable for array_type in KEY_TYPES.get(key, ())):
         return False
     functional = functional_overload(entry)

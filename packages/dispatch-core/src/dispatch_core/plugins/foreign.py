@@ -1,7 +1,7 @@
-"""What a plugin may register: kernels under its backend's own keys, and anything for operators that it defines itself.
+"""The registrations that a plugin may make: kernels under its backend's own keys, and anything for its own operators.
 
 Note [Keys that are not a plugin's own]
-    A kernel under another backend's key, a composite or an Autograd kernel of an operator that somebody else has defined
+    A kernel under another backend's key, a composite or an Autograd kernel of an operator that another package defined
     changes what other devices' arrays run. A plugin that registers one fails to load, unless ``DISPATCH_FOREIGN_KEYS``
     names its device: only who runs the program can say that it may, and not the plugin itself. What it then registers is
     of the level of all plugins, below what the program registers.
@@ -48,7 +48,7 @@ def refuse_foreign_keys(
 
 
 def _is_own(claim: Claim, entry: OperatorEntry) -> bool:
-    """Tell whether an operator is defined by the claim's distribution, or by none."""
+    """Return whether an operator is defined by the claim's distribution, or by none."""
     theirs = normalize(claim.distribution.name)
     if entry.origin is not None:
         return normalize(entry.origin.distribution) == theirs

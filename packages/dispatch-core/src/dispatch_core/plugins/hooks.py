@@ -39,7 +39,7 @@ def dispatch_register(registry: Registry) -> None:
 
 @hookspec
 def dispatch_is_available() -> bool | Availability:  # type: ignore[empty-body]
-    """Say whether the device can be opened on this machine and, if not, why."""
+    """Return whether the device can be opened on this machine and, if not, the reason."""
 
 
 @hookspec
@@ -49,20 +49,20 @@ def dispatch_open_device(index: int | None) -> None:
 
 @hookspec
 def dispatch_device_count() -> int:  # type: ignore[empty-body]
-    """Say how many devices of this type there are: an index that is not below it is refused before it is opened."""
+    """Return the number of devices of this type; an index that is not below it is refused before it is opened."""
 
 
 @hookspec
 def dispatch_runtime() -> object:
-    """Give the device's own interface, its streams and its memory for instance, for who works with this device alone.
+    """Return the device's own interface, its streams and its memory for instance, for programs that use this device alone.
 
-    It is asked for without the device being opened, and may be a module.
+    It is read without opening the device, and may be a module.
     """
 
 
 @hookspec
 def dispatch_plan(program: Program) -> Iterable[PlannedStep] | None:
-    """Plan what a pipeline has recorded for the device: which nodes run together, and how; the others run one by one.
+    """Plan the program that a pipeline has recorded for the device: which nodes run together; the others run one by one.
 
-    It is asked once for each structure. Nothing is computed, and nothing is written to.
+    It is called once for each structure, computes nothing and writes to no array.
     """

@@ -13,7 +13,7 @@ class PluginHost:
     """The plugins that are registered in this process, by device name.
 
     pluggy calls a hook for every plugin at once and lets the first exception end the round; here a call concerns one
-    plugin, so that a failure belongs to somebody.
+    plugin, so that a failure belongs to that plugin.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class PluginHost:
             self.remove(name)
             raise RegistrationError(
                 f"The plugin for device {name!r} has hooks that do not fit: {str(error).strip()}",
-                hint=f"the hooks are {', '.join(self._specified())}",
+                hint=f"the hooks are {', '.join(self._hook_names())}",
             ) from error
         missing = [hook for hook in self._required if not self._implements(name, hook)]
         if missing:
@@ -66,6 +66,6 @@ class PluginHost:
     def _implements(self, name: str, hook: str) -> bool:
         return any(impl.plugin_name == name for impl in getattr(self._manager.hook, hook).get_hookimpls())
 
-    def _specified(self) -> list[str]:
+    def _hook_names(self) -> list[str]:
         callers = ((name, getattr(self._manager.hook, name)) for name in vars(self._manager.hook))
         return sorted(name for name, caller in callers if not name.startswith("_") and caller.has_spec())

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_core import transactions
-from dispatch_core.changes import refreshed
+from dispatch_core.changes import notify_refresh
 from dispatch_core.discovery import loader
 from dispatch_core.errors import ArgumentError, BackendError, BackendUnavailableError, RegistrationError
 from dispatch_core.keys.table import DispatchKey
@@ -188,7 +188,7 @@ class BackendLoader:
         return self._library(namespace) if known is None else known
 
     def has_operators(self, namespace: str) -> bool:
-        """Tell whether the operator library of a namespace was loaded, to the end."""
+        """Return whether the operator library of a namespace was loaded completely."""
         return self._libraries.get(namespace, False)
 
     def availability(self, name: str) -> Availability:
@@ -253,7 +253,7 @@ class BackendLoader:
     def _exclusive(self, noun: str, name: str) -> Iterator[None]:
         """Hold the lock; see Note [One load at a time]."""
         if not self._lock.acquire(timeout=self._wait_seconds):
-            raise messages.waited(noun, name, self._wait_seconds)
+            raise messages.load_timeout(noun, name, self._wait_seconds)
         try:
             yield
         finally:
@@ -279,7 +279,7 @@ class BackendLoader:
                 verdicts = self.catalog.verdicts(OPERATORS, namespace)
                 claim = self.catalog.usable(OPERATORS, namespace)
                 if verdicts and claim is None:
-                    raise messages.refused(_NOUNS[OPERATORS], namespace, verdicts)
+                    raise messages.refusal(_NOUNS[OPERATORS], namespace, verdicts)
                 if claim is not None:
                     self._load(claim)
                 self._libraries[namespace] = claim is not None
@@ -289,7 +289,7 @@ class BackendLoader:
         """Load a plugin in an empty context, remembering whatever it raises; see Note [Loads are independent]."""
         key = claim.group, claim.name
         if key in self._loading:
-            raise messages.circular(_NOUNS[claim.group], claim.name)
+            raise messages.circular_load(_NOUNS[claim.group], claim.name)
         if key not in self._failures:
             self._loading.append(key)
             started = time.perf_counter()
@@ -304,7 +304,7 @@ class BackendLoader:
                 self._loading.remove(key)
                 self.seconds[key] = time.perf_counter() - started
         failure = self._failures[key]
-        raise messages.failed(_NOUNS[claim.group], failure) from failure.exception
+        raise messages.load_failure(_NOUNS[claim.group], failure) from failure.exception
 
     def _transact(self, claim: Claim) -> None:
         """Import and register a plugin so that it leaves nothing behind if it raises."""
@@ -443,4 +443,4 @@ def refresh() -> None:
     Call it after installing a plugin or changing a variable in a running process.
     """
     loader().refresh()
-    refreshed()
+    notify_refresh()

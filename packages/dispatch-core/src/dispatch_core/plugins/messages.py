@@ -13,16 +13,16 @@ from .catalog import OWNERS, Verdict
 from .state import BackendState, Failure
 
 __all__ = [
-    "circular",
+    "circular_load",
     "contested_type",
-    "failed",
     "listed_but_missing",
+    "load_failure",
+    "load_timeout",
     "not_found",
     "printable",
-    "refused",
+    "refusal",
     "switch_reason",
     "switched_off",
-    "waited",
 ]
 
 #: Other names under which users look for a device.
@@ -55,8 +55,8 @@ def listed_but_missing(missing: str, states: Mapping[str, BackendState]) -> Back
     )
 
 
-def refused(noun: str, name: str, verdicts: Iterable[Verdict]) -> BackendError:
-    """Say why every claim to a name was refused before anything was imported."""
+def refusal(noun: str, name: str, verdicts: Iterable[Verdict]) -> BackendError:
+    """Return the error for a name all of whose claims were refused before anything was imported."""
     reasons: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
         reasons.setdefault(verdict.refusal, []).append(verdict)
@@ -69,8 +69,8 @@ def refused(noun: str, name: str, verdicts: Iterable[Verdict]) -> BackendError:
     return BackendError("\n".join(lines), hint="; ".join(hints))
 
 
-def failed(noun: str, failure: Failure) -> BackendError:
-    """Say what the code of a plugin raised; to be raised from the stored exception."""
+def load_failure(noun: str, failure: Failure) -> BackendError:
+    """Return the error for a plugin whose code raised; raise it from the stored exception."""
     claim = failure.claim
     block = f", {settings.BLOCK}={claim.name} keeps it out" if claim.group == BACKENDS else ""
     return BackendError(
@@ -81,26 +81,26 @@ def failed(noun: str, failure: Failure) -> BackendError:
 
 
 def switched_off(claim: Claim, variable: str) -> BackendError:
-    """Say which environment variable keeps an installed device from loading."""
+    """Return the error for an installed device that an environment variable keeps from loading."""
     reason, hint = (text.format(variable=variable, device=claim.name) for text in _SWITCHES[variable])
     return BackendError(f"The device {claim.name!r} of {claim.distribution} is not loaded: {reason}", hint=hint)
 
 
 def switch_reason(variable: str) -> str:
-    """Say in a few words how an environment variable keeps a device out."""
+    """Return in a few words how an environment variable keeps a device out."""
     return _SWITCHES[variable][0].format(variable=variable)
 
 
-def circular(noun: str, name: str) -> BackendError:
-    """Say that a plugin asked for itself while it was being loaded."""
+def circular_load(noun: str, name: str) -> BackendError:
+    """Return the error for a plugin that asked for itself while it was being loaded."""
     return BackendError(
         f"The {noun} {name!r} was asked for while it was being loaded, by its own import or registration",
         hint="ask for it inside the function that uses it, not when the plugin is imported or registered",
     )
 
 
-def waited(noun: str, name: str, seconds: float) -> BackendError:
-    """Say that another thread did not finish loading."""
+def load_timeout(noun: str, name: str, seconds: float) -> BackendError:
+    """Return the error for a load that waited too long for another thread."""
     return BackendError(
         f"The {noun} {name!r} could not be loaded: another thread has been loading a plugin for {seconds:g} seconds",
         hint="that thread's plugin hangs, or waits for an import that this thread is in the middle of;"
@@ -109,7 +109,7 @@ def waited(noun: str, name: str, seconds: float) -> BackendError:
 
 
 def contested_type(name: str, owners: Mapping[str, Claim]) -> BackendError:
-    """Say that several devices claim one array type."""
+    """Return the error for an array type that several devices claim."""
     lines = [f"The array type {name!r} is claimed by {len(owners)} devices"]
     lines += [f"  {device}: {claim}" for device, claim in sorted(owners.items())]
     several = " and ".join(sorted({claim.distribution.name for claim in owners.values()}))

@@ -47,7 +47,7 @@ def choose(
         raise messages.switched_off(verdicts[0].claim, variable)
     claim = catalog.usable(BACKENDS, device)
     if claim is None:
-        raise messages.refused("device", device, verdicts)
+        raise messages.refusal("device", device, verdicts)
     if automatic and not settings.autoload and not is_own(BACKENDS, device):
         raise messages.switched_off(claim, AUTOLOAD)
     return claim

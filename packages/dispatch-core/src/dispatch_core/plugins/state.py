@@ -47,7 +47,7 @@ class BackendState:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What a plugin raised when it was loaded, kept for whoever asks for it."""
+    """The error that a plugin raised when it was loaded, kept for later requests."""
 
     claim: Claim
     exception: BaseException
