@@ -18,12 +18,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays import owners
-from .steps import Pending, Step, storage_key
+from .steps import Pending, Step, storage_key, values_in
 
-__all__ = ["RANDOM", "externally_referenced", "observable_steps", "required_steps", "storage_keys_in"]
+if TYPE_CHECKING:
+    from .steps import RecordedCall
+
+__all__ = [
+    "RANDOM",
+    "are_all_observable",
+    "externally_referenced",
+    "observable_steps",
+    "required_steps",
+    "storage_keys_in",
+]
 
 #: Stands among what is read or written for the state of the random number generators.
 RANDOM: Final = "the state of the generators"
@@ -69,7 +79,7 @@ def observable_steps(steps: Sequence[Step]) -> list[Step]:
     A step is seen if its result has an owner outside the record, if it writes to memory that is seen, if it draws random
     numbers, or if a step that is seen uses its result. See Note [Who can observe a value].
     """
-    if _all_are_seen(steps):
+    if are_all_observable(steps):
         return list(steps)
     known, used, live = _referred(steps)
     memories = {known[key].memory for key in live}
@@ -88,27 +98,38 @@ def observable_steps(steps: Sequence[Step]) -> list[Step]:
     return chosen
 
 
-def _all_are_seen(steps: Sequence[Step]) -> bool:
-    """Tell whether each step is seen, by a look that is quick and may say no for yes."""
+def are_all_observable(records: Sequence[RecordedCall]) -> bool | None:
+    """Return whether each call is observable, by a quick look from the end; None where that takes a longer one."""
     used: set[int] = set()
-    add = used.update
-    count = sys.getrefcount
-    for step in reversed(steps):
-        if step.done or step.is_random:
-            return False
-        if step.written:
-            if not all(map(_is_there, step.writes())):
-                return False
+    add, count = used.update, sys.getrefcount
+    found: bool | None = True
+    for record in reversed(records):
+        made: Any
+        if isinstance(record, tuple):
+            kind, values, made = record[0], record[1], record[2]
         else:
-            for output in step.outputs:
-                # Referred to by the step, by this name and by the call; no later step uses it.
-                if output is None or (id(output) not in used and count(output) <= 3):
-                    return False
-        for value in step.values:
+            kind, values, made = type(record), record.values, record.outputs
+            if record.done:
+                return None
+        if kind.written:
+            if found and not all(_is_there(value) for index in kind.written for value in values_in(values[index])):
+                found = None
+        elif "nondeterministic_seeded" in kind.entry.tags:
+            pass
+        elif isinstance(made, tuple):
+            for output in made:
+                # The references of the tuple of results, of this name and of the counting are not outside ones.
+                if output is not None and (id(output) in used or count(output) > 3):
+                    break
+            else:
+                return False
+        elif id(made) not in used and count(made) <= 3:
+            return False
+        for value in values:
             if type(value) is list:
                 add(map(id, value))
-        add(map(id, step.values))
-    return True
+        add(map(id, values))
+    return found
 
 
 def externally_referenced(steps: Sequence[Step]) -> set[int]:

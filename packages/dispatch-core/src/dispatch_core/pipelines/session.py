@@ -53,7 +53,7 @@ from .errors import (
     step_error,
     without_traceback,
 )
-from .liveness import RANDOM, observable_steps, required_steps, storage_keys_in
+from .liveness import RANDOM, are_all_observable, observable_steps, required_steps, storage_keys_in
 from .lock import PipelineLock, forget_others
 from .materialization import materialize_value, to_step_argument
 from .plan import Plan
@@ -355,7 +355,7 @@ class Session:
 
     def _is_whole(self) -> bool:
         """Tell whether all that is recorded are records, which may run by one plan; see Note [Whole plans]."""
-        if not self._takes_plans or self._steps or self._running or not self.records or has_poisoned_arrays():
+        if not self._takes_plans or self._steps or self._running or len(self.records) < 2 or has_poisoned_arrays():
             return False
         return self.outer is None or self.outer.is_empty
 
@@ -370,6 +370,8 @@ class Session:
             found = ProgramFingerprint(records, take)
             found.values, found.pending = values, kept
             return plan, found
+        if are_all_observable(records) is False:
+            return None
         taken = fingerprint(records, fuse=fuse, take=take)
         if taken is None:
             return None
