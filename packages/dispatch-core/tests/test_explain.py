@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dispatch_core as dc
-from dispatch_core import DispatchKey, DispatchKeySet, explanation, operator_report
+from dispatch_core import DispatchKey, DispatchKeySet, operator_report
 from dispatch_core import __main__ as command
-from dispatch_core.explanation import Explanation, explain, registered
+from dispatch_core.explanation import Explanation, calls, explain, list_registrations
 
 
 def steps(explanation):
@@ -341,7 +341,7 @@ def test_kernels_are_named_by_what_they_stand_for(registry, library, toy):
             assert str(winner).startswith(
                 f"runs: {spelled}{f' at {place}' if place else ''} (kernel), registered under"
             )
-            (row_of,) = registered(registry.get("t::named"))
+            (row_of,) = list_registrations(registry.get("t::named"))
             assert (row_of["kernel"], row_of["place"], row_of["level"]) == (spelled, place, "program")
 
 
@@ -357,7 +357,7 @@ def test_what_is_hidden_is_shown_as_replaced(registry, library):
         with registry.transaction(level=level):
             registry.register_kernel("t::f", "CPU", plain, allow_override=True)
             registry.register_kernel("t::f", "CPU", plain, when=("n", 1), allow_override=True)
-    rows = registered(registry.get("t::f"))
+    rows = list_registrations(registry.get("t::f"))
     assert [(row["level"], row["when"], row["replaced"]) for row in rows] == [
         ("program", None, False),
         ("backend", None, True),
@@ -376,7 +376,7 @@ def test_a_covered_kernel_is_told_as_calls_choose_it(registry, library, toy):
 
 
 def test_an_autograd_key_without_a_frontend_is_told(registry, library, monkeypatch):
-    monkeypatch.setattr(explanation, "FRONTENDS", {})
+    monkeypatch.setattr(calls, "FRONTENDS", {})
     library.define("f(int x) -> int")
     library.impl("f", lambda x: x, "CPU")
     note = "no frontend with autograd is imported here: one that is brings kernels for Autograd keys"

@@ -19,7 +19,7 @@ from .discovery import loader
 from .distributions import BACKENDS
 from .environment import parse_names
 from .errors import BackendError, DispatchError
-from .explanation import computed, entries_of, explain, registered, source_of
+from .explanation import entries_of, explain, list_registrations, list_slots, source_of
 from .keys.keyset import DispatchKeySet
 from .keys.table import BACKEND_PREFIXES, DispatchKey
 from .plugins.catalog import is_own
@@ -98,8 +98,8 @@ def describe_operators(name: str, keys: DispatchKeySet, *, whole: bool, source: 
             "operator": entry.name,
             "schema": "" if entry.schema is None else str(entry.schema),
             "tags": sorted(entry.tags),
-            "registrations": registered(entry),
-            "table": computed(entry, keys, whole=whole),
+            "registrations": list_registrations(entry),
+            "table": list_slots(entry, keys, whole=whole),
         }
         if keys:
             explanation = explain(entry.op, keyset=keys)

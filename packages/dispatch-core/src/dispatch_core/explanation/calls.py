@@ -9,182 +9,33 @@ Note [An explanation is made of what a call does]
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any
 
-from .arrays.frontend import FRONTENDS, frontend_of, refuse_mixed
-from .arrays.owners import KEY_DEVICES, device_key, is_tensor, mask_of
-from .calls import codegen
-from .calls.reference import arguments_mask, unchecked_mask
-from .devices import Device
-from .errors import ArgumentError, DispatchError, DispatchKeyError
-from .keys import context
-from .keys.keyset import DispatchKeySet, KeysetLike, as_mask
-from .keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
-from .operators.call_tables import closed_error
-from .operators.dispatch_table import Slot
-from .operators.entry import OperatorEntry
-from .operators.kernel_names import kernel_name, kernel_place
-from .operators.namespaces import OpOverloadPacket
-from .operators.overloads import OpOverload
-from .operators.registration import Origin, Registration
-from .operators.registries import Registry, the_registry
-from .operators.resolution import Resolution, no_kernel, resolve, walk_keys, why_passed_over
-from .operators.runners import masked_off, unwritable
-from .schema.check import bind, invalid_combination, mismatch
+from ..arrays.frontend import FRONTENDS, frontend_of, refuse_mixed
+from ..arrays.owners import device_key, is_tensor, mask_of
+from ..calls import codegen
+from ..calls.reference import arguments_mask, unchecked_mask
+from ..devices import Device
+from ..errors import ArgumentError, DispatchError, DispatchKeyError
+from ..keys import context
+from ..keys.keyset import DispatchKeySet, KeysetLike, as_mask
+from ..keys.table import ARRAYS, MARKERS, DispatchKey, keys_of
+from ..operators.call_tables import closed_error
+from ..operators.dispatch_table import Slot
+from ..operators.entry import OperatorEntry
+from ..operators.kernel_names import kernel_name
+from ..operators.namespaces import OpOverloadPacket
+from ..operators.overloads import OpOverload
+from ..operators.registration import Registration
+from ..operators.registries import Registry, the_registry
+from ..operators.resolution import Resolution, no_kernel, resolve, walk_keys, why_passed_over
+from ..operators.runners import masked_off, unwritable
+from ..schema.check import bind, invalid_combination, mismatch
+from .model import ArgumentKeys, Explanation, Overload, Step, describe_slot, show_keys
 
-__all__ = ["ArgumentKeys", "Explanation", "Overload", "Step", "computed", "entries_of", "explain", "registered"]
+__all__ = ["entries_of", "explain", "source_of"]
 
 Values = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Overload:
-    """One overload that was considered, and why it was not chosen; the reason is empty for the one that was."""
-
-    name: str
-    schema: str
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentKeys:
-    """One tensor among the arguments: its name, its type, its keys and the frontend it belongs to, if any."""
-
-    name: str
-    type: str
-    keys: DispatchKeySet
-    frontend: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One key of the effective set, and what it leads to.
-
-    ``outcome`` is "passed over", "runs" for the winner, "missing" where a kernel should be and is not, and "below" for what
-    stands below the winner and is reached when that redispatches. ``key`` is "Undefined" when every key is passed over.
-    """
-
-    key: str
-    outcome: Literal["passed over", "runs", "missing", "below"]
-    #: The rule that filled the key's slot (see `dispatch_table`), or why it is passed over.
-    reason: str
-    kernel: str = ""
-    #: The file and line of the kernel's function, or "" where Python does not know.
-    place: str = ""
-    #: The key that the kernel is registered under; an alias, where a composite serves many.
-    registered_under: str = ""
-    origin: Origin | None = None
-
-    def __str__(self) -> str:
-        if self.outcome == "passed over":
-            return f"passed over: {self.reason}"
-        if not self.kernel:
-            return f"{self.outcome}: {self.reason}"
-        defined = f" at {self.place}" if self.place else ""
-        origin = f", registered under {self.registered_under} at {self.origin}" if self.origin is not None else ""
-        return f"{self.outcome}: {self.kernel}{defined} ({self.reason}){origin}"
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """Why a call runs what it runs. ``str`` is to be read, ``to_dict()`` to be stored.
-
-    ``error`` is what the call would raise; ``then`` explains where it goes on, for a factory on the device that it names and
-    for a write to arrays that cannot be written.
-    """
-
-    operator: str
-    schema: str
-    overloads: tuple[Overload, ...] = ()
-    arguments: tuple[ArgumentKeys, ...] = ()
-    #: The context's masks.
-    included: DispatchKeySet = field(default_factory=DispatchKeySet)
-    excluded: DispatchKeySet = field(default_factory=DispatchKeySet)
-    #: The effective set: what is walked by rank.
-    keys: DispatchKeySet = field(default_factory=DispatchKeySet)
-    #: The set without what is passed over, as kernels registered with ``with_keyset`` get it.
-    kernel_keys: DispatchKeySet = field(default_factory=DispatchKeySet)
-    steps: tuple[Step, ...] = ()
-    notes: tuple[str, ...] = ()
-    error: DispatchError | None = None
-    then: Explanation | None = None
-    #: The source of the generated functions for a call and for a redispatch.
-    source: str = field(default="", repr=False)
-
-    @property
-    def winner(self) -> Step | None:
-        """Return the step whose kernel runs, or None."""
-        return next((step for step in self.steps if step.outcome == "runs"), None)
-
-    def to_dict(self, *, source: bool = False) -> dict[str, Any]:
-        """Return the explanation as plain data for JSON; with ``source``, the generated source too."""
-        found = _plain(self)
-        assert isinstance(found, dict)
-        if not source:
-            _drop_source(found)
-        return found
-
-    def __str__(self) -> str:
-        lines = [self.schema or self.operator]
-        if len(self.overloads) > 1:
-            lines.append("overloads")
-            lines += _columns([("", each.name, each.reason or "chosen") for each in self.overloads])
-        if self.arguments:
-            lines.append("arguments")
-            lines += _columns([("", each.name, f"{each.type} {_names(each.keys)}") for each in self.arguments])
-        if self.included or self.excluded:
-            lines.append(f"masks: included {_names(self.included)}, excluded {_names(_spoken(self.excluded))}")
-        if self.steps or self.keys:
-            lines.append(f"keys {_names(self.keys)}")
-        lines += _columns([(_MARKS.get(step.outcome, ""), step.key, str(step)) for step in self.steps])
-        lines += [f"note: {note}" for note in self.notes]
-        if self.then is not None:
-            lines += ["then", *(f"  {line}" for line in str(self.then).splitlines())]
-        elif self.error is not None:
-            lines.append(f"raises {type(self.error).__name__}: {self.error}")
-        return "\n".join(lines)
-
-
-_MARKS = {"runs": ">", "missing": "!"}
-
-
-def _names(keys: DispatchKeySet) -> str:
-    return f"({', '.join(key.name for key in keys)})"
-
-
-def _spoken(keys: DispatchKeySet) -> DispatchKeySet:
-    """Leave out what the alias Autograd stands for, where the set has the alias."""
-    alias = keys.mask & DispatchKey.Autograd
-    return DispatchKeySet(keys.mask & ~AUTOGRAD | alias) if alias else keys
-
-
-def _columns(rows: Iterable[tuple[str, str, str]]) -> list[str]:
-    rows = list(rows)
-    width = max((len(name) for _, name, _ in rows), default=0)
-    return [f"{mark:<2}{name:<{width}}  {text}" for mark, name, text in rows]
-
-
-def _plain(value: Any) -> Any:
-    """Turn a field's value into what JSON can hold."""
-    match value:
-        case DispatchKeySet():
-            return [key.name for key in value]
-        case tuple():
-            return [_plain(item) for item in value]
-        case DispatchError():
-            return {"type": type(value).__name__, "message": str(value)}
-        case Origin():
-            return {name: getattr(value, name) for name in ("distribution", "version", "file", "line")}
-        case Explanation() | Overload() | ArgumentKeys() | Step():
-            return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    return value
-
-
-def _drop_source(found: dict[str, Any]) -> None:
-    found.pop("source")
-    if found["then"] is not None:
-        _drop_source(found["then"])
 
 
 def explain(
@@ -389,7 +240,7 @@ def _steps(found: Resolution) -> Iterable[Step]:
         elif key is found.key:
             yield _found_step(found, key.name, slot)
         else:
-            yield _step(key.name, "below", slot)
+            yield describe_slot(key.name, "below", slot)
     if found.key is None:
         yield _found_step(found, "Undefined", found.slot)
 
@@ -400,22 +251,14 @@ def _found_step(found: Resolution, key: str, slot: Slot) -> Step:
         return Step(key, "runs", "the arrays cannot be written to", functional.name)
     if found.selects_device() is not None:
         return Step(key, "runs", "the core's own rule for factories", "the choice of a device by argument")
-    return _step(key, "missing" if slot.registration is None else "runs", slot)
-
-
-def _step(key: str, outcome: Literal["runs", "missing", "below"], slot: Slot) -> Step:
-    registration = slot.registration
-    if registration is None:
-        return Step(key, outcome, "no kernel" if slot.rule == "missing" else slot.rule)
-    name, place = kernel_name(registration.fn), kernel_place(registration.fn)
-    return Step(key, outcome, slot.rule, name, place, registration.key.name, registration.origin)
+    return describe_slot(key, "missing" if slot.registration is None else "runs", slot)
 
 
 def _notes(found: Resolution, winner: Registration, values: Values | None, kwargs: dict[str, Any]) -> list[str]:
     """Return what else a reader should know of the winner."""
     entry, notes = found.entry, []
     if winner.with_keyset:
-        notes.append(f"the kernel gets the keyset {_names(DispatchKeySet(found.effective))} first")
+        notes.append(f"the kernel gets the keyset {show_keys(DispatchKeySet(found.effective))} first")
     if found.boundary() is not None and winner.key is found.key:
         names = [] if entry.schema is None else [argument.name for argument in entry.schema.arguments]
         for special in found.slot.covered:
@@ -435,7 +278,7 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
         off = DispatchKeySet(
             masked_off(entry.registry, entry.plan, found.mask, values or (), kwargs) if found.explicit else 0
         )
-        without = f", without the keys that are masked off: {_names(off)}" if off else ""
+        without = f", without the keys that are masked off: {show_keys(off)}" if off else ""
         notes.append(f"a composite: the operators that it calls are dispatched anew{without}")
     return notes
 
@@ -472,52 +315,3 @@ def _explain_mixed(
     except DispatchError as error:
         return _refused(entry, error, about)
     raise AssertionError("refuse_mixed raises")
-
-
-def registered(entry: OperatorEntry) -> list[dict[str, Any]]:
-    """Return everything that is registered for an operator itself, highest key first, as plain data."""
-    keys = {key for key in DispatchKey if entry.registrations(key) or entry.covered(key)}
-    rows = []
-    for key in sorted(keys, key=lambda key: -key.rank):
-        general = entry.registrations(key)
-        active = {*general[:1], *(entry.covered(key, general[0]) if general else ())}
-        for found in (*general, *entry.covered(key)):
-            rows.append(
-                {
-                    "key": key.name,
-                    "kernel": "fallthrough" if found.is_fallthrough else kernel_name(found.fn),
-                    "place": "" if found.is_fallthrough else kernel_place(found.fn),
-                    "when": None if found.when is None else f"{found.when[0]}={found.when[1]!r}",
-                    "level": str(found.level),
-                    "replaced": found not in active,
-                    "origin": _plain(found.origin),
-                }
-            )
-    return rows
-
-
-def computed(entry: OperatorEntry, keys: DispatchKeySet, *, whole: bool = False) -> list[dict[str, Any]]:
-    """Return an operator's computed table as plain data, highest key first; a missing kernel is the empty string.
-
-    Rows are the keys with a registration or a fallback, those of backends that are registered, and ``keys``; with ``whole``,
-    every key.
-    """
-    rows = []
-    for key, slot in sorted(entry.computed_table().items(), key=lambda item: -item[0].rank):
-        direct = entry.newest(key) is not None or entry.fallback(key) is not None
-        backend = key.kind in ("device", "autograd") and key.backend in KEY_DEVICES and slot.registration is not None
-        if whole or direct or backend or key in keys:
-            step = _step(key.name, "runs", slot)
-            kernel = (
-                "fallthrough" if slot.registration is not None and slot.registration.is_fallthrough else step.kernel
-            )
-            rows.append(
-                {
-                    "key": key.name,
-                    "rule": slot.rule,
-                    "kernel": kernel,
-                    "registered_under": step.registered_under,
-                    "origin": _plain(slot.origin),
-                }
-            )
-    return rows

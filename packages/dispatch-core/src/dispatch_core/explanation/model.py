@@ -1,0 +1,175 @@
+"""Explanations as data: the overloads, the keys and what each leads to; to be read as text or stored as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+from ..errors import DispatchError
+from ..keys.keyset import DispatchKeySet
+from ..keys.table import AUTOGRAD, DispatchKey
+from ..operators.dispatch_table import Slot
+from ..operators.kernel_names import kernel_name, kernel_place
+from ..operators.registration import Origin
+
+__all__ = ["ArgumentKeys", "Explanation", "Overload", "Step", "describe_slot", "plain", "show_keys"]
+
+
+@dataclass(frozen=True, slots=True)
+class Overload:
+    """One overload that was considered, and why it was not chosen; the reason is empty for the one that was."""
+
+    name: str
+    schema: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentKeys:
+    """One tensor among the arguments: its name, its type, its keys and the frontend it belongs to, if any."""
+
+    name: str
+    type: str
+    keys: DispatchKeySet
+    frontend: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One key of the effective set, and what it leads to.
+
+    ``outcome`` is "passed over", "runs" for the winner, "missing" where a kernel should be and is not, and "below" for what
+    stands below the winner and is reached when that redispatches. ``key`` is "Undefined" when every key is passed over.
+    """
+
+    key: str
+    outcome: Literal["passed over", "runs", "missing", "below"]
+    #: The rule that filled the key's slot (see `dispatch_table`), or why it is passed over.
+    reason: str
+    kernel: str = ""
+    #: The file and line of the kernel's function, or "" where Python does not know.
+    place: str = ""
+    #: The key that the kernel is registered under; an alias, where a composite serves many.
+    registered_under: str = ""
+    origin: Origin | None = None
+
+    def __str__(self) -> str:
+        if self.outcome == "passed over":
+            return f"passed over: {self.reason}"
+        if not self.kernel:
+            return f"{self.outcome}: {self.reason}"
+        defined = f" at {self.place}" if self.place else ""
+        origin = f", registered under {self.registered_under} at {self.origin}" if self.origin is not None else ""
+        return f"{self.outcome}: {self.kernel}{defined} ({self.reason}){origin}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a call runs what it runs. ``str`` is to be read, ``to_dict()`` to be stored.
+
+    ``error`` is what the call would raise; ``then`` explains where it goes on, for a factory on the device that it names and
+    for a write to arrays that cannot be written.
+    """
+
+    operator: str
+    schema: str
+    overloads: tuple[Overload, ...] = ()
+    arguments: tuple[ArgumentKeys, ...] = ()
+    #: The context's masks.
+    included: DispatchKeySet = field(default_factory=DispatchKeySet)
+    excluded: DispatchKeySet = field(default_factory=DispatchKeySet)
+    #: The effective set: what is walked by rank.
+    keys: DispatchKeySet = field(default_factory=DispatchKeySet)
+    #: The set without what is passed over, as kernels registered with ``with_keyset`` get it.
+    kernel_keys: DispatchKeySet = field(default_factory=DispatchKeySet)
+    steps: tuple[Step, ...] = ()
+    notes: tuple[str, ...] = ()
+    error: DispatchError | None = None
+    then: Explanation | None = None
+    #: The source of the generated functions for a call and for a redispatch.
+    source: str = field(default="", repr=False)
+
+    @property
+    def winner(self) -> Step | None:
+        """Return the step whose kernel runs, or None."""
+        return next((step for step in self.steps if step.outcome == "runs"), None)
+
+    def to_dict(self, *, source: bool = False) -> dict[str, Any]:
+        """Return the explanation as plain data for JSON; with ``source``, the generated source too."""
+        found = plain(self)
+        assert isinstance(found, dict)
+        if not source:
+            _drop_source(found)
+        return found
+
+    def __str__(self) -> str:
+        lines = [self.schema or self.operator]
+        if len(self.overloads) > 1:
+            lines.append("overloads")
+            lines += _columns([("", each.name, each.reason or "chosen") for each in self.overloads])
+        if self.arguments:
+            lines.append("arguments")
+            lines += _columns([("", each.name, f"{each.type} {show_keys(each.keys)}") for each in self.arguments])
+        if self.included or self.excluded:
+            lines.append(f"masks: included {show_keys(self.included)}, excluded {show_keys(_spoken(self.excluded))}")
+        if self.steps or self.keys:
+            lines.append(f"keys {show_keys(self.keys)}")
+        lines += _columns([(_MARKS.get(step.outcome, ""), step.key, str(step)) for step in self.steps])
+        lines += [f"note: {note}" for note in self.notes]
+        if self.then is not None:
+            lines += ["then", *(f"  {line}" for line in str(self.then).splitlines())]
+        elif self.error is not None:
+            lines.append(f"raises {type(self.error).__name__}: {self.error}")
+        return "\n".join(lines)
+
+
+_MARKS = {"runs": ">", "missing": "!"}
+
+
+def show_keys(keys: DispatchKeySet) -> str:
+    """Return the names of keys in parentheses."""
+    return f"({', '.join(key.name for key in keys)})"
+
+
+def _spoken(keys: DispatchKeySet) -> DispatchKeySet:
+    """Leave out what the alias Autograd stands for, where the set has the alias."""
+    alias = keys.mask & DispatchKey.Autograd
+    return DispatchKeySet(keys.mask & ~AUTOGRAD | alias) if alias else keys
+
+
+def _columns(rows: Iterable[tuple[str, str, str]]) -> list[str]:
+    rows = list(rows)
+    width = max((len(name) for _, name, _ in rows), default=0)
+    return [f"{mark:<2}{name:<{width}}  {text}" for mark, name, text in rows]
+
+
+def plain(value: Any) -> Any:
+    """Turn a field's value into what JSON can hold."""
+    match value:
+        case DispatchKeySet():
+            return [key.name for key in value]
+        case tuple():
+            return [plain(item) for item in value]
+        case DispatchError():
+            return {"type": type(value).__name__, "message": str(value)}
+        case Origin():
+            return {name: getattr(value, name) for name in ("distribution", "version", "file", "line")}
+        case Explanation() | Overload() | ArgumentKeys() | Step():
+            return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    return value
+
+
+def _drop_source(found: dict[str, Any]) -> None:
+    found.pop("source")
+    if found["then"] is not None:
+        _drop_source(found["then"])
+
+
+def describe_slot(key: str, outcome: Literal["runs", "missing", "below"], slot: Slot) -> Step:
+    """Return the step for a key that is not passed over, and its slot."""
+    registration = slot.registration
+    if registration is None:
+        return Step(key, outcome, "no kernel" if slot.rule == "missing" else slot.rule)
+    name, place = kernel_name(registration.fn), kernel_place(registration.fn)
+    return Step(key, outcome, slot.rule, name, place, registration.key.name, registration.origin)
