@@ -14,7 +14,7 @@ import pytest
 import dispatch_core as dc
 from dispatch_core.arrays import frontend, owners
 from dispatch_core.operators import runners
-from dispatch_core.operators.registries import forget_everywhere
+from dispatch_core.operators.registries import invalidate_everywhere
 from dispatch_core.pipelines import materialize
 
 
@@ -123,7 +123,7 @@ def make_backend():
     yield make
     for info, key in reversed(made):
         owners._remove_backend(info, key)
-    forget_everywhere()
+    invalidate_everywhere()
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def meta():
         table.clear()
         table.update(kept)
     runners._opened = opened
-    forget_everywhere()
+    invalidate_everywhere()
 
 
 @pytest.fixture

@@ -69,7 +69,7 @@ def test_a_trace_that_is_off_leaves_runners_bare(registry, library, toy, monkeyp
     entry = registry.ops.t.f.default._entry
     runner = entry.explicit_table.lookup(DispatchKey.AutogradToy)
     assert runner is kernel or registry.engine is dc.calls.reference
-    entry.forget()
+    entry.invalidate()
     monkeypatch.setattr(call_trace.TRACE, "_on", True)
     assert entry.explicit_table.lookup(DispatchKey.AutogradToy).__qualname__.startswith("traced.")
 

@@ -430,7 +430,7 @@ def test_masks_that_are_not_the_usual_one_go_by_the_table(registry, library, toy
     graded = tensors.wrap(toy.array([1]))
     graded._dispatch_mask |= dc.DispatchKey.AutogradToy
     for first, second in ((x, graded), (graded, x)):
-        op._entry.forget()
+        op._entry.invalidate()
         for _ in range(3):
             assert op(first) == op(first, None) == op(first, first) == ("toy" if first is x else "autograd")
             assert op(second) == op(second, y=None) == ("toy" if second is x else "autograd")

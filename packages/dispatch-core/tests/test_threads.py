@@ -13,7 +13,7 @@ import pytest
 import dispatch_core as dc
 from dispatch_core.calls.emit import define, make_function
 from dispatch_core.calls.lazy_function import LazyFunction
-from dispatch_core.operators.registries import forget_everywhere
+from dispatch_core.operators.registries import invalidate_everywhere
 
 THREADS = 8
 SECONDS = 0.5
@@ -306,6 +306,6 @@ def test_registries_come_and_go_while_tables_are_emptied():
 
     def forget(go_on):
         while go_on():
-            forget_everywhere()
+            invalidate_everywhere()
 
     together(forget, *[make] * (THREADS - 1))

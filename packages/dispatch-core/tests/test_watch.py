@@ -208,7 +208,7 @@ def test_a_watch_takes_itself_out(define, toy, tensors, monkeypatch):
         # What runs from now on is what would run if nobody had watched: the kernel stands in the operator's own code.
         assert runner.__globals__["__kernel"] is op._entry.kernels[toy.key]
         assert op._entry.usual == x._dispatch_mask
-    op._entry.forget()
+    op._entry.invalidate()
     op(x)
     assert len(asked) == result_watch._QUIET + 2
     monkeypatch.setattr(result_watch.ALWAYS, "_on", True)

@@ -107,7 +107,7 @@ def switch(monkeypatch, *, plain):
         monkeypatch.setattr(recording, "can_generate", lambda plan: False)
     for entry in list(dc.registry.entries.values()):
         if entry.tables.masked or entry.tables.explicit:
-            entry.forget()
+            entry.invalidate()
 
 
 @given(st.lists(programs(), min_size=1, max_size=3))

@@ -23,7 +23,7 @@ class Switch:
     def __init__(self, variable: str) -> None:
         self.variable = variable
         self._on: bool | None = None
-        on_refresh(self.forget)
+        on_refresh(self.invalidate)
 
     def is_on(self) -> bool:
         """Return whether the variable says yes.
@@ -35,7 +35,7 @@ class Switch:
             self._on = bool(text) and parse_boolean(self.variable, text)
         return self._on
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Read the variable again when it is next asked for."""
         self._on = None
 

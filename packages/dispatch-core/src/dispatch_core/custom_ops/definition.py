@@ -248,7 +248,7 @@ class CustomOpDef:
         check_formula(self._schema)
         with self._registry.lock:
             self._formula = AutogradFormula(backward, setup_context)
-            self.op._entry.forget()
+            self.op._entry.invalidate()
 
     @contextmanager
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
@@ -296,11 +296,11 @@ class CustomOpDef:
             registration = max(self.op._entry.registrations(key), key=lambda found: found.number)
             older = self._kernels.get(device)
             self._kernels[device] = registration
-            record(lambda: self._forget_kernel(device, older))
+            record(lambda: self._restore_kernel(device, older))
             if device in self._disabled:
                 self._set_enabled(device, enabled=False)
 
-    def _forget_kernel(self, device: str, older: Registration | None) -> None:
+    def _restore_kernel(self, device: str, older: Registration | None) -> None:
         """Undo what a registration that was rolled back has changed here."""
         if older is None:
             self._kernels.pop(device, None)

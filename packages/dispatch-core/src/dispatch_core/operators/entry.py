@@ -29,7 +29,7 @@ NO_TAGS: Final[frozenset[str]] = frozenset()
 _NOTHING: Final[Mapping[DispatchKey, Registrations]] = MappingProxyType({})
 
 
-#: How often an entry has forgotten what it knew.
+#: How often the tables of an entry were invalidated.
 CHANGES: Final = [0]
 
 
@@ -195,7 +195,7 @@ class OperatorEntry:
         with self.registry.lock:
             if self.call_table.get(mask) is runner and (self.usual is None or (has_data and not self._usual_has_data)):
                 self.usual, self._usual_has_data = mask, has_data
-                self._forget_callers()
+                self._reset_callers()
 
     def settled(self, runner: Runner) -> None:
         """Let callers treat the masks of ``runner`` on their own: what its kernel returns is compared no more."""
@@ -208,9 +208,9 @@ class OperatorEntry:
             with self.registry.lock:
                 if self.usual_masked is None and self.tables.masked.get(index) is runner:
                     self.usual_masked = index
-                    self._forget_callers()
+                    self._reset_callers()
 
-    def forget(self) -> None:
+    def invalidate(self) -> None:
         """Empty the tables, because something that they were computed from has changed."""
         # Slots go first: who looks one up without the lock and has read the new number must find none of the older state.
         self._slots.clear()
@@ -219,13 +219,13 @@ class OperatorEntry:
         self.tables.clear()
         if self.usual is not None or self.usual_masked is not None:
             self.usual = self.usual_masked = None
-            self._forget_callers()
+            self._reset_callers()
         for name in self.registry.giving_way.get(self.name, ()):
             other = self.registry.entries.get(name)
             if other is not None:
-                other.forget()
+                other.invalidate()
 
-    def _forget_callers(self) -> None:
+    def _reset_callers(self) -> None:
         for lazy in self.op._callers:
             lazy.reset()
 

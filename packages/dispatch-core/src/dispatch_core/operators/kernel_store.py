@@ -84,11 +84,11 @@ class KernelStore(OperatorIndex):
 
     def _reset(self, entry: OperatorEntry) -> None:
         """Forget what was made from an operator's schema."""
-        entry.forget()
+        entry.invalidate()
         if entry._op is not None:
             describe(entry._op)
         if self._ops is not None:
-            self._ops.forget(entry.operator_name.packet)
+            self._ops.invalidate(entry.operator_name.packet)
 
     def register_kernel(
         self,
@@ -184,7 +184,7 @@ class KernelStore(OperatorIndex):
                 )
             self._fallbacks[found] = stack = stacked(held, registration)
             self.fallbacks[found] = stack[0]
-            self.forget_all()
+            self.invalidate_all()
         transactions.record(lambda: self.remove_fallback(registration), (None, registration))
         return registration
 
@@ -213,7 +213,7 @@ class KernelStore(OperatorIndex):
             entry = self._entry(name)
             entry._way = way
             self.giving_way[way[0]] = (*self.giving_way.get(way[0], ()), entry.name)
-            entry.forget()
+            entry.invalidate()
         transactions.record(lambda: self.remove_way(entry, way))
         return entry, way
 
@@ -226,7 +226,7 @@ class KernelStore(OperatorIndex):
             left = tuple(name for name in self.giving_way.pop(way[0]) if name != entry.name)
             if left:
                 self.giving_way[way[0]] = left
-            entry.forget()
+            entry.invalidate()
 
     def _check_registration(self, entry: OperatorEntry, new: Registration, *, allow_override: bool | None) -> None:
         """Refuse or report a registration that takes another one's place."""
@@ -257,7 +257,7 @@ class KernelStore(OperatorIndex):
             entry._covered = {**entry._covered, new.key: stacked(entry.covered(new.key), new)}
         else:
             entry._registrations = {**entry._registrations, new.key: stacked(entry.registrations(new.key), new)}
-        entry.forget()
+        entry.invalidate()
 
     def remove_kernel(self, entry: OperatorEntry, registration: Registration) -> None:
         """Take one registration back; the next one for the same key becomes active."""
@@ -267,7 +267,7 @@ class KernelStore(OperatorIndex):
                 left = tuple(found for found in held.get(registration.key, ()) if found is not registration)
                 rest = {key: found for key, found in held.items() if key is not registration.key}
                 setattr(entry, attribute, {**rest, registration.key: left} if left else rest)
-            entry.forget()
+            entry.invalidate()
             self._drop_if_empty(entry)
 
     def restore_kernel(self, entry: OperatorEntry, registration: Registration) -> None:
@@ -283,13 +283,13 @@ class KernelStore(OperatorIndex):
             self.fallbacks.pop(key, None)
             if left:
                 self._fallbacks[key], self.fallbacks[key] = left, left[0]
-            self.forget_all()
+            self.invalidate_all()
 
-    def forget_all(self) -> None:
+    def invalidate_all(self) -> None:
         """Empty the tables of every operator."""
         with self.lock:
             for entry in list(self.entries.values()):
-                entry.forget()
+                entry.invalidate()
 
 
 def _overwriting(entry: OperatorEntry, older: Registration, new: Registration) -> str:

@@ -213,7 +213,7 @@ class Ops(_Named):
                     packet = self._packets[name] = OpOverloadPacket(self._registry, name)
         return packet
 
-    def forget(self, name: str) -> None:
+    def invalidate(self, name: str) -> None:
         """Drop what was kept for a packet whose overloads have changed.
 
         The packet stays the one of that name for good, so that one which a caller holds is never left behind.

@@ -82,7 +82,7 @@ class OperatorIndex:
                 overloads = self.packets.setdefault(parsed.packet, {})
                 self.packets[parsed.packet] = {**overloads, parsed.overload: entry}
                 if self._ops is not None:
-                    self._ops.forget(parsed.packet)
+                    self._ops.invalidate(parsed.packet)
         return entry
 
     def _drop_if_empty(self, entry: OperatorEntry) -> None:
@@ -90,7 +90,7 @@ class OperatorIndex:
         if entry.schema is not None or entry._registrations or entry._covered:
             return
         entry.closed = True
-        entry.forget()
+        entry.invalidate()
         if self.entries.get(entry.name) is not entry:
             return
         del self.entries[entry.name]
@@ -103,7 +103,7 @@ class OperatorIndex:
         else:
             self.packets.pop(packet, None)
         if self._ops is not None:
-            self._ops.forget(packet)
+            self._ops.invalidate(packet)
 
     def overloads(self, packet: str) -> Mapping[str, OperatorEntry]:
         """Return the overloads of ``namespace::name``, loading the namespace's operator library if need be.

@@ -70,9 +70,9 @@ class Registry(KernelStore):
         Raises ``RegistrationError`` when one of them is another backend's.
         """
         # Recorded first, so that a rollback, which runs backwards, empties the tables last.
-        transactions.record(forget_everywhere)
+        transactions.record(invalidate_everywhere)
         key = owners.add_backend(info, None if self.is_process else self._claims)
-        forget_everywhere()
+        invalidate_everywhere()
         return key
 
     @contextmanager
@@ -144,12 +144,12 @@ class Registry(KernelStore):
 
 
 @on_change
-def forget_everywhere() -> None:
+def invalidate_everywhere() -> None:
     """Empty the tables of every operator of every registry."""
     with _registries_lock:
         found = list(_registries)
     for each in found:
-        each.forget_all()
+        each.invalidate_all()
 
 
 registry: Final = Registry()

@@ -38,7 +38,7 @@ from .registration import KernelFactory, Registration
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-__all__ = ["ALWAYS", "Watch", "forget", "paused", "watch_for"]
+__all__ = ["ALWAYS", "Watch", "paused", "watch_for"]
 
 Runner = Callable[..., Any]
 #: Whether watches stay; see Note [When results are compared].
@@ -53,7 +53,7 @@ _is_absent = False
 
 
 @on_refresh
-def forget() -> None:
+def _look_again() -> None:
     """Look for the meta device again when the next runner is made."""
     global _is_absent
     _is_absent = False
