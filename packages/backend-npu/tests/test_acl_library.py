@@ -1,4 +1,4 @@
-"""Loading the toolkit, binding its functions, and what is raised where they fail."""
+"""Loading the toolkit, binding its functions, and the errors of those that fail."""
 
 import ctypes
 import os
@@ -20,7 +20,7 @@ def run(code, **environment):
     return done.stdout
 
 
-def test_without_a_toolkit_binding_says_what_was_looked_for():
+def test_without_a_toolkit_binding_names_the_files_of_the_search():
     code = """
 from dispatch_backend_npu.acl import library, toolkit
 toolkit.DEFAULT_HOMES = ()
@@ -36,7 +36,7 @@ print(library.is_loaded())
     assert printed.endswith("False\n")
 
 
-def test_a_failure_that_was_repaired_is_forgotten(tmp_path, simulator):
+def test_a_failure_that_was_repaired_is_not_kept(tmp_path, simulator):
     home = simulator.folder
     code = f"""
 import os
@@ -105,7 +105,7 @@ print(library.is_loaded())
     assert run(code).split() == ["0", "True", "True", "False"]
 
 
-def test_errors_are_what_callers_expect():
+def test_errors_are_subclasses_of_those_that_callers_expect():
     assert issubclass(ToolkitNotFoundError, dc.BackendError)
     assert issubclass(AclError, dc.BackendError) and issubclass(AclError, RuntimeError)
     assert issubclass(OutOfMemoryError, MemoryError) and issubclass(OutOfMemoryError, AclError)
@@ -145,7 +145,7 @@ def test_a_call_that_fails_raises_with_the_toolkits_message(npu):
     assert str(error).startswith("aclrtMalloc failed with 100000 (ACL_ERROR_INVALID_PARAM)")
 
 
-def test_the_toolkits_message_is_told_once(simulator):
+def test_the_toolkits_message_is_reported_once(simulator):
     with pytest.raises(AclError) as caught:
         library.call("aclrtFree", None)
     assert caught.value.detail

@@ -15,7 +15,7 @@ DECLARED = sorted([*prototypes(), *PROTOTYPES, *(f"{name}GetWorkspaceSize" for n
 
 
 @pytest.mark.parametrize("name", DECLARED)
-def test_a_prototype_is_the_headers(name):
+def test_a_prototype_is_that_of_the_headers(name):
     real, declared = REAL["functions"][name], library.prototype(name)
     assert (declared.library, declared.returns) == (real["lib"], real["ret"])
     assert declared.arguments == tuple(spelling for spelling, _ in real["args"])
@@ -37,7 +37,7 @@ def test_a_type_is_passed_as_the_headers_say(spelling):
 
 
 def test_every_function_of_the_runtime_that_is_declared_is_called():
-    """Those of operators are looked at with the operators."""
+    """Check the runtime alone; operators have tests of their own."""
     package = Path(library.__file__).parents[1]
     text = "".join(
         path.read_text() for part in ("acl", "aclnn", "plan", "runtime") for path in package.glob(f"{part}/*.py")
@@ -62,7 +62,7 @@ def test_constants_have_the_headers_numbers():
     assert ours == {name: real[name] for name in ours}
 
 
-#: What torch's own adapter passes for each dtype.
+#: The numbers that torch's own adapter passes for each dtype.
 NUMBERS = """
 uint8 4, int8 2, int16 6, int32 3, int64 9, uint16 7, uint32 8, uint64 10, bool 12,
 float16 1, bfloat16 27, float32 0, float64 11, complex32 33, complex64 16, complex128 17

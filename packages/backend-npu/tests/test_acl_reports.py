@@ -1,4 +1,4 @@
-"""Every function that fails is told: by the error of the call, or by a warning where no call can answer for it."""
+"""Every failure is reported: by the error of the call, or by a warning where it belongs to no call."""
 
 import gc
 import warnings
@@ -19,7 +19,7 @@ from dispatch_backend_npu.kernels import KERNELS
 from dispatch_backend_npu.runtime import memory
 
 CODE = 561103
-#: Functions that answer a question only: where they fail, there is no answer.
+#: Functions that only return information: where they fail, there is none.
 QUIET = {"aclrtGetDeviceCount", "aclrtGetVersion"}
 
 
@@ -35,7 +35,7 @@ def program():
     torchlike.cat([x, x]).sum(dim=0).any()
     torchlike.var_mean(x, dim=[0, 1])
     x.clone().index_put_([torchlike.tensor([0], device="npu")], x[0])
-    for number in (2.0, 3.0, 3.0):  # A plan, made, with another number, and as it was.
+    for number in (2.0, 3.0, 3.0):  # A new plan, one with another number, and a repeated one.
         with dc.pipeline():
             y = x * number + 1
             y[0] = 2
@@ -57,7 +57,7 @@ def program():
     runtime.current().synchronize()
     runtime.mem_get_info()
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(runtime.ensure).result()  # The other thread takes the device's context.
+        pool.submit(runtime.ensure).result()  # The other thread sets the device's context.
     del block, host
     runtime.empty_cache()
     runtime.synchronize()
@@ -82,7 +82,7 @@ def closed(simulator):
 
 @pytest.mark.no_pipeline(reason="it opens pipelines of its own")
 @pytest.mark.parametrize("limit", [None, 60.0])
-def test_whatever_fails_is_told(closed, monkeypatch, limit):
+def test_every_failure_is_reported(closed, monkeypatch, limit):
     monkeypatch.setattr(runtime.waiting, "_limit", limit and int(limit * 1000))
     program()
     closed.reset()
@@ -116,7 +116,7 @@ def test_whatever_fails_is_told(closed, monkeypatch, limit):
     assert silent == []
 
 
-def test_a_failure_without_a_call_to_answer_for_it_is_told_once_for_each_code(closed):
+def test_a_failure_of_no_call_is_reported_once_for_each_code(closed):
     def destroyed(code, count=3):
         for _ in range(count):
             closed.fail_nth("aclDestroyIntArray", 1, code)
@@ -151,7 +151,7 @@ def test_a_warning_that_is_an_error_leaves_nothing_behind(closed):
 
 
 @pytest.mark.no_pipeline(reason="it opens pipelines of its own")
-def test_executors_that_cannot_be_repeated_are_told_once_and_work_all_the_same(closed):
+def test_executors_that_cannot_be_repeated_are_reported_once_and_work_all_the_same(closed):
     def run():
         with dc.pipeline():
             y = (torchlike.ones(3, device="npu") + 1) * 2

@@ -75,14 +75,14 @@ def test_an_expanded_view_is_copied_to_the_host_whole():
     assert found[1, 0] == 0
 
 
-def test_what_comes_to_the_host_is_its_own():
+def test_a_copy_on_the_host_has_memory_of_its_own():
     base = arrays.from_numpy(np.zeros(3))
     found = arrays.to_numpy(base)
     found[:] = 1
     assert arrays.to_numpy(base).tolist() == [0, 0, 0]
 
 
-def test_an_empty_array_has_the_layout_that_was_asked_for():
+def test_an_empty_array_has_the_requested_layout():
     assert arrays.empty((2, 3)).strides == (3, 1)
     found = arrays.empty((2, 3), (1, 2), ScalarType.Long)
     assert (found.strides, found.dtype, found.block.device) == ((1, 2), ScalarType.Long, runtime.current_device())
@@ -90,17 +90,17 @@ def test_an_empty_array_has_the_layout_that_was_asked_for():
 
 
 @pytest.mark.parametrize("dtype", ["datetime64[s]", "U3", "object"])
-def test_dtypes_that_torch_does_not_know_are_refused(dtype):
+def test_dtypes_that_torch_does_not_have_are_refused(dtype):
     with pytest.raises(DtypeError, match="has no equivalent among torch's dtypes"):
         arrays.from_numpy(np.zeros(3, dtype))
 
 
-def test_dtypes_that_numpy_does_not_know_are_refused_by_name():
+def test_dtypes_that_numpy_does_not_have_are_refused_by_name():
     with pytest.raises(DtypeError, match="bfloat16"):
         arrays.to_numpy(arrays.empty((3,), None, ScalarType.BFloat16))
 
 
-def test_memory_is_given_back_with_the_last_array():
+def test_memory_is_freed_with_the_last_array():
     gc.collect()
     held = runtime.memory_stats().get("allocated_bytes.all.current", 0)
     base = arrays.empty((100, 100))

@@ -44,7 +44,7 @@ def test_there_are_kernels_for_more_than_a_hundred_and_twenty_overloads():
 
 
 @pytest.mark.parametrize("name", sorted(table.OPERATORS))
-def test_a_row_gives_every_argument_of_its_function(name):
+def test_a_row_has_every_argument_of_its_function(name):
     function, expressions = table.OPERATORS[name]
     assert len(expressions) == len(table.PROTOTYPES[function])
     row = operator_row(name)
@@ -69,7 +69,7 @@ def test_the_kernels_are_those_of_the_modules():
     assert not rows & {name for names in BY_HAND.values() for name in names.split()}
 
 
-def test_every_function_of_the_table_is_called_by_somebody():
+def test_every_function_of_the_table_is_called():
     import inspect
 
     from dispatch_backend_npu import creation
@@ -127,7 +127,7 @@ def test_views_share_memory_and_call_nothing(simulator):
     assert to_numpy(a).tolist() == [[0, 101, 102, 3], [4, 105, 106, 7], [8, 109, 110, 11]]
 
 
-def test_writing_to_what_is_read_in_part_is_refused():
+def test_writing_to_memory_that_is_read_in_part_is_refused():
     a = from_numpy(np.arange(6, dtype=np.float32))
     with pytest.raises(OperatorError, match="single memory location"):
         KERNELS["add_.Tensor"](aten.slice.Tensor(a, 0, 0, 4), aten.slice.Tensor(a, 0, 1, 5), alpha=1)
@@ -187,7 +187,7 @@ def test_no_room_for_a_workspace_destroys_the_executor(simulator, monkeypatch):
     assert simulator.counts().get("executors", 0) == before.get("executors", 0)
 
 
-def test_what_is_cleared_is_destroyed(simulator):
+def test_cleared_calls_are_destroyed(simulator):
     kept = array(1, 2)
     for count in range(1, 6):
         KERNELS["exp"](from_numpy(np.ones(count, np.float32)))
@@ -217,7 +217,7 @@ def test_threads_take_calls_of_their_own():
     assert failures == []
 
 
-def test_what_the_host_computes_is_counted_by_name():
+def test_host_operators_are_counted_by_name():
     fallback.reset()
     mask = from_numpy(np.array([True, False, True]))
     assert to_numpy(aten.masked_select(array(1, 2, 3), mask)).tolist() == [1, 3]
@@ -237,15 +237,15 @@ def test_what_the_host_computes_is_counted_by_name():
     assert fallback.counts() == {}
 
 
-def test_the_documents_name_what_the_host_computes():
+def test_the_documents_name_the_host_operators():
     documents = Path(__file__).parents[3] / "docs" / "npu.md"
     if not documents.exists():
         pytest.skip("the documents are the repository's")
-    table_of_them = documents.read_text(encoding="utf-8").partition("| what the host computes")[2].partition("\n\n")[0]
-    assert all(f"`{name}`" in table_of_them for name in fallback.REASONS)
+    host_operators = documents.read_text(encoding="utf-8").partition("| operators of the host")[2].partition("\n\n")[0]
+    assert all(f"`{name}`" in host_operators for name in fallback.REASONS)
 
 
-def test_a_variance_whose_correction_is_no_integer_is_the_host_s():
+def test_the_host_computes_a_variance_whose_correction_is_no_integer():
     fallback.reset()
     a = array(1, 2, 4)
     assert to_numpy(aten.var.correction(a, correction=1)) == pytest.approx(np.var([1, 2, 4], ddof=1))

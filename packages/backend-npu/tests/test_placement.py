@@ -1,4 +1,4 @@
-"""Arrays on two devices, each worked with where it lies."""
+"""Arrays on two devices, each of which computes with its own."""
 
 import subprocess
 import sys
@@ -58,7 +58,7 @@ def test_copies_go_from_one_device_to_another(two):
     assert x.grad.device.index == 1
 
 
-def test_what_a_pipeline_made_lies_on_its_device(two):
+def test_results_of_a_pipeline_lie_on_its_device(two):
     first, second = two
     with torchlike.pipeline():
         results = first + first, second + second
@@ -66,13 +66,13 @@ def test_what_a_pipeline_made_lies_on_its_device(two):
     assert [result.sum().item() for result in results] == [12.0, 12.0]
 
 
-def test_a_pending_value_tells_its_device(npu):
+def test_a_pending_value_knows_its_device(npu):
     with torchlike.pipeline():
         pending = torchlike.ones(2, device="npu") + 1
         assert pending.device == torchlike.device("npu:0")
 
 
-def test_a_second_device_ends_what_is_recorded(two):
+def test_a_second_device_ends_recording(two):
     code = """
 import dispatch_core as dc
 import torchlike
@@ -90,6 +90,6 @@ with torchlike.pipeline() as pipe:
 assert (first.device.index, second.device.index) == (0, 1)
 assert {why for _, why in pipe.stats().eager} == {"several devices are open"}
 """
-    # In a process of its own, because a device that was opened once stays known.
+    # In a process of its own, because a device stays open.
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

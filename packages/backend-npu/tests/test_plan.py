@@ -1,4 +1,4 @@
-"""Plans of what a pipeline records for the npu, on the simulator, whose log shows what was called and in which order."""
+"""Plans of pipelines for the npu, on the simulator, whose log shows every call in order."""
 
 import functools
 import gc
@@ -20,7 +20,7 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def _fresh():
-    """Let no test find what another has prepared."""
+    """Clear prepared calls and plans before and after each test."""
     plans.clear()
     calls.clear()
     yield
@@ -33,7 +33,7 @@ def tensor(*values, dtype=torchlike.float32):
 
 
 def phases(simulator):
-    """Give the operators' phases, and what waits or copies, in the order in which they were called."""
+    """Return the operators' phases, synchronisations and copies, in the order of their calls."""
     return [
         name.removeprefix("acl") for name in simulator.log() if name.startswith(("aclnn", "aclrtSync", "aclrtMemcpy"))
     ]
@@ -101,7 +101,7 @@ def test_a_repeated_plan_follows_its_inputs():
     assert results == pytest.approx([10.0, 14.0, 18.0, 22.0, 26.0, 30.0], rel=1e-5)
 
 
-def test_results_that_nobody_keeps_share_one_allocation(simulator):
+def test_unused_results_share_one_allocation(simulator):
     a = tensor(*range(1000))
     with dc.pipeline():
         found = ((((a + 1) * 2) - 3) / 4).sum()
@@ -158,7 +158,7 @@ def _three():
     return torchlike.arange(12, dtype=torchlike.float32, device="npu").view(3, 4)
 
 
-#: Programs whose operators are no rows, and what their plans execute when they are repeated.
+#: Programs whose operators are no rows, and the functions that their repeated plans execute.
 BY_HAND = {
     "copies": (lambda x: (x + 1).clone().to(torchlike.int64) * 2, "Adds InplaceCopy Cast Muls"),
     "lists": (lambda x: torchlike.cat([x * 1, x * 2]).sum(), "Muls Muls Cat ReduceSum"),
@@ -290,7 +290,7 @@ def test_making_a_plan_asks_the_host_for_nothing():
     assert fallback.counts() == {"masked_scatter_": 3}
 
 
-def test_what_a_kernel_reads_behind_the_last_step_is_still_there():
+def test_inputs_of_a_kernel_behind_the_last_step_are_still_there():
     a = tensor(3.0, -1.0, 2.0)
     for _ in range(3):
         with dc.pipeline():
@@ -362,7 +362,7 @@ def test_an_interrupt_in_a_first_phase_leaves_no_executor(simulator, monkeypatch
     assert "executors" not in simulator.counts()
 
 
-def test_what_was_queued_before_a_failure_is_waited_for(simulator, monkeypatch):
+def test_work_that_was_queued_before_a_failure_is_waited_for(simulator, monkeypatch):
     from dispatch_backend_npu.plan.state import RunState
 
     begin = RunState.begin
@@ -385,14 +385,14 @@ def test_what_was_queued_before_a_failure_is_waited_for(simulator, monkeypatch):
         del bad
 
 
-def test_a_fault_on_the_device_is_told_by_the_flush(simulator):
+def test_a_fault_on_the_device_is_raised_by_the_flush(simulator):
     a = tensor(1.0, 2.0)
     simulator.fail_task(2)
     with pytest.raises(dc.DispatchError, match="aclrtSynchronizeStream failed with 507015"), dc.pipeline():
         _ = (a + 1.0).exp().sum()
 
 
-def test_plans_leave_nothing_once_they_are_forgotten(simulator):
+def test_plans_leave_nothing_once_they_are_dropped(simulator):
     before = simulator.counts()
     a = tensor(1.0, 2.0)
     for _ in range(3):
@@ -406,7 +406,7 @@ def test_plans_leave_nothing_once_they_are_forgotten(simulator):
     calls.clear()
     after = simulator.counts()
     kinds = ("tensors", "scalars", "int_arrays", "executors", "tensor_lists")
-    # Errors of other tests may still hold what they have seen.
+    # Errors of other tests may still refer to their arrays.
     assert all(after.get(kind, 0) <= before.get(kind, 0) for kind in kinds)
 
 
@@ -443,7 +443,7 @@ def test_threads_that_run_one_structure_do_not_disturb_each_other():
 def test_values_may_be_read_while_a_plan_runs(asked, monkeypatch):
     from dispatch_core.pipelines import run
 
-    # Every step is told, where otherwise only long flushes are.
+    # Report every step, and not only those of long flushes.
     monkeypatch.setattr(run, "reporter", lambda progress, total: lambda done: progress(done, total))
     a = tensor(1.0, 2.0)
     seen = []
@@ -458,6 +458,6 @@ def test_values_may_be_read_while_a_plan_runs(asked, monkeypatch):
             made["middle"] = (a + 1.0) * 2.0
             found = (made["middle"].exp().log() + a).sum()
         assert found.item() == pytest.approx(13.0, rel=1e-5)
-    # Reading is a flush of its own, whose steps may be told, too.
+    # Reading is a flush of its own, whose steps may be reported, too.
     assert len(seen) >= 3
     assert seen == pytest.approx([10.0] * len(seen))

@@ -19,7 +19,7 @@ def no_toolkit(monkeypatch):
     monkeypatch.setattr(toolkit, "find_folder", lambda environment=None: None)
 
 
-def made(folder, *names):
+def make_folder(folder, *names):
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
         (folder / name).touch()
@@ -46,34 +46,34 @@ def test_the_reason_says_what_was_looked_for_and_where():
 @pytest.mark.parametrize("variable", toolkit.HOME_VARIABLES)
 @pytest.mark.parametrize("name", RUNTIMES)
 def test_a_toolkit_is_found_where_the_environment_says(tmp_path, variable, name):
-    folder = made(tmp_path / "lib64", name)
+    folder = make_folder(tmp_path / "lib64", name)
     assert toolkit.find_folder({variable: str(tmp_path)}) == folder
     assert toolkit.find_files(folder, RUNTIME) == [f"{folder}/{name}"]
 
 
 def test_an_architectures_folder_and_the_loaders_path_are_looked_at_too(tmp_path):
-    folder = made(tmp_path / "x86_64-linux" / "lib64", "libascendcl.so")
-    made(tmp_path / "aarch64-linux" / "lib64", "libascendcl.so")
+    folder = make_folder(tmp_path / "x86_64-linux" / "lib64", "libascendcl.so")
+    make_folder(tmp_path / "aarch64-linux" / "lib64", "libascendcl.so")
     assert toolkit.find_folder({"ASCEND_HOME_PATH": str(tmp_path)}).endswith("-linux/lib64")
     assert toolkit.find_folder({"LD_LIBRARY_PATH": f":{folder}"}) == folder
 
 
 def test_the_environments_first_folder_wins(tmp_path):
-    first, second = (made(tmp_path / name / "lib64", "libascendcl.so") for name in ("first", "second"))
+    first, second = (make_folder(tmp_path / name / "lib64", "libascendcl.so") for name in ("first", "second"))
     homes = {"ASCEND_TOOLKIT_HOME": str(tmp_path / "second"), "ASCEND_HOME_PATH": str(tmp_path / "first")}
     assert toolkit.find_folder(homes) == first
     assert toolkit.find_folder({**homes, "ASCEND_HOME_PATH": "/nowhere"}) == second
 
 
 def test_the_files_of_older_and_newer_toolkits_are_found_in_order(tmp_path):
-    older = made(tmp_path / "a", "libopapi.so", "libaclnn_math.so", "libaclnn_ops_infer.so", "libnnopbase.so")
-    newer = made(tmp_path / "b", "libopapi_nn.so", "libopapi_math.so", "libopapi.so")
+    older = make_folder(tmp_path / "a", "libopapi.so", "libaclnn_math.so", "libaclnn_ops_infer.so", "libnnopbase.so")
+    newer = make_folder(tmp_path / "b", "libopapi_nn.so", "libopapi_math.so", "libopapi.so")
     names = lambda folder, library: [path.rpartition("/")[2] for path in toolkit.find_files(folder, library, {})]
     assert names(older, OPERATORS) == ["libopapi.so", "libaclnn_ops_infer.so", "libaclnn_math.so"]
     assert names(newer, OPERATORS) == ["libopapi_math.so", "libopapi_nn.so", "libopapi.so"]
     assert names(older, BASE) == ["libnnopbase.so", "libopapi.so"]
     custom = tmp_path / "custom"
-    made(custom / "op_api" / "lib", "libcust_opapi.so")
+    make_folder(custom / "op_api" / "lib", "libcust_opapi.so")
     found = toolkit.find_files(newer, OPERATORS, {"ASCEND_CUSTOM_OPP_PATH": f"/nowhere:{custom}"})
     assert found[0] == f"{custom}/op_api/lib/libcust_opapi.so"
 
@@ -124,7 +124,7 @@ except Exception as error:
 
 
 def test_the_model_directory_is_what_the_environment_says_or_beside_the_libraries(tmp_path):
-    made(tmp_path / "lib64", "libascendcl.so")
+    make_folder(tmp_path / "lib64", "libascendcl.so")
     home = {"ASCEND_HOME_PATH": str(tmp_path)}
     assert probe.model_directory(home) is None
     (tmp_path / "opp").mkdir()
@@ -134,7 +134,7 @@ def test_the_model_directory_is_what_the_environment_says_or_beside_the_librarie
 
 
 def test_a_file_that_is_no_library_is_a_reason(tmp_path):
-    made(tmp_path / "lib64", "libascendcl.so")
+    make_folder(tmp_path / "lib64", "libascendcl.so")
     code = "import dispatch_backend_npu as npu; print(npu.is_available(), npu.unavailable_reason())"
     environment = {"ASCEND_HOME_PATH": str(tmp_path), "PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
@@ -142,7 +142,7 @@ def test_a_file_that_is_no_library_is_a_reason(tmp_path):
     assert "libascendcl.so cannot be loaded" in done.stdout and "set_env.sh" in done.stdout
 
 
-def test_the_older_name_gives_the_same_objects():
+def test_the_older_name_has_the_same_objects():
     assert ascend.plugin is plugin and ascend.is_available is dispatch_backend_npu.is_available
 
 

@@ -26,7 +26,7 @@ def stat(name):
     return runtime.memory_stats()[name]
 
 
-def held():
+def allocated_bytes():
     return stat("allocated_bytes.all.current")
 
 
@@ -47,13 +47,13 @@ def test_blocks_are_aligned_and_apart():
     assert repr(blocks[0]).startswith("MemoryBlock(npu:0, 0x")
 
 
-def test_a_block_that_nobody_holds_is_given_out_again():
-    before = held()
+def test_an_unreferenced_block_is_used_again():
+    before = allocated_bytes()
     block = runtime.allocate(1000)
-    assert held() == before + block.size
+    assert allocated_bytes() == before + block.size
     pointer = block.pointer
     del block
-    assert held() == before
+    assert allocated_bytes() == before
     assert runtime.allocate(1024).pointer == pointer
 
 
@@ -79,12 +79,12 @@ def test_steady_work_asks_the_device_for_nothing(simulator):
 
 
 def test_statistics():
-    before = held()
+    before = allocated_bytes()
     large = runtime.allocate(10 << 20)
     assert stat("allocated_bytes.all.peak") == before + large.size
     assert stat("reserved_bytes.all.current") >= large.size
     del large
-    assert held() == before and stat("allocated_bytes.all.peak") > before
+    assert allocated_bytes() == before and stat("allocated_bytes.all.peak") > before
     reserved = stat("reserved_bytes.all.current")
     runtime.empty_cache()
     assert stat("reserved_bytes.all.current") <= reserved - (10 << 20)
@@ -94,7 +94,7 @@ def test_statistics():
     assert 0 < free <= total
 
 
-def test_emptying_the_cache_leaves_what_is_held(simulator):
+def test_emptying_the_cache_leaves_blocks_in_use(simulator):
     kept = runtime.allocate(600)
     runtime.allocate(600), runtime.allocate(5 << 20)
     live = simulator.counts().get("device_memory", 0)
@@ -119,7 +119,7 @@ def test_a_block_is_for_its_stream():
     assert runtime.allocate(4096).pointer == pointer
 
 
-def test_a_block_that_another_stream_works_with_rests_until_it_is_through(simulator):
+def test_a_block_that_another_stream_works_with_is_not_used_before_that_is_done(simulator):
     other = runtime.Stream()
     block = runtime.allocate(4096)
     block.record_stream(other)
@@ -143,14 +143,14 @@ def full(simulator):
     simulator.reset()
 
 
-def test_a_cache_in_the_way_is_given_back_before_memory_runs_out(full):
+def test_the_cache_is_emptied_before_memory_runs_out(full):
     runtime.allocate(40 << 20)
     retries = stat("num_alloc_retries")
     block = runtime.allocate(50 << 20)
     assert stat("num_alloc_retries") == retries + 1 and block.pointer
 
 
-def test_running_out_of_memory_tells_the_figures(simulator):
+def test_running_out_of_memory_reports_the_figures(simulator):
     kept = runtime.allocate(3 << 20)
     ooms = stat("num_ooms")
     with pytest.raises(OutOfMemoryError) as caught:
@@ -182,7 +182,7 @@ def test_garbage_is_collected_before_memory_runs_out(full):
         gc.enable()
 
 
-def test_another_failure_of_the_device_is_told_as_it_is(simulator):
+def test_another_failure_of_the_device_is_raised_as_it_is(simulator):
     simulator.fail_nth("aclrtMalloc", 1, 507899)
     with pytest.raises(AclError, match="aclrtMalloc failed with 507899") as caught:
         runtime.allocate(7 << 20)
@@ -190,7 +190,7 @@ def test_another_failure_of_the_device_is_told_as_it_is(simulator):
     assert runtime.allocate(7 << 20).pointer
 
 
-def test_memory_that_the_device_refuses_to_free_is_forgotten(simulator):
+def test_memory_that_the_device_refuses_to_free_is_dropped(simulator):
     runtime.allocate(7 << 20), runtime.allocate(9 << 20)
     simulator.fail_nth("aclrtFree", 1, 507899)
     with pytest.raises(AclError, match="aclrtFree failed with 507899"):

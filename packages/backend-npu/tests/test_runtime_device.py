@@ -16,7 +16,7 @@ from dispatch_backend_npu.runtime import device, memory
 
 
 def in_thread(function):
-    """Give what a function gives in another thread."""
+    """Return the result of a function in another thread."""
     found = []
     thread = threading.Thread(target=lambda: found.append(function()))
     thread.start()
@@ -30,7 +30,7 @@ def names(simulator, *wanted):
 
 @pytest.fixture
 def closed(simulator):
-    """A closed runtime, and a simulator that has seen nothing yet."""
+    """A closed runtime, and a simulator with an empty log."""
     gc.collect()
     runtime.finalize(force=True)
     simulator.reset()
@@ -54,7 +54,7 @@ def test_other_threads_take_the_devices_context(closed):
     assert names(closed, "aclrtSetDevice", "aclrtSetCurrentContext") == ["aclrtSetDevice", "aclrtSetCurrentContext"]
 
 
-def test_a_thread_without_a_device_is_told_by_the_runtime_and_helped_by_ensure(closed):
+def test_a_thread_without_a_device_is_refused_by_the_runtime_and_gets_one_by_ensure(closed):
     runtime.ensure()
 
     def without():
@@ -131,13 +131,13 @@ def test_closing_destroys_everything_in_order(closed):
     order = "aclrtDestroyEvent aclrtDestroyStream aclrtFree aclrtFreeHost aclrtResetDevice aclFinalize".split()
     assert list(dict.fromkeys(names(closed, *order))) == order
     assert closed.counts() == {}
-    # What was left behind goes without a word.
+    # The remaining objects are collected without an error.
     del stream, event, block, host
     runtime.ensure()
     assert closed.counts().get("streams", 0) == 0
 
 
-def test_what_belonged_to_a_closed_runtime_says_so(closed):
+def test_objects_of_a_closed_runtime_say_so(closed):
     stream, event = runtime.Stream(), runtime.Event()
     event.record(stream)
     runtime.finalize(force=True)
@@ -148,7 +148,7 @@ def test_what_belonged_to_a_closed_runtime_says_so(closed):
     event.synchronize()
 
 
-def test_other_threads_open_anew_after_closing(closed):
+def test_other_threads_open_again_after_closing(closed):
     runtime.ensure()
     go, done = threading.Event(), threading.Event()
     seen = []
@@ -168,7 +168,7 @@ def test_other_threads_open_anew_after_closing(closed):
     assert seen == [0, 0] and runtime.is_initialized()
 
 
-def test_a_runtime_that_somebody_else_opened_is_not_closed(closed):
+def test_a_runtime_that_another_library_opened_is_not_closed(closed):
     call("aclInit", None)
     runtime.ensure()
     runtime.finalize(force=True)
@@ -191,7 +191,7 @@ def test_an_opening_that_failed_is_tried_again(closed, name):
 @pytest.mark.parametrize(
     "name", "aclrtSynchronizeDevice aclrtDestroyEvent aclrtDestroyStream aclrtFree aclrtResetDevice aclFinalize".split()
 )
-def test_a_closing_that_failed_is_told_and_closes_all_the_same(closed, name):
+def test_a_closing_that_failed_is_reported_and_closes_all_the_same(closed, name):
     runtime.Stream().record_event()
     runtime.allocate(8)
     closed.reset()

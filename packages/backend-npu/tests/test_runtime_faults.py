@@ -48,7 +48,7 @@ def counted(simulator):
     simulator.reset()
     program()
     runtime.finalize(force=True)
-    # What other tests have left need not be looked at after every call.
+    # Objects of other tests need not be collected after every call.
     gc.freeze()
     yield simulator.calls()
     gc.unfreeze()
@@ -72,7 +72,7 @@ def test_every_call_may_fail(simulator, counted):
         program()
         runtime.finalize(force=True)
         assert simulator.counts() == {}, n
-    # What only asks whether there is a second device fails without a word.
+    # A query for a second device fails without an error.
     assert len(told) > 50
     assert [text for text in told if "failed with 507899 (ACL_ERROR_RT_DRV_INTERNAL_ERROR)" not in text] == []
 

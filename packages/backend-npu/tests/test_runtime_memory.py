@@ -24,7 +24,7 @@ def test_bytes_go_to_the_device_and_come_back():
     assert memory.copy_to_host(other.pointer, 12).view(np.int32).tolist() == [0, 0, 2]
 
 
-def test_nothing_is_copied_of_nothing():
+def test_an_empty_array_copies_nothing():
     assert memory.copy_to_host(0, 0).size == 0
     memory.fill(0, 0)
 
@@ -72,7 +72,7 @@ def test_an_array_keeps_its_pinned_memory():
     assert array.__array_interface__["data"][0] not in {other.pointer for other in others}
 
 
-def test_pinned_memory_is_used_again_when_the_stream_is_through(simulator):
+def test_pinned_memory_is_used_again_when_the_stream_is_done(simulator):
     block, stream = runtime.allocate(64), runtime.current()
     for _ in range(20):
         memory.copy_to_device(memory.allocate_pinned(64), block.pointer, stream)

@@ -60,13 +60,13 @@ def test_a_priority_is_refused_where_it_would_mean_nothing():
         runtime.Stream(priority=-1)
 
 
-def test_what_is_no_stream_is_refused_by_name():
+def test_another_object_than_a_stream_is_refused_by_name():
     for use in (runtime.set_stream, runtime.Event().record):
         with pytest.raises(TypeError, match=r"expected a stream of an npu \(got str\)"):
             use("npu:0")
 
 
-def test_a_stream_is_busy_from_its_taking_to_its_synchronisation():
+def test_a_stream_is_busy_from_its_use_to_its_synchronisation():
     taken = runtime.current()
     assert taken.busy
     taken.synchronize()

@@ -41,7 +41,7 @@ def released():
 
 
 def run(folder, code, **environment):
-    """Run a program that begins with START; what it prints are the words of the reports."""
+    """Run a program that begins with START, and return the words that it prints."""
     environment = {
         "PYTHONPATH": ":".join(sys.path),
         "PATH": os.environ["PATH"],
@@ -103,7 +103,7 @@ def test_a_device_that_hangs_is_an_error_and_does_no_more(simulator, wait):
         assert first.device == 0 and first.code in (507046, 507047) and "WithTimeout failed with 5070" in str(first)
         assert "npu:0 did not finish its work in time, and does no more in this process" in str(first)
 
-        # It does no more, whoever asks and however.
+        # It does no more work for any caller.
         before = simulator.calls()
         work = {{
             "operator": lambda: x + 1,
@@ -128,7 +128,7 @@ def test_a_device_that_hangs_is_an_error_and_does_no_more(simulator, wait):
             later = refused(lambda: (kept + 1).tolist())
         assert simulator.calls() == before
 
-        # Nothing of it is given back, whatever becomes of the objects, not even in the end.
+        # Nothing of it is freed when its objects are collected, nor at the end.
         del x, kept, event, pinned, work, action, stream, first, error, later
         gc.collect()
         runtime.finalize(force=True)
@@ -166,7 +166,7 @@ def test_other_devices_go_on(simulator):
         runtime.finalize(force=True)
         assert "aclrtResetDevice" in simulator.log() and "aclFinalize" not in simulator.log()
         assert simulator.log().count("aclrtResetDevice") == 1 and "aclrtFreeHost" not in simulator.log()
-        # Opened again, it is the same: one works, and the other does not.
+        # After reopening, one device works, and the other does not.
         assert (torchlike.ones(3, device="npu:1") + 1).tolist() == [2.0] * 3
         refused(lambda: torchlike.ones(3, device="npu:0"))
         """,

@@ -1,4 +1,4 @@
-"""``torchlike.npu``: what a program sees of the runtime."""
+"""``torchlike.npu``: the runtime as programs use it."""
 
 import gc
 
@@ -67,7 +67,7 @@ def test_streams_and_events():
 
 
 @pytest.mark.no_pipeline(reason="a pipeline takes memory later")
-def test_a_tensor_is_told_that_another_stream_works_with_it(simulator):
+def test_a_tensor_records_that_another_stream_works_with_it(simulator):
     x, other = torchlike.ones(3, device="npu"), torchlike.npu.Stream()
     other.wait_stream(torchlike.npu.current_stream())
     with torchlike.npu.stream(other):

@@ -1,4 +1,4 @@
-"""The simulator refuses what ACL's documents say is refused, with the codes they say, and does work when it is waited for.
+"""The simulator refuses calls as ACL's documents say, with their codes, and does work when it is waited for.
 
 Its functions are called as C would call them, with the prototypes of the headers and without the package's own layers.
 """
@@ -33,7 +33,7 @@ HOST_TO_HOST, TO_DEVICE, TO_HOST, ON_DEVICE = range(4)
 
 
 class Calls:
-    """The simulator's functions by name; each gives its status."""
+    """The simulator's functions by name; each returns its status."""
 
     def __init__(self, folder):
         self._libraries = [
@@ -67,7 +67,7 @@ def acl(npu, simulator):
 
 
 class Bench:
-    """Tensors in device memory, made and destroyed as a caller would."""
+    """Tensors in device memory, created and destroyed as by a caller."""
 
     def __init__(self, acl):
         self.acl = acl
@@ -158,7 +158,7 @@ def test_repeated_initialisation_says_so(acl):
     assert references.value >= 1
 
 
-def test_nothing_goes_before_initialisation_and_after_the_end(npu, simulator):
+def test_no_call_succeeds_before_initialisation_and_after_the_end(npu, simulator):
     code = f"""
 import ctypes
 acl = ctypes.CDLL({str(npu / "lib64" / "libascendcl.so")!r})
@@ -173,7 +173,7 @@ print(acl.aclInit(None), acl.aclrtSynchronizeDevice(), acl.aclrtSetDevice(0), ac
     assert done.stdout.splitlines() == ["0 2", "100001 100001", "0 0 100002", "0 100037 100001", "0 107002 0 0"]
 
 
-def test_it_says_what_it_is(acl):
+def test_its_name_says_that_it_is_a_simulator(acl):
     assert acl.aclrtGetSocName() == b"Ascend910B1 (simulator)"
 
 
@@ -374,7 +374,7 @@ def test_required_arguments(bench):
     tensor = bench.array(np.zeros(3, np.float32))
     assert bench.phase_one("aclnnExp", None, tensor)[0] == 161001
     assert "self is a null pointer" in bench.message()
-    assert bench.phase_one("aclnnClamp", tensor, None, None, tensor)[0] == 0  # both limits may be left out
+    assert bench.phase_one("aclnnClamp", tensor, None, None, tensor)[0] == 0  # both limits are optional
     assert bench.acl.aclnnExpGetWorkspaceSize(tensor, tensor, None, None) == 161001
 
 
@@ -526,7 +526,7 @@ def test_descriptors_without_their_values(acl):
     assert acl.aclDestroyTensor(None) == 0
 
 
-# What tests ask for.
+# Injected failures.
 
 
 def test_the_nth_call_fails(acl, bench, simulator):
@@ -538,7 +538,7 @@ def test_the_nth_call_fails(acl, bench, simulator):
         assert "aclrtMalloc failed on demand" in bench.message()
         assert acl.aclrtMalloc(ctypes.byref(pointer), 16, 0) == 0
     acl.aclrtFree(pointer)
-    # What releases has released: nobody could try again.
+    # A call that releases has released, because no caller could try again.
     with simulator.failing("", 1, 507899):
         assert acl.aclrtFree(kept) == 507899
     assert acl.aclrtFree(kept) == 107000
@@ -563,7 +563,7 @@ def test_work_can_fault(acl, bench, simulator):
     assert acl.aclrtSynchronizeDevice() == 0
 
 
-def test_the_log_tells_calls_and_work_in_order(acl, bench, simulator):
+def test_the_log_has_calls_and_work_in_order(acl, bench, simulator):
     a = bench.array(np.ones(3, np.float32))
     simulator.reset()
     bench.run("aclnnInplaceNeg", a)

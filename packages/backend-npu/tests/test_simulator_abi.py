@@ -47,7 +47,7 @@ def declarations(names):
 
 
 def defined_in(source):
-    """The functions of ACL that a source defines, by the compiler's own word: those it declares again agree."""
+    """Return the functions of ACL that a source defines, as the compiler finds them; repeated declarations agree."""
     text = (SOURCES / source).read_text()
     return sorted(name for name in set(re.findall(r"\bacl\w+", text)) if name in FUNCTIONS)
 
@@ -73,7 +73,7 @@ def test_a_wrong_prototype_is_found(cc, tmp_path):
 
 
 def bare(spelling):
-    """A C type without const, which the ABI does not know."""
+    """Return a C type without const, which is no part of the ABI."""
     return spelling.replace("const", "").replace(" ", "")
 
 

@@ -1,4 +1,4 @@
-"""The simulator is built by the system's compiler, on demand, and found only by who asks for it."""
+"""The simulator is built by the system's compiler on demand, and found only in an environment that names it."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def run(code, **environment):
     return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
 
 
-def test_without_a_compiler_the_reason_is_told(monkeypatch, capsys, tmp_path):
+def test_without_a_compiler_the_reason_is_reported(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CC", raising=False)
     with pytest.raises(NoCompilerError, match="looked for cc, gcc and clang"):
@@ -41,7 +41,7 @@ def test_a_compiler_may_come_with_options(monkeypatch):
     assert compiler() == [sys.executable, "-m", "a compiler"]
 
 
-def test_a_compiler_that_fails_is_told_without_a_traceback(monkeypatch, capsys, tmp_path):
+def test_a_compiler_that_fails_is_reported_without_a_traceback(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("CC", f"{sys.executable} -c 'import sys; sys.exit(\"no such flag\")'")
     assert main(["simulator", str(tmp_path / "built")]) == 1
     said = capsys.readouterr()
@@ -50,7 +50,7 @@ def test_a_compiler_that_fails_is_told_without_a_traceback(monkeypatch, capsys, 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_is_told_without_a_traceback(npu, capsys, tmp_path):
+def test_a_folder_that_cannot_be_written_is_reported_without_a_traceback(npu, capsys, tmp_path):
     (tmp_path / "file").touch()
     assert main(["simulator", str(tmp_path / "file" / "built")]) == 1
     said = capsys.readouterr()
@@ -59,7 +59,7 @@ def test_a_folder_that_cannot_be_written_is_told_without_a_traceback(npu, capsys
 
 @pytest.fixture
 def built(monkeypatch, tmp_path):
-    """Give a folder that was built by a compiler that only writes what it is to write, and what that has written since."""
+    """Return a folder that a fake compiler has built, and the files that it has written since."""
     written = []
 
     def run(command):
@@ -74,7 +74,7 @@ def built(monkeypatch, tmp_path):
     return folder, written
 
 
-def test_what_is_there_is_not_built_again(built, capsys):
+def test_existing_libraries_are_not_built_again(built, capsys):
     folder, written = built
     assert main(["simulator", str(folder)]) == 0
     assert written == []
@@ -82,7 +82,7 @@ def test_what_is_there_is_not_built_again(built, capsys):
     assert capsys.readouterr().out == f"export ASCEND_HOME_PATH='{folder}'\n"
 
 
-def test_a_library_that_is_gone_is_built_again(built):
+def test_a_missing_library_is_built_again(built):
     folder, written = built
     (folder / "lib64" / "libopapi.so").unlink()
     assert build(folder) == folder
@@ -133,12 +133,12 @@ def test_it_is_not_found_by_accident(npu, tmp_path):
     assert found.stdout == "True Ascend910B1 (simulator)\n", found.stderr
 
 
-def test_what_is_no_simulator_is_told(tmp_path):
+def test_other_libraries_are_no_simulator(tmp_path):
     with pytest.raises(RuntimeError, match="is no simulator"):
         Simulator(tmp_path)
 
 
-def test_a_simulator_of_another_version_is_told(simulator, tmp_path):
+def test_a_simulator_of_another_version_is_refused(simulator, tmp_path):
     shutil.copytree(simulator.folder, tmp_path / "older")
     (tmp_path / "older" / "simulator.txt").write_text("another version")
     with pytest.raises(RuntimeError, match="was built by another version of this package"):
@@ -150,7 +150,7 @@ def test_processes_that_use_nothing_of_it_need_nothing_of_it():
     assert run(code).stdout == "[]\n"
 
 
-def test_sources_say_what_they_are():
+def test_sources_name_their_library():
     for path in SOURCES.iterdir():
         assert path.suffix in {".c", ".h"}
         assert path.read_text().startswith("/* "), path
@@ -169,4 +169,4 @@ def test_every_refusal_says_which_fact_it_follows():
 def test_the_documents_table_is_that_of_the_functions():
     if not DOCUMENT.is_file():
         pytest.skip("an installed package has no documents beside it")
-    assert table() in DOCUMENT.read_text(), "write it anew: python -m dispatch_backend_npu functions"
+    assert table() in DOCUMENT.read_text(), "write it again: python -m dispatch_backend_npu functions"

@@ -28,13 +28,13 @@ _templates: Final = clear_at_close({})
 _CAPACITY: Final = 512
 
 
-class _Thread(threading.local):
+class _ThreadLaunches(threading.local):
     """The launches that the thread has collected; None while it runs them."""
 
     launches: list[tuple[str, tuple[Any, ...]]] | None = None
 
 
-_thread: Final = _Thread()
+_thread: Final = _ThreadLaunches()
 
 
 class PlaceholderBlock:

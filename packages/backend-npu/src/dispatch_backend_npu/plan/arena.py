@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from dispatch_core import Program
-from dispatch_core.planning import Value
+from dispatch_core.planning import Program, Value
 
 from ..arrays import extent
 from .tasks import NodeTasks, to_spec
