@@ -99,16 +99,21 @@ class _Box:
         self.value = value
 
 
+@lru_cache(maxsize=1)
+def _source_cache() -> dict[str, Any]:
+    """Return the cache of ``linecache``, kept here because nothing can be imported while the interpreter ends."""
+    from linecache import cache  # brings a tokenizer, which costs more than the rest of the core needs for its start
+
+    return cache
+
+
 class _SourceEntry:
     """The entry of a text in ``linecache``, for as long as code refers to it; see Note [Generated code has source]."""
 
     __slots__ = ("_cache", "file")
 
     def __init__(self, label: str, lines: list[str]) -> None:
-        from linecache import (
-            cache,  # brings a tokenizer, which costs more than the rest of the core needs for its start
-        )
-
+        cache = _source_cache()
         self._cache, self.file = cache, f"{PREFIX}{label}>"
         for number in count(2):
             entry = len(lines), None, lines, self.file
