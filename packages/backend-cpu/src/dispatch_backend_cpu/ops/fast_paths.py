@@ -31,7 +31,18 @@ from ..kernel_table import Kernel
 from ..output_specs import output_rule
 from .rule_kernels import check_overlap, store
 
-__all__ = ["INTO", "NUMBERS", "PLAIN", "attempt", "binary", "inplace_binary", "inplace_unary", "unary", "with_number"]
+__all__ = [
+    "INTO",
+    "NUMBERS",
+    "PLAIN",
+    "attempt",
+    "binary",
+    "inplace_binary",
+    "inplace_unary",
+    "store_copy",
+    "unary",
+    "with_number",
+]
 
 PLAIN: Final = frozenset({int, float})
 """The types of numbers that need no second look; what a bool or a complex number may do differs between operators."""
@@ -165,9 +176,9 @@ def store_copy(name: str, functional: Kernel) -> Kernel:
     """Make the in-place kernel ``name`` that stores the result of ``functional``; the overlap has been checked."""
     infer = output_rule(name)
 
-    def kernel(self: Array, *args: Any) -> Array:
-        infer(self, *args)
-        return store(self, functional(self, *args))
+    def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
+        infer(self, *args, **kwargs)
+        return store(self, functional(self, *args, **kwargs))
 
     return kernel
 

@@ -14,6 +14,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.promotion import Promotion, computation_type, result_of, result_type, rule_for
 from dispatch_aten.shapes import TensorMeta
+from dispatch_aten.variants import functional_of
 from dispatch_core.planning import Node, Value
 
 from ..arrays import numpy_dtype
@@ -89,7 +90,7 @@ def lowered(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Symbol |
     target = node.written[0] if node.written else node.outputs[0]
     if target is None or len(node.outputs) != (0 if node.written else 1):
         return None
-    functional = _functional(name) if node.written else name
+    functional = functional_of(name) or name
     special = _SPECIAL.get(name) or _SPECIAL.get(functional)
     rule = _RULES.get(functional)
     made = len(tape.operations)
@@ -111,12 +112,6 @@ def lowered(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Symbol |
 
 def _is_ours(name: str, kernel: Any) -> bool:
     return kernel is not None and (kernel is KERNELS.get(name) or kernel is COVERED.get(name))
-
-
-def _functional(name: str) -> str:
-    """Return the overload that gives what an in-place one writes."""
-    base, dot, overload = name.partition(".")
-    return base.removesuffix("_") + dot + overload
 
 
 def _by_rule(tape: Tape, name: str, rule: Rule, node: Node, read: Callable[[Value], Symbol]) -> Any:
