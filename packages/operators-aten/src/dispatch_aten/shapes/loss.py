@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import ScalarType, float16, float32, int64, uint8
-from dispatch_aten.errors import DtypeError, ShapeError, UnsupportedError
+from dispatch_aten.errors import DtypeError, ShapeError
 from dispatch_aten.promotion import check_output_dtype
 
 from .dims import wrap_dim
 from .layout import check_output_shape
 from .meta import TensorMeta, contiguous
 from .pointwise import elementwise
+from .refusals import refuse_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,10 +25,8 @@ def _softmax(label: str) -> Callable[..., TensorMeta]:
         dim = wrap_dim(dim, self.ndim)
         if half_to_float and self.dtype != float16:
             raise DtypeError(f"{label} with half to float conversion is not supported on CPU", argument="half_to_float")
-        if not self.dtype.is_floating_point:
-            kernel = label if label == "softmax" else "log_softmax"
-            place = "lastdim_kernel_impl" if dim == max(self.ndim - 1, 0) else "kernel_impl"
-            raise UnsupportedError(f"\"{kernel}_{place}\" not implemented for '{self.dtype.name}'")
+        place = "lastdim_kernel_impl" if dim == max(self.ndim - 1, 0) else "kernel_impl"
+        refuse_kinds(f"{label}_{place}", "bic", self.dtype)
         return contiguous(self.shape, float32 if half_to_float else self.dtype)
 
     return rule
@@ -50,18 +49,13 @@ def _softmax_backward(grad_output: TensorMeta, output: TensorMeta, dim: int, inp
             argument="output",
         )
     _check_same_dtype(grad_output, output, "output")
-    _check_floating("softmax_backward_kernel_impl", grad_output.dtype)
+    refuse_kinds("softmax_backward_kernel_impl", "bic", grad_output.dtype)
     return contiguous(grad_output.shape, input_dtype)
 
 
 def _check_same_dtype(meta: TensorMeta, other: TensorMeta | None, argument: str) -> None:
     if other is not None and other.dtype != meta.dtype:
         raise DtypeError(f"expected scalar type {meta.dtype.name} but found {other.dtype.name}", argument=argument)
-
-
-def _check_floating(label: str, dtype: ScalarType) -> None:
-    if not dtype.is_floating_point:
-        raise UnsupportedError(f"\"{label}\" not implemented for '{dtype.name}'")
 
 
 def _check_nll(self: TensorMeta, target: TensorMeta, weight: TensorMeta | None) -> None:
@@ -86,8 +80,7 @@ def _check_nll(self: TensorMeta, target: TensorMeta, weight: TensorMeta | None) 
             f"shape: {list(weight.shape)}",
             argument="weight",
         )
-    if not self.dtype.is_floating_point:
-        raise UnsupportedError(f"\"nll_loss_out_frame\" not implemented for '{self.dtype.name}'")
+    refuse_kinds("nll_loss_out_frame", "bic", self.dtype)
     _check_same_dtype(self, weight, "weight")
 
 
@@ -125,14 +118,13 @@ def _nll_loss_backward(
 
 def _mse_loss(self: TensorMeta, target: TensorMeta, reduction: int = 1) -> TensorMeta:
     full = elementwise(self, target)
-    if not full.dtype.is_floating_point:
-        raise UnsupportedError(f"\"mse_cpu\" not implemented for '{full.dtype.name}'")
+    refuse_kinds("mse_cpu", "bic", full.dtype)
     return full if reduction == 0 else contiguous((), full.dtype)
 
 
 def _mse_loss_backward(grad_output: TensorMeta, self: TensorMeta, target: TensorMeta, reduction: int) -> TensorMeta:
     found = elementwise(self, target, grad_output)
-    _check_floating("mse_backward_cpu_out", found.dtype)
+    refuse_kinds("mse_backward_cpu_out", "bic", found.dtype)
     check_output_dtype(found.dtype, self.dtype)
     return found
 
@@ -146,7 +138,7 @@ def _bce_with_logits(
 ) -> TensorMeta:
     tensors = [each for each in (self, target, weight, pos_weight) if each is not None]
     full = elementwise(*tensors)
-    _check_floating("log_sigmoid_cpu", self.dtype)
+    refuse_kinds("log_sigmoid_cpu", "bic", self.dtype)
     # torch computes in place: the loss where the target's complement was, the weighted sigmoids where they were.
     check_output_shape(full.shape, target.shape, "target")
     check_output_dtype(full.dtype, target.dtype)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import bool_
-from dispatch_aten.errors import DtypeError, OperatorError, ShapeError, UnsupportedError
+from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 
 from .layout import broadcast_shapes
 from .meta import TensorMeta, contiguous
 from .pointwise import elementwise
-from .refusals import c_name
+from .refusals import c_name, refuse_kinds
 from .view import RULES as VIEW_RULES
 
 if TYPE_CHECKING:
@@ -64,8 +63,8 @@ def _bmm(self: TensorMeta, mat2: TensorMeta) -> TensorMeta:
 
 
 def _check_not_bool(label: str, meta: TensorMeta, work: int = 1) -> None:
-    if meta.dtype == bool_ and work:
-        raise UnsupportedError(f"\"{label}\" not implemented for 'Bool'")
+    if work:
+        refuse_kinds(label, "b", meta.dtype)
 
 
 def _mv(self: TensorMeta, vec: TensorMeta) -> TensorMeta:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import ScalarType, bool_, uint8
-from dispatch_aten.errors import DtypeError, OperatorError, UnsupportedError
+from dispatch_aten.errors import DtypeError, OperatorError
 from dispatch_aten.promotion import Number, Promotion, computation_type, result_of, result_type, rule_for
 
 from .layout import broadcast_shapes, iterator_strides, preserve_format
 from .meta import TensorMeta, contiguous, contiguous_strides
-from .refusals import c_name, check_fits, check_kernel, kind_of, refuse, refused_dtypes
+from .refusals import c_name, check_fits, check_kernel, kind_of, refuse, refuse_kinds, refused_dtypes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,8 +196,8 @@ def _check_rounding(self: Any, other: Any, *, rounding_mode: str | None = None) 
             f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
             argument="rounding_mode",
         )
-    if rounding_mode is not None and result_type(self, other).is_complex:
-        raise UnsupportedError(f"\"div_{rounding_mode}_cpu\" not implemented for '{result_type(self, other).name}'")
+    if rounding_mode is not None:
+        refuse_kinds(f"div_{rounding_mode}_cpu", "bc", result_type(self, other))
 
 
 def _check_approximate(*_: Any, approximate: str = "none") -> None:
@@ -217,8 +217,6 @@ _CHECKS: Final[dict[str, Callable[..., None]]] = {
 def _div_mode(self: TensorMeta | Number, other: TensorMeta | Number, *, rounding_mode: str | None) -> TensorMeta:
     _check_rounding(self, other, rounding_mode=rounding_mode)
     promotion = Promotion.INT_TO_FLOAT if rounding_mode is None else Promotion.SAME
-    if rounding_mode is not None and result_type(self, other) == bool_:
-        raise UnsupportedError(f"\"div_{rounding_mode}_cpu\" not implemented for 'Bool'")
     return elementwise(self, other, promotion=promotion)
 
 
@@ -234,8 +232,7 @@ def _clamp(
         raise OperatorError("torch.clamp: At least one of 'min' or 'max' must not be None", argument="min")
     common = result_type(self, *bounds)
     refuse("clamp", common)
-    if common == bool_:
-        raise UnsupportedError("\"clamp_cpu\" not implemented for 'Bool'")
+    refuse_kinds("clamp_cpu", "b", common)
     numbers = [bound for bound in bounds if not isinstance(bound, TensorMeta)]
     return _like_unary(self, *numbers) if len(numbers) == len(bounds) else elementwise(self, *bounds)
 
@@ -253,8 +250,7 @@ def _clamp_one(name: str) -> Callable[..., TensorMeta]:
     def rule(self: TensorMeta, bound: Number) -> TensorMeta:
         common = result_type(self, bound)
         refuse("clamp", common)
-        if common == bool_:
-            raise UnsupportedError(f"\"{name}_scalar_cpu\" not implemented for 'Bool'")
+        refuse_kinds(f"{name}_scalar_cpu", "b", common)
         return _like_unary(self, bound)
 
     return rule
@@ -333,9 +329,7 @@ def _lerp(self: TensorMeta, end: TensorMeta, weight: TensorMeta | Number) -> Ten
             raise DtypeError(
                 f"expected dtype {c_name(self.dtype)} for `{name}` but got dtype {c_name(value.dtype)}", argument=name
             )
-    if kind_of(self.dtype) in "bi":
-        label = "lerp_kernel_tensor" if isinstance(weight, TensorMeta) else "lerp_kernel_scalar"
-        raise UnsupportedError(f"\"{label}\" not implemented for '{self.dtype.name}'")
+    refuse_kinds(f"lerp_kernel_{'tensor' if isinstance(weight, TensorMeta) else 'scalar'}", "bi", self.dtype)
     tensors = [value for value in (self, end, weight) if isinstance(value, TensorMeta)]
     return elementwise(*tensors)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import ScalarType, bool_, int64, uint8
-from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError, UnsupportedError
+from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
 from dispatch_aten.promotion import Promotion, computation_type, promote_types
 
 from .dims import reduced_shape, wrap_dim, wrap_dims
 from .meta import TensorMeta, contiguous
+from .refusals import refuse_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,8 +73,7 @@ def _extremum(name: str, label: str) -> Callable[..., TensorMeta]:
                     _UNSPECIFIED.format(name) + " Specify the reduction dim with the 'dim' argument.", argument="dim"
                 )
             _check_not_empty(name, self, (dim,) if isinstance(dim, int) else dim)
-        if self.dtype.is_complex:
-            raise UnsupportedError(f"\"{label}\" not implemented for '{self.dtype.name}'")
+        refuse_kinds(label, "c", self.dtype)
         return _reduce(self, dims, keepdim, self.dtype) if dims else contiguous(self.shape, self.dtype)
 
     return rule
@@ -85,8 +85,7 @@ def _extremum_of_all(name: str) -> Callable[..., TensorMeta]:
             raise OperatorError(
                 _UNSPECIFIED.format(name) + " Specify the reduction dim with the 'dim' argument.", argument="self"
             )
-        if self.dtype.is_complex:
-            raise UnsupportedError(f"\"{name}_all\" not implemented for '{self.dtype.name}'")
+        refuse_kinds(f"{name}_all", "c", self.dtype)
         return contiguous((), self.dtype)
 
     return rule
@@ -235,21 +234,15 @@ def _aminmax(self: TensorMeta, *, dim: int | None = None, keepdim: bool = False)
     if dim is not None:
         dim = wrap_dim(dim, self.ndim)
         _check_not_empty("aminmax", self, (dim,), ": ")
-    if self.dtype.is_complex:
-        raise UnsupportedError(f"\"aminmax_cpu\" not implemented for '{self.dtype.name}'")
+    refuse_kinds("aminmax_cpu", "c", self.dtype)
     found = _reduce(self, dim, keepdim, self.dtype)
     return found, found
 
 
 def _scan(self: TensorMeta, dim: int, *, dtype: ScalarType | None = None) -> TensorMeta:
     wrap_dim(dim, self.ndim)
-    _check_scan(_accumulation_dtype(self, dtype))
+    refuse_kinds("cumulative_cpu", "b", _accumulation_dtype(self, dtype))
     return contiguous(self.shape, _accumulation_dtype(self, dtype))
-
-
-def _check_scan(dtype: ScalarType) -> None:
-    if dtype == bool_:
-        raise UnsupportedError("\"cumulative_cpu\" not implemented for 'Bool'")
 
 
 def _scan_inplace(self: TensorMeta, dim: int, *, dtype: ScalarType | None = None) -> TensorMeta:
@@ -259,7 +252,7 @@ def _scan_inplace(self: TensorMeta, dim: int, *, dtype: ScalarType | None = None
             argument="dtype",
         )
     wrap_dim(dim, self.ndim)
-    _check_scan(self.dtype)
+    refuse_kinds("cumulative_cpu", "b", self.dtype)
     return self
 
 

@@ -21,7 +21,7 @@ from dispatch_aten.errors import OperatorError, UnsupportedError
 if TYPE_CHECKING:
     from dispatch_aten.promotion import Number
 
-__all__ = ["GREATEST", "c_name", "check_fits", "check_kernel", "kind_of", "refuse", "refused_dtypes"]
+__all__ = ["GREATEST", "c_name", "check_fits", "check_kernel", "kind_of", "refuse", "refuse_kinds", "refused_dtypes"]
 
 
 def kind_of(dtype: ScalarType) -> str:
@@ -133,11 +133,16 @@ def refuse(base: str, dtype: ScalarType) -> None:
         raise error(text)
 
 
+def refuse_kinds(kernel: str, kinds: str, dtype: ScalarType) -> None:
+    """Refuse dtypes of some ``kinds`` (see ``kind_of``), which torch's kernel of that name does not have."""
+    if kind_of(dtype) in kinds:
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{dtype.name}'")
+
+
 def check_kernel(base: str, dtype: ScalarType) -> None:
     """Refuse a computation dtype that torch's kernel for ``base`` does not have."""
-    lack = _LACKS.get(base)
-    if lack is not None and kind_of(dtype) in lack[0]:
-        raise UnsupportedError(f"\"{lack[1]}\" not implemented for '{dtype.name}'")
+    kinds, kernel = _LACKS.get(base, ("", ""))
+    refuse_kinds(kernel, kinds, dtype)
 
 
 def refused_dtypes(base: str) -> frozenset[ScalarType]:

@@ -1,0 +1,199 @@
+"""Shape rules of operators that draw random numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
+from dispatch_aten.errors import OperatorError
+from dispatch_aten.promotion import check_output_dtype
+
+from .factory import check_size, with_memory_format
+from .layout import broadcast_shapes, check_output_shape, preserve_format
+from .meta import TensorMeta, contiguous
+from .pointwise import elementwise
+from .refusals import GREATEST, c_name, refuse_kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["RULES"]
+
+
+def _sample(label: str) -> Callable[..., TensorMeta]:
+    def rule(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
+        meta = contiguous(check_size(size), dtype)
+        refuse_kinds(label, "bi", meta.dtype)
+        return meta
+
+    return rule
+
+
+def _check_range(low: int, high: int | None, dtype: ScalarType) -> None:
+    """Refuse an empty range of random integers, and one that the dtype does not hold."""
+    if high is not None and low >= high:
+        raise OperatorError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}", argument="high"
+        )
+    if dtype.is_complex:
+        raise OperatorError(
+            "check_random_bounds handles only integral, floating-point and boolean types", argument="dtype"
+        )
+    least, greatest = _bounds(dtype)
+    for name, argument, value in (("from", "low", low), ("to - 1", "high", low if high is None else high - 1)):
+        if not least <= value <= greatest:
+            raise OperatorError(f"{name} is out of bounds for {c_name(dtype)}", argument=argument)
+
+
+def _bounds(dtype: ScalarType) -> tuple[float, float]:
+    if dtype == bool_:
+        return 0, 1
+    if dtype.is_integral:
+        return dtype.bounds
+    greatest = GREATEST.get(dtype, math.inf)
+    return -greatest, greatest
+
+
+def _randint(high: int, size: Sequence[int], *, dtype: ScalarType | None = int64, **options: Any) -> TensorMeta:
+    return _randint_low(0, high, size, dtype=dtype)
+
+
+def _randint_low(
+    low: int, high: int, size: Sequence[int], *, dtype: ScalarType | None = int64, **options: Any
+) -> TensorMeta:
+    meta = contiguous(check_size(size), dtype)
+    _check_range(low, high, meta.dtype)
+    return meta
+
+
+def _randperm(n: int, *, dtype: ScalarType | None = int64, **options: Any) -> TensorMeta:
+    dtype = int64 if dtype is None else dtype
+    refuse_kinds("randperm", "bc", dtype)
+    return contiguous(check_size((n,)), dtype)
+
+
+def _sample_like(label: str) -> Callable[..., TensorMeta]:
+    def rule(self: TensorMeta, **options: Any) -> TensorMeta:
+        meta = with_memory_format(self, options.get("dtype"), options.get("memory_format"))
+        refuse_kinds(label, "bi", meta.dtype)
+        return meta
+
+    return rule
+
+
+def _randint_like(self: TensorMeta, *bounds: int, **options: Any) -> TensorMeta:
+    low, high = (0, *bounds) if len(bounds) == 1 else bounds
+    meta = with_memory_format(self, options.get("dtype"), options.get("memory_format"))
+    _check_range(low, high, meta.dtype)
+    return meta
+
+
+def _uniform_inplace(self: TensorMeta, from_: float = 0.0, to: float = 1.0, **options: Any) -> TensorMeta:
+    from_ = options.get("from", from_)
+    refuse_kinds("check_uniform_bounds", "bi", self.dtype)
+    greatest = GREATEST.get(self.dtype, math.inf)
+    for name, value in (("from", from_), ("to", to)):
+        if not -greatest <= value <= greatest:
+            raise OperatorError(f"{name} is out of bounds for {c_name(self.dtype)}", argument=name)
+    if from_ > to:
+        raise OperatorError(
+            f"uniform_ expects to return a [from, to) range, but found from={from_:g} > to={to:g}", argument="from"
+        )
+    return self
+
+
+def _normal_inplace(self: TensorMeta, mean: float = 0.0, std: float = 1.0, **options: Any) -> TensorMeta:
+    if not std >= 0:
+        raise OperatorError(f"normal expects std >= 0.0, but found std {std:g}", argument="std")
+    refuse_kinds("normal_kernel_cpu", "bi", self.dtype)
+    return self
+
+
+def _exponential_inplace(self: TensorMeta, lambd: float = 1.0, **options: Any) -> TensorMeta:
+    if not lambd > 0:
+        raise OperatorError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}", argument="lambd")
+    if not self.dtype.is_floating_point:
+        raise OperatorError(
+            "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you "
+            f"specified {self.dtype.name}",
+            argument="self",
+        )
+    return self
+
+
+def _bernoulli_inplace(self: TensorMeta, p: TensorMeta | float = 0.5, **options: Any) -> TensorMeta:
+    if isinstance(p, TensorMeta):
+        if not p.dtype.is_floating_point:
+            raise OperatorError(
+                f"expected probabilities tensor to have floating type, got {p.dtype.name}", argument="p"
+            )
+        check_output_shape(broadcast_shapes(self.shape, p.shape, argument="p"), self.shape)
+    elif not 0 <= p <= 1:
+        raise OperatorError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}", argument="p")
+    refuse_kinds(f"bernoulli_{'tensor_cpu_self' if isinstance(p, TensorMeta) else 'scalar_cpu'}_", "c", self.dtype)
+    return self
+
+
+def _bernoulli(self: TensorMeta, p: float | None = None, **options: Any) -> TensorMeta:
+    if p is not None:
+        _bernoulli_inplace(self, p)
+    else:
+        refuse_kinds("bernoulli_tensor_cpu_self_", "bi", self.dtype)
+        refuse_kinds("bernoulli_tensor_cpu_self_", "c", self.dtype)
+    return preserve_format(self) if p is None else contiguous(self.shape, self.dtype)
+
+
+def _random_inplace(self: TensorMeta, *bounds: int | None, **options: Any) -> TensorMeta:
+    if len(bounds) == 2:
+        low, high = bounds
+        _check_range(low or 0, high, self.dtype)
+    elif len(bounds) == 1:
+        _check_range(0, bounds[0], self.dtype)
+    else:
+        refuse_kinds("random_kernel_cpu", "c", self.dtype)
+    return self
+
+
+def _native_dropout(input: TensorMeta, p: float, train: bool | None) -> tuple[TensorMeta, TensorMeta]:
+    if input.numel == 0:
+        return input, preserve_format(input)
+    if train is False:
+        return preserve_format(input), preserve_format(input, bool_)
+    # torch draws the mask in the input's dtype and divides it in place.
+    check_output_dtype(get_default_dtype(), input.dtype)
+    refuse_kinds("bernoulli_scalar_cpu_", "c", input.dtype)
+    return elementwise(input, 1.0), preserve_format(input, bool_)
+
+
+RULES: Final[dict[str, Callable[..., Any]]] = {
+    "uniform_": _uniform_inplace,
+    "normal_": _normal_inplace,
+    "exponential_": _exponential_inplace,
+    "bernoulli_.float": _bernoulli_inplace,
+    "bernoulli_.Tensor": _bernoulli_inplace,
+    "random_": _random_inplace,
+    "random_.to": _random_inplace,
+    "random_.from": _random_inplace,
+    "rand": _sample("check_uniform_bounds"),
+    "rand.generator": _sample("check_uniform_bounds"),
+    "randn": _sample("normal_kernel_cpu"),
+    "randn.generator": _sample("normal_kernel_cpu"),
+    "randint": _randint,
+    "randint.generator": _randint,
+    "randint.low": _randint_low,
+    "randint.low_generator": _randint_low,
+    "randperm": _randperm,
+    "randperm.generator": _randperm,
+    "rand_like": _sample_like("check_uniform_bounds"),
+    "rand_like.generator": _sample_like("check_uniform_bounds"),
+    "randn_like": _sample_like("normal_kernel_cpu"),
+    "randn_like.generator": _sample_like("normal_kernel_cpu"),
+    "randint_like": _randint_like,
+    "randint_like.generator": _randint_like,
+    "randint_like.low_dtype": _randint_like,
+    "randint_like.low_generator_dtype": _randint_like,
+    "bernoulli": _bernoulli,
+    "bernoulli.p": _bernoulli,
+    "native_dropout": _native_dropout,
+}
