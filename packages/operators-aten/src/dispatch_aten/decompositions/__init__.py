@@ -19,6 +19,7 @@ from dispatch_aten.operators import ATEN
 from dispatch_aten.variants import functional_of
 
 from . import (
+    activation,
     aliases,
     copy,
     factory,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPLICIT", "GIVING_WAY", "IMPLICIT", "register", "required_kernels"]
 
 _MODULES: Final = (
+    activation,
     aliases,
     copy,
     factory,

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, int64
 from dispatch_aten.promotion import Category, Number, Operand, result_type, scalar_dtype
+from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_aten.shapes.meta import TensorMeta
 
@@ -24,10 +25,12 @@ __all__ = [
     "as_scalar_tensor",
     "aten",
     "cast",
+    "check_by_rule",
     "common_dtype",
     "copy_into",
     "count_of",
     "fill",
+    "is_array",
     "is_number",
     "maybe_multiply",
     "meta_of",
@@ -73,6 +76,22 @@ def numel(self: Array) -> int:
 def count_of(sizes: Sequence[int], dim: int | Sequence[int] | None) -> int:
     """Return the number of elements that a reduction over ``dim`` brings together."""
     return math.prod(sizes[each] for each in wrap_dims(dim, len(sizes)) if sizes)
+
+
+def is_array(value: object) -> bool:
+    """Return whether a positional argument of an element-wise operator is an array."""
+    return value is not None and not isinstance(value, (bool, int, float, complex, str))
+
+
+def check_by_rule(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
+    """Let the operator's shape rule see the arguments first, so that bad ones get torch's error."""
+
+    def kernel(*args: Any, **kwargs: Any) -> Array:
+        described = [meta_of(value) if is_array(value) else value for value in args]
+        RULES[name](*described, **kwargs)
+        return function(*args, **kwargs)
+
+    return kernel
 
 
 def meta_of(self: Array) -> TensorMeta:

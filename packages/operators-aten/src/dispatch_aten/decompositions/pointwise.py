@@ -12,7 +12,7 @@ from dispatch_aten.promotion import Number, Promotion, computation_type
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.refusals import GREATEST
 
-from ._shared import Array, aten, cast, common_dtype, meta_of
+from ._shared import Array, aten, cast, check_by_rule, common_dtype, is_array, meta_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,21 +33,6 @@ def _of_floats(function: Callable[..., Array]) -> Callable[..., Array]:
         return function(_cast_to_floating(self), *args, **kwargs)
 
     return kernel
-
-
-def _check_by_rule(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
-    """Let the operator's shape rule see the arguments first, so that bad ones get torch's error."""
-
-    def kernel(*args: Any, **kwargs: Any) -> Array:
-        described = [meta_of(value) if _is_array(value) else value for value in args]
-        RULES[name](*described, **kwargs)
-        return function(*args, **kwargs)
-
-    return kernel
-
-
-def _is_array(value: object) -> bool:
-    return value is not None and not isinstance(value, (bool, int, float, complex, str))
 
 
 def _sub(self: Array, other: Array, *, alpha: Number = 1) -> Array:
@@ -162,7 +147,7 @@ def _clamp_max_tensor(self: Array, max: Array) -> Array:
 
 def _lerp(self: Array, end: Array, weight: Array | Number) -> Array:
     span = aten.sub.Tensor(end, self)
-    part = aten.mul.Tensor(span, weight) if _is_array(weight) else aten.mul.Scalar(span, weight)
+    part = aten.mul.Tensor(span, weight) if is_array(weight) else aten.mul.Scalar(span, weight)
     return aten.add.Tensor(self, part)
 
 
@@ -192,106 +177,6 @@ def _logical(name: str) -> Callable[..., Array]:
 
 def _truth(self: Array) -> Array:
     return self if dc.dtype(self) == bool_ else aten.ne.Scalar(self, 0)
-
-
-def _relu(self: Array) -> Array:
-    return aten.clamp_min.default(self, 0)
-
-
-def _silu(self: Array) -> Array:
-    return aten.mul.Tensor(self, aten.sigmoid.default(self))
-
-
-def _silu_backward(grad_output: Array, self: Array) -> Array:
-    gate = aten.sigmoid.default(self)
-    slope = aten.mul.Tensor(gate, aten.add.Scalar(aten.mul.Tensor(self, aten.rsub.Scalar(gate, 1)), 1))
-    return aten.mul.Tensor(grad_output, slope)
-
-
-_GELU_SCALE: Final = math.sqrt(2.0 / math.pi)
-_GELU_CUBIC: Final = 0.044715
-
-
-def _gelu(self: Array, *, approximate: str = "none") -> Array:
-    return aten.mul.Tensor(self, _gelu_gate(self, approximate))
-
-
-def _gelu_gate(self: Array, approximate: str) -> Array:
-    if approximate == "tanh":
-        cubed = aten.mul.Tensor(aten.mul.Tensor(self, self), self)
-        inner = aten.mul.Scalar(aten.add.Tensor(self, cubed, alpha=_GELU_CUBIC), _GELU_SCALE)
-        return aten.mul.Scalar(aten.add.Scalar(aten.tanh.default(inner), 1), 0.5)
-    return aten.mul.Scalar(aten.add.Scalar(aten.erf.default(aten.mul.Scalar(self, math.sqrt(0.5))), 1), 0.5)
-
-
-def _gelu_backward(grad_output: Array, self: Array, *, approximate: str = "none") -> Array:
-    squared = aten.mul.Tensor(self, self)
-    if approximate == "tanh":
-        inner = aten.mul.Scalar(
-            aten.mul.Tensor(self, aten.add.Scalar(aten.mul.Scalar(squared, _GELU_CUBIC), 1)), _GELU_SCALE
-        )
-        bent = aten.tanh.default(inner)
-        rise = aten.mul.Scalar(aten.add.Scalar(aten.mul.Scalar(squared, 3 * _GELU_CUBIC), 1), 0.5 * _GELU_SCALE)
-        density = aten.mul.Tensor(aten.rsub.Scalar(aten.mul.Tensor(bent, bent), 1), rise)
-        gate = aten.mul.Scalar(aten.add.Scalar(bent, 1), 0.5)
-    else:
-        density = aten.mul.Scalar(aten.exp.default(aten.mul.Scalar(squared, -0.5)), 1.0 / math.sqrt(2.0 * math.pi))
-        gate = _gelu_gate(self, approximate)
-    return aten.mul.Tensor(grad_output, aten.add.Tensor(gate, aten.mul.Tensor(self, density)))
-
-
-def _leaky_relu(self: Array, negative_slope: Number = 0.01) -> Array:
-    return aten.where.self(aten.gt.Scalar(self, 0), self, aten.mul.Scalar(self, negative_slope))
-
-
-def _leaky_relu_backward(grad_output: Array, self: Array, negative_slope: Number, self_is_result: bool) -> Array:
-    return aten.where.self(aten.gt.Scalar(self, 0), grad_output, aten.mul.Scalar(grad_output, negative_slope))
-
-
-def _softplus(self: Array, beta: Number = 1, threshold: Number = 20) -> Array:
-    steep = aten.mul.Scalar(self, beta)
-    soft = aten.div.Scalar(aten.log1p.default(aten.exp.default(steep)), beta)
-    return aten.where.self(aten.gt.Scalar(steep, threshold), self, soft)
-
-
-def _softplus_backward(grad_output: Array, self: Array, beta: Number, threshold: Number) -> Array:
-    steep = aten.mul.Scalar(self, beta)
-    soft = aten.mul.Tensor(grad_output, aten.sigmoid.default(steep))
-    return aten.where.self(aten.gt.Scalar(steep, threshold), grad_output, soft)
-
-
-def _elu(self: Array, alpha: Number = 1, scale: Number = 1, input_scale: Number = 1) -> Array:
-    curved = aten.mul.Scalar(aten.expm1.default(aten.mul.Scalar(self, input_scale)), alpha * scale)
-    return aten.where.self(aten.gt.Scalar(self, 0), aten.mul.Scalar(self, scale), curved)
-
-
-def _elu_backward(
-    grad_output: Array, alpha: Number, scale: Number, input_scale: Number, is_result: bool, self_or_result: Array
-) -> Array:
-    if is_result:
-        slope = aten.mul.Scalar(aten.add.Scalar(self_or_result, alpha * scale), input_scale)
-    else:
-        grown = aten.exp.default(aten.mul.Scalar(self_or_result, input_scale))
-        slope = aten.mul.Scalar(grown, alpha * scale * input_scale)
-    curved = aten.mul.Tensor(grad_output, slope)
-    return aten.where.self(aten.gt.Scalar(self_or_result, 0), aten.mul.Scalar(grad_output, scale), curved)
-
-
-def _threshold(self: Array, threshold: Number, value: Number) -> Array:
-    return aten.where.self(aten.le.Scalar(self, threshold), aten.new_full.default(self, (), value), self)
-
-
-def _threshold_backward(grad_output: Array, self: Array, threshold: Number) -> Array:
-    zero = aten.new_zeros.default(grad_output, ())
-    return aten.where.self(aten.le.Scalar(self, threshold), zero, grad_output)
-
-
-def _sigmoid_backward(grad_output: Array, output: Array) -> Array:
-    return aten.mul.Tensor(grad_output, aten.mul.Tensor(output, aten.rsub.Scalar(output, 1)))
-
-
-def _tanh_backward(grad_output: Array, output: Array) -> Array:
-    return aten.mul.Tensor(grad_output, aten.rsub.Scalar(aten.mul.Tensor(output, output), 1))
 
 
 def _isclose(self: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
@@ -353,7 +238,6 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "isfinite": _isfinite,
     "isclose": _isclose,
     "where": _where_indices,
-    "silu_backward": _silu_backward,
 }
 
 _FLOATS: Final[dict[str, Callable[..., Array]]] = {
@@ -398,52 +282,38 @@ def _right_shift(self: Array, other: Array) -> Array:
 
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _of_floats(kernel) for name, kernel in _FLOATS.items()} | {
-    "sub.Tensor": _check_by_rule("sub.Tensor", _sub),
-    "neg": _check_by_rule("neg", lambda self: aten.mul.Scalar(self, -1)),
-    "abs": _check_by_rule("abs", _abs),
-    "eq.Tensor": _check_by_rule("eq.Tensor", _eq),
-    "ne.Tensor": _check_by_rule("ne.Tensor", lambda self, other: _not(aten.eq.Tensor(self, other))),
-    "lt.Tensor": _check_by_rule("lt.Tensor", _lt),
-    "ge.Tensor": _check_by_rule("ge.Tensor", lambda self, other: aten.le.Tensor(other, self)),
-    "gt.Tensor": _check_by_rule("gt.Tensor", lambda self, other: aten.lt.Tensor(other, self)),
-    "maximum": _check_by_rule("maximum", _larger(largest=True)),
-    "minimum": _check_by_rule("minimum", _larger(largest=False)),
-    "bitwise_left_shift.Tensor": _check_by_rule("bitwise_left_shift.Tensor", _left_shift),
-    "bitwise_right_shift.Tensor": _check_by_rule("bitwise_right_shift.Tensor", _right_shift),
-    "sign": _check_by_rule("sign", _sign),
+    "sub.Tensor": check_by_rule("sub.Tensor", _sub),
+    "neg": check_by_rule("neg", lambda self: aten.mul.Scalar(self, -1)),
+    "abs": check_by_rule("abs", _abs),
+    "eq.Tensor": check_by_rule("eq.Tensor", _eq),
+    "ne.Tensor": check_by_rule("ne.Tensor", lambda self, other: _not(aten.eq.Tensor(self, other))),
+    "lt.Tensor": check_by_rule("lt.Tensor", _lt),
+    "ge.Tensor": check_by_rule("ge.Tensor", lambda self, other: aten.le.Tensor(other, self)),
+    "gt.Tensor": check_by_rule("gt.Tensor", lambda self, other: aten.lt.Tensor(other, self)),
+    "maximum": check_by_rule("maximum", _larger(largest=True)),
+    "minimum": check_by_rule("minimum", _larger(largest=False)),
+    "bitwise_left_shift.Tensor": check_by_rule("bitwise_left_shift.Tensor", _left_shift),
+    "bitwise_right_shift.Tensor": check_by_rule("bitwise_right_shift.Tensor", _right_shift),
+    "sign": check_by_rule("sign", _sign),
     "isnan": _isnan,
     "isinf": _isinf,
     "nan_to_num": _nan_to_num,
     "masked_fill.Tensor": _masked_fill,
-    "clamp.Tensor": _check_by_rule("clamp.Tensor", _clamp_tensor),
+    "clamp.Tensor": check_by_rule("clamp.Tensor", _clamp_tensor),
     "clamp_min.Tensor": _clamp_min_tensor,
     "clamp_max.Tensor": _clamp_max_tensor,
-    "lerp.Tensor": _check_by_rule("lerp.Tensor", _lerp),
-    "lerp.Scalar": _check_by_rule("lerp.Scalar", _lerp),
-    "addcmul": _check_by_rule("addcmul", _addcmul),
-    "addcdiv": _check_by_rule("addcdiv", _addcdiv),
-    "div.Tensor_mode": _check_by_rule("div.Tensor_mode", _div_mode),
+    "lerp.Tensor": check_by_rule("lerp.Tensor", _lerp),
+    "lerp.Scalar": check_by_rule("lerp.Scalar", _lerp),
+    "addcmul": check_by_rule("addcmul", _addcmul),
+    "addcdiv": check_by_rule("addcdiv", _addcdiv),
+    "div.Tensor_mode": check_by_rule("div.Tensor_mode", _div_mode),
     "logical_and": _logical("mul"),
     "logical_or": _logical("add"),
     "logical_xor": _logical("ne"),
     "logical_not": lambda self: aten.eq.Scalar(self, 0),
     "frac": lambda self: aten.sub.Tensor(self, aten.trunc.default(self)),
-    "round.decimals": _check_by_rule("round.decimals", _round_decimals),
-    "remainder.Tensor": _check_by_rule("remainder.Tensor", _remainder),
-    "relu": _check_by_rule("relu", _relu),
-    "silu": _check_by_rule("silu", _silu),
-    "gelu": _check_by_rule("gelu", _gelu),
-    "gelu_backward": _gelu_backward,
-    "leaky_relu": _check_by_rule("leaky_relu", _leaky_relu),
-    "leaky_relu_backward": _leaky_relu_backward,
-    "softplus": _check_by_rule("softplus", _softplus),
-    "softplus_backward": _softplus_backward,
-    "elu": _check_by_rule("elu", _elu),
-    "elu_backward": _elu_backward,
-    "threshold": _threshold,
-    "threshold_backward": _threshold_backward,
-    "sigmoid_backward": _sigmoid_backward,
-    "tanh_backward": _tanh_backward,
+    "round.decimals": check_by_rule("round.decimals", _round_decimals),
+    "remainder.Tensor": check_by_rule("remainder.Tensor", _remainder),
     "allclose": _allclose,
     "equal": _equal,
 }
