@@ -287,9 +287,9 @@ def test_where_cpu_is_not_installed_any_backend_owns_numpys_arrays(install, run_
 def test_a_rolled_back_claim_leaves_a_private_registry_as_it_was(registry, toy):
     with pytest.raises(ZeroDivisionError), registry.transaction():
         key = registry.add_backend(dc.BackendInfo("gone", array_types=toy.info.array_types))
-        assert registry.translated(toy.key.value) == key.value
+        assert registry.translate_mask(toy.key.value) == key.value
         1 / 0  # noqa: B018  # the registration is to be undone
-    assert registry.translated(toy.key.value) == toy.key.value
+    assert registry.translate_mask(toy.key.value) == toy.key.value
     assert owners.TYPE_MASKS[toy.array] == toy.key.value
 
 

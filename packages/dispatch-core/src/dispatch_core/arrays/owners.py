@@ -7,7 +7,7 @@ Note [Types are looked up once]
 Note [What installed plugins declare is theirs]
     A type that an installed distribution declares for its device belongs to that device from the beginning, and so does a
     key of this project's own devices: no backend that is there earlier can take ``numpy.ndarray`` from cpu. In a private
-    registry any backend may own such a type: there `Registry.translated` puts its key in the place of the owner's.
+    registry any backend may own such a type: there `Registry.translate_mask` puts its key in the place of the owner's.
 """
 
 from __future__ import annotations

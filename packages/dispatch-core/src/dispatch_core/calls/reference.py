@@ -111,7 +111,7 @@ def redispatcher(entry: OperatorEntry) -> Runner:
     plan = tables.plan
 
     def redispatch(keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
-        mask = context.unexcluded(as_mask(keyset))
+        mask = context.apply_exclusions(as_mask(keyset))
         if plan is None:
             return tables.explicit[mask | unchecked_mask(args, kwargs) & MARKERS](*args, **kwargs)
         values = bind(plan.schema, args, kwargs, is_tensor)
@@ -128,7 +128,7 @@ def below(entry: OperatorEntry, mask: int) -> Runner:
 
     def run(*values: Any, **keywords: Any) -> Any:
         # As a kernel itself it gets what is keyword-only by keyword, in order too.
-        return entry.explicit_table[context.unexcluded(mask)](*values, *keywords.values())
+        return entry.explicit_table[context.apply_exclusions(mask)](*values, *keywords.values())
 
     return run
 

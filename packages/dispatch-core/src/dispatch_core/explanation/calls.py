@@ -84,8 +84,8 @@ def explain(
             return _refused(entry, error, about)
         about["arguments"] = tuple(_argument_keys(entry, values, kwargs))
     if keyset is not None:
-        return _explain(entry, context.masked(as_mask(keyset)) | own & MARKERS, 0, values, kwargs, about)
-    own = entry.registry.translated(own)
+        return _explain(entry, context.apply_to_mask(as_mask(keyset)) | own & MARKERS, 0, values, kwargs, about)
+    own = entry.registry.translate_mask(own)
     mask = (own | state[0] | DispatchKey.BackendSelect) & ~state[1]
     # As the masked table does.
     as_given = context.current() is None or (own & ARRAYS).bit_count() > 1
@@ -295,7 +295,7 @@ def _explain_selected(
         key = device_key(device.type)
     except DispatchError as error:
         return None, error.with_traceback(None), f"the device asked for is {wanted}"
-    mask = context.unexcluded(found.effective & ~DispatchKey.BackendSelect | key.value)
+    mask = context.apply_exclusions(found.effective & ~DispatchKey.BackendSelect | key.value)
     given = "is None, which means cpu" if wanted is None else f"is {device}"
     note = f"the device argument {given}: its key is {key.name}"
     return _explain(found.entry, mask, 0, values, {}, {}), None, note

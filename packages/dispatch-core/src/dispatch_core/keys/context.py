@@ -14,6 +14,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Self
 
+from ..caches import keep
 from ..interrupts import Guard, by_subscript, whole
 from .keyset import DispatchKeySet, KeyLike, KeysetLike, as_mask, removal_mask
 from .table import MARKERS
@@ -71,7 +72,7 @@ _KEPT: Final = 512
 
 
 @lru_cache(maxsize=_KEPT, typed=True)
-def _included(*keys: KeyLike | KeysetLike) -> State:
+def _find_included(*keys: KeyLike | KeysetLike) -> State:
     mask = 0
     for key in keys:
         mask |= as_mask(key)
@@ -79,7 +80,7 @@ def _included(*keys: KeyLike | KeysetLike) -> State:
 
 
 @lru_cache(maxsize=_KEPT, typed=True)
-def _excluded(*keys: KeyLike | KeysetLike) -> State:
+def _find_excluded(*keys: KeyLike | KeysetLike) -> State:
     mask = 0
     for key in keys:
         mask |= removal_mask(key)
@@ -91,19 +92,17 @@ _INCLUDED_NAMES: Final[dict[tuple[Any, ...], State]] = {}
 _EXCLUDED_NAMES: Final[dict[tuple[Any, ...], State]] = {}
 
 
-def _remembered(find: Callable[..., State], keys: tuple[Any, ...], names: dict[tuple[Any, ...], State]) -> State:
-    """Return what a guard made of ``keys`` holds, found once: what a key or a name stands for never changes."""
+def _find_state(find: Callable[..., State], keys: tuple[Any, ...], names: dict[tuple[Any, ...], State]) -> State:
+    """Return the state of a guard made of ``keys``, found once: the meaning of a key or a name never changes."""
     try:
         found = find(*keys)
     except TypeError:
-        pass  # A list cannot be remembered; and what is no key at all is refused below.
+        pass  # A list cannot be a key of the cache; and what is no dispatch key at all is refused below.
     else:
         for key in keys:
             if type(key) is not str:
                 return found
-        if len(names) < _KEPT:
-            names[keys] = found
-        return found
+        return keep(names, keys, found, _KEPT)
     return find.__wrapped__(*keys)  # type: ignore[attr-defined]  # lru_cache's
 
 
@@ -124,7 +123,7 @@ class include_keys(_Guard):  # noqa: N801  # a context manager is spelled like a
             own = _INCLUDED_NAMES.get(keys)
         except TypeError:
             own = None
-        self._own = own or _remembered(_included, keys, _INCLUDED_NAMES)
+        self._own = own or _find_state(_find_included, keys, _INCLUDED_NAMES)
         self._tokens = None
 
 
@@ -146,7 +145,7 @@ class exclude_keys(_Guard):  # noqa: N801  # a context manager is spelled like a
             own = _EXCLUDED_NAMES.get(keys)
         except TypeError:
             own = None
-        self._own = own or _remembered(_excluded, keys, _EXCLUDED_NAMES)
+        self._own = own or _find_state(_find_excluded, keys, _EXCLUDED_NAMES)
         self._tokens = None
 
 
@@ -156,10 +155,10 @@ def apply_masks(keyset: KeysetLike) -> DispatchKeySet:
     >>> apply_masks("CPU")
     DispatchKeySet(CPU)
     """
-    return DispatchKeySet(masked(as_mask(keyset)))
+    return DispatchKeySet(apply_to_mask(as_mask(keyset)))
 
 
-def masked(mask: int) -> int:
+def apply_to_mask(mask: int) -> int:
     """Apply the context's masks to ``mask``."""
     state = _state.get()
     if state is None:
@@ -168,7 +167,7 @@ def masked(mask: int) -> int:
     return mask ^ (mask & state[1])
 
 
-def unexcluded(mask: int) -> int:
+def apply_exclusions(mask: int) -> int:
     """Take the context's excluded keys out of ``mask``, adding nothing."""
     state = _state.get()
     return mask if state is None else mask ^ (mask & state[1])

@@ -70,7 +70,7 @@ _AUTOGRAD_ALIAS = DispatchKey.Autograd.value
 _MEMBERS = {"Autograd": _keys.AUTOGRAD}
 
 
-def covered(key: DispatchKey) -> int:
+def members_mask(key: DispatchKey) -> int:
     """Return the mask of everything that ``key`` stands for: itself, and for Autograd every Autograd key."""
     return _MEMBERS.get(key.name, key.value)
 
@@ -137,7 +137,7 @@ class DispatchKeySet:
 
     def has(self, key: KeyLike) -> bool:
         """Tell whether ``key`` is in the set; an alias is when any of its members is."""
-        return self.mask & covered(as_key(key)) != 0
+        return self.mask & members_mask(as_key(key)) != 0
 
     __contains__ = has
 

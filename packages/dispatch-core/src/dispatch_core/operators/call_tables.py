@@ -56,7 +56,7 @@ class _Call(Table):
     __slots__ = ()
 
     def lookup(self, mask: int) -> Runner:
-        arguments = self.tables.entry.registry.translated(mask)
+        arguments = self.tables.entry.registry.translate_mask(mask)
         runner = self.tables.fill(self, mask, arguments, arguments | DispatchKey.BackendSelect)
         if not hasattr(runner, "is_watched"):
             self.tables.entry.get_used_to(mask, runner)
@@ -70,7 +70,7 @@ class _Masked(Table):
 
     def lookup(self, index: tuple[int, context.State]) -> Runner:
         mask, state = index
-        mask = self.tables.entry.registry.translated(mask)
+        mask = self.tables.entry.registry.translate_mask(mask)
         effective = mask | state[0] | DispatchKey.BackendSelect
         effective ^= effective & state[1]
         # What is masked off is so in the context, too, where a composite calls other operators: it needs no guard.

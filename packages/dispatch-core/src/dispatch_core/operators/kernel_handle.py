@@ -91,7 +91,7 @@ class KernelHandle:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Run the kernel with the keyset of a call that arrives at its key: the arguments' keys from that key down."""
-        held, key = context.masked(unchecked_mask(args, kwargs)), self.key
+        held, key = context.apply_to_mask(unchecked_mask(args, kwargs)), self.key
         if not key.is_alias:
             held = key.value | sum(other for other in keys_of(held) if other.rank < key.rank)
         return self.call_boxed(held, *args, **kwargs)

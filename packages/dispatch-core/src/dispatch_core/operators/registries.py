@@ -54,7 +54,7 @@ class Registry(KernelStore):
         super().__init__()
         self.profile = profile
         self.engine: Any = reference if interpreted else codegen
-        #: Array types of other backends that backends of this registry own here; see `translated`.
+        #: Array types of other backends that backends of this registry own here; see `translate_mask`.
         self._claims: dict[type, int] = {}
         #: namespace → where its one DEF library was opened.
         self.definitions: dict[str, Origin] = {}
@@ -87,7 +87,7 @@ class Registry(KernelStore):
         with transactions.transaction(distribution=distribution, level=None if level is None else Level.of(level)):
             yield
 
-    def translated(self, mask: int) -> int:
+    def translate_mask(self, mask: int) -> int:
         """Return a call's mask with the key of a type's owner in this registry for that of its owner in the process."""
         for cls, own in self._claims.items():
             theirs = owners.TYPE_MASKS.get(cls, 0)
@@ -114,7 +114,7 @@ class Registry(KernelStore):
     def dispatch_with_keyset(self, name: str, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
         """Call ``name`` with (``keyset`` with the included keys) without the excluded ones; priority decides."""
         op = self._overload(name, args, kwargs)
-        return op.redispatch(context.masked(as_mask(keyset)), *args, **kwargs)
+        return op.redispatch(context.apply_to_mask(as_mask(keyset)), *args, **kwargs)
 
     def redispatch(self, name: str, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
         """Call ``name`` with ``keyset`` without the excluded keys; nothing that the caller masked off is added again."""

@@ -85,7 +85,7 @@ def make_device_selector(entry: OperatorEntry, index: int, rest: int) -> Runner:
     def run(*values: Any) -> Any:
         wanted = values[index]
         device = Device("cpu") if wanted is None else Device.parse(wanted)
-        mask = context.unexcluded(rest | device_key(device.type).value)
+        mask = context.apply_exclusions(rest | device_key(device.type).value)
         open_device(device)
         return explicit_table[mask](*values)
 
@@ -160,7 +160,7 @@ def masked_off(
     held = unchecked_mask(values, keywords) if plan is None else 0
     for tensor in tensors_in(plan, values) if plan is not None else ():
         held |= getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
-    held = registry.translated(held)
+    held = registry.translate_mask(held)
     state = context.current()
     if state is not None:
         held |= state[0]
