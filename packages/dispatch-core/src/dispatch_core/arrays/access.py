@@ -10,7 +10,7 @@ Note [Readers belong to vendors]
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, Final
 
 from ..devices import Device
 from ..discovery import loader
@@ -21,6 +21,9 @@ from .types import ArrayType
 
 __all__ = ["device", "dtype", "is_mutable", "shape", "storage_of", "storage_offset", "strides", "to_data"]
 
+#: Bound: CPython calls a method of an imported name the slow way, since the name may be a module.
+_find: Final = ARRAY_TYPES.get
+
 
 def to_data(value: Any) -> Any:
     """Return the backend's array of a frontend tensor; a raw array is returned as it is."""
@@ -29,7 +32,7 @@ def to_data(value: Any) -> Any:
 
 def _reader(value: Any) -> tuple[ArrayType, Any]:
     data = getattr(value, "_dispatch_data", value)
-    known = ARRAY_TYPES.get(type(data))
+    known = _find(type(data))
     if known is None:
         mask_of(data)
         known = ARRAY_TYPES[type(data)]
