@@ -24,7 +24,7 @@ from .transactions import outside
 if TYPE_CHECKING:
     from .arrays.types import ArrayType, Availability
     from .pipelines.materialization import is_pending, materialize, materialize_value, run_random_steps
-    from .pipelines.steps import Pending
+    from .pipelines.pending import Pending
 
 __all__ = [
     "ARRAYS",
@@ -58,7 +58,7 @@ __all__ = [
 
 #: Names of the pipelines, which most programs never load.
 _LATE = {
-    "Pending": ".pipelines.steps",
+    "Pending": ".pipelines.pending",
     "materialize_value": ".pipelines.materialization",
     "is_pending": ".pipelines.materialization",
     "materialize": ".pipelines.materialization",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .handle import Pipeline, current_pipeline, pipeline
 from .materialization import is_pending, materialize, materialize_value, run_random_steps
-from .steps import Pending, Step
+from .pending import Pending
+from .steps import Step
 
 __all__ = [
     "Pending",

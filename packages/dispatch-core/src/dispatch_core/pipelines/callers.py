@@ -1,15 +1,24 @@
-"""Whose code a call comes from: the user's line is what an error shows, not one inside a frontend or an operator library."""
+"""Whose code a call comes from: the user's line is what an error shows, not one inside a frontend or an operator library.
+
+Note [Whose line it is]
+    A step remembers the innermost code that is neither the dispatcher's, nor of the package of the tensors' frontend or of
+    the operator's library: the line that errors name. It keeps the code object and an instruction's offset, because to find
+    the line's number takes longer than to record the step.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..arrays.frontend import FRONTENDS
 from ..calls.emit import PREFIX
 from ..discovery import loader
 
-__all__ = ["is_internal"]
+if TYPE_CHECKING:
+    from types import CodeType
+
+__all__ = ["INSIDE", "caller_location", "is_internal"]
 
 #: How the files of generated code and of the dispatcher's own begin.
 _FILES: Final = PREFIX, "<autograd", str(__file__).rpartition("pipelines")[0]
@@ -42,3 +51,23 @@ def _packages() -> set[str]:
         if hasattr(module, "__path__") and getattr(module, "__file__", None) is not None:
             found.add(name)
     return found
+
+
+class _Inside(dict[str, bool]):
+    """File of a code → whether it is the dispatcher's own, a frontend's or a plugin's, and not the user's."""
+
+    def __missing__(self, file: str) -> bool:
+        inside = self[file] = is_internal(file)
+        return inside
+
+
+INSIDE: Final = _Inside()
+
+
+def caller_location() -> tuple[CodeType, int]:
+    """Return the code of the user that is calling, and the instruction in it."""
+    frame = sys._getframe(1)
+    # `recorder_source` writes this out.
+    while INSIDE[frame.f_code.co_filename] and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code, frame.f_lasti

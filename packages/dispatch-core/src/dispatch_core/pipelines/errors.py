@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..arrays import access, owners
 from ..errors import DispatchError
-from .steps import Pending, storage_key
+from .pending import Pending, storage_key
 
 if TYPE_CHECKING:
     from collections.abc import Hashable

@@ -18,7 +18,8 @@ from ..arrays import owners
 from ..calls.emit import define, make_function
 from ..operators.entry import CHANGES
 from .array_specs import ARRAY_SPECS, read_spec
-from .steps import Pending, storage_key, to_outputs
+from .pending import Pending, storage_key
+from .steps import to_outputs
 
 if TYPE_CHECKING:
     from .plan import Plan

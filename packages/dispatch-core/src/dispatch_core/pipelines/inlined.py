@@ -20,8 +20,9 @@ from ..keys import context
 from ..keys.table import DispatchKey
 from .array_specs import ARRAY_SPECS, UNKNOWN, intern_spec
 from .blocks import innermost
+from .callers import INSIDE
+from .pending import known_storage_key
 from .recorder_source import recorder_lines
-from .steps import INSIDE, known_storage_key
 
 if TYPE_CHECKING:
     from ..calls.boundary import Boundary

@@ -21,7 +21,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays import owners
-from .steps import Pending, Step, storage_key, values_in
+from .pending import Pending, storage_key
+from .steps import Step, values_in
 
 if TYPE_CHECKING:
     from .steps import RecordedCall

@@ -9,7 +9,7 @@ from ..arrays import access, owners
 from ..keys.table import DispatchKey
 from .blocks import current, finish
 from .liveness import RANDOM, required_steps
-from .steps import Pending
+from .pending import Pending
 
 if TYPE_CHECKING:
     from .session import Session

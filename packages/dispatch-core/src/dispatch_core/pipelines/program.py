@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Final
 from ..arrays import access, owners
 from ..keys.table import DispatchKey, keys_of
 from .array_specs import read_spec
-from .steps import Pending, storage_key, to_outputs
+from .pending import Pending, storage_key
+from .steps import to_outputs
 
 if TYPE_CHECKING:
     from ..calls.boundary import Parameter

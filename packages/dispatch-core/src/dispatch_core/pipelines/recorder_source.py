@@ -176,7 +176,7 @@ def _step_lines(plan: Plan, made: str) -> list[str]:
     return [
         "__x = __frame(1)",
         "__b = __x.f_code",
-        # See Note [Whose line it is] in `steps`. It is mostly the same code as the last time.
+        # See Note [Whose line it is] in `callers`. It is mostly the same code as the last time.
         "if __b is not __its_user[0]:",
         "    while __its_inside[__b.co_filename] and (__i := __x.f_back) is not None:",
         "        __x = __i",

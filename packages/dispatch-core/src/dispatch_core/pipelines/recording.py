@@ -30,12 +30,14 @@ from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..operators.resolution import Resolution, resolve
 from .array_specs import intern_spec
 from .blocks import current, finish, paused
+from .callers import caller_location
 from .inlined import inlined_recorder
 from .materialization import materialize_argument, run_random_steps, to_step_argument
+from .pending import Pending, PendingMemory, pending_type, storage_key
 from .recorder_source import can_generate
 from .session import Session
 from .stats import HOST_READ
-from .steps import Pending, PendingMemory, caller_location, pending_type, step_type, storage_key, values_in
+from .steps import step_type, values_in
 
 __all__ = ["PIPELINE", "Recorder", "make_recorder"]
 

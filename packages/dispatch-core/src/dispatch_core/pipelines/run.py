@@ -11,10 +11,11 @@ from ..errors import DispatchError, KernelResultError
 from ..operators import conformance
 from . import plan as plans
 from .errors import error_of, has_poisoned_arrays, poison, step_error
+from .pending import Pending, storage_key
 from .program import ProgramFingerprint, device_of, fingerprint
 from .progress import reporter
 from .stats import Stats
-from .steps import Pending, Step, storage_key
+from .steps import Step
 
 if TYPE_CHECKING:
     from ..keys.table import DispatchKey

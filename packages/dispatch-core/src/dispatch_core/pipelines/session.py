@@ -56,11 +56,12 @@ from .errors import (
 from .liveness import RANDOM, are_all_observable, observable_steps, required_steps, storage_keys_in
 from .lock import PipelineLock, forget_others
 from .materialization import materialize_value, to_step_argument
+from .pending import Pending, storage_key
 from .plan import Plan
 from .program import ProgramFingerprint, fingerprint
 from .run import PlanRun, mark, run_steps, with_arrays
 from .stats import Stats
-from .steps import Pending, RecordedCall, Step, storage_key, to_step
+from .steps import RecordedCall, Step, to_step
 
 __all__ = ["Session", "current"]
 

@@ -17,7 +17,8 @@ from ...errors import ArgumentError
 from ...graph import Call, Constant, Graph, Value
 from ...operators.registries import Registry
 from ..liveness import externally_referenced, observable_steps
-from ..steps import Pending, Step, storage_key
+from ..pending import Pending, storage_key
+from ..steps import Step
 from .show import PipelineGraph, ShownStep, ShownValue
 
 __all__ = ["snapshot"]

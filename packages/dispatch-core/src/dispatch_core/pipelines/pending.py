@@ -1,0 +1,171 @@
+"""Pending values: what stands where a backend's array will be, once its step has run.
+
+Note [Pending-ness lives in the data]
+    A pending value stands where a backend's array stands: in a frontend's tensor, or in the hands of a caller who uses raw
+    arrays. It has a shape, strides and a dtype at once, from the meta device's kernel, and an array once its step has run.
+    Its type tells its key, and with it Pipeline, so that a call on it arrives at the recorder, whether or not a pipeline is
+    open where it is used.
+
+Note [Storage keys]
+    Two values may share memory. A place is what all values in one memory have in common: for an array what its backend's
+    `ArrayType.storage` says, for a pending value an object that its views share, until one of them has an array.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from ..arrays import access, owners
+from ..arrays.types import ArrayType
+from ..keys.table import DispatchKey
+from .array_specs import ARRAY_SPECS
+
+if TYPE_CHECKING:
+    from .session import Session
+
+__all__ = ["Pending", "PendingMemory", "known_storage_key", "pending_type", "storage_key"]
+
+
+class PendingMemory:
+    """The identity of the memory that pending values will lie in."""
+
+    __slots__ = ("error", "key")
+
+    def __init__(self) -> None:
+        #: What the arrays in it have in common, once there is one.
+        self.key: Hashable = None
+        #: Why what was to be written to it is not there.
+        self.error: BaseException | None = None
+
+
+class Pending:
+    """A value that a recorded step will make."""
+
+    __slots__ = ("__weakref__", "error", "meta", "session", "shared", "value")
+
+    #: The key of the backend whose array this will be.
+    key: DispatchKey
+
+    #: Its layout: shape, strides, dtype. See Note [Array specs] in `array_specs`.
+    meta: Any
+    session: Session
+    #: The memory, once somebody has asked for it.
+    shared: PendingMemory | None
+    value: Any
+    error: BaseException | None
+
+    @classmethod
+    def of(cls, meta: Any, memory: PendingMemory | None, session: Session) -> Self:
+        """Make one; `recorder_source` writes this out, as a constructor would cost too much there."""
+        made = cls()
+        made.meta, made.shared, made.session = meta, memory, session
+        made.value = made.error = None
+        return made
+
+    @property
+    def memory(self) -> PendingMemory:
+        """The memory that it will lie in, which its views share."""
+        memory = self.shared
+        if memory is None:
+            memory = self.shared = PendingMemory()
+        return memory
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of all dimensions."""
+        return access.shape(self.meta)
+
+    @property
+    def dtype(self) -> Any:
+        """The scalar type of the elements."""
+        return access.dtype(self.meta)
+
+    def result(self) -> Any:
+        """Give the backend's array, computed now if it is not there yet; raises the error of the step that failed."""
+        return self.session.array_of(self)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.result().__array__(*args, **kwargs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return copy.deepcopy(self.result(), memo)
+
+    def __reduce__(self) -> Any:
+        return _itself, (self.result(),)
+
+    def __repr__(self) -> str:
+        state = "failed" if self.error is not None else "pending" if self.value is None else "computed"
+        return f"<{state} {self.key.label} array, shape {self.shape}, {self.dtype}>"
+
+
+def _itself(array: Any) -> Any:
+    """Return what a pickle or a copy of a pending value is made of."""
+    return array
+
+
+def storage_key(value: Any) -> Hashable:
+    """Return what ``value`` has in common with all others in the same memory; see Note [Storage keys]."""
+    if isinstance(value, Pending):
+        memory = value.memory
+        if memory.key is None and value.value is not None:
+            memory.key = access.storage_of(value.value)
+        return memory if memory.key is None else memory.key
+    known = ARRAY_SPECS.get(id(value))
+    return access.storage_of(value) if known is None else known[2]
+
+
+def known_storage_key(value: Any) -> Hashable:
+    """Return the place of ``value``; None for a pending value whose memory nobody has asked for, and nobody shares."""
+    return None if isinstance(value, Pending) and value.shared is None else storage_key(value)
+
+
+_TYPES: Final[dict[DispatchKey, type[Pending]]] = {}
+
+
+def pending_type(key: DispatchKey) -> type[Pending]:
+    """Return the class of pending values of a backend's key."""
+    found = _TYPES.get(key)
+    if found is None:
+        found = type(f"Pending{key.name}", (Pending,), {"__slots__": (), "key": key, "__module__": __name__})
+        _TYPES[key] = found
+    # Tables of types change when a backend is taken back, and comes again.
+    if found not in owners.ARRAY_TYPES:
+        known = owners.ARRAY_TYPES
+        owner = owners.KEY_TYPES.get(key, ())
+        owners.add_stand_in(
+            ArrayType(
+                found,
+                shape=lambda pending: known[type(pending.meta)].shape(pending.meta),
+                dtype=lambda pending: known[type(pending.meta)].dtype(pending.meta),
+                strides=lambda pending: access.strides(pending.meta),
+                # Views of the array are placed within its own memory, which a kernel may have made larger.
+                storage_offset=lambda pending: access.storage_offset(
+                    pending.meta if pending.value is None else pending.value
+                ),
+                storage=storage_key,
+                mutable=all(each.mutable for each in owner),
+                device_index=_device_index,
+            ),
+            key.value | DispatchKey.Pipeline,
+        )
+    return found
+
+
+def _device_index(pending: Pending) -> int | None:
+    """Tell on which device a pending value lies or will lie: where arrays are made now.
+
+    What backends work with several devices at a time is not recorded; see ``runs_at_once`` in `recording`.
+    """
+    if pending.value is not None:
+        return access.device(pending.value).index
+    found = owners.KEY_TYPES.get(pending.key, ())
+    owner = next((each for each in found if each.current_device is not None), None)
+    if owner is None or owner.current_device is None:
+        return None
+    try:
+        return owner.current_device()
+    except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors] in `arrays`
+        fault = access.unread(owner, "current_device", error)
+    raise fault
