@@ -19,7 +19,7 @@ from .calls.emit import define, indent, make_function
 from .discovery import loader
 from .keys import context
 from .keys.table import ARRAYS, AUTOGRAD, keys_of
-from .transactions import outside
+from .transactions import run_outside
 
 if TYPE_CHECKING:
     from .arrays.types import ArrayType, Availability
@@ -47,10 +47,10 @@ __all__ = [
     "materialize",
     "materialize_value",
     "memory_of",
-    "outside",
     "pin",
     "refuse_mixed",
     "register_frontend",
+    "run_outside",
     "run_random_steps",
     "runtime",
     "storage_of",

@@ -1,8 +1,9 @@
 """Transactions over registrations: what fails half way leaves nothing behind.
 
-Note [The journal]
-    Every registration, in any registry or table of the process, records how to undo itself. Inside a `transaction` of the
-    same thread or task these are kept, and run newest first when the block raises. Outside of one they are dropped.
+Note [Registrations are rolled back]
+    Every registration, in any registry or table of the process, says by `on_rollback` how to undo itself. Inside a
+    `transaction` of the same thread or task these functions are kept, and run newest first when the block raises. Outside of
+    one they are dropped.
 """
 
 from __future__ import annotations
@@ -19,65 +20,65 @@ from .levels import Level
 if TYPE_CHECKING:
     from .operators.registration import Origin
 
-__all__ = ["give", "level", "outside", "record", "transaction", "warn"]
+__all__ = ["Transaction", "current_level", "issue", "on_rollback", "run_outside", "transaction", "warn"]
 
 T = TypeVar("T")
 #: The text of a warning, its class, and the file and line that it is about.
 Warned = tuple[str, type[Warning], str, int]
 
 
-class Journal:
-    """The registrations of one transaction, with whom they belong to."""
+class Transaction:
+    """The registrations of one block, and the distribution that they belong to."""
 
-    __slots__ = ("distribution", "level", "made", "undo", "warned")
+    __slots__ = ("distribution", "level", "registered", "undo", "warned")
 
     def __init__(self, distribution: tuple[str, str] | None, level: Level) -> None:
         #: The distribution that registers and its version, or None when it is to be found from the file.
         self.distribution = distribution
         self.level = level
         self.undo: list[Callable[[], None]] = []
-        #: The operators (None for fallbacks) and what was registered for them.
-        self.made: list[tuple[Any, Any]] = []
+        #: The operators (None for fallbacks), each with the registration.
+        self.registered: list[tuple[Any, Any]] = []
         self.warned: list[Warned] = []
 
 
-_journal: Final[ContextVar[Journal | None]] = ContextVar("dispatch_core.transactions", default=None)
-_set_journal: Final = by_subscript(_journal.set)
-current: Final = _journal.get
+_current: Final[ContextVar[Transaction | None]] = ContextVar("dispatch_core.transactions", default=None)
+_set_current: Final = by_subscript(_current.set)
+current: Final = _current.get
 
 
-def record(undo: Callable[[], None], made: tuple[Any, Any] | None = None) -> None:
-    """Keep ``undo``, and the operator and registration that were ``made``, for the transaction under way, if any."""
-    journal = _journal.get()
-    if journal is not None:
-        journal.undo.append(undo)
-        if made is not None:
-            journal.made.append(made)
+def on_rollback(undo: Callable[[], None], registered: tuple[Any, Any] | None = None) -> None:
+    """Keep ``undo``, and an operator with its registration, for the transaction under way, if any."""
+    under_way = _current.get()
+    if under_way is not None:
+        under_way.undo.append(undo)
+        if registered is not None:
+            under_way.registered.append(registered)
 
 
-def outside(act: Callable[[], T]) -> T:
-    """Return what ``act`` returns, done outside of the transaction under way: for what is not part of it."""
+def run_outside(act: Callable[[], T]) -> T:
+    """Call ``act`` outside of the transaction under way, whose failure does not undo it, and return its result."""
     return Context().run(act)
 
 
-def level() -> Level:
-    """Return the level of what is registered now."""
-    journal = _journal.get()
-    return Level.PROGRAM if journal is None else journal.level
+def current_level() -> Level:
+    """Return the level of registrations that are made now."""
+    under_way = _current.get()
+    return Level.PROGRAM if under_way is None else under_way.level
 
 
 def warn(text: str, category: type[Warning], place: Origin) -> None:
     """Warn about the line ``place``; while a backend loads, once it has loaded, so that no filter can make it fail."""
-    journal = _journal.get()
+    under_way = _current.get()
     found = (text, category, place.file, place.line)
-    if journal is None or journal.level is Level.PROGRAM:
-        give([found])
+    if under_way is None or under_way.level is Level.PROGRAM:
+        issue([found])
     else:
-        journal.warned.append(found)
+        under_way.warned.append(found)
 
 
-def give(warned: list[Warned]) -> None:
-    """Give warnings that were kept."""
+def issue(warned: list[Warned]) -> None:
+    """Issue warnings that were kept."""
     for found in warned:
         warnings.warn_explicit(*found)
 
@@ -88,33 +89,33 @@ def transaction(
     distribution: tuple[str, str] | None = None,
     level: Level | None = None,
     warned: list[Warned] | None = None,
-) -> Iterator[Journal]:
+) -> Iterator[Transaction]:
     """Undo every registration made in this block, by this thread or task, when the block raises.
 
     Transactions nest: an inner one that succeeds becomes part of the outer one, and is of no higher level. Warnings are
-    given at the end, or handed over in ``warned``.
+    issued at the end, or handed over in ``warned``.
     """
-    outer = _journal.get()
+    outer = _current.get()
     if outer is not None:
         distribution = distribution or outer.distribution
     highest = Level.PROGRAM if outer is None else outer.level
-    journal = Journal(distribution, highest if level is None else min(level, highest))
-    token = _set_journal[journal]
+    own = Transaction(distribution, highest if level is None else min(level, highest))
+    token = _set_current[own]
     try:
-        yield journal
+        yield own
     except BaseException:
-        for undo in reversed(journal.undo):
+        for undo in reversed(own.undo):
             undo()
         raise
     else:
         if outer is not None:
-            outer.undo.extend(journal.undo)
-            outer.made.extend(journal.made)
+            outer.undo.extend(own.undo)
+            outer.registered.extend(own.registered)
         if warned is None and outer is not None:
             warned = outer.warned
         if warned is not None:
-            warned.extend(journal.warned)
+            warned.extend(own.warned)
     finally:
-        _journal.reset(token)
+        _current.reset(token)
     if warned is None:
-        give(journal.warned)
+        issue(own.warned)

@@ -30,7 +30,7 @@ from ..changes import notify_change
 from ..errors import ArgumentError, DeviceMismatchError, RegistrationError
 from ..forks import Order, forkable
 from ..keys.table import MARKER_BITS, MARKERS
-from ..transactions import record
+from ..transactions import on_rollback
 from .access import to_data
 from .owners import TYPE_MASKS, find_type, is_tensor, mask_of
 
@@ -155,7 +155,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_prepare", None),
         )
         FRONTENDS[bit] = frontend
-    record(lambda: _remove(frontend))
+    on_rollback(lambda: _remove(frontend))
     return frontend
 
 

@@ -21,7 +21,7 @@ from ..errors import ArgumentError, BackendError, BackendNotFoundError, Registra
 from ..forks import Order, forkable
 from ..keys.keyset import mask_readers
 from ..keys.table import ARRAYS, DispatchKey, keys_of, show_claim
-from ..transactions import record
+from ..transactions import on_rollback
 from .types import ArrayType, BackendInfo
 
 __all__ = ["add_backend", "device_key", "is_tensor", "mask_of", "named_key"]
@@ -103,7 +103,7 @@ def add_backend(info: BackendInfo, claims: dict[type, int] | None = None) -> Dis
                 TYPE_MASKS[array_type.type] = key.value
             elif claims is not None:
                 claims[array_type.type] = key.value
-    record(lambda: _remove_backend(info, key, claims))
+    on_rollback(lambda: _remove_backend(info, key, claims))
     return key
 
 

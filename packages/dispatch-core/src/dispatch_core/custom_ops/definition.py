@@ -28,7 +28,7 @@ from ..operators.overloads import OpOverload
 from ..operators.registration import Registration, caller_origin
 from ..operators.registries import Registry, the_registry
 from ..schema.model import Argument, FunctionSchema
-from ..transactions import record
+from ..transactions import on_rollback
 from .author_kernels import autograd_kernel, fake_kernel
 from .result_checks import checked
 from .schema_inference import infer_schema
@@ -187,7 +187,7 @@ class CustomOpDef:
                 for device, key in zip(devices, keys, strict=True):
                     self._register(device, key, fn)
             registry.custom_ops[self._name] = self
-            record(self.close)
+            on_rollback(self.close)
 
     def _replace_older(self) -> None:
         """Close the custom operator that had this name, as when its module is read a second time."""
@@ -296,7 +296,7 @@ class CustomOpDef:
             registration = max(self.op._entry.registrations(key), key=lambda found: found.number)
             older = self._kernels.get(device)
             self._kernels[device] = registration
-            record(lambda: self._restore_kernel(device, older))
+            on_rollback(lambda: self._restore_kernel(device, older))
             if device in self._disabled:
                 self._set_enabled(device, enabled=False)
 

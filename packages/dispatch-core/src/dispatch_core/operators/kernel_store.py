@@ -67,7 +67,7 @@ class KernelStore(OperatorIndex):
                 )
             entry.schema, entry.tags, entry.origin = made, frozenset(tags) if tags else NO_TAGS, origin
             self._reset(entry)
-        transactions.record(lambda: self.remove_schema(entry, made))
+        transactions.on_rollback(lambda: self.remove_schema(entry, made))
         return entry
 
     def remove_schema(self, entry: OperatorEntry, schema: FunctionSchema) -> None:
@@ -138,7 +138,7 @@ class KernelStore(OperatorIndex):
                 self._drop_if_empty(entry)
                 raise
             self._put(entry, registration)
-        transactions.record(lambda: self.remove_kernel(entry, registration), (entry, registration))
+        transactions.on_rollback(lambda: self.remove_kernel(entry, registration), (entry, registration))
         return registration
 
     def register_fallthrough(self, name: str, key: KeyLike) -> Registration:
@@ -185,7 +185,7 @@ class KernelStore(OperatorIndex):
             self._fallbacks[found] = stack = stacked(held, registration)
             self.fallbacks[found] = stack[0]
             self.invalidate_all()
-        transactions.record(lambda: self.remove_fallback(registration), (None, registration))
+        transactions.on_rollback(lambda: self.remove_fallback(registration), (None, registration))
         return registration
 
     def ensure_fallback(
@@ -194,7 +194,7 @@ class KernelStore(OperatorIndex):
         """Register a layer's fallback for good, unless its key has one; not as part of a transaction under way."""
         with self.lock:
             if key not in self.fallbacks:
-                transactions.outside(lambda: self.register_fallback(key, fn, with_keyset=with_keyset))
+                transactions.run_outside(lambda: self.register_fallback(key, fn, with_keyset=with_keyset))
 
     def give_way(
         self, name: str, to: str, fn: Callable[..., Any], *, autograd: bool = False
@@ -214,7 +214,7 @@ class KernelStore(OperatorIndex):
             entry._way = way
             self.giving_way[way[0]] = (*self.giving_way.get(way[0], ()), entry.name)
             entry.invalidate()
-        transactions.record(lambda: self.remove_way(entry, way))
+        transactions.on_rollback(lambda: self.remove_way(entry, way))
         return entry, way
 
     def remove_way(self, entry: OperatorEntry, way: tuple[str, Registration, bool]) -> None:
@@ -299,5 +299,5 @@ def _overwriting(entry: OperatorEntry, older: Registration, new: Registration) -
 
 def _level(wanted: str | Level | None) -> Level:
     """Return the level of what is registered now: no higher than that of the transaction under way."""
-    highest = transactions.level()
+    highest = transactions.current_level()
     return highest if wanted is None else min(Level.of(wanted), highest)

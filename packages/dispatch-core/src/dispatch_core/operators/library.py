@@ -10,7 +10,7 @@ from ..errors import ArgumentError, RegistrationError, SchemaError, short_repr
 from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
 from ..schema.model import FunctionSchema
-from ..transactions import level, record
+from ..transactions import current_level, on_rollback
 from .operator_index import parse_name
 from .overloads import OpOverload
 from .registration import KernelFactory, caller_origin
@@ -59,7 +59,7 @@ class Library:
         self.dispatch_key = None if dispatch_key == "" else as_key(dispatch_key)
         self.origin = caller_origin()
         #: What is registered through it is of the level at which it was opened.
-        self.level = level()
+        self.level = current_level()
         self._undo: list[Callable[[], None]] = []
         self._closed = False
         if isinstance(ns, str) and ns == "_":
@@ -79,7 +79,7 @@ class Library:
                     )
                 self.registry.definitions[ns] = self.origin
             self._keep(self._release_namespace)
-            record(self._release_namespace)
+            on_rollback(self._release_namespace)
 
     def define(self, schema: str | FunctionSchema, *, tags: str | Iterable[str] = ()) -> str:
         """Define an operator by its schema and return its name, ``namespace::name.overload``.

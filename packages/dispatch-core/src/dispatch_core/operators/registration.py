@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from .._record import Record
 from ..keys.table import DispatchKey
 from ..levels import Level
-from ..transactions import current as current_journal
+from ..transactions import current as current_transaction
 
 if TYPE_CHECKING:
     from pathlib import PurePath
@@ -115,8 +115,8 @@ def caller_origin() -> Origin:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
         frame = frame.f_back
-    journal = current_journal()
-    return Origin(frame.f_code.co_filename, frame.f_lineno, None if journal is None else journal.distribution)
+    transaction = current_transaction()
+    return Origin(frame.f_code.co_filename, frame.f_lineno, None if transaction is None else transaction.distribution)
 
 
 class Registration(Record):

@@ -70,7 +70,7 @@ class Registry(KernelStore):
         Raises ``RegistrationError`` when one of them is another backend's.
         """
         # Recorded first, so that a rollback, which runs backwards, empties the tables last.
-        transactions.record(invalidate_everywhere)
+        transactions.on_rollback(invalidate_everywhere)
         key = owners.add_backend(info, None if self.is_process else self._claims)
         invalidate_everywhere()
         return key

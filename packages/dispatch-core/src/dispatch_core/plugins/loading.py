@@ -260,7 +260,7 @@ class BackendLoader:
             self._lock.release()
         if self._warned and not self._loading:
             warned, self._warned[:] = [*self._warned], []
-            transactions.give(warned)
+            transactions.issue(warned)
 
     def _backend(self, name: str, *, automatic: bool) -> BackendInfo:
         if not isinstance(name, str):
@@ -323,15 +323,15 @@ class BackendLoader:
         origin = distribution.name, distribution.version
         transaction = transactions.transaction(distribution=origin, level=Level.BACKEND, warned=self._warned)
         if claim.group != BACKENDS:
-            with self._taken_back(forget_on_failure(roots), transaction) as journaled:
+            with self._taken_back(forget_on_failure(roots), transaction) as under_way:
                 import_object(claim.value)
-                self._check_keys(claim, None, journaled)
+                self._check_keys(claim, None, under_way)
             return
         host = self._plugins()
         try:
-            with self._taken_back(forget_on_failure(roots), transaction) as journaled:
+            with self._taken_back(forget_on_failure(roots), transaction) as under_way:
                 info = self._register(host, claim.name, import_object(claim.value))
-                self._check_keys(claim, DispatchKey[self._keys[claim.name]], journaled)
+                self._check_keys(claim, DispatchKey[self._keys[claim.name]], under_way)
         except BaseException:
             host.remove(claim.name)
             raise
@@ -340,15 +340,15 @@ class BackendLoader:
 
     @contextmanager
     def _taken_back(
-        self, modules: AbstractContextManager[None], transaction: AbstractContextManager[transactions.Journal]
-    ) -> Iterator[transactions.Journal]:
+        self, modules: AbstractContextManager[None], transaction: AbstractContextManager[transactions.Transaction]
+    ) -> Iterator[transactions.Transaction]:
         """Take back a load that fails, in a forked process also one that another thread was in the middle of."""
         with ExitStack() as rollback:
             rollback.enter_context(modules)
-            journaled = rollback.enter_context(transaction)
+            under_way = rollback.enter_context(transaction)
             self._rollbacks.append(rollback)
             try:
-                yield journaled
+                yield under_way
             finally:
                 self._rollbacks.remove(rollback)
 
@@ -365,9 +365,9 @@ class BackendLoader:
         self._rollbacks.clear()
         self._loading.clear()
 
-    def _check_keys(self, claim: Claim, key: DispatchKey | None, journaled: transactions.Journal) -> None:
+    def _check_keys(self, claim: Claim, key: DispatchKey | None, under_way: transactions.Transaction) -> None:
         if claim.name not in self.settings.foreign_keys:
-            refuse_foreign_keys(claim, key, journaled.made)
+            refuse_foreign_keys(claim, key, under_way.registered)
 
     def _plugins(self) -> PluginHost:
         if self._host is None:

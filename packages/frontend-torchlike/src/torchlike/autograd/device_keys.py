@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from dispatch_core.frontends import outside
+from dispatch_core.frontends import run_outside
 from dispatch_core.keys import ARRAYS, DispatchKey, keys_of
 
 __all__ = ["AUTOGRAD_BITS", "autograd_bit", "prepare"]
@@ -30,7 +30,7 @@ class _AutogradBits(dict[int, int]):
 def prepare(key: DispatchKey) -> None:
     """Register the kernels under an Autograd key, once, and outside the transaction of a plugin that is loading."""
     if key not in _prepared:
-        outside(lambda: AUTOGRAD_BITS.register(key))
+        run_outside(lambda: AUTOGRAD_BITS.register(key))
         _prepared.add(key)
 
 
