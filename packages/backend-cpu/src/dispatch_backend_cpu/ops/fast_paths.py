@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_core.caches import keep
+from dispatch_core.calls import define, make_function
 from dispatch_core.frontends import Window
 
 from ..arrays import Array, match_layout
@@ -137,21 +138,18 @@ def _compile(parameters: str, when: str, call: str, operands: str, first: str, i
         taken = f"if {accept}: return r"
     if into:
         taken = f"return {into}"
-    source = f"""\
-def kernel({parameters}):
-    {first}
-    if {when}:
-        try:
-            {f"{into}[...]" if into else "r"} = {call}
-        except (RuntimeError, ValueError, TypeError, OverflowError):
-            pass
-        else:
-            {taken}
-    return general({", ".join(given)})
-"""
-    names: dict[str, Any] = {}
-    exec(compile(source, f"<fast path of {call}>", "exec"), names)  # noqa: S102  # of the texts in this package
-    template: FunctionType = names["kernel"]
+    body = [
+        *([first] if first else []),
+        f"if {when}:",
+        "    try:",
+        f"        {f'{into}[...]' if into else 'r'} = {call}",
+        "    except (RuntimeError, ValueError, TypeError, OverflowError):",
+        "        pass",
+        "    else:",
+        f"        {taken}",
+        f"return general({', '.join(given)})",
+    ]
+    template: FunctionType = make_function(define(f"kernel({parameters})", body), f"fast path of {call}", {})
     return template
 
 

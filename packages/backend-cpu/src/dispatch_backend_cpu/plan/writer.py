@@ -13,6 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 from dispatch_aten.shapes import TensorMeta
+from dispatch_core.calls import define, make_function
 from dispatch_core.planning import Value
 
 from ..arrays import Array, check_writable, empty_strided, numpy_dtype
@@ -48,10 +49,8 @@ class ChainWriter:
             # Before anything is written to.
             self.lines.append(f"{self.constant(check_writable)}(v[{value.index}])")
         self.write()
-        source = "\n    ".join(["def run(v):", *self.lines, "return None"])
         self.scope["numbers"] = self._numbers
-        exec(compile(source, "<planned chain>", "exec"), self.scope)  # noqa: S102  # the source is written here
-        run: Callable[[list[Any]], None] = self.scope["run"]
+        run: Callable[[list[Any]], None] = make_function(define("run(v)", self.lines), "planned chain", self.scope)
         return run
 
     def write(self) -> None:
