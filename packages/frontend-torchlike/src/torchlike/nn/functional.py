@@ -49,7 +49,7 @@ _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 def _to_number(name: str) -> int:
     if not isinstance(name, str):
-        raise TypeError(f"reduction is text, not {type(name).__name__}")
+        raise TypeError(f"reduction must be str, not {type(name).__name__}")
     if name not in _REDUCTIONS:
         raise ValueError(f"{name} is not a valid value for reduction")
     return _REDUCTIONS[name]

@@ -37,7 +37,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         slope = 0.01 if param is None else _to_float(param, "param")
         return math.sqrt(2.0 / (1 + slope * slope))
     if not isinstance(nonlinearity, str):
-        raise TypeError(f"the name of a nonlinearity is text, not {type(nonlinearity).__name__}")
+        raise TypeError(f"nonlinearity must be str, not {type(nonlinearity).__name__}")
     if nonlinearity not in _GAINS:
         raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
     return _GAINS[nonlinearity]
@@ -107,7 +107,7 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 
 def _compute_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
     if not isinstance(mode, str):
-        raise TypeError(f"mode is text, not {type(mode).__name__}")
+        raise TypeError(f"mode must be str, not {type(mode).__name__}")
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
     return calculate_gain(nonlinearity, a) / math.sqrt(max(_count_fans(tensor)[mode == "fan_out"], 1))

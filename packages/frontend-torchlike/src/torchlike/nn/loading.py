@@ -165,7 +165,7 @@ class Loading(Saving):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
         for name in state_dict:
             if not isinstance(name, str):
-                raise TypeError(f"the names in a state_dict are text, but one is {type(name).__name__}")
+                raise TypeError(f"state_dict keys must be str, not {type(name).__name__}")
         metadata = getattr(state_dict, "_metadata", None)
         given: Any = OrderedDict(state_dict)  # a copy: overrides and hooks may change it
         if metadata is not None:

@@ -86,11 +86,11 @@ class Saving(Tree):
     def register_state_dict_post_hook(self, hook: Hook) -> RemovableHandle:
         """Call ``hook(module, state_dict, prefix, local_metadata)`` after; it may change ``state_dict``."""
         if not callable(hook):
-            raise TypeError(f"a hook is a function, not {type(hook).__name__}")
+            raise TypeError(f"hook must be callable, not {type(hook).__name__}")
         try:
             hook._from_public_api = True  # type: ignore[attr-defined]  # such a hook may return nothing, as in torch
         except AttributeError:
-            raise TypeError(f"a hook is a function that takes attributes, and {type(hook).__name__} is none") from None
+            raise TypeError(f"hook must take attributes, which {type(hook).__name__} does not") from None
         return RemovableHandle(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Hook) -> RemovableHandle:

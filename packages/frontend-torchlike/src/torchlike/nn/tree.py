@@ -80,7 +80,7 @@ class Tree:
     def _find(self, target: str, wanted: type, called: str) -> Any:
         """Find an attribute by its dotted path; raises ``AttributeError`` where it is missing or something else."""
         if not isinstance(target, str):
-            raise TypeError(f"a path is text with dots between names, not {type(target).__name__}")
+            raise TypeError(f"target must be str, not {type(target).__name__}")
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
         if not hasattr(module, name):
@@ -93,7 +93,7 @@ class Tree:
     def get_submodule(self, target: str) -> Module:
         """Find a submodule by its dotted path, the module itself by an empty one."""
         if not isinstance(target, str):
-            raise TypeError(f"a path is text with dots between names, not {type(target).__name__}")
+            raise TypeError(f"target must be str, not {type(target).__name__}")
         module: Any = self
         for name in target.split(".") if target else ():
             module = module._find(name, Tree, "an nn.Module")
