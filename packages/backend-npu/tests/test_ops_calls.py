@@ -55,7 +55,7 @@ def test_a_row_has_every_argument_of_its_function(name):
         assert set(row.outs) <= set(expressions)
     else:
         assert written <= {row.written}
-    compile(row.text, name, "exec")
+    compile(row.source, name, "exec")
 
 
 def test_the_kernels_are_those_of_the_modules():

@@ -1,7 +1,7 @@
-"""Every kernel of the backend by operator name with overload: rows of the table, and what takes more than a row.
+"""Every kernel of the backend by operator name with overload: rows of the table, and those that need more than a row.
 
-Registering them must cost next to nothing where no NPU is used. So a kernel is a function that gets its code, or finds the
-function that it stands for, when it is first called.
+Registering them must cost next to nothing where no NPU is used. So a kernel is a function whose code is generated, or whose
+module is imported, at its first call.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable
 from importlib import import_module
-from types import FunctionType
 from typing import Any, Final
 
+from dispatch_core.calls import LazyFunction
 from dispatch_core.devices import Device
 
 from .aclnn import table
@@ -23,66 +23,44 @@ __all__ = ["BY_HAND", "KERNELS", "PRIMS"]
 Kernel = Callable[..., Any]
 
 
-def _first(*args: Any, **kwargs: Any) -> Any:
-    return __become()(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
+def _lazy(name: str, make: Callable[[], Kernel], stands_for: Callable[[], Any]) -> Kernel:
+    """Make a kernel that becomes the function of ``make`` at its first call."""
+    kernel: Any = LazyFunction(make, name=name).function
+    # See Note [What a kernel stands for] in the core's `kernel_names`.
+    kernel.__module__, kernel.stands_for = __name__, stands_for
+    lazy: Kernel = kernel
+    return lazy
 
 
-def _forward(*args: Any, **kwargs: Any) -> Any:
-    return __kernel(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # as above
-
-
-def _late(name: str, become: Callable[[Any, dict[str, Any]], Kernel]) -> Kernel:
-    """Make a function that ``become(function, globals)`` turns into another at its first call, and gives to be called."""
-    names: dict[str, Any] = {}
-    late: Any = FunctionType(_first.__code__, names, name)
-    names["__become"] = lambda: become(late, names)
-    late.__module__, late.__qualname__ = __name__, name
-    return late
-
-
-def _row(name: str) -> Kernel:
+def _row_kernel(name: str) -> Kernel:
     """Make the kernel of a row, whose code is generated."""
 
-    def become(late: Any, names: dict[str, Any]) -> Kernel:
-        from .aclnn.row_kernels import operator_row  # with all that calls need
+    def make() -> Kernel:
+        from .aclnn.row_kernels import operator_row  # imports everything that calls need
 
-        row = operator_row(name)
-        names.update(row.names)
-        exec(compile(row.text, f"<npu kernel of {name}>", "exec"), names)  # noqa: S102  # of our own table
-        made = names["__kernel"]
-        # The code comes last: until it is there, the defaults are those of code that does not look at them.
-        late.__defaults__, late.__kwdefaults__ = made.__defaults__, made.__kwdefaults__
-        late.__code__ = made.__code__
-        kernel: Kernel = late
-        return kernel
+        return operator_row(name).make_kernel()
 
-    late: Any = _late(name, become)
-    late.stands_for = lambda: _place_of_row(name)
-    return late
+    return _lazy(name, make, lambda: _describe_row(name))
 
 
-def _place_of_row(name: str) -> tuple[str, str]:
-    """Give what people are shown of a row's kernel: the row, and its place."""
+def _describe_row(name: str) -> tuple[str, str]:
+    """Return the text of a row, and its file and line, for explanations."""
     lines = linecache.getlines(table.__file__)
     line = next((number for number, text in enumerate(lines, 1) if text.split(None, 1)[:1] == [name]), 1)
     return f"{table.__name__}.OPERATORS[{name!r}]: {OPERATORS[name][0]}", f"{table.__file__}:{line}"
 
 
-def _found(name: str, module: str) -> Kernel:
+def _module_kernel(name: str, module: str) -> Kernel:
     """Make the kernel that a module's table has under a name."""
 
-    def become(late: Any, names: dict[str, Any]) -> Kernel:
+    def find() -> Kernel:
         kernel: Kernel = import_module(module, __package__).KERNELS[name]
-        names["__kernel"] = kernel
-        late.__code__ = _forward.__code__
         return kernel
 
-    late: Any = _late(name, become)
-    late.stands_for = lambda: import_module(module, __package__).KERNELS[name]
-    return late
+    return _lazy(name, find, find)
 
 
-#: Module → the overloads that it has kernels for.
+#: Module → the overloads of its kernels.
 BY_HAND: Final = {
     ".creation": """
         empty.memory_format empty_strided empty_like new_empty new_empty_strided zeros zeros_like new_zeros
@@ -111,21 +89,21 @@ BY_HAND: Final = {
 }
 
 KERNELS: Final[dict[str, Kernel]] = (
-    {name: _row(name) for name in OPERATORS}
-    | {name: _found(name, module) for module, names in BY_HAND.items() for name in names.split()}
+    {name: _row_kernel(name) for name in OPERATORS}
+    | {name: _module_kernel(name, module) for module, names in BY_HAND.items() for name in names.split()}
     | view.KERNELS
 )
 """Every kernel of the ``aten`` namespace."""
 
 
 def _device_put(data: Any, *, device: Device) -> Any:
-    from .ops.copy import device_put  # with all that calls need
+    from .ops.copy import device_put  # imports everything that calls need
 
     return device_put(data, device=device)
 
 
 def _device_get(self: Any) -> Any:
-    from .ops.copy import device_get  # with all that calls need
+    from .ops.copy import device_get  # imports everything that calls need
 
     return device_get(self)
 

@@ -1,4 +1,4 @@
-"""Kernels generated from rows of the table: the text of a function for each operator, generated at its first call.
+"""Kernels generated from rows of the table: the source of a function for each operator, written at its first call.
 
 A kernel looks up the template of a call by the descriptions of its arguments (Note [Rules are cached] of the shape rules),
 allocates the results and launches the function:
@@ -16,11 +16,12 @@ allocates the results and launches the function:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
 from dispatch_aten.shapes import TensorMeta, cached_rule, check_output_shape, check_written, rule_key
+from dispatch_core.calls import define, make_function
 
 from .. import arrays
 from ..runtime import allocator
@@ -53,7 +54,7 @@ def operator_row(name: str) -> OperatorRow:
 
 
 class OperatorRow:
-    """A parsed row, the text of its kernel, and the objects that the text names."""
+    """A parsed row, and the source of its kernel."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -79,46 +80,49 @@ class OperatorRow:
         self.tensors = [f"*{each}" if "List" in c_type else each for c_type, each in c_types if "aclTensor" in c_type]
         by_value = [each for each in self.arguments if each not in self.numbers]
         self._key_text = self._key.text(self.arguments, "{0}.spec, {0}.storage_offset", by_value=by_value)
-        self._make_key = eval(  # noqa: S307  # of a parsed schema's identifiers alone
-            f"lambda {', '.join(self.arguments)}: ({self._key_text},)", {"__its_settings": self._key.settings}
+        self._make_key = make_function(
+            define(f"key({', '.join(self.arguments)})", [f"return ({self._key_text},)"]),
+            f"key of aten::{name}",
+            {"__its_settings": self._key.settings},
         )
-        scope = ", ".join((*self.arguments, *self.outs))
-        #: Functions of the overload's arguments and the descriptions of its results that return the function's arguments.
-        self.values = [eval(f"lambda {scope}: {each}", dict(_NAMES)) for each in self.expressions]  # noqa: S307  # our table
+        #: Return the function's arguments for the overload's arguments and the descriptions of its results.
+        self.evaluate: Callable[..., tuple[Any, ...]] = make_function(
+            define(f"row({', '.join((*self.arguments, *self.outs))})", [f"return ({', '.join(self.expressions)},)"]),
+            f"row of aten::{name}",
+            dict(_NAMES),
+        )
         self._templates, self._learn = self._key.cache(self._make_template)
         clear_at_close(self._templates)
 
     @property
-    def text(self) -> str:
-        """The text of the module that defines the kernel."""
+    def source(self) -> str:
+        """The source of the kernel."""
         given = ", ".join(self.arguments)
         lines = [
-            f"def __kernel({self._key.signature}):",
-            "    try:",
-            f"        __template = __templates[{self._key_text}]",
-            "    except (AttributeError, KeyError, TypeError):",
-            f"        __template, ({given},) = __prepare({given})",
+            "try:",
+            f"    __template = __templates[{self._key_text}]",
+            "except (AttributeError, KeyError, TypeError):",
+            f"    __template, ({given},) = __prepare({given})",
         ]
         for number, out in enumerate(self.outs):
             size, spec = ("size", "spec") if len(self.outs) == 1 else (f"sizes[{number}]", f"specs[{number}]")
             lines += [
-                f"    {out} = __new(__array)",
-                f"    {out}.block, {out}.spec, {out}.storage_offset = __allocate(__template.{size}), __template.{spec}, 0",
+                f"{out} = __new(__array)",
+                f"{out}.block, {out}.spec, {out}.storage_offset = __allocate(__template.{size}), __template.{spec}, 0",
             ]
         if self.written:
             lines += [
-                f"    if {each}.block is {self.written}.block: __check_overlap({self.written}, {each})"
+                f"if {each}.block is {self.written}.block: __check_overlap({self.written}, {each})"
                 for each in self._read
             ]
         numbers = f", ({', '.join(self.numbers)},)" if self.numbers else ""
-        lines.append(f"    __template.launch(({', '.join(self.tensors)},){numbers})")
-        lines.append(f"    return {self.written or ', '.join(self.outs)}")
-        return "\n".join(lines)
+        lines.append(f"__template.launch(({', '.join(self.tensors)},){numbers})")
+        lines.append(f"return {self.written or ', '.join(self.outs)}")
+        return define(f"kernel({self._key.signature})", lines)
 
-    @property
-    def names(self) -> dict[str, Any]:
-        """The objects that the text names."""
-        return self._key.defaults | {
+    def make_kernel(self) -> Callable[..., Any]:
+        """Return the kernel."""
+        names = self._key.defaults | {
             "__its_settings": self._key.settings,
             "__templates": self._templates,
             "__prepare": self._prepare,
@@ -127,6 +131,8 @@ class OperatorRow:
             "__allocate": allocator.allocate,
             "__check_overlap": check_overlap,
         }
+        kernel: Callable[..., Any] = make_function(self.source, f"npu kernel of aten::{self.name}", names)
+        return kernel
 
     def _prepare(self, *arguments: Any) -> tuple[CallTemplate, Sequence[Any]]:
         """Return a template for a call, which is kept, and the arguments as arrays of this device."""
@@ -151,7 +157,7 @@ class OperatorRow:
                 check_output_shape(found.shape, written.shape)
         else:
             specs = found if isinstance(found, tuple) else (found,)
-        values = [value(*arguments, *specs) for value in self.values]
+        values = list(self.evaluate(*arguments, *specs))
         for number, name in enumerate(self.numbers):
             index = self.expressions.index(name)
             values[index] = ScalarParameter(number, values[index])

@@ -75,7 +75,7 @@ def _read_row(index: int, node: Node, name: str) -> NodeTasks | None:
     row = operator_row(name)
     outputs: list[Any] = list(node.outputs)
     scope = [to_spec(value) for value in (*node.arguments, *outputs)]
-    found = [evaluate(*scope) for evaluate in row.values]
+    found = list(row.evaluate(*scope))
     numbers: list[int] = []
     for position, expression in enumerate(row.expressions):
         if isinstance(found[position], Value):
