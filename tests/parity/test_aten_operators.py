@@ -14,9 +14,9 @@ from comparison import assert_same, flatten, ignore_warnings  # noqa: E402
 from composites import bind, call_composite, find_composite  # noqa: E402
 
 import dispatch_core as dc  # noqa: E402
-from dispatch_aten import gradients  # noqa: E402
 from dispatch_aten.decompositions import EXPLICIT, IMPLICIT  # noqa: E402
 from dispatch_aten.derivatives import DERIVATIVES, NOT_DIFFERENTIABLE, names_used  # noqa: E402
+from dispatch_aten.gradients import FUNCTIONS  # noqa: E402
 from dispatch_aten.operators import ATEN  # noqa: E402
 from dispatch_aten.variants import is_inplace, is_out  # noqa: E402
 
@@ -53,7 +53,7 @@ def gradient_environment(name, bound, results, grads, used):
         elif isinstance(value, list) and value and all(isinstance(each, np.ndarray) for each in value):
             environment[f"{key}_sizes"] = [dc.shape(each) for each in value]
     for function in used - environment.keys():
-        environment[function] = getattr(gradients, function, None) or getattr(dc.ops.aten, function)
+        environment[function] = FUNCTIONS.get(function) or getattr(dc.ops.aten, function)
     return environment
 
 
@@ -158,6 +158,6 @@ def test_formulas_name_arguments_and_known_functions_only():
                 assert (
                     base in known
                     or used in ("grad", "grads", "result", "result0", "result1")
-                    or hasattr(gradients, used)
+                    or used in FUNCTIONS
                     or hasattr(dc.ops.aten, used)
                 ), f"{name}: {used}"

@@ -9,7 +9,7 @@ for its gradient. Names that an expression may use:
 * ``result``, or ``result0``, ``result1`` … where there are several;
 * of an argument ``x`` without saving it: ``x_sizes`` (a tuple), ``x_strides``, ``x_storage_offset``, ``x_dim`` (how many
   dimensions), ``x_numel``, ``x_dtype``, ``x_device``. For a list of tensors ``xs``: ``xs_sizes``, a list of tuples;
-* the functions of ``dispatch_aten.gradients``, and else any aten operator by name, overloads resolved by the arguments.
+* ``FUNCTIONS`` of ``dispatch_aten.gradients``, and else any aten operator by name, overloads resolved by the arguments.
 
 An expression is written as for real numbers. Where the gradient of the result is complex, the engine conjugates it, and the
 value of the expression: that is torch's gradient, ``grad`` times the conjugate of the derivative, for every function with a
@@ -392,18 +392,7 @@ _WITH_INDICES: Final = {
 
 
 def _collect() -> dict[str, Formula]:
-    tables = (
-        _ELEMENTWISE,
-        _ACTIVATIONS,
-        _REDUCTIONS,
-        _PRODUCTS,
-        _LOSSES,
-        _VIEWS,
-        _COPIES,
-        _RANDOM,
-        _INDEXING,
-        _LISTS,
-    )
+    tables = (_ELEMENTWISE, _ACTIVATIONS, _REDUCTIONS, _PRODUCTS, _LOSSES, _VIEWS, _COPIES, _RANDOM, _INDEXING, _LISTS)
     formulas = {name: Formula(MappingProxyType(gradients)) for table in tables for name, gradients in table.items()}
     for name, gradients in _WITH_INDICES.items():
         formulas[name] = Formula(MappingProxyType(gradients), (True, False))

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten import gradients as functions
 from dispatch_aten.derivatives import METADATA_SUFFIXES
+from dispatch_aten.gradients import FUNCTIONS
 
 from ..functions import QUICK
 
@@ -164,10 +164,7 @@ class Derivative:
     def namespace(self) -> dict[str, Any]:
         """The functions that the formulas call: the library's own, and operators by name."""
         aten = dc.ops.aten
-        return {
-            f"f_{name}": getattr(functions, name, None) or QUICK.get(name) or getattr(aten, name)
-            for name in self.called
-        }
+        return {f"f_{name}": FUNCTIONS.get(name) or QUICK.get(name) or getattr(aten, name) for name in self.called}
 
     @property
     def result_may_be_integral(self) -> bool:

@@ -5,119 +5,19 @@ Parts that several formulas share, or that are too long for an expression; the f
 
 from __future__ import annotations
 
-from ._shared import (
-    conjugate,
-    count_of,
-    inverse_permutation,
-    max_one,
-    maybe_multiply,
-    negate,
-    one_minus,
-    sgn,
-    spread,
-    to_device,
-)
-from .indexing import (
-    cat_gradient,
-    embedding_double_backward,
-    index_add_source_gradient,
-    masked_select_gradient,
-    masked_source_gradient,
-    repeat_gradient,
-    take_gradient,
-)
-from .loss import (
-    bce_with_logits_gradient,
-    bce_with_logits_target_gradient,
-    mse_factor,
-    mse_slope,
-    native_dropout_gradient,
-    softmax_double_backward,
-)
-from .pointwise import (
-    acosh_slope,
-    clamp_gradient,
-    clamp_max_gradient,
-    clamp_min_gradient,
-    div_mode_gradient,
-    div_mode_other_gradient,
-    elu_double_backward,
-    floor_of_ratio,
-    gelu_double_backward,
-    halve_where,
-    pow_exponent_gradient,
-    pow_gradient,
-    softplus_double_backward,
-    squared_radius,
-)
-from .reduction import (
-    aminmax_gradient,
-    cumprod_gradient,
-    extremum_gradient,
-    extremum_of_all_gradient,
-    logsumexp_gradient,
-    norm_gradient,
-    prod_dim_gradient,
-    prod_gradient,
-    reversed_cumsum,
-    std_gradient,
-    var_gradient,
-    var_mean_gradient,
-)
-from .view import as_strided_gradient, slice_gradient, split_gradient, unbind_gradient
+from typing import TYPE_CHECKING, Any, Final
 
-__all__ = [
-    "acosh_slope",
-    "aminmax_gradient",
-    "as_strided_gradient",
-    "bce_with_logits_gradient",
-    "bce_with_logits_target_gradient",
-    "cat_gradient",
-    "clamp_gradient",
-    "clamp_max_gradient",
-    "clamp_min_gradient",
-    "conjugate",
-    "count_of",
-    "cumprod_gradient",
-    "div_mode_gradient",
-    "div_mode_other_gradient",
-    "elu_double_backward",
-    "embedding_double_backward",
-    "extremum_gradient",
-    "extremum_of_all_gradient",
-    "floor_of_ratio",
-    "gelu_double_backward",
-    "halve_where",
-    "index_add_source_gradient",
-    "inverse_permutation",
-    "logsumexp_gradient",
-    "masked_select_gradient",
-    "masked_source_gradient",
-    "max_one",
-    "maybe_multiply",
-    "mse_factor",
-    "mse_slope",
-    "native_dropout_gradient",
-    "negate",
-    "norm_gradient",
-    "one_minus",
-    "pow_exponent_gradient",
-    "pow_gradient",
-    "prod_dim_gradient",
-    "prod_gradient",
-    "repeat_gradient",
-    "reversed_cumsum",
-    "sgn",
-    "slice_gradient",
-    "softmax_double_backward",
-    "softplus_double_backward",
-    "split_gradient",
-    "spread",
-    "squared_radius",
-    "std_gradient",
-    "take_gradient",
-    "to_device",
-    "unbind_gradient",
-    "var_gradient",
-    "var_mean_gradient",
-]
+from . import _shared, indexing, loss, pointwise, reduction, view
+from ._shared import conjugate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["FUNCTIONS", "conjugate"]
+
+FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
+    name: getattr(module, name)
+    for module in (indexing, loss, pointwise, reduction, view, _shared)
+    for name in module.__all__
+}
+"""The functions of formulas by their names."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "Array",
-    "aten",
     "conjugate",
     "count_of",
     "inverse_permutation",

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from dispatch_aten.decompositions._shared import Array, aten
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_core import shape as shape_of
-
-from ._shared import Array, aten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

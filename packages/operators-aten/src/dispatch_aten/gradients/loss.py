@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from dispatch_aten.decompositions._shared import Array, aten
 from dispatch_core import shape as shape_of
 
-from ._shared import Array, aten, one_minus
+from ._shared import one_minus
 
 __all__ = [
     "bce_with_logits_gradient",

@@ -7,8 +7,9 @@ import math
 from typing import TYPE_CHECKING
 
 import dispatch_core as dc
+from dispatch_aten.decompositions._shared import Array, aten, maybe_multiply
 
-from ._shared import Array, aten, maybe_multiply, one_minus
+from ._shared import one_minus
 
 if TYPE_CHECKING:
     from dispatch_aten.promotion import Number

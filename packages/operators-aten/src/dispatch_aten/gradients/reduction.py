@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from dispatch_aten.decompositions._shared import Array, aten, count_of
 from dispatch_aten.dtypes import int64
 from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_core import shape as shape_of
 
-from ._shared import Array, aten, count_of, max_one, sgn, spread, with_reduced_dims
+from ._shared import max_one, sgn, spread, with_reduced_dims
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import dispatch_core as dc
-from dispatch_aten.decompositions._shared import arange_like
+from dispatch_aten.decompositions._shared import Array, arange_like, aten
 from dispatch_aten.dtypes import int64
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_core import shape as shape_of
-
-from ._shared import Array, aten
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
