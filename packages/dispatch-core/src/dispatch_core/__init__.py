@@ -33,22 +33,35 @@ from .errors import (
     SchemaError,
     UnknownOperatorWarning,
 )
-from .keys.context import apply_masks, exclude_keys, include_keys
-from .keys.keyset import DispatchKeySet
-from .keys.table import DISPATCH_KEY_PRIORITY, DispatchKey
-from .operators.entry import OperatorEntry
-from .operators.library import Library
-from .operators.namespaces import OpOverloadPacket
-from .operators.overloads import OpOverload, respell
-from .operators.registration import KernelFactory, Origin, fallthrough_kernel, kernel_factory
-from .operators.registries import Registry, registry
+from .keys import DISPATCH_KEY_PRIORITY, DispatchKey, DispatchKeySet, apply_masks, exclude_keys, include_keys
+from .operators import (
+    KernelFactory,
+    Library,
+    OperatorEntry,
+    OpOverload,
+    OpOverloadPacket,
+    Origin,
+    Registry,
+    fallthrough_kernel,
+    kernel_factory,
+    registry,
+    respell,
+)
 from .schema import FunctionSchema, declare_dtypes
 
 if TYPE_CHECKING:
-    from .custom_ops.checking import opcheck
-    from .custom_ops.definition import CustomOpDef, custom_op
-    from .custom_ops.registration_functions import define, impl, register_autograd, register_fake, register_kernel
-    from .custom_ops.schema_inference import Tensor, infer_schema
+    from .custom_ops import (
+        CustomOpDef,
+        Tensor,
+        custom_op,
+        define,
+        impl,
+        infer_schema,
+        opcheck,
+        register_autograd,
+        register_fake,
+        register_kernel,
+    )
     from .explanation import explain
     from .layers.profiler import profile
     from .layers.tracer import trace
@@ -74,29 +87,29 @@ call_direct = registry.call_direct
 #: Names whose modules `import dispatch_core` does not load: the plugins', with their libraries, and the tools'. A module
 #: must not be named like what it gives away, because importing it would put it in the name's place.
 _LATE = {
-    "CustomOpDef": ".custom_ops.definition",
+    "CustomOpDef": ".custom_ops",
     "KernelHandle": ".operators.kernel_handle",
     "PlannedStep": ".pipelines.program",
     "Program": ".pipelines.program",
-    "Tensor": ".custom_ops.schema_inference",
+    "Tensor": ".custom_ops",
     "backends": ".plugins.loading",
     "below": ".operators.kernel_handle",
     "current_pipeline": ".pipelines.handle",
-    "custom_op": ".custom_ops.definition",
-    "define": ".custom_ops.registration_functions",
+    "custom_op": ".custom_ops",
+    "define": ".custom_ops",
     "explain": ".explanation",
     "get_kernel": ".operators.kernel_handle",
     "hookimpl": ".plugins.hooks",
-    "impl": ".custom_ops.registration_functions",
-    "infer_schema": ".custom_ops.schema_inference",
+    "impl": ".custom_ops",
+    "infer_schema": ".custom_ops",
     "load_backend": ".plugins.loading",
-    "opcheck": ".custom_ops.checking",
+    "opcheck": ".custom_ops",
     "profile": ".layers.profiler",
     "pipeline": ".pipelines.handle",
     "refresh": ".plugins.loading",
-    "register_autograd": ".custom_ops.registration_functions",
-    "register_fake": ".custom_ops.registration_functions",
-    "register_kernel": ".custom_ops.registration_functions",
+    "register_autograd": ".custom_ops",
+    "register_fake": ".custom_ops",
+    "register_kernel": ".custom_ops",
     "trace": ".layers.tracer",
 }
 

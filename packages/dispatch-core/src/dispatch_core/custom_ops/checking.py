@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, Final
 
@@ -157,6 +156,8 @@ def _contents(tensor: Any) -> bytes:
         return bytes(data.tobytes())
     if read is not None and _key_of(data) in read.kernels:
         return bytes(read.op(data).tobytes())
+    import pickle  # slow to import, and rarely needed
+
     return pickle.dumps(data)
 
 

@@ -1,1 +1,25 @@
-"""Operators: registrations, the dispatch table, the function that runs for a mask, overloads, libraries."""
+"""Operators: registrations, the dispatch table, the function that runs for a mask, overloads, registries, libraries."""
+
+from .entry import OperatorEntry
+from .library import Library
+from .namespaces import OpNamespace, OpOverloadPacket, Ops
+from .overloads import OpOverload, respell
+from .registration import KernelFactory, Origin, Registration, fallthrough_kernel, kernel_factory
+from .registries import Registry, registry
+
+__all__ = [
+    "KernelFactory",
+    "Library",
+    "OpNamespace",
+    "OpOverload",
+    "OpOverloadPacket",
+    "OperatorEntry",
+    "Ops",
+    "Origin",
+    "Registration",
+    "Registry",
+    "fallthrough_kernel",
+    "kernel_factory",
+    "registry",
+    "respell",
+]
