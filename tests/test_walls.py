@@ -40,7 +40,7 @@ CIRCLES = {
 }
 #: Packages whose circles and upward edges of late imports are still being cut, and those that still take inner modules.
 CIRCULAR = {"dispatch_core"}
-UNFINISHED = {"dispatch_aten", "dispatch_backend_cpu"}
+UNFINISHED = {"dispatch_backend_cpu"}
 
 
 @dataclass(frozen=True, slots=True)
