@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.calls.emit import PREFIX, define, is_generated, make_function
+from dispatch_core.calls.emit import define, is_generated, make_function
 from dispatch_core.calls.lazy_function import LazyFunction
+from dispatch_core.tracebacks import GENERATED
 
 
 def entries(label):
-    return [file for file in linecache.cache if file.startswith(f"{PREFIX}{label}")]
+    return [file for file in linecache.cache if file.startswith(f"{GENERATED}{label}")]
 
 
 def test_a_traceback_shows_the_generated_line():
@@ -90,7 +91,7 @@ def test_what_was_not_generated_is_called_and_keeps_its_own_globals():
     assert not is_generated(mean)
     assert lazy.function(np.ones((2, 3))).shape == (3,)
     assert lazy.function.__name__ == "mean"
-    assert lazy.function.__globals__.keys() <= {"__builtins__", "__become", "__target"}
+    assert lazy.function.__globals__.keys() <= {"__builtins__", "__name__", "__become", "__trim", "__target"}
 
 
 def test_a_lazy_function_goes_with_its_last_reference():

@@ -8,6 +8,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_core.frontends import memory_of
+from dispatch_core.tracebacks import hide_frames
 
 from .arrays import coerce, dtype_of, shape_of, storage_offset_of, strides_of
 from .kernels import COVERED, KERNELS, PRIMS
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from dispatch_core.planning import PlannedStep, Program
 
 __all__ = ["dispatch_backend_info", "dispatch_is_available", "dispatch_plan", "dispatch_register"]
+
+hide_frames(__package__)
 
 
 @dc.hookimpl

@@ -5,11 +5,14 @@ from __future__ import annotations
 from operator import attrgetter
 
 import dispatch_core as dc
+from dispatch_core.tracebacks import hide_frames
 
 from .arrays import MetaArray
 from .kernels import KERNELS, PRIMS
 
 __all__ = ["dispatch_backend_info", "dispatch_is_available", "dispatch_register"]
+
+hide_frames(__package__)
 
 
 @dc.hookimpl

@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import dispatch_core as dc
+from dispatch_core.tracebacks import hide_frames
 
 from . import runtime
 from .arrays import AclArray
@@ -29,6 +30,8 @@ __all__ = [
     "dispatch_register",
     "dispatch_runtime",
 ]
+
+hide_frames(__package__)
 
 
 @dc.hookimpl

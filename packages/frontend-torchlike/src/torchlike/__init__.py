@@ -13,6 +13,7 @@ tensor([2., 4., 6.])
 from typing import Any
 
 import dispatch_aten  # noqa: F401  # defines the operators that everything below calls
+from dispatch_core.tracebacks import hide_frames as _hide_frames
 
 from . import autograd, methods, npu  # noqa: F401  # completes the Tensor class
 from .arguments import check_tensor as _check_tensor
@@ -48,6 +49,7 @@ from .tensors import Tensor
 from . import nn, optim  # isort: skip  # they are built on all of the above
 
 __version__ = "0.1.0"
+_hide_frames(__name__)
 
 #: Orders of elements in memory, with torch's numbers.
 contiguous_format, preserve_format, channels_last, channels_last_3d = range(4)

@@ -13,12 +13,15 @@ from __future__ import annotations
 from typing import Final
 
 from dispatch_core import Library, registry
+from dispatch_core.tracebacks import hide_frames
 
 from .decompositions import register
 from .operators import ATEN, PRIMS
 
 __version__ = "0.1.0"
 __all__ = ["ATEN_LIBRARY", "PRIMS_LIBRARY"]
+
+hide_frames(__name__)
 
 
 def _define() -> tuple[Library, Library]:

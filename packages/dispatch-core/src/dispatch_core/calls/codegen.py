@@ -29,6 +29,7 @@ from ..keys.keyset import DispatchKeySet, as_mask
 from ..keys.table import MARKERS
 from ..schema.check import argument_error, bind
 from ..schema.words import declaration
+from ..tracebacks import trim_traceback
 from . import reference
 from .boundary import Boundary, Covered, Plan, bad_count, bad_list, coercer, view_checker
 from .emit import make_function, rename_parameters
@@ -339,7 +340,7 @@ def runner_of(plan: Plan, inlined: Inlined) -> Runner:
 
 def _constants(plan: Plan) -> dict[str, Any]:
     """Return the constants of a call: the arguments' defaults and checkers."""
-    names: dict[str, Any] = {"__none": None}
+    names: dict[str, Any] = {"__none": None, "__error": Exception, "__trim": trim_traceback}
     for index, parameter in enumerate(plan.parameters):
         if not parameter.required:
             names[f"__default{index}"] = parameter.default

@@ -2,7 +2,7 @@ r"""How text becomes functions: lines, the constants in them, and code whose sou
 
 Note [Generated code has source]
     `make_function` enters the source of what it makes into ``linecache``, under a name of its own that begins with
-    `PREFIX`. The entry goes when the last code that was made of the text goes: a constant of that code removes it.
+    `GENERATED`. The entry goes when the last code that was made of the text goes: a constant of that code removes it.
 
 Note [Constants of code]
     What stands in a function's globals can be exchanged under a call that is on its way; a constant of its code cannot.
@@ -27,9 +27,10 @@ from itertools import count
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Final
 
+from ..tracebacks import GENERATED
+
 __all__ = [
     "BOXED",
-    "PREFIX",
     "define",
     "indent",
     "is_generated",
@@ -39,8 +40,6 @@ __all__ = [
     "rename_parameters",
 ]
 
-#: How the file names of generated code begin.
-PREFIX: Final = "<dispatch "
 #: How the names of constants begin that cannot be hashed, or change; see `quote`.
 BOXED: Final = "__its_"
 _NAMED: Final = re.compile(r"(?<![.\w])__[a-z]\w*")
@@ -114,19 +113,19 @@ class _SourceEntry:
 
     def __init__(self, label: str, lines: list[str]) -> None:
         cache = _source_cache()
-        self._cache, self.file = cache, f"{PREFIX}{label}>"
+        self._cache, self.file = cache, f"{GENERATED}{label}>"
         for number in count(2):
             entry = len(lines), None, lines, self.file
             if cache.setdefault(self.file, entry) is entry:
                 break
-            self.file = f"{PREFIX}{label}, {number}>"
+            self.file = f"{GENERATED}{label}, {number}>"
 
     def __del__(self) -> None:
         self._cache.pop(self.file, None)
 
 
 def _compile(source: str) -> tuple[CodeType, list[str]]:
-    return compile(source, PREFIX, "exec"), source.splitlines(keepends=True)
+    return compile(source, GENERATED, "exec"), source.splitlines(keepends=True)
 
 
 #: Many operators have the same signature, and so the same source.

@@ -14,6 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any, Final
 from weakref import ref
 
+from ..tracebacks import trim_traceback
 from .emit import is_generated
 
 __all__ = ["LazyFunction"]
@@ -22,11 +23,19 @@ _NO_LOCK: Final[AbstractContextManager[Any]] = nullcontext()
 
 
 def _first(*args: Any, **kwargs: Any) -> Any:
-    return __become(args, kwargs)(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
+    try:
+        return __become(args, kwargs)(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # a global of the function it becomes
+    except Exception as error:
+        __trim(error)  # type: ignore[name-defined]  # noqa: F821  # as above
+        raise
 
 
 def _forward(*args: Any, **kwargs: Any) -> Any:
-    return __target(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # as above
+    try:
+        return __target(*args, **kwargs)  # type: ignore[name-defined]  # noqa: F821  # as above
+    except Exception as error:
+        __trim(error)  # type: ignore[name-defined]  # noqa: F821  # as above
+        raise
 
 
 class LazyFunction:
@@ -57,7 +66,8 @@ class LazyFunction:
         self._make, self._lock, self._warm_up, self._generation, self._is_named = make, lock, warm_up, -1, bool(name)
         #: Generation → references to its code, which go with the code.
         self._codes: dict[int, dict[int, ref[CodeType]]] | None = None
-        self.function = FunctionType(_first.__code__, {"__builtins__": builtins, "__become": self._become}, name)
+        names = {"__builtins__": builtins, "__name__": __name__, "__become": self._become, "__trim": trim_traceback}
+        self.function = FunctionType(_first.__code__, names, name)
 
     def _become(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> FunctionType:
         if self._warm_up is not None:

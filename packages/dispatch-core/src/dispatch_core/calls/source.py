@@ -143,7 +143,7 @@ def call_source(
             tests = _unless_usual(plan, usual, lambda name: f"type({name}) is __array", lines)
             lines = [quote_name("__array"), *tests]
         lines += rest
-    return define(f"__call({_signature(plan, extra)})", [*elsewhere, *lines])
+    return define(f"__call({_signature(plan, extra)})", _trimmed([*elsewhere, *lines]))
 
 
 def respelled_plan(plan: Plan, spelling: Spelling) -> Plan:
@@ -171,7 +171,7 @@ def redispatch_source(plan: Plan) -> str:
         unmarked += ["    if __k < 0:", f"        return __interpret(__m, {_arguments_as_given(plan)})"]
         lines += ["if not __m & __markers:", *indent([*unmarked, "__m |= __k & __markers"])]
     lines += [*_check_lines(plan), f"return __table[__m]({values(plan)})"]
-    return define(f"__redispatch(__m, /{', ' if signature else ''}{signature})", lines)
+    return define(f"__redispatch(__m, /{', ' if signature else ''}{signature})", _trimmed(lines))
 
 
 def below_source(plan: Plan) -> str:
@@ -204,6 +204,11 @@ def body_lines(plan: Plan, boundary: Boundary, prefix: int, covered: Sequence[in
     call = f"__d = __kernel({kernel_arguments(plan, prefix, unwrap=wrapped)})"
     lines += ["else:", f"    {call}"] if covered else [call]
     return lines + _result_lines(plan, boundary)
+
+
+def _trimmed(lines: list[str]) -> list[str]:
+    """Return the lines of a public call; see Note [Frames that are left out] in `tracebacks`."""
+    return ["try:", *indent(lines), "except __error as __e:", "    __trim(__e)", "    raise"]
 
 
 def _attempt(lines: list[str], into: str = "__m") -> list[str]:

@@ -28,6 +28,7 @@ from ..operators.overloads import OpOverload
 from ..operators.registration import Registration, caller_origin
 from ..operators.registries import Registry, the_registry
 from ..schema.model import Argument, FunctionSchema
+from ..tracebacks import api_boundary
 from ..transactions import on_rollback
 from .author_kernels import autograd_kernel, fake_kernel
 from .result_checks import checked
@@ -39,6 +40,7 @@ _EXPLICIT: Final = DispatchKey.CompositeExplicitAutograd
 DeviceTypes = str | Iterable[str] | None
 
 
+@api_boundary
 def custom_op(
     name: str,
     fn: Callable[..., Any] | None = None,

@@ -18,12 +18,14 @@ from ..operators.kernel_handle import as_overload
 from ..operators.library import Library
 from ..operators.operator_index import parse_name
 from ..operators.overloads import OpOverload
+from ..tracebacks import api_boundary
 from .author_kernels import autograd_kernel, fake_kernel
 from .definition import CustomOpDef, DeviceTypes, check_formula, devices_of, find_custom_op
 
 __all__ = ["define", "impl", "register_autograd", "register_fake", "register_kernel"]
 
 
+@api_boundary
 def define(qualname: str, schema: str, *, lib: Library | None = None, tags: str | Iterable[str] = ()) -> str:
     """Define ``namespace::name`` by a schema without a name, ``"(Tensor x) -> Tensor"``, and return the full name.
 
@@ -40,6 +42,7 @@ def define(qualname: str, schema: str, *, lib: Library | None = None, tags: str 
     return _library(qualname, lib, "FRAGMENT").define(f"{qualname}{schema}", tags=tags)
 
 
+@api_boundary
 def impl(
     qualname: str, types: DeviceTypes, func: Callable[..., Any] | None = None, *, lib: Library | None = None
 ) -> Any:
@@ -57,6 +60,7 @@ def impl(
     return func
 
 
+@api_boundary
 def register_kernel(
     op: str | OpOverload | CustomOpDef,
     device_types: DeviceTypes,
@@ -84,6 +88,7 @@ def register_kernel(
     return fn
 
 
+@api_boundary
 def register_fake(
     op: str | OpOverload | CustomOpDef, fn: Callable[..., Any] | None = None, /, *, lib: Library | None = None
 ) -> Any:
@@ -106,6 +111,7 @@ def register_fake(
     return fn
 
 
+@api_boundary
 def register_autograd(
     op: str | OpOverload | CustomOpDef,
     backward: Callable[..., Any],

@@ -28,6 +28,7 @@ from ..discovery import loader
 from ..errors import SchemaError, short_repr
 from ..schema.model import FunctionSchema, spell_default
 from ..schema.types import BaseType
+from ..tracebacks import api_boundary
 
 __all__ = ["Tensor", "infer_schema"]
 
@@ -55,6 +56,7 @@ class _UnfitError(Exception):
     """Why an annotation has no schema type."""
 
 
+@api_boundary
 def infer_schema(fn: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None) -> str:
     """Return the schema of a function with type hints, named ``op_name`` or without a name.
 

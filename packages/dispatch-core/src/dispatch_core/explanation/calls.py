@@ -31,6 +31,7 @@ from ..operators.registries import Registry, the_registry
 from ..operators.resolution import Resolution, no_kernel, resolve, walk_keys, why_passed_over
 from ..operators.runners import masked_off, unwritable
 from ..schema.check import bind, invalid_combination, mismatch
+from ..tracebacks import api_boundary
 from .model import ArgumentKeys, Explanation, Overload, Step, describe_slot, show_keys
 
 __all__ = ["entries_of", "explain", "source_of"]
@@ -38,6 +39,7 @@ __all__ = ["entries_of", "explain", "source_of"]
 Values = tuple[Any, ...]
 
 
+@api_boundary
 def explain(
     op: str | OpOverload | OpOverloadPacket,
     /,

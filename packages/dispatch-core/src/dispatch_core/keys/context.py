@@ -16,6 +16,7 @@ from typing import Any, Final, Self
 
 from ..caches import keep
 from ..interrupts import Guard, by_subscript, whole
+from ..tracebacks import api_boundary, trim_traceback
 from .keyset import DispatchKeySet, KeyLike, KeysetLike, as_mask, removal_mask
 from .table import MARKERS
 
@@ -98,12 +99,15 @@ def _find_state(find: Callable[..., State], keys: tuple[Any, ...], names: dict[t
         found = find(*keys)
     except TypeError:
         pass  # A list cannot be a key of the cache; and what is no dispatch key at all is refused below.
+    except Exception as error:
+        trim_traceback(error)
+        raise
     else:
         for key in keys:
             if type(key) is not str:
                 return found
         return keep(names, keys, found, _KEPT)
-    return find.__wrapped__(*keys)  # type: ignore[attr-defined]  # lru_cache's
+    return api_boundary(find.__wrapped__)(*keys)  # type: ignore[attr-defined]  # lru_cache's
 
 
 class include_keys(_Guard):  # noqa: N801  # a context manager is spelled like a function

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from ..caches import keep
 from ..errors import ArgumentError, DispatchKeyError
+from ..tracebacks import trim_traceback
 from . import table as _keys
 from .table import MARKERS, DispatchKey, keys_of
 
@@ -93,7 +94,11 @@ class DispatchKeySet:
     marker: int
 
     def __init__(self, keys: KeysetLike = 0) -> None:
-        mask = as_mask(keys)
+        try:
+            mask = as_mask(keys)
+        except Exception as error:
+            trim_traceback(error)
+            raise
         object.__setattr__(self, "mask", mask & ~MARKERS)
         object.__setattr__(self, "marker", mask & MARKERS)
 

@@ -10,6 +10,7 @@ from ..errors import ArgumentError, RegistrationError, SchemaError, short_repr
 from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
 from ..schema.model import FunctionSchema
+from ..tracebacks import api_boundary
 from ..transactions import current_level, on_rollback
 from .operator_index import parse_name
 from .overloads import OpOverload
@@ -81,6 +82,7 @@ class Library:
             self._keep(self._release_namespace)
             on_rollback(self._release_namespace)
 
+    @api_boundary
     def define(self, schema: str | FunctionSchema, *, tags: str | Iterable[str] = ()) -> str:
         """Define an operator by its schema and return its name, ``namespace::name.overload``.
 
@@ -103,6 +105,7 @@ class Library:
         self._keep(lambda: self.registry.remove_schema(entry, parsed))
         return name
 
+    @api_boundary
     def impl(
         self,
         name: str | OpOverload,
@@ -137,6 +140,7 @@ class Library:
         self._keep(lambda: self.registry.remove_kernel(entry, registration))
         return fn
 
+    @api_boundary
     def fallback(self, fn: Callable[..., Any] | KernelFactory, key: KeyLike = "", *, with_keyset: bool = False) -> None:
         """Register what runs under ``key`` for every operator without a kernel there: ``fn(op, *args, **kwargs)``.
 

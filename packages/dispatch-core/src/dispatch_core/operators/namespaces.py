@@ -11,6 +11,7 @@ from ..arrays.owners import is_tensor
 from ..errors import ClosedOperatorError
 from ..keys.keyset import KeysetLike
 from ..schema.check import invalid_combination, matches
+from ..tracebacks import api_boundary, trim_traceback
 
 if TYPE_CHECKING:
     from .overloads import OpOverload
@@ -54,11 +55,15 @@ class OpOverloadPacket(_Named):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the overload that fits."""
-        # The types alone are the quick key; only calls without keywords and lists are stored under it.
-        found = self._cache.get(tuple(map(type, args))) if not kwargs else None
-        if found is None:
-            found = self._cache.get(_types(args, kwargs)) or self.resolve(args, kwargs)
-        return found(*args, **kwargs)
+        try:
+            # The types alone are the quick key; only calls without keywords and lists are stored under it.
+            found = self._cache.get(tuple(map(type, args))) if not kwargs else None
+            if found is None:
+                found = self._cache.get(_types(args, kwargs)) or self.resolve(args, kwargs)
+            return found(*args, **kwargs)
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     def resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
         """Return the overload that a call with these arguments runs.
@@ -95,7 +100,11 @@ class OpOverloadPacket(_Named):
 
     def redispatch(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
         """Run the overload that fits for an explicit keyset."""
-        return self.resolve(args, kwargs).redispatch(keyset, *args, **kwargs)
+        try:
+            return self.resolve(args, kwargs).redispatch(keyset, *args, **kwargs)
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     def overloads(self) -> list[str]:
         """Return the overloads' names, in the order of definition; ``default`` for the one without a name."""
@@ -173,6 +182,7 @@ class OpNamespace(_Named):
     def __init__(self, owner: Registry, name: str) -> None:
         self._registry, self._name = owner, name
 
+    @api_boundary
     def __getattr__(self, name: str) -> OpOverloadPacket:
         if name.startswith("__"):
             raise AttributeError(name)

@@ -18,6 +18,7 @@ from ..keys import context
 from ..keys.keyset import KeyLike, KeysetLike, as_key, as_mask
 from ..keys.table import PROFILES, DispatchKey
 from ..levels import Level
+from ..tracebacks import api_boundary, trim_traceback
 from .dispatch_table import Slot
 from .entry import OperatorEntry
 from .kernel_names import kernel_keys
@@ -109,17 +110,30 @@ class Registry(KernelStore):
         A bare name means ``aten``; without an overload, the first that fits the arguments is called. Raises
         ``OperatorNotFoundError``, ``ArgumentError``, ``NoKernelError``, or what the kernel raises.
         """
-        return self.find(name)(*args, **kwargs)
+        try:
+            return self.find(name)(*args, **kwargs)
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     def dispatch_with_keyset(self, name: str, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
         """Call ``name`` with (``keyset`` with the included keys) without the excluded ones; priority decides."""
-        op = self._overload(name, args, kwargs)
-        return op.redispatch(context.apply_to_mask(as_mask(keyset)), *args, **kwargs)
+        try:
+            op = self._overload(name, args, kwargs)
+            return op.redispatch(context.apply_to_mask(as_mask(keyset)), *args, **kwargs)
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     def redispatch(self, name: str, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
         """Call ``name`` with ``keyset`` without the excluded keys; nothing that the caller masked off is added again."""
-        return self._overload(name, args, kwargs).redispatch(as_mask(keyset), *args, **kwargs)
+        try:
+            return self._overload(name, args, kwargs).redispatch(as_mask(keyset), *args, **kwargs)
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
+    @api_boundary
     def call_direct(self, name: str, key: KeyLike, /, *args: Any, **kwargs: Any) -> Any:
         """Run the kernel that is registered for ``name`` under exactly ``key``, whatever the priority.
 

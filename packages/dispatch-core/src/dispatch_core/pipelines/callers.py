@@ -12,8 +12,8 @@ import sys
 from typing import TYPE_CHECKING, Final
 
 from ..arrays.frontend import FRONTENDS
-from ..calls.emit import PREFIX
 from ..discovery import loader
+from ..tracebacks import GENERATED
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["INSIDE", "caller_location", "is_internal"]
 
 #: How the files of generated code and of the dispatcher's own begin.
-_FILES: Final = PREFIX, "<autograd", str(__file__).rpartition("pipelines")[0]
+_FILES: Final = GENERATED, "<autograd", str(__file__).rpartition("pipelines")[0]
 
 
 def is_internal(file: str) -> bool:

@@ -16,6 +16,7 @@ from ..keys.table import DispatchKey
 from ..operators.registration import kernel_factory
 from ..operators.registries import Registry
 from ..operators.registries import registry as process_registry
+from ..tracebacks import api_boundary, trim_traceback
 from .blocks import current, enter, innermost, leave, tidy
 from .liveness import observable_steps
 from .run import planned_groups
@@ -82,6 +83,7 @@ class Pipeline:
                 leave(self._session)
                 self._finish(True, fault)
             tidy()
+            trim_traceback(fault)
             raise
 
     def _finish(self, has_left: bool, error: BaseException | None) -> None:
@@ -97,6 +99,7 @@ class Pipeline:
             error.add_note(f"While the pipeline was flushed: {type(fault).__name__}: {fault}")
         tidy()
 
+    @api_boundary
     def flush(self) -> None:
         """Run everything recorded so far, in order, also after the block. Raises the first error that nobody was told of.
 

@@ -10,6 +10,7 @@ from dispatch_core._record import Record
 from dispatch_core.devices import Device
 from dispatch_core.errors import SchemaError
 
+from ..tracebacks import api_boundary
 from .dtypes import dtype_of_number
 from .types import AliasInfo, BaseType, ListType, OptionalType, Type, is_written, outermost_alias
 
@@ -235,6 +236,7 @@ class FunctionSchema(Record, _Remembers):
             raise SchemaError(f"{self.name}: {fault[1]}")
 
     @classmethod
+    @api_boundary
     def parse(cls, text: str) -> FunctionSchema:
         """Read a schema in torch's schema language.
 

@@ -1,0 +1,131 @@
+"""Tracebacks that end at the user's line: a public call leaves out the frames of the dispatcher and its packages.
+
+Note [Frames that are left out]
+    The outermost public call is where an error leaves the dispatcher. There `trim_traceback` takes the frames of hidden
+    packages and of generated code out of the error's traceback and of those that it is chained to; the frames of the user's
+    kernels, hooks and modules, and of other libraries, stay. A handler costs a call that succeeds nothing, so calls have one
+    in place of a wrapper. An error that a hidden package did not raise on purpose is no fault of the call: it gets a note.
+    ``DISPATCH_TRACEBACK=full`` keeps everything. Interrupts keep their frames (source: ``jax._src.traceback_util``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from functools import wraps
+from types import FrameType, TracebackType
+from typing import Final, ParamSpec, TypeVar
+
+from .errors import DispatchError
+
+__all__ = ["GENERATED", "api_boundary", "hide_frames", "trim_traceback"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: How the file names of generated code begin.
+GENERATED: Final = "<dispatch "
+#: Root packages.
+_HIDDEN: Final = {__name__.partition(".")[0]}
+#: Says that an error has been looked at: an outer call finds other frames, and cannot tell any more who raised it.
+_MARK: Final = "_dispatch_trimmed"
+
+
+def hide_frames(package: str) -> None:
+    """Leave the frames of ``package`` and of all modules in it out of tracebacks: see Note [Frames that are left out]."""
+    _HIDDEN.add(package)
+
+
+def trim_traceback(error: BaseException) -> None:
+    """Take hidden frames out of an error that is about to be raised again; see Note [Frames that are left out].
+
+    Of frames outside, that of the caller among them, nothing is lost: they join the traceback as the error passes them.
+
+    >>> def call(kernel):
+    ...     try:
+    ...         return kernel()
+    ...     except Exception as error:
+    ...         trim_traceback(error)
+    ...         raise
+    """
+    if os.environ.get("DISPATCH_TRACEBACK", "").strip().lower() == "full":
+        return
+    todo, seen = [error], {id(None)}
+    while todo:
+        each = todo.pop()
+        shown, count = _split(each.__traceback__)
+        if count:
+            if each is error:
+                _add_note(error, count)
+            each.__traceback__ = shown
+        seen.add(id(each))
+        chained = [each.__cause__, None if each.__suppress_context__ else each.__context__]
+        if isinstance(each, BaseExceptionGroup):
+            chained += each.exceptions
+        todo += [other for other in chained if other is not None and id(other) not in seen]
+
+
+def _split(trace: TracebackType | None) -> tuple[TracebackType | None, int]:
+    """Return a traceback without its hidden frames, and their number."""
+    shown, count = [], 0
+    while trace is not None:
+        if _is_hidden(trace.tb_frame):
+            count += 1
+        else:
+            shown.append(trace)
+        trace = trace.tb_next
+    kept: TracebackType | None = None
+    for each in reversed(shown):
+        kept = TracebackType(kept, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return kept, count
+
+
+def _is_hidden(frame: FrameType) -> bool:
+    if frame.f_code.co_filename.startswith(GENERATED):
+        return True
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in _HIDDEN
+
+
+def _add_note(error: BaseException, count: int) -> None:
+    """Say how to see all frames of an error that a hidden frame has met with: one that it raised tells its reason.
+
+    The boundary's own frame only calls; an error there is about the arguments.
+    """
+    if isinstance(error, DispatchError) or hasattr(error, _MARK):
+        return
+    with suppress(Exception):  # a class of the user's may refuse it
+        setattr(error, _MARK, True)
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace is error.__traceback__:
+        return
+    from opcode import opmap  # only errors need it
+
+    if _is_hidden(trace.tb_frame) and trace.tb_frame.f_code.co_code[trace.tb_lasti] != opmap["RAISE_VARARGS"]:
+        frames = "1 frame" if count == 1 else f"{count} frames"
+        error.add_note(f"Hint: DISPATCH_TRACEBACK=full shows {frames} of dispatch_core's that are left out here")
+
+
+def api_boundary(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function that is called rarely a boundary of Note [Frames that are left out].
+
+    >>> import dispatch_core as dc
+    >>> import traceback
+    >>> try:
+    ...     dc.Library("shop", "DEF").define("total(Tnsor x) -> Tensor")
+    ... except dc.SchemaError as error:
+    ...     len(traceback.extract_tb(error.__traceback__))
+    1
+    """
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            trim_traceback(error)
+            raise
+
+    return call
