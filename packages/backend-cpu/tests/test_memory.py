@@ -1,4 +1,4 @@
-"""Memory of large arrays is used again, and only when nobody has it any more."""
+"""Memory of large arrays is used again, and only when no array lies in it any more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chains that run together give, bit by bit, what the kernels give one after the other."""
+"""Chains that run together give, bit by bit, the results of the kernels one after the other."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_a_number_keeps_its_type(number):
     same(found, aten.mul.Tensor(aten.add.Scalar(a, number), a))
 
 
-def test_results_that_somebody_keeps_are_stored():
+def test_results_that_are_kept_are_stored():
     a = normal(300)
     with dc.pipeline() as pipe:
         first = aten.exp(a)
@@ -285,7 +285,7 @@ def test_threads_share_plans():
 
 
 def choosing(x, y):
-    """Run a chain of what is compiled, with a write in place."""
+    """Run a chain of operators that are compiled, with a write in place."""
     t = aten.add.Tensor(aten.mul.Tensor(x, y), x, alpha=0.25)
     t = aten.maximum(aten.div.Tensor(t, y), x)
     y = aten.neg(y)
@@ -460,7 +460,7 @@ def perform(one, pool):
 
 def play(steps, arrays):
     """Run a program; return its values and the steps that were not refused."""
-    # What is written to raw arrays is written at once, to copies made here later.
+    # Raw arrays are written to at once, and copied here later.
     pool, done = [*arrays, *map(aten.clone, arrays)], []
     least = len(pool)
     for one in steps:
@@ -484,7 +484,7 @@ def play(steps, arrays):
 @given(st.lists(inputs(), min_size=1, max_size=4), st.lists(step, min_size=2, max_size=14), st.booleans())
 def test_programs_give_the_bits_that_they_give_step_by_step(arrays, steps, again):
     theirs = [x.copy(order="K") for x in arrays]
-    # What is refused because of values or addresses is refused late in a pipeline; it is left out.
+    # Calls that are refused because of values or addresses are refused late in a pipeline; they are left out.
     expected, steps = play(steps, theirs)
     for _ in range(1 + again):
         ours = [x.copy(order="K") for x in arrays]

@@ -5,11 +5,11 @@ import pytest
 
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.generator import Generator, default_generator
-from dispatch_backend_cpu.engine import Engine
 from dispatch_backend_cpu.kernels import KERNELS
+from dispatch_backend_cpu.mersenne_twister import Engine
 
 
-def seeded(seed=0):
+def make_generator(seed=0):
     return Generator("cpu").manual_seed(seed)
 
 
@@ -19,26 +19,30 @@ def test_the_first_words_are_those_of_the_reference_implementation():
 
 
 def test_one_seed_one_stream():
-    draws = [KERNELS["rand.generator"]([5], generator=seeded(3)) for _ in range(2)]
+    draws = [KERNELS["rand.generator"]([5], generator=make_generator(3)) for _ in range(2)]
     np.testing.assert_array_equal(*draws)
-    assert (KERNELS["rand.generator"]([5], generator=seeded(4)) != draws[0]).any()
+    assert (KERNELS["rand.generator"]([5], generator=make_generator(4)) != draws[0]).any()
 
 
 def test_torchs_first_numbers():
     # torch.manual_seed(0); torch.rand(3), torch.randint(10, (5,)) and torch.randperm(5) of fresh generators
-    np.testing.assert_allclose(KERNELS["rand.generator"]([3], generator=seeded()), [0.49625659, 0.76822180, 0.08847743])
-    np.testing.assert_allclose(KERNELS["randn.generator"]([3], generator=seeded()), [1.5409961, -0.2934289, -2.1787894])
-    assert KERNELS["randint.generator"](10, [5], generator=seeded()).tolist() == [4, 9, 3, 0, 3]
-    assert KERNELS["randperm.generator"](5, generator=seeded()).tolist() == [4, 0, 1, 3, 2]
+    np.testing.assert_allclose(
+        KERNELS["rand.generator"]([3], generator=make_generator()), [0.49625659, 0.76822180, 0.08847743]
+    )
+    np.testing.assert_allclose(
+        KERNELS["randn.generator"]([3], generator=make_generator()), [1.5409961, -0.2934289, -2.1787894]
+    )
+    assert KERNELS["randint.generator"](10, [5], generator=make_generator()).tolist() == [4, 9, 3, 0, 3]
+    assert KERNELS["randperm.generator"](5, generator=make_generator()).tolist() == [4, 0, 1, 3, 2]
 
 
 def test_the_default_generator_serves_who_has_none():
     default_generator("cpu").manual_seed(7)
-    np.testing.assert_array_equal(KERNELS["rand"]([4]), KERNELS["rand.generator"]([4], generator=seeded(7)))
+    np.testing.assert_array_equal(KERNELS["rand"]([4]), KERNELS["rand.generator"]([4], generator=make_generator(7)))
 
 
 def test_states_are_taken_back():
-    generator = seeded()
+    generator = make_generator()
     KERNELS["randn.generator"]([3], generator=generator)  # leaves a spare number behind
     state = generator.get_state()
     first = KERNELS["randn.generator"]([3], generator=generator)
@@ -47,29 +51,29 @@ def test_states_are_taken_back():
 
 
 def test_moments():
-    numbers = KERNELS["randn.generator"]([20_001], generator=seeded())
+    numbers = KERNELS["randn.generator"]([20_001], generator=make_generator())
     assert abs(numbers.mean()) < 0.03
     assert abs(numbers.std() - 1) < 0.03
-    coins = KERNELS["bernoulli_.float"](np.zeros(10_000), 0.25, generator=seeded())
+    coins = KERNELS["bernoulli_.float"](np.zeros(10_000), 0.25, generator=make_generator())
     assert abs(coins.mean() - 0.25) < 0.02
 
 
 @pytest.mark.parametrize(("low", "high"), [(-3, 5), (0, 1), (-(2**62), 2**62)])
 def test_integers_stay_in_range(low, high):
-    found = KERNELS["randint.low_generator"](low, high, [1000], generator=seeded())
+    found = KERNELS["randint.low_generator"](low, high, [1000], generator=make_generator())
     assert found.min() >= low
     assert found.max() < high
 
 
 def test_wrong_parameters_change_nothing():
     a = np.zeros(3)
-    generator = seeded()
+    generator = make_generator()
     for name, args in (("uniform_", (2.0, 1.0)), ("normal_", (0.0, -1.0)), ("bernoulli_.float", (1.5,))):
         with pytest.raises(OperatorError):
             KERNELS[name](a, *args, generator=generator)
     assert not a.any()
     np.testing.assert_array_equal(
-        KERNELS["rand.generator"]([2], generator=generator), KERNELS["rand.generator"]([2], generator=seeded())
+        KERNELS["rand.generator"]([2], generator=generator), KERNELS["rand.generator"]([2], generator=make_generator())
     )
 
 
@@ -79,7 +83,7 @@ def test_a_generator_of_another_device_is_refused():
 
 
 def test_threads_share_a_generator_without_losing_numbers():
-    generator, found = seeded(), []
+    generator, found = make_generator(), []
 
     def draw():
         for _ in range(50):
@@ -90,4 +94,4 @@ def test_threads_share_a_generator_without_losing_numbers():
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(found) == sorted(KERNELS["rand.generator"]([4000], generator=seeded()).tolist())
+    assert sorted(found) == sorted(KERNELS["rand.generator"]([4000], generator=make_generator()).tolist())

@@ -9,7 +9,7 @@ from dispatch_backend_cpu.arrays import dtype_of, storage, storage_offset_of, st
 from dispatch_backend_cpu.kernels import KERNELS
 
 
-def described(array):
+def describe(array):
     return TensorMeta(array.shape, strides_of(array), dtype_of(array), storage_offset_of(array))
 
 
@@ -38,7 +38,7 @@ def test_views_of_views_share_one_storage_as_their_rules_say(calls):
     array = BASE
     for name, args in calls:
         try:
-            expected = RULES[name](described(array), *args)
+            expected = RULES[name](describe(array), *args)
         except (DimensionError, ShapeError) as error:
             with pytest.raises(type(error)):
                 KERNELS[name](array, *args)
@@ -46,7 +46,7 @@ def test_views_of_views_share_one_storage_as_their_rules_say(calls):
         array = KERNELS[name](array, *args)
         assert type(array) is np.ndarray
         if array.size:
-            assert described(array) == expected
+            assert describe(array) == expected
             assert storage(array) is storage(BASE)
         else:
             assert array.shape == expected.shape

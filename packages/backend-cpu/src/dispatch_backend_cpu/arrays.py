@@ -59,7 +59,7 @@ _SCALAR_TYPES: Final = {dtype: scalar_type for scalar_type, dtype in _NUMPY.item
 
 
 def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
-    """Give the NumPy dtype of a scalar type.
+    """Return the NumPy dtype of a scalar type.
 
     Raises ``DtypeError`` for ``bfloat16`` and ``complex32``.
 
@@ -75,7 +75,7 @@ def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
 
 
 def dtype_of(array: Array) -> ScalarType:
-    """Give an array's scalar type.
+    """Return an array's scalar type.
 
     Raises ``DtypeError`` for NumPy dtypes that torch does not know.
 
@@ -90,12 +90,12 @@ def dtype_of(array: Array) -> ScalarType:
 
 
 def shape_of(array: Array) -> tuple[int, ...]:
-    """Give an array's shape."""
+    """Return an array's shape."""
     return array.shape
 
 
 def strides_of(array: Array) -> tuple[int, ...]:
-    """Give an array's strides in elements.
+    """Return an array's strides in elements.
 
     >>> strides_of(np.zeros((2, 3)).T)
     (1, 3)
@@ -109,7 +109,7 @@ def strides_of(array: Array) -> tuple[int, ...]:
 
 
 def storage(array: Array) -> Array:
-    """Give the array whose bounds are those of the storage that ``array`` is a view of.
+    """Return the array whose bounds are those of the storage that ``array`` is a view of.
 
     It is the one that owns the memory, or the window of it that was lent; see Note [Windows]
     in ``dispatch_core.arrays.lent_memory``.
@@ -121,7 +121,7 @@ def storage(array: Array) -> Array:
 
 
 def storage_offset_of(array: Array) -> int:
-    """Give the distance, in elements, of an array's first element from its storage's first.
+    """Return the distance, in elements, of an array's first element from its storage's first.
 
     >>> storage_offset_of(np.arange(6).reshape(2, 3)[1, 2:])
     5
@@ -150,7 +150,7 @@ def describe(array: Array) -> TensorMeta:
 
 
 def as_array(value: Any) -> Array:
-    """Give a NumPy scalar as an array without dimensions, an array as it is."""
+    """Return a NumPy scalar as an array without dimensions, and an array as it is."""
     return value if type(value) is np.ndarray else np.asarray(value)
 
 
@@ -176,7 +176,7 @@ def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype[
 
 
 def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Give the number of elements between the first and the last one's end."""
+    """Return the number of elements from the first one to the end of the last one."""
     if 0 in shape:
         return 0
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
@@ -192,13 +192,13 @@ def strided_view(array: Array, shape: Sequence[int], strides: Sequence[int], sto
     """
     owner = storage(array)
     itemsize = array.itemsize
-    # Of no memory NumPy would not say that a view reaches too far.
+    # NumPy does not refuse a view that reaches beyond an array of no size.
     if owner.size and owner.flags.c_contiguous and owner.itemsize == itemsize:
         steps = tuple([stride * itemsize for stride in strides])
         try:
             view: Array = np.ndarray(tuple(shape), array.dtype, owner, storage_offset * itemsize, steps)
         except (TypeError, ValueError, OverflowError):
-            pass  # It reaches too far, which is explained below.
+            pass  # It reaches beyond the storage; the error is made below.
         else:
             if not array.flags.writeable:
                 view.flags.writeable = False
@@ -237,7 +237,7 @@ def _iterator_strides(
 
 
 def match_layout(result: Array, *operands: Array) -> Array:
-    """Give an element-wise result with the strides that torch gives it; ``operands`` are what it was computed from.
+    """Return an element-wise result of ``operands`` with the strides that it has in torch.
 
     NumPy lays out results much as torch does, but where the operands differ torch follows the first one.
     """
@@ -246,7 +246,7 @@ def match_layout(result: Array, *operands: Array) -> Array:
 
 
 def with_strides(array: Array, strides: tuple[int, ...]) -> Array:
-    """Give a fresh array as it is if it has these strides, else a copy that has them."""
+    """Return a fresh array as it is if it has these strides, else a copy that has them."""
     if strides_of(array) == strides:
         return array
     if array.flags.c_contiguous:

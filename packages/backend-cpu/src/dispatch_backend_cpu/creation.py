@@ -17,7 +17,7 @@ __all__ = ["KERNELS"]
 KERNELS: Final = KernelTable()
 
 
-def _made(name: str, fill: Any) -> Kernel:
+def _make_factory(name: str, fill: Any) -> Kernel:
     """Make the kernel of a factory: an array of the rule's shape, strides and dtype, filled by ``fill(array, *args)``."""
     infer = output_rule(name)
 
@@ -31,12 +31,12 @@ def _made(name: str, fill: Any) -> Kernel:
     return kernel
 
 
-def _nothing(array: Array, *args: Any) -> None:
-    """Leave the memory as it came."""
+def _leave_as_is(array: Array, *args: Any) -> None:
+    """Leave the memory as it is."""
 
 
-def _number(value: Any, array: Array) -> Array:
-    """Convert a Python number to the array's dtype as C does, where NumPy would refuse what does not fit."""
+def _convert_number(value: Any, array: Array) -> Array:
+    """Convert a Python number to the array's dtype as C does, where NumPy would refuse a number that does not fit."""
     return cast(value, array.dtype)
 
 
@@ -49,7 +49,7 @@ def _ones(array: Array, *args: Any) -> None:
 
 
 def _full(array: Array, size_or_self: Any, *rest: Any) -> None:
-    array[...] = _number(rest[-1], array)
+    array[...] = _convert_number(rest[-1], array)
 
 
 def _arange(array: Array, *bounds: Any) -> None:
@@ -87,15 +87,15 @@ def _eye(array: Array, *sizes: int) -> None:
 
 
 def _scalar(array: Array, value: Any) -> None:
-    array[...] = _number(value, array)
+    array[...] = _convert_number(value, array)
 
 
 _FILLS: Final = {
-    "empty.memory_format": _nothing,
-    "empty_strided": _nothing,
-    "empty_like": _nothing,
-    "new_empty": _nothing,
-    "new_empty_strided": _nothing,
+    "empty.memory_format": _leave_as_is,
+    "empty_strided": _leave_as_is,
+    "empty_like": _leave_as_is,
+    "new_empty": _leave_as_is,
+    "new_empty_strided": _leave_as_is,
     "zeros": _zeros,
     "zeros_like": _zeros,
     "new_zeros": _zeros,
@@ -113,7 +113,7 @@ _FILLS: Final = {
     "eye.m": _eye,
     "scalar_tensor": _scalar,
 }
-KERNELS.update({name: _made(name, fill) for name, fill in _FILLS.items()})
+KERNELS.update({name: _make_factory(name, fill) for name, fill in _FILLS.items()})
 
 
 @KERNELS("fill_.Scalar", "fill_.Tensor")
@@ -121,7 +121,7 @@ KERNELS.update({name: _made(name, fill) for name, fill in _FILLS.items()})
 def _fill_inplace(self: Array, value: Any) -> Array:
     check_writable(self, expanded=not isinstance(value, np.ndarray))
     infer_output("fill.Tensor" if isinstance(value, np.ndarray) else "fill.Scalar", self, value)
-    self[...] = _number(value, self)
+    self[...] = _convert_number(value, self)
     return self
 
 
@@ -130,7 +130,7 @@ def _fill_inplace(self: Array, value: Any) -> Array:
 def _fill(self: Array, value: Any) -> Array:
     spec: OutputSpec = infer_output("fill.Tensor" if isinstance(value, np.ndarray) else "fill.Scalar", self, value)
     array = empty_strided(spec.shape, spec.strides, self.dtype)
-    array[...] = _number(value, array)
+    array[...] = _convert_number(value, array)
     return array
 
 

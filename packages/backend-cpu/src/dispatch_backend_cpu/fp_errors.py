@@ -39,14 +39,14 @@ run: Final = _make_context().run
 """``run(fn, *args, **kwargs)``: call ``fn`` without floating-point errors; ``RuntimeError`` if the context is occupied."""
 
 
-class _Thread(threading.local):
+class _ThreadContext(threading.local):
     """A thread's own context, made when the thread first finds the process's occupied."""
 
     def __init__(self) -> None:
         self.run = _make_context().run
 
 
-_thread: Final = _Thread()
+_thread: Final = _ThreadContext()
 
 
 def retry_under_errstate(fn: Callable[..., _R], *args: Any, **kwargs: Any) -> _R:

@@ -22,7 +22,7 @@ class KernelTable(dict[str, Kernel]):
     """
 
     def __call__(self, *names: str) -> Callable[[_K], _K]:
-        """Give a decorator that adds a kernel under ``names``."""
+        """Return a decorator that adds a kernel under ``names``."""
 
         def add(kernel: _K) -> _K:
             for name in names:

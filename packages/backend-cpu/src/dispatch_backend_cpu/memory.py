@@ -27,7 +27,7 @@ SMALL: Final = 1 << 16
 #: Bytes that are kept at most.
 LIMIT: Final = 1 << 28
 
-#: Bytes → pieces of that size that nobody uses, with their addresses.
+#: Bytes → unused pieces of that size, with their addresses.
 _unused: Final[dict[int, list[tuple[int, NDArray[np.uint8]]]]] = {}
 _kept = 0
 #: Reentrant, because memory may be given back wherever objects are made.
@@ -49,7 +49,7 @@ class _Block:
 
 def empty(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Make an uninitialised array of one dimension."""
-    global _kept  # what is kept is kept for the process
+    global _kept  # a count for the process
     nbytes = size * dtype.itemsize
     if nbytes < SMALL:
         return np.empty(size, dtype)
@@ -74,7 +74,7 @@ def _give_back(piece: tuple[int, NDArray[np.uint8]]) -> None:
 
 
 def empty_cache() -> None:
-    """Give all memory that nobody uses back to the operating system."""
+    """Return all unused memory to the operating system."""
     global _kept
     with _lock:
         _unused.clear()

@@ -1,4 +1,4 @@
-"""The plugin: what the cpu backend is, and the registration of its kernels."""
+"""The plugin: the description of the cpu backend, and the registration of its kernels."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def dispatch_register(registry: dc.Registry) -> None:
 @dc.hookimpl
 def dispatch_plan(program: Program) -> Iterable[PlannedStep]:
     """Run chains of element-wise operators together."""
-    from .plan import plan  # what plans stands above what is planned
+    from .plan import plan  # the planner stands above the plugin
 
     return plan(program)
 
 
 @dc.hookimpl
 def dispatch_is_available() -> bool:
-    """Say yes: there is no machine without a cpu."""
+    """Return True: there is no machine without a cpu."""
     return True

@@ -17,12 +17,12 @@ from dispatch_aten.errors import OperatorError
 from dispatch_aten.generator import Generator, default_generator
 
 from .arrays import Array, check_writable, dtype_of, empty_strided, numpy_dtype
-from .engine import Engine
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
+from .mersenne_twister import MersenneTwister
 from .output_specs import half_as_float, infer_output, output_rule
 
-__all__ = ["KERNELS", "engine_of"]
+__all__ = ["KERNELS", "hold_engine"]
 
 KERNELS: Final = KernelTable()
 
@@ -30,8 +30,8 @@ _BLOCK: Final = 16
 
 
 @contextmanager
-def engine_of(generator: Generator | None) -> Iterator[Engine]:
-    """Hold a generator, the cpu's default one for None, and give its engine, made of its seed on first use.
+def hold_engine(generator: Generator | None) -> Iterator[MersenneTwister]:
+    """Hold a generator, the cpu's default one for None, and yield its engine, made of its seed on first use.
 
     Raises ``OperatorError`` for another device's generator.
     """
@@ -42,7 +42,7 @@ def engine_of(generator: Generator | None) -> Iterator[Engine]:
         )
     with source.lock:
         if source.engine is None:
-            source.engine = Engine(source.initial_seed())
+            source.engine = MersenneTwister(source.initial_seed())
         yield source.engine
 
 
@@ -50,7 +50,7 @@ _DEFAULT: Final = default_generator("cpu")
 
 
 def _in_memory_order(array: Array) -> Array:
-    """Give a view whose rows lie in memory as they come, which is the order in which torch draws."""
+    """Return a view whose rows are in the order of memory, in which torch draws."""
     if array.flags.c_contiguous:
         return array
     return array.transpose(sorted(range(array.ndim), key=lambda dim: -array.strides[dim]))
@@ -62,15 +62,15 @@ def _fill(array: Array, values: Array) -> None:
     np.copyto(target, values.reshape(target.shape), casting="unsafe")
 
 
-def _uniform(engine: Engine, array: Array, low: float = 0.0, high: float = 1.0) -> None:
+def _uniform(engine: MersenneTwister, array: Array, low: float = 0.0, high: float = 1.0) -> None:
     wide = half_as_float(array.dtype).type
     low, high = wide(low), wide(high)
     values = (engine.uniform(array.size, array.dtype) * (high - low) + low).astype(array.dtype)
-    # The upper bound is excluded; what rounding lifts up to it becomes the lower bound.
+    # The upper bound is excluded; a value that is rounded up to it becomes the lower bound.
     _fill(array, np.where(values == high, low, values))
 
 
-def _normal(engine: Engine, array: Array, mean: float = 0.0, std: float = 1.0) -> None:
+def _normal(engine: MersenneTwister, array: Array, mean: float = 0.0, std: float = 1.0) -> None:
     if array.size >= _BLOCK and array.flags.c_contiguous:
         flat = _normal_blocks(engine, array.size, array.dtype)
         wide = flat.dtype.type
@@ -79,8 +79,8 @@ def _normal(engine: Engine, array: Array, mean: float = 0.0, std: float = 1.0) -
         _fill(array, np.asarray(_normal_singly(engine, array.size)) * std + mean)
 
 
-def _normal_blocks(engine: Engine, size: int, dtype: np.dtype[Any]) -> Array:
-    """Draw by Box and Muller in blocks of sixteen; where the last block is cut, the last sixteen are drawn anew."""
+def _normal_blocks(engine: MersenneTwister, size: int, dtype: np.dtype[Any]) -> Array:
+    """Draw by Box and Muller in blocks of sixteen; where the last block is cut, the last sixteen are drawn again."""
     whole = size - size % _BLOCK
     # The draws of the cut block are thrown away, but for float16, where torch does not draw them.
     draws = engine.uniform(whole if dtype.char == "e" else size, dtype)
@@ -98,7 +98,7 @@ def _box_muller(draws: Array) -> Array:
     return np.stack([radius * np.cos(theta), radius * np.sin(theta)], 1).reshape(-1)
 
 
-def _normal_singly(engine: Engine, size: int) -> list[float]:
+def _normal_singly(engine: MersenneTwister, size: int) -> list[float]:
     """Draw in double precision two at a time, keeping the second for the next call."""
     result: list[float] = []
     while len(result) < size:
@@ -113,7 +113,7 @@ def _normal_singly(engine: Engine, size: int) -> list[float]:
     return result
 
 
-def _integers(engine: Engine, array: Array, low: int, high: int) -> None:
+def _integers(engine: MersenneTwister, array: Array, low: int, high: int) -> None:
     """Draw from [low, high) by the remainder of a draw, a long one where the range needs it."""
     span = high - low
     wide = span >= _LONG_RANGE
@@ -127,22 +127,22 @@ _LONG_RANGE: Final = 1 << 28
 
 
 def _greatest(dtype: np.dtype[Any]) -> int:
-    """Give the greatest integer up to which ``dtype`` counts exactly."""
+    """Return the greatest integer up to which ``dtype`` counts exactly."""
     return {"?": 1, "e": 1 << 11, "f": 1 << 24, "d": 1 << 53}.get(dtype.char) or int(np.iinfo(dtype).max)
 
 
-def _whole_range(engine: Engine, array: Array) -> None:
+def _whole_range(engine: MersenneTwister, array: Array) -> None:
     """Draw from all that the dtype counts exactly, from 0 upwards."""
     draws = engine.double_words(array.size) if array.dtype.char in "dlq" else engine.words(array.size)
     _fill(array, draws % np.uint64(_greatest(array.dtype) + 1))
 
 
-def _exponential(engine: Engine, array: Array, lambd: float = 1.0) -> None:
+def _exponential(engine: MersenneTwister, array: Array, lambd: float = 1.0) -> None:
     draws = engine.uniform(array.size, np.dtype(np.float64))
     _fill(array, -1 / lambd * np.log1p(-draws))
 
 
-def _bernoulli(engine: Engine, array: Array, p: Any = 0.5) -> None:
+def _bernoulli(engine: MersenneTwister, array: Array, p: Any = 0.5) -> None:
     if isinstance(p, np.ndarray):
         if p.size and not (p.min() >= 0 and p.max() <= 1):
             raise OperatorError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.", argument="p")
@@ -153,7 +153,7 @@ def _bernoulli(engine: Engine, array: Array, p: Any = 0.5) -> None:
     _fill(array, engine.uniform(array.size, np.dtype(np.float64)) < p)
 
 
-def _permutation(engine: Engine, array: Array) -> None:
+def _permutation(engine: MersenneTwister, array: Array) -> None:
     """Shuffle by Fisher and Yates, from the front."""
     count = array.size
     order = list(range(count))
@@ -174,14 +174,14 @@ def _inplace(name: str, draw: Draw) -> Kernel:
     def kernel(self: Array, *args: Any, generator: Generator | None = None, **kwargs: Any) -> Array:
         infer(self, *args, **kwargs)
         check_writable(self)
-        with engine_of(generator) as engine:
+        with hold_engine(generator) as engine:
             draw(engine, self, *args, **kwargs)
         return self
 
     return kernel
 
 
-def _random_from(engine: Engine, array: Array, low: int, high: int | None) -> None:
+def _random_from(engine: MersenneTwister, array: Array, low: int, high: int | None) -> None:
     if high is None:
         high = _greatest(array.dtype) + 1
     _integers(engine, array, low, high)
@@ -201,7 +201,7 @@ KERNELS.update({name: _inplace(name, draw) for name, draw in _INPLACE.items()})
 
 
 def _factory(name: str, draw: Draw, sizes: int) -> Kernel:
-    """Make a factory's kernel; the first ``sizes`` arguments (after a ``like`` array) are what is drawn from."""
+    """Make a factory's kernel; the first ``sizes`` arguments (after a ``like`` array) are the range to draw from."""
     infer = output_rule(name)
 
     @ignore_fp_errors
@@ -209,14 +209,14 @@ def _factory(name: str, draw: Draw, sizes: int) -> Kernel:
         spec = infer(*args, **kwargs)
         array = empty_strided(spec.shape, spec.strides, spec.array_dtype)
         bounds = args[1 : 1 + sizes] if isinstance(args[0], np.ndarray) else args[:sizes]
-        with engine_of(kwargs.get("generator")) as engine:
+        with hold_engine(kwargs.get("generator")) as engine:
             draw(engine, array, *bounds)
         return array
 
     return kernel
 
 
-def _below(engine: Engine, array: Array, *bounds: int) -> None:
+def _integers_below(engine: MersenneTwister, array: Array, *bounds: int) -> None:
     _integers(engine, array, *(bounds if len(bounds) == 2 else (0, *bounds)))
 
 
@@ -225,10 +225,10 @@ _FACTORIES: Final[dict[str, tuple[Draw, int]]] = {
     "rand_like": (_uniform, 0),
     "randn": (_normal, 0),
     "randn_like": (_normal, 0),
-    "randint": (_below, 1),
-    "randint.low": (_below, 2),
-    "randint_like": (_below, 1),
-    "randint_like.low_dtype": (_below, 2),
+    "randint": (_integers_below, 1),
+    "randint.low": (_integers_below, 2),
+    "randint_like": (_integers_below, 1),
+    "randint_like.low_dtype": (_integers_below, 2),
     "randperm": (_permutation, 0),
 }
 _WITH_GENERATOR: Final = {
@@ -245,6 +245,6 @@ for _name, (_draw, _sizes) in _FACTORIES.items():
 def _bernoulli_fresh(self: Array, p: float | None = None, *, generator: Generator | None = None) -> Array:
     spec = infer_output("bernoulli", self) if p is None else infer_output("bernoulli.p", self, p)
     array = empty_strided(spec.shape, spec.strides, numpy_dtype(dtype_of(self)))
-    with engine_of(generator) as engine:
+    with hold_engine(generator) as engine:
         _bernoulli(engine, array, self if p is None else p)
     return array

@@ -26,7 +26,7 @@ KERNELS: Final = KernelTable()
 
 @ignore_fp_errors
 def _fresh(name: str, self: Array, **kwargs: Any) -> Array:
-    """Copy into a new array of the layout and dtype that the rule of ``name`` says."""
+    """Copy into a new array of the layout and dtype that the rule of ``name`` infers."""
     spec = infer_output(name, self, **kwargs)
     return write(empty_strided(spec.shape, spec.strides, spec.array_dtype), self)
 
@@ -63,7 +63,7 @@ def _to_copy(
 
 @KERNELS("resize_")
 def _resize(self: Array, size: Sequence[int], *, memory_format: int | None = None) -> Array:
-    """Give ``size`` to ``self``: as a view where its storage is large enough, else of a larger copy of the storage."""
+    """Return ``self`` in a new size: a view where its storage is large enough, else of a larger copy of the storage."""
     spec = infer_output("resize_", self, size, memory_format=memory_format)
     if spec.shape == self.shape and memory_format is None:
         return self
@@ -89,14 +89,14 @@ def _local_scalar_dense(self: Array) -> Any:
 
 
 def device_get(self: Array) -> Array:
-    """Give a NumPy array of the values; it shares memory with the tensor (``prims::device_get``)."""
+    """Return a NumPy array of the values; it shares memory with the tensor (``prims::device_get``)."""
     return self
 
 
 def device_put(data: Any, *, device: Device) -> Array:
     """Make a tensor of a NumPy array, sharing its memory where torch could (``prims::device_put``).
 
-    Raises ``ArgumentTypeError`` for what is no array, ``DtypeError`` for dtypes that torch does not know.
+    Raises ``ArgumentTypeError`` for other objects, ``DtypeError`` for dtypes that torch does not know.
     """
     if not isinstance(data, (np.ndarray, np.generic)):
         raise ArgumentTypeError(

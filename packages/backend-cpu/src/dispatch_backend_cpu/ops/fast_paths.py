@@ -10,7 +10,7 @@ into the kernel's code, which all kernels of a kind share.
 Note [Small arrays are written in two steps]
 A ufunc that is to write to one of its operands takes twice as long to begin. So for few elements it makes a new array, which
 is copied then. Arrays that are storages of their own do not overlap, unless NumPy lent both, which is no fault; and NumPy
-itself refuses what is read-only or too big.
+itself refuses an array that is read-only or a number that is too big.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 PLAIN: Final = frozenset({int, float})
-"""The types of numbers that need no second look; what a bool or a complex number may do differs between operators."""
+"""The types of numbers that need no second look; operators differ in their rules for bools and complex numbers."""
 
 Dtypes = frozenset[np.dtype[Any]]
 """The dtypes for which a ufunc gives what torch gives."""
@@ -70,7 +70,7 @@ class _Numbers(dict[float, Array]):
 
 _KEPT = 256
 NUMBERS = {dtype: _Numbers(dtype) for dtype in map(np.dtype, "fd")}
-"""For float32 and float64, ints and floats as arrays; to ask may raise ``OverflowError``, or ``RuntimeError`` as ``run``."""
+"""For float32 and float64, ints and floats as arrays; a look-up raises ``OverflowError``, or ``RuntimeError`` as ``run``."""
 
 
 def is_small(array: Array) -> bool:
@@ -81,7 +81,7 @@ def is_small(array: Array) -> bool:
 _SMALL = 1024
 
 
-#: What the texts of all fast paths may use.
+#: The names that the texts of all fast paths may use.
 _NAMES: Final = {
     "NUMBERS": NUMBERS,
     "PLAIN": PLAIN,
@@ -182,7 +182,7 @@ def store_copy(name: str, functional: Kernel) -> Kernel:
 
 
 def negative(a: Array, out: Array) -> Array:
-    """Do as ``np.negative``, which NumPy 2 gets wrong from and into memory with gaps, such as every fourth ``float32``."""
+    """Do as ``np.negative``, which is wrong in NumPy 2 from and into memory with gaps, such as every fourth ``float32``."""
     if out.flags.c_contiguous:
         return np.negative(a, out)
     out[...] = np.negative(a)

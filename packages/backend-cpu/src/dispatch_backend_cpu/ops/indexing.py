@@ -1,7 +1,7 @@
 """Indexing by arrays, and the gather and scatter families.
 
-NumPy's advanced indexing has torch's meaning once masks are expanded and indices are checked; the checks, torch's messages
-and the layout of results are what is added here. Everything is checked before anything is written.
+NumPy's advanced indexing has torch's meaning once masks are expanded and indices are checked. This module adds the checks,
+torch's messages and the layout of results. Everything is checked before anything is written.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ KERNELS: Final = KernelTable()
 Indices = Sequence[Array | None]
 
 
-def _expanded(self: Array, indices: Indices) -> tuple[list[Any], list[Array | None]]:
+def _to_numpy_indices(self: Array, indices: Indices) -> tuple[list[Any], list[Array | None]]:
     """Turn torch's list of indices into NumPy's tuple, masks into the integers of their true elements.
 
-    Gives the tuple's items, and the same with None for full slices. Raises ``DimensionError`` for too many indices, masks
+    Returns the tuple's items, and the same with None for full slices. Raises ``DimensionError`` for too many indices, masks
     that do not fit and indices that are neither integers nor masks. Whether they are in range is left to check.
     """
     places: list[Array | None] = []
@@ -82,7 +82,7 @@ def _check_range(self: Array, places: list[Array | None]) -> None:
 def _index(self: Array, indices: Indices) -> Array:
     if not indices:
         raise DimensionError("at least one index must be provided", operator="aten::index.Tensor", argument="indices")
-    items, places = _expanded(self, indices)
+    items, places = _to_numpy_indices(self, indices)
     if not items:
         return self.copy()
     spec = infer_output("index.Tensor", self, places)
@@ -98,7 +98,7 @@ def _is_one_mask(indices: Indices) -> bool:
 @KERNELS("index_put_")
 @ignore_fp_errors
 def _index_put_inplace(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
-    items, places = _expanded(self, indices)
+    items, places = _to_numpy_indices(self, indices)
     if not accumulate and values.size == 1 and _is_one_mask(indices):
         values = cast(
             values, self.dtype
@@ -157,7 +157,7 @@ def _masked_scatter_inplace(self: Array, mask: Array, source: Array) -> Array:
     return self
 
 
-def _checked_along(name: str, index: Array, dim: int, size: int) -> None:
+def _check_along(name: str, index: Array, dim: int, size: int) -> None:
     """Check indices of gather and its kin, where negative ones are refused."""
     if index.size:
         low, high = int(index.min()), int(index.max())
@@ -167,8 +167,8 @@ def _checked_along(name: str, index: Array, dim: int, size: int) -> None:
             raise OperatorError(text, operator=name, argument="index")
 
 
-def _grid(self: Array, index: Array, dim: int) -> tuple[Any, ...]:
-    """Give the places that ``index`` names along ``dim``: all other coordinates are its own."""
+def _make_grid(self: Array, index: Array, dim: int) -> tuple[Any, ...]:
+    """Return the places that ``index`` names along ``dim``: all other coordinates are its own."""
     places: list[Any] = list(np.ogrid[tuple(slice(size) for size in index.shape)])
     places[dim] = index
     return tuple(places)
@@ -182,8 +182,8 @@ def _gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
         return conform(np.empty(index.shape, self.dtype), spec)
     a, index = np.atleast_1d(self), np.atleast_1d(index)
     axis = wrap_dim(dim, a.ndim)
-    _checked_along("aten::gather", index, axis, a.shape[axis])
-    return conform(a[_grid(a, index, axis)], spec)
+    _check_along("aten::gather", index, axis, a.shape[axis])
+    return conform(a[_make_grid(a, index, axis)], spec)
 
 
 def _scatter_into(name: str, self: Array, dim: int, index: Array, source: Any, *, add: bool = False) -> Array:
@@ -195,8 +195,8 @@ def _scatter_into(name: str, self: Array, dim: int, index: Array, source: Any, *
         return self
     target, index = np.atleast_1d(self), np.atleast_1d(index)
     axis = wrap_dim(dim, target.ndim)
-    _checked_along(f"aten::{name}", index, axis, target.shape[axis])
-    places = _grid(target, index, axis)
+    _check_along(f"aten::{name}", index, axis, target.shape[axis])
+    places = _make_grid(target, index, axis)
     if isinstance(source, np.ndarray):
         source = np.atleast_1d(source)[tuple(slice(size) for size in index.shape)]
     else:
@@ -288,18 +288,18 @@ def _embedding_dense_backward(
     return result
 
 
-def _scattered(spec: OutputSpec, grad: Array, place: tuple[Any, ...]) -> Any:
+def _scatter_gradient(spec: OutputSpec, grad: Array, place: tuple[Any, ...]) -> Any:
     result = np.zeros(spec.shape, spec.array_dtype)
     result[place] = grad
     return result
 
 
 def _select_backward(spec: OutputSpec, grad: Array, input_sizes: Any, dim: int, index: int) -> Any:
-    return _scattered(spec, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (index,))
+    return _scatter_gradient(spec, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (index,))
 
 
 def _slice_backward(spec: OutputSpec, grad: Array, input_sizes: Any, dim: int, start: int, end: int, step: int) -> Any:
-    return _scattered(spec, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (slice(start, end, step),))
+    return _scatter_gradient(spec, grad, (slice(None),) * wrap_dim(dim, len(input_sizes)) + (slice(start, end, step),))
 
 
 def _diagonal_backward(spec: OutputSpec, grad: Array, input_sizes: Any, offset: int, dim1: int, dim2: int) -> Any:

@@ -122,7 +122,7 @@ def _by_copy(name: str) -> Kernel:
 
 
 for _name, (_ufunc, _kinds) in pointwise.UNARY.items():
-    # What gives bool for every dtype is left to the decomposition.
+    # Operators that return bool for every dtype are left to the decomposition.
     if not _ufunc.__name__.startswith(("is", "logical")):
         _dtypes = pointwise.dtypes_of_kinds(_kinds)
         KERNELS[f"{_name}_"] = inplace_unary(f"{_name}_", _ufunc, pointwise.KERNELS[_name], _dtypes)

@@ -20,7 +20,7 @@ KERNELS: Final = KernelTable()
 
 
 def _is_legacy_empty(array: Array) -> bool:
-    """Say whether ``cat`` skips the array: torch's oldest tensors had one dimension of size 0 where others have none."""
+    """Return whether ``cat`` skips the array: torch's oldest tensors had one dimension of size 0 where others have none."""
     return array.shape == (0,)
 
 

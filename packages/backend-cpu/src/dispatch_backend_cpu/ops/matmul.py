@@ -41,7 +41,7 @@ def _direct(name: str, ndim: int) -> Kernel:
 
 
 def _add_product(spec: OutputSpec, bias: Array, a: Array, b: Array, *args: Any, beta: Any = 1, alpha: Any = 1) -> Any:
-    """Give ``beta * bias + alpha * (a @ b)``; a ``beta`` of 0 leaves nans of ``bias`` out, as in BLAS."""
+    """Return ``beta * bias + alpha * (a @ b)``; a ``beta`` of 0 leaves nans of ``bias`` out, as in BLAS."""
     dtype = half_as_float(spec.array_dtype)
     product = np.matmul(cast(a, dtype), cast(b, dtype))
     if alpha != 1:

@@ -1,4 +1,4 @@
-"""Element-wise formulas in torch's terms, where NumPy has no ufunc or another opinion.
+"""Element-wise formulas in torch's terms, where NumPy has no ufunc or another meaning.
 
 Every function takes arrays of one dtype, the one that torch computes in, and then the operator's options.
 """
@@ -54,10 +54,10 @@ _INV_SQRT_2PI: Final = 0.3989422804014327
 
 
 def number(value: Any, like: Array) -> Array:
-    """Give an option as an array without dimensions in the operands' dtype, so that it promotes nothing."""
+    """Return an option as an array without dimensions in the operands' dtype, so that it promotes nothing."""
     try:
         return np.array(value, like.dtype)
-    except (TypeError, ValueError, OverflowError):  # What does not fit is converted as C does.
+    except (TypeError, ValueError, OverflowError):  # A number that does not fit is converted as C does.
         # A plan's symbol, which is no array, converts itself.
         converted: Array = (value if hasattr(value, "astype") else np.asarray(value)).astype(like.dtype)
         return converted
@@ -112,7 +112,7 @@ def fmod(a: Array, b: Array) -> Any:
 
 
 def remainder(a: Array, b: Array) -> Any:
-    """Give the remainder with the divisor's sign; a zero keeps the dividend's, which ``np.remainder`` changes."""
+    """Return the remainder with the divisor's sign; a zero keeps the dividend's, which ``np.remainder`` changes."""
     _check_zero(a, b)
     if a.dtype.kind != "f":
         return np.remainder(a, b)
@@ -121,7 +121,7 @@ def remainder(a: Array, b: Array) -> Any:
 
 
 def power(a: Array, b: Array) -> Any:
-    """Raise to a power; integers to negative powers are 0 but for 1 and -1, as torch has it for two tensors."""
+    """Raise to a power; integers to negative powers are 0 but for 1 and -1, as in torch for two tensors."""
     if a.dtype.kind != "i" or not (b < 0).any():
         return np.power(a, b)
     result = np.power(a, np.where(b < 0, 0, b))
@@ -131,7 +131,7 @@ def power(a: Array, b: Array) -> Any:
 
 
 def sign(a: Array) -> Any:
-    """Give 1, 0 or -1; nan has the sign 0 in torch."""
+    """Return 1, 0 or -1; nan has the sign 0 in torch."""
     if a.dtype.kind == "b":
         return a.copy()
     return (a > 0).astype(a.dtype) - (a < 0).astype(a.dtype)
@@ -140,10 +140,10 @@ def sign(a: Array) -> Any:
 def integers_as_is(ufunc: Any) -> Any:
     """Make a rounding ufunc leave integers alone."""
 
-    def rounded(a: Array) -> Any:
+    def round_floats(a: Array) -> Any:
         return a.copy() if a.dtype.kind in "iub" else ufunc(a)
 
-    return rounded
+    return round_floats
 
 
 def round_decimals(a: Array, *, decimals: int) -> Any:
@@ -165,7 +165,7 @@ def nan_to_num(a: Array, nan: float | None = None, posinf: float | None = None, 
 
 
 def clamp(a: Array, low: Any = None, high: Any = None) -> Any:
-    """Bound by numbers; an element that equals a bound stays what it is, -0.0 at 0.0 too, and nan anywhere stays nan."""
+    """Clamp by numbers; an element that equals a bound is unchanged, -0.0 at 0.0 too, and nan anywhere stays nan."""
     ends = ENDS.get(a.dtype)
     if CLIP is not None and ends is not None:
         return CLIP(a, ends[0] if low is None else low, ends[1] if high is None else high)
@@ -182,7 +182,7 @@ def relu(a: Array) -> Any:
 
 
 def clamp_by_tensors(a: Array, low: Any = None, high: Any = None) -> Any:
-    """Bound element by element from below, then from above; nan anywhere stays nan."""
+    """Clamp element by element from below, then from above; nan anywhere stays nan."""
     result = a if low is None else np.maximum(a, low)
     return result if high is None else np.minimum(result, high)
 
@@ -192,7 +192,7 @@ CLIP: Final[Any] = getattr(getattr(getattr(np, "_core", None), "umath", None), "
 
 
 def _ends(char: str) -> tuple[Array, Array]:
-    """Give the bounds that bound nothing."""
+    """Return the bounds that bound nothing."""
     dtype = np.dtype(char)
     limits = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     low, high = (np.array(limit, dtype) for limit in limits)
@@ -216,7 +216,7 @@ def lerp(a: Array, b: Array, weight: Any) -> Any:
 
 
 def sigmoid(a: Array) -> Any:
-    """Give 1 / (1 + exp(-a)), computed from exp of minus the absolute value, which cannot overflow."""
+    """Return 1 / (1 + exp(-a)), computed from exp of minus the absolute value, which cannot overflow."""
     if a.dtype.kind == "c":
         return 1 / (1 + np.exp(-a))
     small = np.exp(-np.abs(a))

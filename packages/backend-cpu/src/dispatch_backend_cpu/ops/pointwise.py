@@ -25,7 +25,7 @@ KERNELS: Final = KernelTable()
 
 
 def dtypes_of_kinds(kinds: str) -> frozenset[np.dtype[Any]]:
-    """Give the dtypes of these kinds: b(ool), i(nteger), f(loat), c(omplex)."""
+    """Return the dtypes of these kinds: b(ool), i(nteger), f(loat), c(omplex)."""
     chars = {"b": "?", "i": "bhilBHIL", "f": "efd", "c": "FD"}
     return frozenset(np.dtype(char) for kind in kinds for char in chars[kind])
 
@@ -110,7 +110,7 @@ WITH_NUMBER: Final[dict[str, tuple[Callable[..., Any], bool]]] = {
     "bitwise_xor.Scalar_Tensor": (np.bitwise_xor, False),
 }
 
-# What the general kernel computes where that is not the ufunc itself.
+# The functions of general kernels where these are not the ufunc itself.
 GENERAL: Final[dict[str, Callable[..., Any]]] = {
     "reciprocal": lambda a: 1 / a,
     "floor": f.integers_as_is(np.floor),
@@ -297,7 +297,7 @@ def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
     return conform(np.where(mask, cast(value, self.dtype), self), spec)
 
 
-def _scaled(name: str, ufunc: Any) -> Kernel:
+def _with_factor(name: str, ufunc: Any) -> Kernel:
     """Make ``add`` or ``sub`` with a factor: at once where both operands are of one real dtype."""
     return attempt(
         "self, other, *, alpha=1",
@@ -310,7 +310,7 @@ def _scaled(name: str, ufunc: Any) -> Kernel:
 
 
 for _name, _ufunc in (("add.Tensor", np.add), ("sub.Tensor", np.subtract)):
-    KERNELS[_name] = _scaled(_name, _ufunc)
+    KERNELS[_name] = _with_factor(_name, _ufunc)
 
 
 COVERED: Final[dict[str, Kernel]] = {

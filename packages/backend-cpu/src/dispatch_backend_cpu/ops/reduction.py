@@ -30,7 +30,7 @@ Dims = int | Sequence[int] | None
 
 
 def _axes(a: Array, dim: Dims, *, all_if_empty: bool = True) -> tuple[int, ...]:
-    """Give NumPy's axes; an array without dimensions has none to name."""
+    """Return NumPy's axes; an array without dimensions has none to name."""
     return wrap_dims(dim, a.ndim, all_if_empty=all_if_empty) if a.ndim else ()
 
 
@@ -90,7 +90,7 @@ def _truth(fold: Any) -> Callable[..., Any]:
 
 
 def _moments(a: Array, axes: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Any, Any]:
-    """Give variance and mean by two passes, the mean first."""
+    """Return variance and mean by two passes, the mean first."""
     wide = cast(a, half_as_float(a.dtype))
     count = math.prod(wide.shape[axis] for axis in axes)
     real = wide.real.dtype.type

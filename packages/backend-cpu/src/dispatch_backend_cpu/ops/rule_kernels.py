@@ -1,8 +1,8 @@
-"""Kernels under a shape rule: ``dispatch_aten`` says what comes out, NumPy only computes.
+"""Kernels under a shape rule: ``dispatch_aten`` infers the output, NumPy only computes.
 
 A kernel is made of its operator's shape rule and a function of arrays. The rule makes every check that does not depend on
-values, with torch's errors, and announces shape, strides and dtype; the function computes; ``conform`` brings what it gave
-into the announced form. So cpu and meta cannot disagree.
+values, with torch's errors, and infers shape, strides and dtype; the function computes; ``conform`` brings its result into
+that form. So cpu and meta cannot disagree.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["cast", "check_apart", "check_overlap", "make_elementwise", "make_ker
 def make_kernel(name: str, compute: Kernel) -> Kernel:
     """Make the kernel of ``name`` from ``compute(spec, *args, **kwargs)``, where ``spec`` is the rule's answer.
 
-    An operator with several results has a tuple of specs, and ``compute`` gives a tuple.
+    An operator with several results has a tuple of specs, and ``compute`` returns a tuple.
     """
     infer = output_rule(name)
 
@@ -43,7 +43,7 @@ def make_kernel(name: str, compute: Kernel) -> Kernel:
 
 
 def cast(value: Any, dtype: np.dtype[Any]) -> Array:
-    """Give an operand in ``dtype``: arrays are converted if they must be, numbers become arrays without dimensions."""
+    """Return an operand in ``dtype``: arrays are converted if they must be, numbers become arrays without dimensions."""
     if isinstance(value, np.ndarray) and value.dtype is dtype:
         return value
     array = np.asarray(value)
@@ -57,8 +57,8 @@ def make_elementwise(
 ) -> Kernel:
     """Make the kernel of an element-wise operator from a function of ``arity`` arrays and the operator's options.
 
-    ``fn`` gets its operands in the dtype that torch computes in; ``opmath`` asks for ``float32`` instead of ``float16``.
-    Without ``promotion`` it is the operator's own rule that says which dtype that is.
+    ``fn`` receives its operands in the dtype that torch computes in; ``opmath`` asks for ``float32`` instead of ``float16``.
+    Without ``promotion`` the operator's own rule decides which dtype that is.
     """
     infer = promoting_rule(name, arity, promotion, opmath=opmath)
 
@@ -131,7 +131,7 @@ def store(written: Array, value: Any) -> Array:
 
 
 def write(written: Array, value: Any) -> Array:
-    """Store ``value``, broadcast and converted, in ``written``, and give ``written`` back."""
+    """Store ``value``, broadcast and converted, in ``written``, and return ``written``."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "c" and written.dtype.kind not in "cb":
         value = value.real
     np.copyto(written, value, casting="unsafe")

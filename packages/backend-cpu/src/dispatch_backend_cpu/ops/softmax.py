@@ -24,13 +24,13 @@ KERNELS: Final = KernelTable()
 _MEAN, _SUM = 1, 2
 
 
-def _wide(a: Array, spec: OutputSpec) -> Array:
-    """Give the input in the dtype to compute in, with at least one dimension."""
+def _widen(a: Array, spec: OutputSpec) -> Array:
+    """Return the input in the dtype to compute in, with at least one dimension."""
     return np.atleast_1d(cast(a, half_as_float(spec.array_dtype)))
 
 
 def _softmax(spec: OutputSpec, self: Array, dim: int, half_to_float: bool) -> Any:
-    a = _wide(self, spec)
+    a = _widen(self, spec)
     axis = wrap_dim(dim, self.ndim)
     if not a.size:
         return a
@@ -40,7 +40,7 @@ def _softmax(spec: OutputSpec, self: Array, dim: int, half_to_float: bool) -> An
 
 
 def _log_softmax(spec: OutputSpec, self: Array, dim: int, half_to_float: bool) -> Any:
-    a = _wide(self, spec)
+    a = _widen(self, spec)
     axis = wrap_dim(dim, self.ndim)
     if not a.size:
         return a
@@ -51,21 +51,21 @@ def _log_softmax(spec: OutputSpec, self: Array, dim: int, half_to_float: bool) -
 
 def _softmax_backward(spec: OutputSpec, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
     axis = wrap_dim(dim, grad.ndim)
-    output = _wide(output, spec)
-    weighted = _wide(grad, spec) * output
+    output = _widen(output, spec)
+    weighted = _widen(grad, spec) * output
     return weighted - output * SUM(weighted, axis, None, None, True)
 
 
 def _log_softmax_backward(spec: OutputSpec, grad: Array, output: Array, dim: int, input_dtype: ScalarType) -> Any:
     axis = wrap_dim(dim, grad.ndim)
-    grad = _wide(grad, spec)
-    return grad - np.exp(_wide(output, spec)) * SUM(grad, axis, None, None, True)
+    grad = _widen(grad, spec)
+    return grad - np.exp(_widen(output, spec)) * SUM(grad, axis, None, None, True)
 
 
-def _chosen(classes: int, target: Array, ignore_index: int) -> tuple[Array, Array]:
-    """Give the targets and which of them count.
+def _select_targets(classes: int, target: Array, ignore_index: int) -> tuple[Array, Array]:
+    """Return the targets and which of them count.
 
-    Raises ``DimensionError`` for a target that is no class.
+    Raises ``DimensionError`` for a target that is not a class.
     """
     counts = target != ignore_index
     wrong = counts & ((target < 0) | (target >= classes))
@@ -79,7 +79,7 @@ def _nll_loss_forward(
 ) -> Any:
     dtype = self.dtype
     rows = np.atleast_2d(cast(self, half_as_float(dtype)))
-    chosen, counts = _chosen(rows.shape[1], np.atleast_1d(target), ignore_index)
+    chosen, counts = _select_targets(rows.shape[1], np.atleast_1d(target), ignore_index)
     each = np.ones((), rows.dtype) if weight is None else cast(weight, rows.dtype)[chosen]
     weights = np.where(counts, each, number(0, rows))
     losses = np.where(counts, -rows[np.arange(len(rows)), chosen], number(0, rows)) * weights
@@ -102,7 +102,7 @@ def _nll_loss_backward(
 ) -> Any:
     dtype = half_as_float(self.dtype)
     rows = np.zeros(self.shape if self.ndim == 2 else (1, *self.shape), dtype)
-    chosen, counts = _chosen(rows.shape[1], np.atleast_1d(target), ignore_index)
+    chosen, counts = _select_targets(rows.shape[1], np.atleast_1d(target), ignore_index)
     slope = -cast(grad, dtype)
     if reduction == _MEAN:
         slope = slope / cast(total_weight, dtype)
@@ -112,7 +112,7 @@ def _nll_loss_backward(
     return rows if self.ndim == 2 else rows[0]
 
 
-def _reduced(losses: Array, reduction: int) -> Any:
+def _reduce(losses: Array, reduction: int) -> Any:
     if reduction == _MEAN:
         return SUM(losses, None) / losses.dtype.type(losses.size)
     return SUM(losses, None) if reduction == _SUM else losses
@@ -121,7 +121,7 @@ def _reduced(losses: Array, reduction: int) -> Any:
 def _mse_loss(spec: OutputSpec, self: Array, target: Array, reduction: int = _MEAN) -> Any:
     dtype = half_as_float(spec.array_dtype)
     difference = cast(self, dtype) - cast(target, dtype)
-    return _reduced(difference * difference, reduction)
+    return _reduce(difference * difference, reduction)
 
 
 def _mse_loss_backward(spec: OutputSpec, grad: Array, self: Array, target: Array, reduction: int) -> Any:

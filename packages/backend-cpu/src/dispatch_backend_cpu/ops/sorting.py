@@ -18,7 +18,7 @@ KERNELS: Final = KernelTable()
 
 
 def _order(a: Array, axis: int, descending: bool) -> Array:
-    """Give the indices that sort; equal values keep their order, also where the greatest comes first."""
+    """Return the indices that sort; equal values keep their order, also where the greatest comes first."""
     if not descending:
         return np.argsort(a, axis, kind="stable")
     backwards = np.flip(a, axis)

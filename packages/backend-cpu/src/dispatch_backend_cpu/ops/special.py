@@ -68,7 +68,7 @@ _S: Final = (
 
 
 def erf(x: Array) -> Array:
-    """Give the error function, element by element; ``float32`` in, ``float32`` out.
+    """Return the error function, element by element; ``float32`` in, ``float32`` out.
 
     >>> erf(np.array([0.0, 1.0])).round(6).tolist()
     [0.0, 0.842701]
@@ -79,7 +79,7 @@ def erf(x: Array) -> Array:
 
 
 def erfc(x: Array) -> Array:
-    """Give the complementary error function, element by element, exact where ``1 - erf(x)`` would cancel.
+    """Return the complementary error function, element by element, exact where ``1 - erf(x)`` would cancel.
 
     >>> f"{erfc(np.array(5.0)):.4e}"
     '1.5375e-12'
@@ -98,7 +98,7 @@ def _erf_near_zero(x: Array) -> Array:
 
 
 def _erfc_far(x: Array) -> Array:
-    """Give erfc of ``x >= 1``; smaller values are taken as 1."""
+    """Return erfc of ``x >= 1``; smaller values are taken as 1."""
     x = np.where(x < 1, 1.0, np.minimum(x, 30.0))
     ratio = np.where(x < 8, np.polyval(_P, x) / np.polyval(_Q, x), np.polyval(_R, x) / np.polyval(_S, x))
     result: Array = np.exp(-x * x) * ratio

@@ -1,6 +1,6 @@
 """Views: NumPy views of the same storage, with exactly the strides and offset of the shape rules.
 
-The common ones have a short way of their own through NumPy's basic indexing; the rest are made from the rule's answer. A
+The common ones have fast paths through NumPy's basic indexing; the rest are made from the rule's answer. A
 view is always an array: ``a[1]`` would be a NumPy scalar where one dimension is left, ``a[1, ...]`` is not.
 """
 
@@ -19,7 +19,7 @@ __all__ = ["KERNELS"]
 KERNELS: Final = KernelTable()
 
 
-def _seen(array: Array, wanted: OutputSpec) -> Array:
+def _make_view(array: Array, wanted: OutputSpec) -> Array:
     """View ``array`` as its rule says; the rule's offset counts from the array's own first element."""
     if array.flags.c_contiguous and array.size and 0 not in wanted.shape:
         try:
@@ -30,15 +30,15 @@ def _seen(array: Array, wanted: OutputSpec) -> Array:
     return strided_view(array, wanted.shape, wanted.strides, storage_offset_of(array) + wanted.storage_offset)
 
 
-def _view(name: str) -> Kernel:
+def _by_rule(name: str) -> Kernel:
     """Make the kernel of a view operator from its shape rule."""
     infer = output_rule(name)
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Any:
         wanted = infer(self, *args, **kwargs)
         if isinstance(wanted, OutputSpec):
-            return _seen(self, wanted)
-        return [_seen(self, each) for each in wanted]
+            return _make_view(self, wanted)
+        return [_make_view(self, each) for each in wanted]
 
     return kernel
 
@@ -50,14 +50,14 @@ def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None 
     return strided_view(self, wanted.shape, wanted.strides, offset)
 
 
-_BY_RULE: Final = """
+_WITHOUT_FAST_PATH: Final = """
 view expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal
 """
-for _name in _BY_RULE.split():
-    KERNELS[_name] = _view(_name)
+for _name in _WITHOUT_FAST_PATH.split():
+    KERNELS[_name] = _by_rule(_name)
 
 
-_alias_by_rule: Final = _view("alias")
+_alias_by_rule: Final = _by_rule("alias")
 
 
 @KERNELS("alias", "detach")
@@ -65,7 +65,7 @@ def _alias(self: Array) -> Any:
     return self.view() if self.size else _alias_by_rule(self)
 
 
-_t_by_rule: Final = _view("t")
+_t_by_rule: Final = _by_rule("t")
 
 
 @KERNELS("t")
@@ -75,7 +75,7 @@ def _t(self: Array) -> Array:
     return _t_by_rule(self)
 
 
-_transpose_by_rule: Final = _view("transpose.int")
+_transpose_by_rule: Final = _by_rule("transpose.int")
 
 
 @KERNELS("transpose.int")
@@ -86,7 +86,7 @@ def _transpose(self: Array, dim0: int, dim1: int) -> Any:
     return _transpose_by_rule(self, dim0, dim1)
 
 
-_permute_by_rule: Final = _view("permute")
+_permute_by_rule: Final = _by_rule("permute")
 
 
 @KERNELS("permute")
@@ -99,7 +99,7 @@ def _permute(self: Array, dims: Any) -> Any:
     return _permute_by_rule(self, dims)
 
 
-_select_by_rule: Final = _view("select.int")
+_select_by_rule: Final = _by_rule("select.int")
 
 
 @KERNELS("select.int")
@@ -109,12 +109,12 @@ def _select(self: Array, dim: int, index: int) -> Any:
     return _select_by_rule(self, dim, index)
 
 
-_slice_by_rule: Final = _view("slice.Tensor")
+_slice_by_rule: Final = _by_rule("slice.Tensor")
 
 
 @KERNELS("slice.Tensor")
 def _slice(self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    # A dimension of size 0 or 1 gets other strides from NumPy, so only the clear case goes the short way.
+    # A dimension of size 0 or 1 gets other strides from NumPy, so the fast path takes only the clear case.
     if 0 <= dim < self.ndim and step == 1 and self.size:
         result = self[(slice(None),) * dim + (slice(start, end),)]
         if result.size:

@@ -2,7 +2,7 @@
 
 Note [What is compiled]
     Only what IEEE 754 rounds exactly: arithmetic, roots, roundings, comparisons and choices in float32 and float64, with no
-    licence to reorder them, so that a compiled chain gives what the ufuncs give. Exponentials and the like are the
+    licence to reorder them, so that a compiled chain gives the results of the ufuncs. Exponentials and the like are the
     libraries' own and differ by more than a rounding step: chains with them stay with NumPy.
 
 Note [When it is compiled]
@@ -69,7 +69,7 @@ _TYPES: Final = {"f": "float32", "d": "float64", "?": "boolean"}
 
 @cache
 def is_available() -> bool:
-    """Tell whether Numba is installed."""
+    """Return whether Numba is installed."""
     return find_spec("numba") is not None
 
 
@@ -80,7 +80,7 @@ def runs_before() -> int:
 
 
 def can_compile(operations: list[Operation]) -> bool:
-    """Tell whether a chain can be compiled; see Note [What is compiled]."""
+    """Return whether a chain can be compiled; see Note [What is compiled]."""
     return all(operation.out.is_scalar or _is_exact(operation) for operation in operations)
 
 
@@ -94,7 +94,7 @@ def _is_exact(operation: Operation) -> bool:
 
 
 def is_literal(symbol: Symbol) -> bool:
-    """Tell whether a number stands in the loop's source: an infinite bound, which the compiler then leaves out."""
+    """Return whether a number stands in the loop's source: an infinite bound, which the compiler then leaves out."""
     return symbol.constant is not None and symbol.dtype.kind == "f" and bool(np.isinf(symbol.constant))
 
 
@@ -134,7 +134,7 @@ def compile_loop(
             "",
         ]
     )
-    return _built(source)
+    return _load_or_compile(source)
 
 
 def _expression(operation: Operation, names: list[str]) -> str:
@@ -147,10 +147,10 @@ def _expression(operation: Operation, names: list[str]) -> str:
     return f"{kind}({names[0]})" if operation.kind == "cast" else names[0]
 
 
-def _built(source: str) -> Callable[..., Any]:
-    """Give the compiled function, from the disk if it is there, and kept there if that is possible."""
+def _load_or_compile(source: str) -> Callable[..., Any]:
+    """Return the compiled function, from the disk if it is there, and kept there if that is possible."""
     with suppress(OSError):
-        path = _kept(source.replace("CACHE", "True"))
+        path = _write_source(source.replace("CACHE", "True"))
         spec = spec_from_file_location(f"dispatch_backend_cpu_{path.stem}", path)
         assert spec is not None
         assert spec.loader is not None
@@ -164,7 +164,7 @@ def _built(source: str) -> Callable[..., Any]:
     return scope["loop"]
 
 
-def _kept(source: str) -> Path:
+def _write_source(source: str) -> Path:
     """Write a loop's source to the cache folder, unless it is there: Numba looks at the file's time."""
     path = _folder() / f"loop_{hashlib.sha256(source.encode()).hexdigest()[:24]}.py"
     if not path.exists():
@@ -211,7 +211,7 @@ class CompiledWriter(ChainWriter):
         seen = {symbol.source: name for symbol, name in read.items()}
         for value, symbol in chain.stored.items():
             if value in chain.targets and value.index in seen:
-                # One argument for what is read and written: the fewer they are, the sooner LLVM sees that they lie apart.
+                # One argument for an array that is read and written: of few arguments LLVM sees sooner that they lie apart.
                 stored[symbol] = seen[value.index]
                 continue
             stored[symbol] = f"o{len(stored)}"

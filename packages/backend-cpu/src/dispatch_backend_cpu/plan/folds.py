@@ -24,7 +24,7 @@ from ..kernels import KERNELS
 from ..ops.reduce_ufuncs import MAX, MIN, SUM
 from .tape import Symbol
 
-__all__ = ["LONGEST_ROW", "Fold", "Tree", "add_up", "folded", "halves", "leaves"]
+__all__ = ["LONGEST_ROW", "Fold", "Tree", "add_up", "halves", "leaves", "match_fold"]
 
 #: How many elements of a row NumPy sums by halves; see Note [Sums by halves].
 LONGEST_ROW: Final = math.inf if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else 8192
@@ -35,12 +35,12 @@ class Fold:
     """A reduction of a chain's last value: over everything, or over the last dimension."""
 
     symbol: Symbol
-    #: What is reduced, and what becomes of it.
+    #: The value that is reduced, and the result.
     value: Value
     result: Value
     fold: Any
     over_all: bool
-    #: What the result is divided by, for means.
+    #: The divisor of the result, for means.
     divisor: Any = None
 
 
@@ -55,8 +55,8 @@ _FOLDS: Final[dict[str, tuple[Any, bool, bool]]] = {
 }
 
 
-def folded(node: Node, now: Mapping[Value, Symbol]) -> Fold | None:
-    """Give the reduction that a node is, where it reduces one of the values in ``now`` in a way that can be tiled."""
+def match_fold(node: Node, now: Mapping[Value, Symbol]) -> Fold | None:
+    """Return the reduction that a node is, where it reduces one of the values in ``now`` in a way that can be tiled."""
     name = node.name.removeprefix("aten::")
     row = _FOLDS.get(name)
     if row is None or "reduction" not in node.tags or node.kernel is not KERNELS.get(name):
@@ -101,7 +101,7 @@ def halves(start: int, stop: int, most: int) -> Tree:
 
 
 def leaves(tree: Tree) -> list[tuple[int, int]]:
-    """Give the pieces in order."""
+    """Return the pieces in order."""
     first, second = tree
     return [tree] if isinstance(first, int) else leaves(first) + leaves(second)
 

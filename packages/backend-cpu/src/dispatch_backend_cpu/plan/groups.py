@@ -2,7 +2,7 @@
 
 Note [A group waits]
     A group runs where its last node stands. A node that does not join it may come before it ends, if it neither reads
-    what the group makes or writes to, nor writes to what the group touches; else the group ends there.
+    results and targets of the group, nor writes to a value that the group touches; else the group ends there.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from dispatch_core.planning import Node, PlannedStep, Program, Value
 
 from ..arrays import numpy_dtype
 from .chain import Chain
-from .folds import Fold, folded
+from .folds import Fold, match_fold
 from .functions import make_function
-from .lowering import lowered
+from .lowering import lower
 from .tape import Symbol, Tape
 
 __all__ = ["Group", "plan"]
@@ -39,12 +39,12 @@ def plan(program: Program) -> Iterable[PlannedStep]:
         fresh = Group(program)
         joins = fresh.add(index, node)
         if group is not None and (joins or group.fold is not None or group.must_end_before(node)):
-            yield from group.finished()
+            yield from group.steps()
             group = None
         if joins:
             group = fresh
     if group is not None:
-        yield from group.finished()
+        yield from group.steps()
 
 
 class Group:
@@ -56,7 +56,7 @@ class Group:
         self.nodes: list[int] = []
         self.shape: tuple[int, ...] = ()
         self.fold: Fold | None = None
-        #: What each value is at the end of the tape so far; also of given ones that are written to.
+        #: The symbol of each value at the end of the tape so far; also of inputs that are written to.
         self.now: dict[Value, Symbol] = {}
         self._read: list[Value] = []
         self._made: list[Value] = []
@@ -74,7 +74,7 @@ class Group:
         if node.written and not _is_dense(target):
             return False
         calls = len(self.tape.operations)
-        found = lowered(self.tape, node, self._symbol)
+        found = lower(self.tape, node, self._symbol)
         if found is None:
             assert len(self.tape.operations) == calls
             return False
@@ -86,7 +86,7 @@ class Group:
         return True
 
     def _add_fold(self, index: int, node: Node) -> bool:
-        fold = folded(node, self.now)
+        fold = match_fold(node, self.now)
         if fold is None:
             return False
         self.fold = fold
@@ -104,7 +104,7 @@ class Group:
         return self.tape.read(value.index, numpy_dtype(value.dtype), is_scalar=not value.shape)
 
     def _is_apart(self, node: Node) -> bool:
-        """Tell whether no two values of the group share memory of which one is written to."""
+        """Return whether no two values of the group share memory of which one is written to."""
         written = {value.place: value for value in (*self._written, *node.written)}
         if not written:
             return True
@@ -112,14 +112,14 @@ class Group:
         return all(value.number is not None or written.get(value.place, value) is value for value in touched)
 
     def must_end_before(self, node: Node) -> bool:
-        """Tell whether a node that stays outside must not run before the group; see Note [A group waits]."""
+        """Return whether a node that stays outside must not run before the group; see Note [A group waits]."""
         changed = {value.place for value in (*self._made, *self._written)}
         touched = changed | {value.place for value in self._read}
         return any(value.number is None and value.place in changed for value in node.inputs()) or any(
             value.place in touched for value in node.written
         )
 
-    def finished(self) -> Iterable[PlannedStep]:
+    def steps(self) -> Iterable[PlannedStep]:
         """Yield the group's step, if it is worth one."""
         if len(self.nodes) < 2:
             return
@@ -132,17 +132,17 @@ class Group:
         kept = [value for value in made if value.kept or value in outside]
         stored = {value: self.now[value] for value in (*targets, *kept)}
         saved = sum(prod(value.shape) * value.dtype.itemsize for value in made if value not in stored)
-        chain = Chain(self.tape.operations, self.shape, self._given(), stored, targets, self.fold)
+        chain = Chain(self.tape.operations, self.shape, self._inputs(), stored, targets, self.fold)
         yield PlannedStep(tuple(self.nodes), make_function(chain), saved)
 
-    def _given(self) -> dict[int, Value]:
+    def _inputs(self) -> dict[int, Value]:
         """Return the values that the tape reads, by index."""
         symbols = {each for call in self.tape.operations for each in call.inputs}
         return {each.source: self.program.values[each.source] for each in symbols if each.source is not None}
 
 
 def _is_dense(value: Value) -> bool:
-    """Tell whether each element has a place of its own."""
+    """Return whether each element has a place of its own."""
     step = 1
     for stride, size in sorted((s, n) for s, n in zip(value.strides, value.shape, strict=True) if n > 1):
         if stride < step:

@@ -1,6 +1,6 @@
-"""Which formula a kernel of this backend is, and in which dtype it computes: what `tape` traces.
+"""The formulas of this backend's kernels, and the dtypes in which they compute, for `tape` to trace.
 
-A rule means what the kernel of the same name in `ops` does; a node whose kernel is another one is left alone.
+A rule has the meaning of the kernel of the same name in `ops`; a node that has another kernel is left alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..ops import numpy_formulas, pointwise
 from ..output_specs import half_as_float
 from .tape import Symbol, Tape, Untraceable
 
-__all__ = ["lowered"]
+__all__ = ["lower"]
 
 DType = np.dtype[Any]
 
@@ -36,7 +36,7 @@ class Rule:
     fn: Callable[..., Any]
     opmath: bool = False
     promotion: Promotion | None = None
-    #: What is called at once on operands of one dtype, and for which dtypes (None: any).
+    #: The ufunc that is called at once on operands of one dtype, and for which dtypes (None: any).
     direct: Callable[..., Any] | None = None
     dtypes: frozenset[DType] | None = None
 
@@ -59,28 +59,28 @@ def _rules() -> dict[str, Rule]:
     for name, (arity, formula, opmath) in pointwise.FORMULAS.items():
         rules[name] = Rule(arity, formula, opmath)
     rules["relu"] = Rule(1, f.relu)
-    rules["add.Tensor"] = Rule(2, _scaled(np.add), opmath=True, direct=np.add)
-    rules["sub.Tensor"] = Rule(2, _scaled(np.subtract), opmath=True, direct=np.subtract)
+    rules["add.Tensor"] = Rule(2, _with_factor(np.add), opmath=True, direct=np.add)
+    rules["sub.Tensor"] = Rule(2, _with_factor(np.subtract), opmath=True, direct=np.subtract)
     rules["div.Tensor_mode"] = rules["div.Scalar_mode"] = Rule(2, f.div_mode, promotion=Promotion.SAME)
     return rules
 
 
-def _scaled(ufunc: Any) -> Callable[..., Any]:
+def _with_factor(ufunc: Any) -> Callable[..., Any]:
     """Make ``add`` or ``sub``; times 1.0 is the same as nothing, so a factor need not be known."""
 
-    def scaled(a: Any, b: Any, alpha: Any = 1) -> Any:
+    def combine(a: Any, b: Any, alpha: Any = 1) -> Any:
         return ufunc(a, b if type(alpha) is int and alpha == 1 else f.number(alpha, b) * b)
 
-    return scaled
+    return combine
 
 
 _RULES: Final = _rules()
 
 
-def lowered(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Symbol | None:
-    """Put what a node computes onto ``tape`` and give its result, or None where that is not possible.
+def lower(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Symbol | None:
+    """Put the computation of a node onto ``tape`` and return its result, or None where that is not possible.
 
-    ``read`` gives the symbol of a value. The result of a node that writes has the dtype of what it writes to.
+    ``read`` returns the symbol of a value. The result of a node that writes has the dtype of its target.
     """
     name = node.name.removeprefix("aten::")
     if "pointwise" not in node.tags or not _is_ours(name, node.kernel):
@@ -145,10 +145,10 @@ _NUMBERS: Final[dict[type, Any]] = {float: 0.5, complex: 0.5j}
 
 
 def _common(operands: list[Any]) -> Any:
-    return result_type(*[_described(each) for each in operands])
+    return result_type(*[_describe(each) for each in operands])
 
 
-def _described(value: Any) -> Any:
+def _describe(value: Any) -> Any:
     if not isinstance(value, Value):
         return value
     if value.number is not None:
@@ -194,7 +194,7 @@ def _lerp_inplace(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> An
     target, end, weight = node.arguments
     plain = target.dtype == end.dtype and target.shape == end.shape
     if not plain or not isinstance(weight, Value) or read(target).dtype.char not in "fd":
-        raise Untraceable("the general kernel computes otherwise")
+        raise Untraceable("the general kernel computes it in another way")
     a, b, w = read(target), read(end), read(weight)
     near = np.absolute(w) < 0.5
     # Taking away a product is adding the product with the other sign, to the last bit.

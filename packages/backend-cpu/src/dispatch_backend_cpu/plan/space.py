@@ -1,4 +1,4 @@
-"""What a chain computes, cut into tiles that stay in the cache."""
+"""The elements that a chain computes, cut into tiles that stay in the cache."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TILE: Final = 32768
 #: Where the large arrays of NumPy begin behind a cache line, in elements of four bytes; of other sizes it does not matter.
 _BEHIND: Final = 4
 
-#: An index into arrays of the space, the shape of what it gives, and how many elements these are.
+#: An index into arrays of the space, the shape of the part that it selects, and the number of elements there.
 Tile = tuple[Any, tuple[int, ...], int]
 
 
@@ -27,7 +27,7 @@ class Space:
     """The elements that a chain computes, and how its arrays are seen for it."""
 
     shape: tuple[int, ...]
-    #: The order of the dimensions in which what is stored lies in memory.
+    #: The order of the dimensions in which stored values lie in memory.
     order: tuple[int, ...]
     #: Whether all arrays with dimensions lie in this order without gaps, so that they can be seen as one row.
     is_flat: bool
@@ -48,7 +48,7 @@ class Space:
         return self.is_flat and self.in_order
 
     def tiles(self, most: int) -> list[Tile]:
-        """Give the tiles, of at most ``most`` elements and about equally large, in the order of memory."""
+        """Return the tiles, of at most ``most`` elements and about equally large, in the order of memory."""
         if not self.is_flat:
             return list(_tiles(tuple(self.shape[dim] for dim in self.order), most))
         # Large arrays begin some bytes behind a cache line, the tiles but for the first with one.
@@ -57,7 +57,7 @@ class Space:
 
 
 def make_space(shape: tuple[int, ...], stored: Iterable[Value], read: Iterable[Value]) -> Space:
-    """Find the order in which what is ``stored`` lies, and whether everything lies so."""
+    """Find the order in which ``stored`` values lie, and whether all values lie so."""
     stored = [value for value in stored if value.shape == shape]
     order = tuple(range(len(shape)))
     if stored:

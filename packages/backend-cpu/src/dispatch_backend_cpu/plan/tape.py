@@ -1,4 +1,4 @@
-"""What element-wise kernels compute, written down as calls of ufuncs: formulas are run on symbols.
+"""The computation of element-wise kernels as a list of ufunc calls: formulas are run on symbols.
 
 Note [Formulas are traced]
     A kernel's formula is a function of arrays. Run on symbols it leaves behind which ufuncs it calls on what, with the
@@ -20,13 +20,13 @@ DType = np.dtype[Any]
 _WEAK: Final[dict[str, type]] = {"i": int, "f": float, "c": complex}
 
 
-class Untraceable(Exception):  # noqa: N818  # it says what a formula is, and is always caught
+class Untraceable(Exception):  # noqa: N818  # a property of a formula, and always caught
     """A formula does something that is no call of a ufunc on its arguments."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """One thing that is computed: ``out`` from ``inputs``."""
+    """One operation: ``out`` from ``inputs``."""
 
     kind: Literal["ufunc", "cast", "where", "choose", "copy"]
     fn: Any
@@ -60,7 +60,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
         self.constant = constant
 
     def astype(self, dtype: Any) -> Symbol:
-        """Convert as ``ndarray.astype`` does; what is of that dtype already is not copied."""
+        """Convert as ``ndarray.astype`` does; a symbol of that dtype is not copied."""
         return self.tape.cast(self, np.dtype(dtype))
 
     def copy(self) -> Symbol:
@@ -97,26 +97,26 @@ class Tape:
         self._read: dict[int, Symbol] = {}
 
     def read(self, index: int, dtype: DType, *, is_scalar: bool = False, weak: bool = False) -> Symbol:
-        """Give the symbol of a value that is there before the tape runs."""
+        """Return the symbol of a value that is there before the tape runs."""
         found = self._read.get(index)
         if found is None:
             found = self._read[index] = Symbol(self, dtype, is_scalar=is_scalar, weak=weak, source=index)
         return found
 
     def call(self, kind: Any, fn: Any, inputs: tuple[Symbol, ...], dtype: DType, *, weak: bool = False) -> Symbol:
-        """Write one call down."""
+        """Record one operation."""
         out = Symbol(self, dtype, is_scalar=all(each.is_scalar for each in inputs), weak=weak)
         self.operations.append(Operation(kind, fn, inputs, out))
         return out
 
     def ufunc(self, ufunc: Any, inputs: tuple[Any, ...]) -> Symbol:
-        """Write a ufunc down, with the dtypes that NumPy computes in."""
-        asked = [_asked(each) for each in inputs]
+        """Record a call of a ufunc, with the dtypes that NumPy computes in."""
+        given = [_resolvable(each) for each in inputs]
         try:
-            *wanted, result = ufunc.resolve_dtypes((*asked, None))
+            *wanted, result = ufunc.resolve_dtypes((*given, None))
         except TypeError as error:
             raise Untraceable(str(error)) from error
-        # What is no Python number goes in as it is: NumPy converts it piece by piece.
+        # Arrays and NumPy scalars go in as they are: NumPy converts them piece by piece.
         symbols = [
             self._constant(each, dtype) if not isinstance(each, Symbol) or each.weak else each
             for each, dtype in zip(inputs, wanted, strict=True)
@@ -125,30 +125,30 @@ class Tape:
         return self.call("ufunc", ufunc, tuple(symbols), result, weak=weak and result.kind != "b")
 
     def where(self, condition: Any, a: Any, b: Any) -> Symbol:
-        """Write ``np.where`` down."""
+        """Record a call of ``np.where``."""
         if not isinstance(condition, Symbol) or condition.dtype.kind != "b":
             raise Untraceable("where")
         dtype = np.result_type(*[_example(each) for each in (a, b)])
         return self.call("where", None, (condition, self._constant(a, dtype), self._constant(b, dtype)), dtype)
 
     def choose(self, condition: Symbol, a: Symbol, b: Symbol) -> Symbol:
-        """Write down that it is all of ``a`` or all of ``b``, which have one shape and dtype; the condition is a number."""
+        """Record a choice of all of ``a`` or all of ``b``, which have one shape and dtype, by a number."""
         return self.call("choose", None, (condition, a, b), a.dtype)
 
     def cast(self, value: Any, dtype: DType) -> Symbol:
-        """Write a conversion down; what is of that dtype already stays as it is."""
+        """Record a conversion; a symbol of that dtype stays as it is."""
         if not isinstance(value, Symbol):
             return self._constant(value, dtype)
         if value.dtype == dtype and not value.weak:
             return value
         if value.dtype.kind in "fc" and dtype.kind in "iu":
-            raise Untraceable("what a float outside an integer's range becomes depends on the machine")
+            raise Untraceable("the conversion of a float outside an integer's range depends on the machine")
         if value.dtype.kind == "c" and dtype.kind not in "cb":
             raise Untraceable("the real part")
         return self.call("cast", None, (value,), dtype)
 
     def _constant(self, value: Any, dtype: DType) -> Symbol:
-        """Give an operand in the dtype in which a Python number takes part."""
+        """Return an operand in the dtype in which a Python number takes part."""
         if isinstance(value, Symbol):
             return self.cast(value, dtype) if value.weak else value
         if isinstance(value, (np.ndarray, np.generic)) and value.ndim == 0:
@@ -158,7 +158,7 @@ class Tape:
         raise Untraceable(f"an operand of type {type(value).__name__}")
 
 
-def _asked(value: Any) -> Any:
+def _resolvable(value: Any) -> Any:
     """Return what ``resolve_dtypes`` takes for an operand."""
     if isinstance(value, (Symbol, np.ndarray, np.generic)):
         weak = isinstance(value, Symbol) and value.weak
@@ -170,5 +170,5 @@ def _asked(value: Any) -> Any:
 
 def _example(value: Any) -> Any:
     """Return what ``result_type`` takes for an operand."""
-    asked = _asked(value)
+    asked = _resolvable(value)
     return asked(0) if isinstance(asked, type) else asked

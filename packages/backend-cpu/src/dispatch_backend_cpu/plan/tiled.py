@@ -120,11 +120,11 @@ class TiledWriter(ChainWriter):
             if out.is_scalar or out not in self.last:
                 continue
             stored = f"x{outs[out]}" if out in outs else ""
-            # A choice is written in two steps, and what it reads must still be there at the second.
+            # A choice is written in two steps, and its inputs must still be there at the second.
             if stored and not (operation.kind == "where" and outs[out] in targets):
                 name = stored
             else:
-                # Another buffer than the operands': NumPy is slower where it writes to what it reads.
+                # Another buffer than the operands': NumPy is slower where it writes to its inputs.
                 unused = free.setdefault(out.dtype, [])
                 if not unused:
                     unused.append(len(self._buffers))

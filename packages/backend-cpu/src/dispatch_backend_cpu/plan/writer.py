@@ -1,4 +1,4 @@
-"""What the writers of a chain's source have in common.
+"""The common part of the writers of a chain's source.
 
 Note [Numbers are kept]
     The result of a call on numbers alone is kept from run to run: mostly the numbers are the same as in the last run.

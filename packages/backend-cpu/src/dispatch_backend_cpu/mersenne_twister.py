@@ -8,17 +8,17 @@ import numpy as np
 
 from .arrays import Array
 
-__all__ = ["Engine"]
+__all__ = ["MersenneTwister"]
 
 _WORDS: Final = 624
 
 
-class Engine:
+class MersenneTwister:
     """A Mersenne Twister with torch's seeding, and the normal sample that was drawn but not used.
 
-    It has no lock of its own: whoever draws holds the generator's.
+    It has no lock of its own: the caller holds the generator's.
 
-    >>> Engine(0).words(2).tolist()
+    >>> MersenneTwister(0).words(2).tolist()
     [2357136044, 2546248239]
     """
 
@@ -29,7 +29,7 @@ class Engine:
         self.seed(seed)
 
     def seed(self, seed: int) -> None:
-        """Start the stream anew; of the seed only the low 32 bits count, as in torch."""
+        """Start the stream again; of the seed only the low 32 bits count, as in torch."""
         key = np.empty(_WORDS, np.uint32)
         word = seed & 0xFFFFFFFF
         for place in range(_WORDS):
@@ -39,7 +39,7 @@ class Engine:
         self.spare_normal: float | None = None
 
     def get_state(self) -> dict[str, Any]:
-        """Give everything that decides what is drawn next."""
+        """Return everything that decides about the next draws."""
         return {"bits": self._bits.state, "spare_normal": self.spare_normal}
 
     def set_state(self, state: dict[str, Any]) -> None:
