@@ -85,7 +85,7 @@ redispatch = registry.redispatch
 call_direct = registry.call_direct
 
 #: Names whose modules `import dispatch_core` does not load: the plugins', with their libraries, and the tools'. A module
-#: must not be named like what it gives away, because importing it would put it in the name's place.
+#: must not be named like a name that it hands on, because importing it would put it in the name's place.
 _LATE = {
     "CustomOpDef": ".custom_ops",
     "KernelHandle": ".operators.kernel_handle",

@@ -1,4 +1,4 @@
-"""``python -m dispatch_core``: what is installed, what is wrong with it, and why a call runs what it runs."""
+"""``python -m dispatch_core``: list and examine the installed plugins, and explain the kernel of a call."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     except BrokenPipeError:
-        # The reader has seen enough; what is still buffered must not fail again when the interpreter ends.
+        # The reader has seen enough; buffered output must not fail again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
     return status

@@ -1,7 +1,7 @@
 """Records: values with named fields that never change, compared, hashed and shown by their fields.
 
 Note [Records are not dataclasses]
-    A `Record` is what a frozen and slotted dataclass is, and type checkers take it for one. With `dataclasses`, importing
+    A `Record` is like a frozen and slotted dataclass, and type checkers take it for one. With `dataclasses`, importing
     the core would take nearly twice as long: it imports `inspect`, makes each class twice, and compiles six functions for
     it. Here a class is made once, and only its ``__init__`` is compiled.
 """
@@ -18,13 +18,13 @@ _REQUIRED: Final = object()
 
 @dataclass_transform(frozen_default=True)
 class _RecordType(type):
-    """Make classes with a slot for every annotated name, which is a field; what is assigned to it is its default."""
+    """Make classes with a slot for every annotated name, which is a field; the assigned value is its default."""
 
     #: Every field, inherited ones first, with its default or ``_REQUIRED``.
     _fields: dict[str, Any]
     #: The names of those that are compared and shown, as a dictionary for its order.
     _shown: dict[str, None]
-    #: What records are compared and hashed by.
+    #: The values by which records are compared and hashed.
     _compared: attrgetter[Any]
 
     def __new__(

@@ -31,7 +31,7 @@ class Device(Record):
     index: int | None = None
 
     def __post_init__(self) -> None:
-        """Read a spelling with an index, as torch does; refuse what is no name or no index."""
+        """Read a spelling with an index, as torch does; refuse anything that is no name or no index."""
         if self.index is not None and (type(self.index) is not int or self.index < 0):
             object.__setattr__(self, "index", _index(self.index))
         if type(self.type) is not str or not self.type:

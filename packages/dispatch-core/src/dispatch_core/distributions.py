@@ -1,4 +1,4 @@
-"""What installed distributions say about themselves: the one module that touches ``importlib_metadata``.
+"""The metadata of installed distributions: the one module that touches ``importlib_metadata``.
 
 Nothing here imports plugin code, and ``importlib_metadata`` itself is imported by the first scan.
 
@@ -88,7 +88,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What one pass over the installed distributions found, and which of them could not be read."""
+    """The findings of one pass over the installed distributions, and those that could not be read."""
 
     claims: tuple[Claim, ...] = ()
     problems: tuple[str, ...] = field(default=())

@@ -42,7 +42,7 @@ def short_repr(value: object) -> str:
 class DispatchError(Exception):
     """The root of every error that the dispatcher raises.
 
-    A message says what was asked, what there is and where it came from; its last line is a hint.
+    A message names the request, the alternatives and their origins; its last line is a hint.
 
     >>> print(DispatchError("nothing there", hint="look elsewhere"))
     nothing there
@@ -105,7 +105,7 @@ class ClosedOperatorError(DispatchError, RuntimeError):
 
 
 class OpCheckError(DispatchError, AssertionError):
-    """An operator is not what its registration says; raised by ``opcheck``, which names the check that failed."""
+    """An operator contradicts its registration; raised by ``opcheck``, which names the check that failed."""
 
 
 class RegistrationError(DispatchError, ValueError):

@@ -1,13 +1,13 @@
 """Locks that no thread holds for ever in a forked process.
 
 Note [Before a fork]
-    A forked process has one thread. A lock that another one held at the fork stays locked there, and what it guards may be
-    half changed. So the thread that forks takes all locks first, in one order: those under which others are taken come
-    first. Both processes let them go again. What cannot be had within `SECONDS`, because a plugin takes long to load or a
-    kernel to run, is unlocked in the child, and its owner makes there what it guards once more.
+    A forked process has one thread. A lock that another one held at the fork stays locked there, and its state may be half
+    changed. So the thread that forks takes all locks first, in one order: those under which others are taken come
+    first. Both processes let them go again. A lock that is not free within `SECONDS`, because a plugin takes long to load or
+    a kernel to run, is unlocked in the child, and its owner makes the guarded state again there.
 
 Note [Imports under way]
-    The same goes for the locks of modules. What another thread was importing at the fork is imported again in the child.
+    The same goes for the locks of modules. Imports of other threads at the fork are repeated in the child.
 """
 
 from __future__ import annotations

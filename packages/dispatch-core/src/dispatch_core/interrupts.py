@@ -7,8 +7,8 @@ Note [Where an interrupt falls]
     (`whole`), where Ctrl-C falls that came while the block ended; the handler finishes the exit.
 
 Note [Where an array dies]
-    A function that a weak reference calls begins where its object dies, so Ctrl-C may fall there, and Python drops what it
-    raises: what the function was to take out would stay, and pass for what is known of the next object with that id. So
+    A function that a weak reference calls begins where its object dies, so Ctrl-C may fall there, and Python drops the
+    error: the entry that the function was to remove would stay, and pass for one of the next object with that id. So
     entries go by ``partial(entries.pop, key)``, which is C throughout: the reference it is given is ``pop``'s default.
 """
 
@@ -86,7 +86,7 @@ def take_back(token: Token[Any]) -> bool:
 class Guard:
     """A context manager that sets context variables, and may be entered again inside itself.
 
-    Subclasses write ``__enter__`` and ``__exit__`` by Note [Where an interrupt falls]; both leave what they cannot finish to
+    Subclasses write ``__enter__`` and ``__exit__`` by Note [Where an interrupt falls]; both leave unfinished work to
     `_leave`.
     """
 
@@ -95,7 +95,7 @@ class Guard:
     _tokens: Tokens
 
     def _leave(self, outer: Tokens) -> None:
-        """Take back what the innermost entry has set, unless that was done; the entries ``outer`` are left."""
+        """Undo the innermost entry, unless that was done; the entries ``outer`` are left."""
         if self._tokens is not outer:
             *tokens, _ = self._tokens  # type: ignore[misc]  # it is entered
             for token in reversed(tokens):

@@ -1,11 +1,11 @@
 """Levels of registration: whose kernel wins where several stand under one key of one operator.
 
 Note [Levels]
-    What a backend or a library registers while it loads ranks below what the program registers, whichever comes first, so
+    Registrations that a backend or a library makes while it loads rank below the program's, whichever come first, so
     that a backend that loads late takes nothing of the program's. Within a level the newest wins. Levels decide between
     registrations of one slot (operator, key); they never move a kernel to another slot.
 
-Note [What a general kernel hides]
+Note [Kernels that a general kernel hides]
     A covered kernel serves some calls in the place of the general kernel that it was registered beside. A general kernel
     that ranks above it hides it, and so do plans, which know kernels by identity. In the same way an overload with a
     number gives way to the overload with a tensor where that one's kernel is of a higher level (`Registry.give_way`): a

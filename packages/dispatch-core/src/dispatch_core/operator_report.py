@@ -1,10 +1,10 @@
-"""What the command ``explain`` says of an operator, found out in a process of its own.
+"""The report of the command ``explain`` on an operator, made in a process of its own.
 
 Note [Explaining loads plugins]
-    To explain a call, what the call would load is loaded: the operator library of its namespace, the backends of the keys
-    that are asked about, and nothing else; without keys that is cpu, where a call without a device goes. All of it happens
+    To explain a call, everything that the call would load is loaded: the operator library of its namespace, the backends of
+    the requested keys, and nothing else; without keys that is cpu, where a call without a device goes. All of it happens
     in a child process. A plugin that ends that process, or does not come to an end, is left out, and the child begins
-    again; what plugins print never gets between the lines of the report.
+    again; the output of plugins never gets between the lines of the report.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ __all__ = ["describe_operators", "left_out_note", "report", "run"]
 
 
 class _FailedError(DispatchError):
-    """What the child could not do, in its own words."""
+    """The child's failure, in its own words."""
 
 
 def report(request: Mapping[str, Any], timeout: float) -> tuple[dict[str, Any], str]:
-    """Return what there is to say for a request, as plain data, and what was printed meanwhile.
+    """Return the report for a request, as plain data, and the output of plugins meanwhile.
 
     ``request`` has the operator's ``name``, the names of ``keys`` and ``devices``, the ``modules`` to import first, and
-    whether the ``source`` and the ``whole`` table are wanted. Raises ``DispatchError`` for what is unknown.
+    whether the ``source`` and the ``whole`` table are wanted. Raises ``DispatchError`` for unknown names.
     """
     left_out: dict[str, str] = {}
     printed = ""
@@ -53,7 +53,7 @@ def report(request: Mapping[str, Any], timeout: float) -> tuple[dict[str, Any], 
             raise _FailedError(facts["error"])
         if not ended.fault:
             return facts["report"], printed
-        # What goes wrong after other distributions' plugins were loaded may be their doing, too.
+        # An error after other distributions' plugins were loaded may be their doing, too.
         others = [device for device in facts.get("loaded", []) if not is_own(BACKENDS, device)]
         guilty = [facts["device"]] if facts.get("device") else others
         if not guilty:
@@ -68,9 +68,9 @@ def left_out_note(backend: Mapping[str, str]) -> str:
 
 
 def run(job: dict[str, Any]) -> None:
-    """Find out what a request asks for, and tell it: the child's part of `report`."""
+    """Make the report for a request: the child's part of `report`."""
     tell = teller(job)
-    # What was left out is not to be loaded by the look-up of a key either.
+    # Plugins that were left out must not be loaded by the look-up of a key either.
     os.environ[BLOCK] = ",".join([*parse_names(os.environ.get(BLOCK, "")), *job["left_out"]])
     try:
         for module in job["modules"]:
@@ -88,7 +88,7 @@ def run(job: dict[str, Any]) -> None:
 
 
 def describe_operators(name: str, keys: DispatchKeySet, *, whole: bool, source: bool) -> list[dict[str, Any]]:
-    """Return what is registered for each overload that a name stands for, and which kernel wins for which keys.
+    """Return the registrations of each overload that a name stands for, and the kernel that wins for each key.
 
     Raises ``OperatorNotFoundError`` where there is none.
     """

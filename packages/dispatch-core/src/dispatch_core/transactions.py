@@ -1,4 +1,4 @@
-"""Transactions over registrations: what fails half way leaves nothing behind.
+"""Transactions over registrations: one that fails half way leaves nothing behind.
 
 Note [Registrations are rolled back]
     Every registration, in any registry or table of the process, says by `on_rollback` how to undo itself. Inside a

@@ -1,7 +1,7 @@
 """Readers of arrays: shape, strides, dtype, storage and device, of raw arrays and frontend tensors alike.
 
 Note [Readers belong to vendors]
-    What reads an array's shape, strides or dtype is the vendor's function, and may raise anything (a ``KeyError`` for a
+    The functions that read an array's shape, strides or dtype are the vendor's, and may raise anything (a ``KeyError`` for a
     dtype that its table lacks), or return a value of no use (a dtype of the vendor's own library). Only documented errors
     leave a public call: both become a `BackendError` that names the device, the distribution and the type of array.
     Answers are looked at where results are compared with the shape rule.

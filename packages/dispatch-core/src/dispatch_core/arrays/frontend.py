@@ -12,7 +12,7 @@ Note [The boundary contract]
     ``_dispatch_autograd(op, keyset, formula)``  (static) the kernel under an Autograd key of ``keyset`` for an operator
                                            that was given an `AutogradFormula`
 
-    ``_dispatch_prepare(key)``             (static) a call arrives at an Autograd key: register what runs there, if need be
+    ``_dispatch_prepare(key)``             (static) a call arrives at an Autograd key: register its kernel, if need be
 
     The core has no autograd engine; a frontend that has one answers ``_dispatch_autograd``, once for each operator and
     keyset, with a function of the operator's arguments. That function goes on with ``op.redispatch`` below the Autograd
@@ -43,8 +43,8 @@ class AutogradFormula(Record):
     """How to differentiate an operator, as its author wrote it (source: ``torch.library.register_autograd``).
 
     ``backward(ctx, *grads)`` gives one gradient for each positional argument, or None. ``setup_context(ctx, inputs,
-    output)`` keeps what it needs; it is called by keyword, with ``keyword_only_inputs`` too where the schema has such
-    arguments. ``backward`` is None where no formula was given: the operator has a history that cannot be followed.
+    output)`` keeps the values for backward; it is called by keyword, with ``keyword_only_inputs`` too where the schema has
+    such arguments. ``backward`` is None where no formula was given: the operator has a history that cannot be followed.
     """
 
     backward: Callable[..., Any] | None = None
@@ -88,7 +88,7 @@ _lock: Final = forkable(Order.TABLE)
 
 
 def _bare(tensor_type: type[T]) -> Callable[[], T]:
-    """Return what makes a bare object: the class itself, which is quickest, unless making one does more than that."""
+    """Return a function that makes a bare object: the class itself, which is quickest, unless its construction does more."""
     plain = tensor_type.__new__ is object.__new__ and tensor_type.__init__ is object.__init__
     return tensor_type if plain and type(tensor_type) is type else partial(object.__new__, tensor_type)
 
@@ -124,7 +124,7 @@ def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
     """Let tensors of ``tensor_type`` and its subclasses travel through the dispatcher.
 
-    See Note [The boundary contract] for what the class needs. Results are made by ``tensor_type`` itself, whatever
+    See Note [The boundary contract] for the members of the class. Results are made by ``tensor_type`` itself, whatever
     subclass the arguments have. Raises ``RegistrationError`` when the class belongs to a frontend already.
 
     >>> class Box:

@@ -26,7 +26,7 @@ from . import access
 __all__ = ["LENT", "PINNED", "Holder", "Window", "is_lent", "is_pinned", "lend", "memory_of", "pin"]
 
 
-#: Held while an entry is added or taken out; reentrant, as what is referred to may go wherever objects are made.
+#: Held while an entry is added or taken out; reentrant, as objects may die wherever others are made.
 _lock = threading.RLock()
 
 
@@ -70,7 +70,7 @@ class Holder(ref[Any]):
         return True
 
 
-#: Storage key → what shows that its memory is lent. Ended entries are removed when they are asked or die.
+#: Storage key → the holders of its memory. Ended entries are removed when they are asked or die.
 LENT: Final[dict[Hashable, tuple[Holder, ...]]] = {}
 #: Storage key → a reference to the owner of memory that keeps its size, because an array of it was given out.
 PINNED: Final[dict[Hashable, ref[Any]]] = {}
@@ -88,7 +88,7 @@ def lend(array: Any, holder: type[Holder], held: Any) -> None:
     with _lock:
         entries = LENT.get(key, ())
         if not entries or all(each() is not held for each in entries):
-            # What is forgotten between these two lines stands there again: it holds nothing, and goes when it is asked.
+            # An entry that ends between these two lines is added again: it holds nothing, and goes when it is asked.
             LENT[key] = (*entries, entry)
 
 

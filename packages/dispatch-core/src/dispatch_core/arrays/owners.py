@@ -1,10 +1,10 @@
 """The backends that array types belong to, and the dispatch keys of arrays and tensors.
 
 Note [Types are looked up once]
-    `TYPE_MASKS` maps a type to its backend's key. A type that is not in it is looked up among what installed plugins
-    declare, which loads the one backend that claims it; a type that no plugin claims is kept by the plugin loader.
+    `TYPE_MASKS` maps a type to its backend's key. A type that is not in it is looked up among the declarations of
+    installed plugins, which loads the one backend that claims it; a type that no plugin claims is kept by the plugin loader.
 
-Note [What installed plugins declare is theirs]
+Note [Installed plugins own their declarations]
     A type that an installed distribution declares for its device belongs to that device from the beginning, and so does a
     key of this project's own devices: no backend that is there earlier can take ``numpy.ndarray`` from cpu. In a private
     registry any backend may own such a type: there `Registry.translate_mask` puts its key in the place of the owner's.
@@ -161,7 +161,7 @@ def find_type(cls: type) -> int:
         return mask
     line = cls.__mro__
     known = next((place for place, base in enumerate(line) if base in ARRAY_TYPES), None)
-    # What is declared for a nearer class comes before a base class that another backend may own.
+    # A declaration for a nearer class comes before a base class that another backend may own.
     nearer = () if known is None else line[:known]
     plugins = loader()
     if known is None:
@@ -174,7 +174,7 @@ def find_type(cls: type) -> int:
     if not _inherit(cls):
         raise BackendError(
             f"backend {owner!r} is declared as the owner of {cls.__module__}.{cls.__qualname__}, but does not register it",
-            hint="its BackendInfo.array_types must list what its entry points declare",
+            hint="its BackendInfo.array_types must list the types that its entry points declare",
         )
     return TYPE_MASKS[cls]
 
@@ -196,7 +196,7 @@ def _forget(cls: Any, tables: tuple[dict[Any, Any], ...] = (TYPE_MASKS, ARRAY_TY
 
 
 def _inherit(cls: type) -> bool:
-    """Take over what is known of the first base class that has an owner, for as long as the class lives."""
+    """Take over the entries of the first base class that has an owner, for as long as the class lives."""
     with _lock:
         for base in cls.__mro__:
             known = ARRAY_TYPES.get(base)
@@ -277,7 +277,7 @@ def load_key(key: DispatchKey) -> None:
 def named_key(name: str) -> DispatchKey:
     """Return the key that kernels for the device ``name`` are registered under, whether or not a backend provides it.
 
-    The keys of cpu, meta and npu are known without loading anything; another device's backend decides what its key is,
+    The keys of cpu, meta and npu are known without loading anything; another device's backend decides on its key,
     where it is installed. Raises ``BackendNotFoundError`` for a name that is neither a device's nor a backend key's.
     """
     if not isinstance(name, str):

@@ -1,4 +1,4 @@
-"""What a backend says of itself: its name, its key, its array types. Part of the vendor API."""
+"""A backend's description: its name, its key, its array types. Part of the vendor API."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ["ArrayType", "Availability", "BackendInfo"]
 
 
 class ArrayType(Record):
-    """A type of array that a backend owns, and how to read what the dispatcher and its composites need to know of one.
+    """A type of array that a backend owns, and the functions by which the dispatcher and composites read one.
 
     ``shape`` gives a tuple of ints, ``strides`` and ``storage_offset`` count elements, ``dtype`` gives the operator
-    library's scalar type. ``coerce`` turns what a kernel returned instead of an array (a NumPy scalar) into one.
+    library's scalar type. ``coerce`` turns a kernel's result that is no array (a NumPy scalar) into one.
     Where arrays are not ``mutable``, an in-place call runs the functional overload and rebinds the tensor's data.
-    ``storage`` gives what arrays in one memory have in common and no others (the address of its owner); without it, an
+    ``storage`` gives a key that arrays in one memory share with no others (the address of its owner); without it, an
     array shares memory with itself alone. ``empty(shape, strides, dtype)`` makes an array whose elements do not matter;
-    the meta device's is what ``opcheck`` makes its stand-ins with. ``layout`` gives shape, strides and dtype as one hashable
+    ``opcheck`` makes its stand-ins by that of the meta device. ``layout`` gives shape, strides and dtype as one hashable
     value, which is looked at often while a pipeline is open; without it, it is made of the three. Where ``device_index``
     tells on which of several devices an array lies, ``current_device`` tells where one would be made now.
     """

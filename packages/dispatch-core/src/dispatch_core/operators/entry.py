@@ -173,7 +173,7 @@ class OperatorEntry:
         return slot
 
     def _giving_way(self, key: DispatchKey | None, slot: Slot) -> Slot:
-        """Return ``slot``, or what runs where it gives way; see Note [What a general kernel hides] in `levels`."""
+        """Return ``slot``, or what runs where it gives way; see Note [Kernels that a general kernel hides] in `levels`."""
         if self._way is None or key is None or not (key.owns_arrays or (self._way[2] and key.kind == "autograd")):
             return slot
         name, instead, _ = self._way

@@ -202,8 +202,8 @@ class KernelStore(OperatorIndex):
         """Let the operator ``name`` run ``fn``, which calls ``to``, where a kernel of ``to`` is of a higher level.
 
         For an overload with a number, whose kernels are no more than a quicker way than that of the overload with a tensor:
-        see Note [What a general kernel hides] in `levels`. ``fn`` is a composite, and sees what the caller passed. With
-        ``autograd`` that holds under Autograd keys too: who writes the number calls ``to`` itself.
+        see Note [Kernels that a general kernel hides] in `levels`. ``fn`` is a composite, and sees the caller's arguments.
+        With ``autograd`` that holds under Autograd keys too: who writes the number calls ``to`` itself.
         """
         registration = Registration(
             DispatchKey.CompositeExplicitAutograd, fn, caller_origin(), level=_level(None), number=next_number()

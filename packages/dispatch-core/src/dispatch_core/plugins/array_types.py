@@ -1,4 +1,4 @@
-"""Which device owns a type of array, from what the installed distributions declare and without importing them."""
+"""The device that owns a type of array, by the declarations of installed distributions, none of which is imported."""
 
 from __future__ import annotations
 

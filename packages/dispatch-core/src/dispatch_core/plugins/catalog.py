@@ -1,4 +1,4 @@
-"""Who claims what: the scan, sorted, with a verdict on every claim before any of its code is imported."""
+"""The claims of installed distributions, each with a verdict before any of its code is imported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..distributions import BACKENDS, DISTRIBUTIONS, OPERATORS, Claim, Distribut
 
 __all__ = ["OWNERS", "Catalog", "Verdict", "is_own"]
 
-#: What belongs to this project's own distributions; a claim by any other is refused.
+#: Names that belong to this project's own distributions; a claim by any other is refused.
 OWNERS: Final = {
     (BACKENDS, "cpu"): "dispatch-backend-cpu",
     (BACKENDS, "meta"): "dispatch-backend-meta",
@@ -29,7 +29,7 @@ _REQUIREMENT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A claim and, unless it may be loaded, why not and what to do."""
+    """A claim and, unless it may be loaded, the reason and a hint."""
 
     claim: Claim
     refusal: str = ""
@@ -58,7 +58,7 @@ class Catalog:
 
     @classmethod
     def from_installed(cls) -> Catalog:
-        """Scan what is installed now."""
+        """Scan the installed distributions."""
         return cls(distributions.scan(), distributions.core_version())
 
     @cached_property
@@ -148,7 +148,7 @@ class Catalog:
             name = "" if match is None else normalize(match[0])
             if match is None or name not in DISTRIBUTIONS or line.strip() == match[0]:
                 continue
-            # What is not installed is told by the import that needs it, and by `absent`.
+            # A missing distribution is reported by the import that needs it, and by `absent`.
             installed = self.core if name == "dispatch-core" else self.scan.versions.get(name)
             if installed is None:
                 continue

@@ -23,7 +23,7 @@ _CHILD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a child ended: what it told, the last of each kind, and all that it noted and printed.
+    """How a child ended: its reports, the last of each kind, its notes and its output.
 
     ``fault`` says how it ended before it was done, ``""`` where it was done; ``timed_out`` that its time was over.
     """
@@ -38,7 +38,7 @@ class Ended:
 def run_in_child(module: str, job: dict[str, Any], timeout: float, environment: dict[str, str] | None = None) -> Ended:
     """Call ``run(job)`` of a module in a new interpreter with this one's ``sys.path``, and end it when its time is over.
 
-    What it prints, to whichever stream, is kept apart from what it tells (see `teller`).
+    Its output, on either stream, is kept apart from its reports (see `teller`).
     """
     with tempfile.TemporaryDirectory(prefix="dispatch-child-") as folder:
         report, output = Path(folder, "report"), Path(folder, "output")
@@ -94,7 +94,7 @@ def end_child() -> None:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """End a child, and with it what its plugin may have started."""
+    """End a child, and with it the processes that its plugin may have started."""
     if os.name == "posix":
         # Where nothing of the group is left there is nothing to end.
         with suppress(ProcessLookupError, PermissionError):

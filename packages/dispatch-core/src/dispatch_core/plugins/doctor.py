@@ -1,4 +1,4 @@
-"""Try every installed plugin in a process of its own, with a time limit, and say what is wrong with each."""
+"""Try every installed plugin in a process of its own, with a time limit, and report its faults."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _KINDS: Final = {BACKENDS: "device", OPERATORS: "operators", ARRAY_TYPES: "array
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the doctor says of one claim.
+    """The doctor's findings on one claim.
 
     ``outcome`` is ``"ok"``, ``"faulty"`` (it loads, and has kernels that no call reaches or fits), ``"failed"`` (it raised),
     ``"crashed"`` (it ended its process), ``"timed out"``, ``"refused"`` (never imported) or ``"blocked"`` (kept out on
@@ -55,7 +55,7 @@ class Finding:
 
 
 def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]:
-    """Examine what is installed, or what has one of ``names``; each plugin has ``timeout`` seconds.
+    """Examine the installed plugins, or those with one of ``names``; each plugin has ``timeout`` seconds.
 
     A name is that of a device, an operator namespace, an array type, or a distribution.
     Raises ``BackendError`` for a name that nothing installed has.
@@ -125,7 +125,7 @@ def _array_types(catalog: Catalog) -> Iterator[tuple[Claim, Finding]]:
 
 
 def _claims(catalog: Catalog, settings: Settings) -> Iterator[tuple[Claim, Finding | None]]:
-    """Yield every claim, with what can be said of it without trying."""
+    """Yield every claim, with the findings that need no trial."""
     for group in (BACKENDS, OPERATORS):
         for name in catalog.names(group):
             variable = kept_out_by(settings, name) if group == BACKENDS else None

@@ -1,4 +1,4 @@
-"""What a plugin that has loaded got wrong: kernels for unknown operators, kernels that no call fits, kernels left out.
+"""Faults of a loaded plugin: kernels for unknown operators, kernels that no call fits, missing kernels.
 
 It looks at every kernel of a plugin, which a program that only wants to run has no time for; the doctor asks for it.
 """
@@ -20,12 +20,12 @@ from ..distributions import normalize
 
 __all__ = ["faults_of", "misfit", "missing_kernels"]
 
-#: A backend without a device or kernels: what it lacks is what nothing composes.
+#: A backend without a device or kernels: its missing operators are those without a decomposition.
 _UNSERVED = "DoctorsNobody"
 
 
 def faults_of(registry: Registry, distribution: str) -> Iterator[str]:
-    """Yield what is wrong with the kernels that a distribution has registered, a sentence each."""
+    """Yield the faults of the kernels that a distribution has registered, a sentence each."""
     for entry, registration in _registered_by(registry, distribution):
         place = f"{entry.name} under {registration.key.label} ({registration.origin.short})"
         if near_misses.is_unknown(entry):
@@ -67,7 +67,7 @@ def misfit(entry: OperatorEntry, registration: Registration) -> str:
     for follow in (False, True):
         try:
             signature = inspect.signature(fn, follow_wrapped=follow)
-        except (TypeError, ValueError):  # Functions in C need not say what they take.
+        except (TypeError, ValueError):  # Functions in C may have no signature.
             return ""
         try:
             signature.bind(*positional, **dict.fromkeys(keywords))

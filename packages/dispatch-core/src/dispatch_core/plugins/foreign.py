@@ -2,9 +2,9 @@
 
 Note [Keys that are not a plugin's own]
     A kernel under another backend's key, a composite or an Autograd kernel of an operator that another package defined
-    changes what other devices' arrays run. A plugin that registers one fails to load, unless ``DISPATCH_FOREIGN_KEYS``
-    names its device: only who runs the program can say that it may, and not the plugin itself. What it then registers is
-    of the level of all plugins, below what the program registers.
+    changes the kernels of other devices' arrays. A plugin that registers one fails to load, unless ``DISPATCH_FOREIGN_KEYS``
+    names its device: only the user who runs the program can allow it, not the plugin itself. Its registrations are then
+    of the level of all plugins, below those of the program.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def refuse_foreign_keys(
 ) -> None:
     """Raise ``RegistrationError`` for the first registration of a plugin that is neither under its keys nor its operator's.
 
-    ``key`` is the backend's, None for an operator library; ``made`` is what the plugin registered, with the operator, or
+    ``key`` is the backend's, None for an operator library; ``made`` lists its registrations, each with the operator, or
     None for a fallback. See Note [Keys that are not a plugin's own].
     """
     for entry, registration in made:
@@ -38,10 +38,10 @@ def refuse_foreign_keys(
             continue
         if entry is not None and _is_own(claim, entry):
             continue
-        what = "a fallback for every operator" if entry is None else f"a kernel of {entry.name}"
+        kind = "a fallback for every operator" if entry is None else f"a kernel of {entry.name}"
         whose = "an operator library has none" if key is None else f"which are {key.label} and those made from it"
         raise RegistrationError(
-            f"{claim.distribution} registers {what} under {registration.key.label}, at {registration.origin}; a plugin"
+            f"{claim.distribution} registers {kind} under {registration.key.label}, at {registration.origin}; a plugin"
             f" registers under its own keys only, {whose}, and for operators that it defines",
             hint=f"to allow it all the same, set {FOREIGN_KEYS}={claim.name}",
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["PROJECT", "REQUIRED", "hookimpl", "hookspec"]
 
 PROJECT: Final = "dispatch_core"
-#: What a plugin must implement; a module without these is no backend.
+#: The hooks that a plugin must implement; a module without these is no backend.
 REQUIRED: Final = ("dispatch_backend_info", "dispatch_register")
 
 hookspec: Final = pluggy.HookspecMarker(PROJECT)

@@ -12,7 +12,7 @@ __all__ = ["forget_on_failure", "import_object"]
 
 
 def import_object(reference: str) -> object:
-    """Import what an entry point's value names: ``module`` or ``module:object.attribute``.
+    """Import the object that an entry point's value names: ``module`` or ``module:object.attribute``.
 
     >>> import_object("os.path:join").__name__
     'join'
@@ -23,7 +23,7 @@ def import_object(reference: str) -> object:
 
 @contextmanager
 def forget_on_failure(roots: Callable[[], Collection[str]]) -> Iterator[None]:
-    """Remove from ``sys.modules`` what the block imported from the root packages that ``roots()`` names, if it raises.
+    """If the block raises, remove from ``sys.modules`` its imports from the root packages that ``roots()`` names.
 
     Python drops only the module whose body raised, not the siblings that it had imported before; a later attempt would
     meet those half of a plugin. Modules of other packages stay: others may hold them by now.

@@ -51,10 +51,10 @@ _Key = tuple[str, str]
 
 
 class BackendLoader:
-    """The plugins of one registry: what is installed, what is loaded, and why the rest is not.
+    """The plugins of one registry: the installed and the loaded ones, and the reasons why others are not loaded.
 
-    ``settings`` replaces the environment variables and ``catalog`` the scan of what is installed; both are called at
-    the first need and after ``refresh()``. ``wait_seconds`` limits the wait for a load in another thread.
+    ``settings`` replaces the environment variables and ``catalog`` the scan of the installed distributions; both are called
+    at the first need and after ``refresh()``. ``wait_seconds`` limits the wait for a load in another thread.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class BackendLoader:
         self._catalog: Catalog | None = None
         self._host: PluginHost | None = None
         self._loading: list[_Key] = []
-        #: What takes back each load under way, the innermost last.
+        #: The rollback of each load under way, the innermost last.
         self._rollbacks: list[ExitStack] = []
         self._loaded: dict[str, BackendInfo] = {}
         self._keys: dict[str, str] = {}
@@ -83,7 +83,7 @@ class BackendLoader:
         self._failures: dict[_Key, Failure] = {}
         self._type_owners: ArrayTypeOwners | None = None
         self._opened: set[tuple[str, int | None]] = set()
-        #: Warnings about what plugins registered, to be given once no plugin is loading any more.
+        #: Warnings about plugins' registrations, kept until no plugin is loading.
         self._warned: list[transactions.Warned] = []
         #: How long each plugin took to import and register, in seconds.
         self.seconds: dict[_Key, float] = {}
@@ -97,7 +97,7 @@ class BackendLoader:
 
     @property
     def catalog(self) -> Catalog:
-        """What is installed, scanned once until ``refresh()``."""
+        """The installed distributions, scanned once until ``refresh()``."""
         if (catalog := self._catalog) is None:
             with self._exclusive("list of", "installed backends"):
                 if (catalog := self._catalog) is None:
@@ -108,7 +108,7 @@ class BackendLoader:
         """Return a device's backend, loading it on the first request, as far as the environment variables allow.
 
         Raises ``BackendNotFoundError`` where nothing provides the device, and ``BackendError`` where its plugin was
-        refused, kept out, or failed; what it raised is chained.
+        refused, kept out, or failed; the plugin's own error is chained.
         """
         return self._loaded.get(name) or self._backend(name, automatic=True)
 
@@ -125,7 +125,7 @@ class BackendLoader:
         return MappingProxyType({name: self._state(name) for name in names})
 
     def refresh(self) -> None:
-        """Forget the scan, the failures, the refused types and the switches; what is loaded stays."""
+        """Forget the scan, the failures, the refused types and the switches; loaded plugins stay."""
         with self._exclusive("list of", "installed backends"):
             importlib.invalidate_caches()
             self._settings = self._catalog = self._type_owners = None
@@ -182,7 +182,7 @@ class BackendLoader:
     def operator_library(self, namespace: str) -> bool:
         """Load the operator library of a namespace, once. Return False if nothing installed provides one.
 
-        Raises ``BackendError``, from what the library raised, if it fails; nothing of it stays registered.
+        Raises ``BackendError``, with the library's own error as its cause, if it fails; none of its registrations stay.
         """
         known = self._libraries.get(namespace)
         return self._library(namespace) if known is None else known
@@ -353,7 +353,7 @@ class BackendLoader:
                 self._rollbacks.remove(rollback)
 
     def _forget_loads(self) -> None:
-        """Take back in a forked process what another thread was loading, so that it can be loaded again."""
+        """Take back in a forked process the loads of other threads, so that they can run again."""
         error = BackendError("the process was forked while another thread loaded this plugin")
         for rollback in reversed(self._rollbacks):
             # The context of that load is the other thread's.
@@ -395,7 +395,7 @@ class BackendLoader:
         return self._plugins().call(name, "dispatch_plan", program=program) if name in self._loaded else None
 
     def _ask(self, name: str, hook: str, default: Any = None, **arguments: Any) -> Any:
-        """Call a hook of a loaded plugin; what it raises means that the device is not available."""
+        """Call a hook of a loaded plugin; an error means that the device is not available."""
         try:
             return self._plugins().call(name, hook, default, **arguments)
         except KeyboardInterrupt:
@@ -407,7 +407,7 @@ class BackendLoader:
         distribution = self._origins[BACKENDS, name].distribution
         return BackendUnavailableError(
             f"The device {name!r} of {distribution} cannot be opened on this machine: {reason}",
-            hint=f"its kernels are registered all the same; `python -m dispatch_core doctor` shows what {name} lacks",
+            hint=f"its kernels are registered all the same; `python -m dispatch_core doctor` shows the faults of {name}",
         )
 
     def _state(self, name: str) -> BackendState:
@@ -438,7 +438,7 @@ def backends() -> Mapping[str, BackendState]:
 
 
 def refresh() -> None:
-    """Forget the scan, the failures, the refused types and the environment variables; what is loaded stays.
+    """Forget the scan, the failures, the refused types and the environment variables; loaded plugins stay.
 
     Call it after installing a plugin or changing a variable in a running process.
     """

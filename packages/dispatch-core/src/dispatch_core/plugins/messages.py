@@ -1,4 +1,4 @@
-"""The errors of plugin loading: what was asked, what there is, where it came from, and a hint."""
+"""The errors of plugin loading: the request, the installed plugins, their origins, and a hint."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SWITCHES: Final = {
 
 
 def not_found(device: str, states: Mapping[str, BackendState]) -> BackendNotFoundError:
-    """Say that no installed distribution provides a device, and what the installed ones provide."""
+    """Return the error for a device that no installed distribution provides; it lists the devices that they do provide."""
     lines = [f"No installed distribution provides the device {device!r}", *inventory(states.values())]
     return BackendNotFoundError("\n".join(lines), hint=_where_to_find(device, states))
 

@@ -54,7 +54,7 @@ def choose(
 
 
 def judge(catalog: Catalog, settings: Settings, device: str) -> tuple[BackendState, ...]:
-    """Return the state of every claim to a device, as long as none of them has been loaded; what may load comes first."""
+    """Return the state of every claim to a device that is not loaded yet; those that may load come first."""
     variable = kept_out_by(settings, device)
     states = []
     for verdict in catalog.verdicts(BACKENDS, device):

@@ -18,7 +18,7 @@ __all__ = ["run"]
 
 
 def run(job: dict[str, Any]) -> None:
-    """Load what the job names and append one JSON line per step to its report, so that a crash leaves the steps before.
+    """Load the job's plugin and append one JSON line per step to its report, so that a crash leaves the steps before.
 
     The cpu backend is loaded first, so that a plugin which takes one of its kernels' place is found out.
     """

@@ -1,4 +1,4 @@
-"""What became of each installed backend, and the words for what went wrong."""
+"""The state of each installed backend, and sentences for the errors of plugins."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Failure:
 
 
 def explain_exception(error: BaseException) -> str:
-    """Say in a sentence what an exception from a plugin means.
+    """Return a sentence for an exception from a plugin.
 
     >>> explain_exception(SystemExit(3))
     'it called sys.exit (exit status 3)'
