@@ -15,7 +15,7 @@ import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import DtypeError, OperatorError
-from dispatch_aten.shapes import TensorMeta, contiguous_strides, iterator_strides
+from dispatch_aten.shapes import TensorMeta, contiguous_strides, iterator_strides, storage_extent
 
 from . import memory
 
@@ -169,17 +169,10 @@ def empty_strided(shape: Sequence[int], strides: Sequence[int], dtype: np.dtype[
         return (
             np.empty(shape, dtype) if size * dtype.itemsize < memory.SMALL else memory.empty(size, dtype).reshape(shape)
         )
-    size = _extent(shape, strides)
+    size = storage_extent(shape, strides)
     itemsize = dtype.itemsize
     # The block is the array's base, so that the view's storage is a flat one of exactly this size.
     return np.ndarray(shape, dtype, memory.empty(size, dtype), 0, tuple(stride * itemsize for stride in strides))
-
-
-def _extent(shape: Sequence[int], strides: Sequence[int]) -> int:
-    """Return the number of elements from the first one to the end of the last one."""
-    if 0 in shape:
-        return 0
-    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
 def strided_view(array: Array, shape: Sequence[int], strides: Sequence[int], storage_offset: int) -> Array:
@@ -204,7 +197,7 @@ def strided_view(array: Array, shape: Sequence[int], strides: Sequence[int], sto
                 view.flags.writeable = False
             return view
     low, high = _bounds(owner)
-    needed = (storage_offset + _extent(shape, strides)) * itemsize if 0 not in shape else 0
+    needed = (storage_offset + storage_extent(shape, strides)) * itemsize if 0 not in shape else 0
     if needed > high - low:
         raise OperatorError(
             f"setStorage: sizes {list(shape)}, strides {list(strides)}, storage offset {storage_offset}, and itemsize "

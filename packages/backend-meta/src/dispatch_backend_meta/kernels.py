@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from dispatch_aten.decompositions import IMPLICIT
 from dispatch_aten.operators import ATEN, OperatorDef
-from dispatch_aten.shapes import RULES, TensorMeta, cached_rule, check_output_shape
+from dispatch_aten.shapes import RULES, TensorMeta, cached_rule, check_output_shape, storage_extent
 
 from .arrays import MetaArray, describe_array, no_data_error
 
@@ -76,9 +76,8 @@ def _doubt_view(self: MetaArray, size: Any, stride: Any, storage_offset: int | N
     """Return why a view that exceeds its base may fail elsewhere, else ``""``: meta has no memory to exceed."""
     begin = self.storage_offset
     first = begin if storage_offset is None else storage_offset
-    last = first + sum((length - 1) * step for length, step in zip(size, stride, strict=True))
-    end = begin + sum((length - 1) * step for length, step in zip(self.shape, self.strides, strict=True))
-    is_inside = not all(size) or (all(self.shape) and begin <= first and last <= end)
+    stop, end = first + storage_extent(size, stride), begin + storage_extent(self.shape, self.strides)
+    is_inside = not all(size) or (all(self.shape) and begin <= first and stop <= end)
     return "" if is_inside else "only the array knows where its memory ends"
 
 

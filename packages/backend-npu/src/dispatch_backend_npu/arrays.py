@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.errors import ArgumentTypeError, DtypeError
-from dispatch_aten.shapes import HasSpec, TensorMeta, contiguous, contiguous_strides, is_contiguous, preserved_strides
+from dispatch_aten.shapes import (
+    HasSpec,
+    TensorMeta,
+    contiguous,
+    contiguous_strides,
+    is_contiguous,
+    preserved_strides,
+    storage_extent,
+)
 
 from .runtime import allocator, memory
 
@@ -63,7 +71,7 @@ class AclArray(HasSpec):
 def allocate_array(spec: TensorMeta) -> AclArray:
     """Allocate an array as ``spec`` describes it, in a block of its own, with undefined elements."""
     array = _new(AclArray)
-    array.block = allocator.allocate(extent(spec) * spec.dtype.itemsize)
+    array.block = allocator.allocate(storage_extent(spec.shape, spec.strides) * spec.dtype.itemsize)
     array.spec = spec
     array.storage_offset = 0
     return array
@@ -73,17 +81,6 @@ def empty(shape: Sequence[int], strides: Sequence[int] | None = None, dtype: Sca
     """Allocate an array with undefined elements, row-major unless ``strides`` are given."""
     spec = contiguous(shape, dtype)
     return allocate_array(spec if strides is None else TensorMeta(spec.shape, tuple(strides), spec.dtype))
-
-
-def extent(spec: TensorMeta) -> int:
-    """Return the number of elements of memory from the array's first to its last one, both counted.
-
-    >>> extent(TensorMeta((2, 3), (10, 1), ScalarType.Float)), extent(TensorMeta((0,), (1,), ScalarType.Float))
-    (13, 0)
-    """
-    if not spec.numel:
-        return 0
-    return 1 + sum((size - 1) * stride for size, stride in zip(spec.shape, spec.strides, strict=True))
 
 
 def from_numpy(data: Any) -> AclArray:
@@ -124,7 +121,7 @@ def to_numpy(array: AclArray) -> np.ndarray[Any, Any]:
     if spec.dtype in _NOT_NUMPYS:
         raise DtypeError(f"NumPy has no arrays of dtype {spec.dtype}", hint="convert the tensor first: .to(float32)")
     dtype = np.dtype(str(spec.dtype))
-    count = extent(spec)
+    count = storage_extent(spec.shape, spec.strides)
     if not count:
         return np.empty(spec.shape, dtype)
     host = memory.copy_to_host(array.block.pointer + array.storage_offset * dtype.itemsize, count * dtype.itemsize)

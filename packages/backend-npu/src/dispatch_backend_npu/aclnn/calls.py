@@ -15,11 +15,10 @@ import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.shapes import TensorMeta
+from dispatch_aten.shapes import TensorMeta, storage_extent
 
 from ..acl import library, reports
 from ..acl.constants import DATA_TYPES
-from ..arrays import extent
 from ..runtime import allocator
 from ..runtime.session import Stage, at_finalize, at_timeout
 from ..runtime.stream import current
@@ -120,7 +119,7 @@ class CallTemplate:
         self.function = function
         self.specs = tuple(specs)
         self.spec = self.specs[0] if specs else None
-        self.sizes = tuple([extent(spec) * spec.dtype.itemsize for spec in self.specs])
+        self.sizes = tuple([storage_extent(spec.shape, spec.strides) * spec.dtype.itemsize for spec in self.specs])
         kinds = PROTOTYPES[function]
         assert len(kinds) == len(values), function
         self.arguments = tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from dispatch_aten.errors import OperatorError
-from dispatch_aten.shapes import HasSpec, TensorMeta, is_non_overlapping_and_dense, same_places
+from dispatch_aten.shapes import HasSpec, TensorMeta, is_non_overlapping_and_dense, same_places, storage_extent
 
 from .. import arrays
 
@@ -29,9 +29,9 @@ def check_overlap(written: arrays.AclArray, read: arrays.AclArray) -> None:
     Arrays that are the same view, or lie apart, pass (source: torch's iterator).
     """
     ours, theirs = written.spec, read.spec
-    begins, ends = written.storage_offset, written.storage_offset + arrays.extent(ours)
+    begins, ends = written.storage_offset, written.storage_offset + storage_extent(ours.shape, ours.strides)
     other = read.storage_offset
-    if other >= ends or begins >= other + arrays.extent(theirs):
+    if other >= ends or begins >= other + storage_extent(theirs.shape, theirs.strides):
         return
     if begins == other and (ours is theirs or same_places(ours.shape, ours.strides, theirs.shape, theirs.strides)):
         return

@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dispatch_aten.errors import OperatorError
-from dispatch_aten.shapes import TensorMeta
+from dispatch_aten.shapes import TensorMeta, storage_extent
 
 from ..acl import library, reports
 from ..acl.constants import ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_FORMAT_ND, ACL_INT64, DATA_TYPES
 from ..acl.errors import AclError
-from ..arrays import extent
 
 __all__ = ["Descriptors", "destroy_all", "destroy_released", "int64", "quarantine"]
 
@@ -176,7 +175,7 @@ def _tensor(spec: TensorMeta, offset: int) -> ctypes.c_void_p:
     """Describe a strided view of a flat storage, as long as the view needs; its address is set later."""
     ndim = len(spec.shape)
     numbers = ctypes.c_int64 * ndim
-    storage = (ctypes.c_int64 * 1)(offset + extent(spec))
+    storage = (ctypes.c_int64 * 1)(offset + storage_extent(spec.shape, spec.strides))
     return _create(
         "aclCreateTensor",
         numbers(*spec.shape),

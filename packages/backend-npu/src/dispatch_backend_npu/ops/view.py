@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.operators import ATEN
-from dispatch_aten.shapes import TensorMeta, cached_rule
+from dispatch_aten.shapes import TensorMeta, cached_rule, storage_extent
 
-from ..arrays import AclArray, extent
+from ..arrays import AclArray
 
 __all__ = ["KERNELS"]
 
@@ -41,7 +41,7 @@ def _as_strided(self: AclArray, size: Any, stride: Any, storage_offset: int | No
     array = _to_view(spec, self)
     if storage_offset is not None:
         array.storage_offset = storage_offset
-    needed = (array.storage_offset + extent(array.spec)) * array.spec.dtype.itemsize
+    needed = (array.storage_offset + storage_extent(array.shape, array.strides)) * array.dtype.itemsize
     if array.spec.numel and needed > self.block.nbytes:
         raise OperatorError(
             f"setStorage: sizes {list(array.shape)}, strides {list(array.strides)}, storage offset "

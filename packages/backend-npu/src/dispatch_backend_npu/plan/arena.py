@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from dispatch_aten.shapes import storage_extent
 from dispatch_core.planning import Program, Value
 
-from ..arrays import extent
-from .tasks import NodeTasks, to_spec
+from .tasks import NodeTasks
 
 __all__ = ["assign_offsets", "nbytes_of"]
 
@@ -18,7 +18,7 @@ _ALIGNMENT: Final = 512
 
 def nbytes_of(value: Value) -> int:
     """Return how many bytes an array takes."""
-    size: int = extent(to_spec(value)) * value.dtype.itemsize
+    size: int = storage_extent(value.shape, value.strides) * value.dtype.itemsize
     return size
 
 

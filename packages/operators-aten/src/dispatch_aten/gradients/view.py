@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, arange_like, aten
 from dispatch_aten.dtypes import int64
+from dispatch_aten.shapes import storage_extent
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_core import shape as shape_of
 
@@ -75,11 +76,11 @@ def as_strided_gradient(
         return aten.new_zeros.default(grad, sizes)
     start = offset if storage_offset is None else storage_offset
     ends = [
-        begin + sum((length - 1) * step for length, step in zip(lengths, steps, strict=True))
+        begin + storage_extent(lengths, steps)
         for begin, lengths, steps in ((offset, sizes, strides), (start, size, stride))
     ]
     low = min(offset, start)
-    memory = aten.new_zeros.default(grad, (max(ends) - low + 1,))
+    memory = aten.new_zeros.default(grad, (max(ends) - low,))
     flat = aten.reshape.default(grad, (-1,))
     memory = aten.index_add.default(memory, 0, _places(grad, size, stride, start - low), flat)
     own = _places(grad, sizes, strides, offset - low)

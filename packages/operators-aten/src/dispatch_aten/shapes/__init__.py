@@ -35,6 +35,7 @@ from .meta import (
     is_contiguous,
     is_non_overlapping_and_dense,
     same_places,
+    storage_extent,
 )
 from .rule_cache import HasSpec, RuleKey, cached_rule, memoize, rule_key
 from .rules import RULES, infer
@@ -62,6 +63,7 @@ __all__ = [
     "preserved_strides",
     "rule_key",
     "same_places",
+    "storage_extent",
     "view_strides",
     "wrap_dim",
     "wrap_dims",

@@ -136,6 +136,15 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+def storage_extent(shape: Sequence[int], strides: Sequence[int]) -> int:
+    """Return how many elements of its storage a view spans, from its first to its last one.
+
+    >>> storage_extent((2, 3), (10, 1)), storage_extent((0,), (1,))
+    (13, 0)
+    """
+    return 0 if 0 in shape else 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+
+
 def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     """Return whether the layout is row-major; strides of dimensions of size 1 do not matter.
 
