@@ -115,7 +115,7 @@ def _faults(config):
 
 @pytest.fixture(autouse=True, scope="session")
 def _toolkit_of_the_session(request):
-    """Let nobody load a toolkit that the environment names, or that is installed: a process has one, the simulator's."""
+    """Hide toolkits that the environment names, or that are installed: a process has one, the simulator's."""
     if request.config.option.npu == "hardware" or find_spec("dispatch_backend_npu") is None:
         yield
         return
@@ -143,7 +143,7 @@ def _runtime_closed_afterwards():
 
 @pytest.fixture(scope="session")
 def simulator_folder(request, tmp_path_factory):
-    """Give the folder of the simulator; without a compiler, tests that need it are skipped for that reason."""
+    """Return the folder of the simulator; without a compiler, tests that need it are skipped for that reason."""
     simulators = pytest.importorskip("dispatch_backend_npu.simulator")
     # Kept from session to session where pytest keeps anything: it is built again only when its sources have changed.
     cache = getattr(request.config, "cache", None)
@@ -156,7 +156,7 @@ def simulator_folder(request, tmp_path_factory):
 
 @pytest.fixture
 def npu(request, monkeypatch):
-    """Let the environment find the toolkit; give the simulator's folder, or None with ``--npu=hardware``."""
+    """Let the environment find the toolkit; return the simulator's folder, or None with ``--npu=hardware``."""
     if request.config.option.npu == "hardware":
         import dispatch_backend_npu
 
@@ -170,7 +170,7 @@ def npu(request, monkeypatch):
 
 @pytest.fixture
 def simulator(npu):
-    """Give the simulator's controls, without faults and with an empty log, before and after."""
+    """Yield the simulator's controls, without faults and with an empty log, before and after."""
     if npu is None:
         pytest.skip("needs the simulator, and --npu=hardware was given")
     from dispatch_backend_npu.simulator import Simulator

@@ -34,7 +34,7 @@ nox.options.sessions = ["tests", "lint", "typing"]
 
 
 def _starts(python: Path, version: str) -> bool:
-    """Say whether an interpreter runs and is of that version; a version manager's stand-in may do neither."""
+    """Return whether an interpreter runs and is of that version; a version manager's stand-in may do neither."""
     try:
         answer = subprocess.run(
             [python, "-c", "import sys, venv; print('%d.%d' % sys.version_info[:2])"],

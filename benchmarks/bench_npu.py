@@ -23,8 +23,8 @@ from dispatch_core.pipelines.run import PlanRun
 COUNT = 20
 
 
-def captured(program: Callable[[], object]) -> Callable[[], None]:
-    """Give the run of the plan that is kept for what a function records: the recording itself is left out."""
+def run_of_plan(program: Callable[[], object]) -> Callable[[], None]:
+    """Return the run of the plan that is kept for a function's calls, without their recording."""
     runs: list[Callable[[], None]] = []
     original = PlanRun.__call__
 
@@ -53,7 +53,7 @@ def captured(program: Callable[[], object]) -> Callable[[], None]:
 
 
 def measures() -> list[Measure]:
-    """Give the rows."""
+    """Return the rows."""
     from dispatch_backend_npu.acl import library
     from dispatch_backend_npu.aclnn.descriptors import Descriptors
     from dispatch_backend_npu.runtime import stream
@@ -73,7 +73,7 @@ def measures() -> list[Measure]:
             found = torch.add(found, u)
         return found
 
-    def piped() -> Any:
+    def in_pipeline() -> Any:
         with dc.pipeline():
             found = chain()
         return found
@@ -90,8 +90,8 @@ def measures() -> list[Measure]:
         Measure("add_ / torch's", lambda: a.add_(b), lambda: t.add_(u), 8.0),
         Measure("neg / torch.neg", lambda: torchlike.neg(a), lambda: torch.neg(t), 8.0),
         Measure(f"{COUNT} adds / torch's", chain, torch_chain, 8.0),
-        Measure(f"{COUNT} adds through a cached plan / one by one", captured(chain), chain, 0.5),
-        Measure(f"{COUNT} adds recorded and run / one by one", piped, chain),
+        Measure(f"{COUNT} adds through a cached plan / one by one", run_of_plan(chain), chain, 0.5),
+        Measure(f"{COUNT} adds recorded and run / one by one", in_pipeline, chain),
         Measure("ctypes: an address is set / torch.add", lambda: set_address(tensor, pointer), lambda: torch.add(t, u)),
         Measure(
             "ctypes: a second phase / torch.add", lambda: second(None, 0, executor, queue), lambda: torch.add(t, u)

@@ -46,12 +46,12 @@ def chain(library: Any, a: Any, b: Any, c: Any) -> Any:
 
 
 def inputs(make: Callable[[Any], Any], size: int) -> list[Any]:
-    """Give the three inputs as tensors."""
+    """Return the three inputs as tensors."""
     random = np.random.default_rng(0)
     return [make(random.standard_normal(size, dtype=np.float32)) for _ in range(3)]
 
 
-def piped(arrays: list[Any]) -> Any:
+def in_pipeline(arrays: list[Any]) -> Any:
     """Run the chain in a pipeline."""
     with dc.pipeline():
         found = chain(torchlike, *arrays)
@@ -65,7 +65,7 @@ def _measures(*, compiled: bool) -> list[Measure]:
     for size in SIZES:
         ours, theirs = inputs(torchlike.from_numpy, size), inputs(torch.from_numpy, size)
         alone, with_jit, of_compiled = GOALS[size]
-        eager, call = partial(chain, torch, *theirs), partial(piped, ours)
+        eager, call = partial(chain, torch, *theirs), partial(in_pipeline, ours)
         for _ in range(20):
             call()
         name = f"chain of ten, {size:,} elements, {form}"
@@ -81,7 +81,7 @@ def _measures(*, compiled: bool) -> list[Measure]:
 def _recording(repeats: int) -> tuple[float, float]:
     """Return what recording one addition costs, and torch.add on one element, both in nanoseconds.
 
-    What a flush costs, or forgetting what nobody looks at, is not part of it.
+    The flush, and dropping unused results, are not part of it.
     """
     ours, theirs, count = torchlike.ones(1), torch.ones(1), 400
     add, other = torchlike.add, torch.add
@@ -135,7 +135,7 @@ def _first_runs() -> dict[str, float]:
         arrays = inputs(torchlike.from_numpy, size)
         plan.clear()
         started = time.perf_counter()
-        piped(arrays)
+        in_pipeline(arrays)
         found[f"first run, {size:,} elements, ms"] = (time.perf_counter() - started) * 1e3
     return found
 
@@ -143,11 +143,11 @@ def _first_runs() -> dict[str, float]:
 def _peak(size: int) -> float:
     """Return the peak of memory while the chain runs, over that of its inputs and output."""
     arrays = inputs(torchlike.from_numpy, size)
-    piped(arrays)
+    in_pipeline(arrays)
     # NumPy tells the tracer of every block; none of those kept is to be used again.
     empty_cache()
     tracemalloc.start()
-    piped(arrays)
+    in_pipeline(arrays)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     needed = 4 * size

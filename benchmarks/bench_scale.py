@@ -154,7 +154,7 @@ def main() -> None:
         print(f"{label:<34} {figure:>10.1f} {''.join(f'{ratio:>16.3f}' for ratio in ratios)} {verdict}".rstrip())
     print(f"\n{'bytes for each operator never called':<45} {'at most':>8}")
     for label, figure in weight.items():
-        # Whoever looks a handle up is about to call it.
+        # A handle that is looked up is about to be called.
         verdict = "" if "handle" in label else f"{MOST_BYTES:>8} {'ok' if figure <= MOST_BYTES else 'missed'}"
         print(f"{label:<36} {figure:>8.0f} {verdict}".rstrip())
     if arguments.json is not None:

@@ -46,7 +46,7 @@ def make_model(inputs: int, hidden: int, device: str) -> nn.Sequential:
 
 
 def load_digits(device: str, seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Give the images and labels to train on, and the fifth that is held out."""
+    """Return the images and labels to train on, and the fifth that is held out."""
     from sklearn.datasets import load_digits as read
     from sklearn.model_selection import train_test_split
 
@@ -59,7 +59,7 @@ def load_digits(device: str, seed: int) -> tuple[Tensor, Tensor, Tensor, Tensor]
 
 
 def accuracy(model: nn.Module, images: Tensor, labels: Tensor) -> float:
-    """Give the share of images whose label the model finds."""
+    """Return the share of images whose label the model finds."""
     with torchlike.no_grad():
         right: Any = (model(images).argmax(dim=1) == labels).sum()
     return float(right) / len(labels)

@@ -20,7 +20,7 @@ def root() -> Path:
 
 
 @contextmanager
-def installed(name, site):
+def install(name, site):
     """Install a backend of this folder as a plugin that the loader finds."""
     import dispatch_core as dc  # late, as whatever only some tests need
 
@@ -40,14 +40,14 @@ def installed(name, site):
 @pytest.fixture(scope="module")
 def frozen_backend(tmp_path_factory):
     """The thirty-line backend whose arrays cannot be written to."""
-    with installed("frozen", tmp_path_factory.mktemp("site")):
+    with install("frozen", tmp_path_factory.mktemp("site")):
         yield
 
 
 @pytest.fixture(scope="module")
 def sparing_backend(tmp_path_factory):
     """The backend that has the required kernels only."""
-    with installed("sparing", tmp_path_factory.mktemp("site")):
+    with install("sparing", tmp_path_factory.mktemp("site")):
         yield
 
 

@@ -430,7 +430,7 @@ def _enter(result: Any) -> None:
         pass
 
 
-def _broken(text: str) -> None:
+def _fail(text: str) -> None:
     raise AssertionError(text)
 
 
@@ -438,7 +438,7 @@ def _alarm(*_: Any) -> None:
     raise TimeLimit
 
 
-def shown(value: Any, depth: int = 0) -> str:
+def show(value: Any, depth: int = 0) -> str:
     """Describe an argument in a line, whatever it is."""
     if isinstance(value, torchlike.Tensor):
         try:
@@ -446,7 +446,7 @@ def shown(value: Any, depth: int = 0) -> str:
         except Exception:  # noqa: BLE001  # such as of a class's own, made by its constructor alone
             return "<Tensor without data>"
     if isinstance(value, (list, tuple)) and depth < 2:
-        inner = ", ".join(shown(item, depth + 1) for item in value[:3])
+        inner = ", ".join(show(item, depth + 1) for item in value[:3])
         return f"{type(value).__name__}[{inner}{', …' if len(value) > 3 else ''}]"
     if isinstance(value, int) and abs(value) > 10**40:
         return "<huge int>"
@@ -513,7 +513,7 @@ class Run:
             return
 
         def told() -> str:
-            parts = [shown(arg) for arg in args] + [f"{name}={shown(value)}" for name, value in kwargs.items()]
+            parts = [show(arg) for arg in args] + [f"{name}={show(value)}" for name, value in kwargs.items()]
             return f"({', '.join(parts)})"
 
         note(f"{target.name}{told()}")
@@ -525,7 +525,7 @@ class Run:
                 return
             except dc.ArgumentError as error:
                 text = f"a tensor of no array: {error}"
-                self.attempt(target.name, "result", lambda: _broken(text), told)
+                self.attempt(target.name, "result", lambda: _fail(text), told)
                 return
             for what, call in uses:
                 note(f"{target.name}{told()} {what}")

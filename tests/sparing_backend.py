@@ -33,7 +33,7 @@ def outer(value):
     return Spare(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
-def borrowed(name):
+def borrow(name):
     kernel = KERNELS[name]
 
     def run(*args, **kwargs):
@@ -63,7 +63,7 @@ def dispatch_register(registry):
     dc.load_backend("cpu")
     aten, prims = dc.Library("aten", "IMPL", "Sparing"), dc.Library("prims", "IMPL", "Sparing")
     for name in required_kernels():
-        aten.impl(name, borrowed(name))
+        aten.impl(name, borrow(name))
     prims.impl("device_get", lambda self: self.array.copy())
     prims.impl("device_put", lambda data, *, device: Spare(data.copy()))
 

@@ -62,7 +62,7 @@ def vendor(tmp_path):
     return install
 
 
-def examined(run, *names):
+def examine(run, *names):
     done = run("-m", "dispatch_core", "doctor", "--json", *names)
     return done.returncode, {(each["kind"], each["name"]): each for each in json.loads(done.stdout)["findings"]}
 
@@ -84,7 +84,7 @@ UNKNOWN = {
 def test_a_misspelt_operator_is_named_with_what_was_meant(vendor, name):
     meant = UNKNOWN[name]
     run = vendor(f"aten.impl({name!r}, lambda *args, **kwargs: args)")
-    status, found = examined(run, "vendor")
+    status, found = examine(run, "vendor")
     finding = found["device", "vendor"]
     assert (status, finding["outcome"]) == (1, "faulty")
     place = f"aten::{name} under Vendor (vendor_module.py:{FIRST}): no operator has that name"
@@ -155,7 +155,7 @@ SIGNATURES = {
 @pytest.mark.parametrize("kernel", SIGNATURES)
 def test_a_kernel_that_does_not_take_the_schemas_arguments_is_a_fault(vendor, kernel):
     fault = SIGNATURES[kernel]
-    status, found = examined(vendor(f"aten.impl({kernel})"), "vendor")
+    status, found = examine(vendor(f"aten.impl({kernel})"), "vendor")
     finding = found["device", "vendor"]
     assert (status, finding["outcome"]) == ((1, "faulty") if fault else (0, "ok"))
     assert fault in finding["reason"]
@@ -181,7 +181,7 @@ def test_every_fault_is_listed_in_a_line_of_its_own(vendor):
 def test_the_kernels_that_nothing_composes_and_that_are_left_out_are_listed(vendor):
     brought = required_kernels()[:10]
     lines = "".join(f"aten.impl({name!r}, lambda *args, **kwargs: args)\n" for name in brought)
-    status, found = examined(vendor(lines), "vendor")
+    status, found = examine(vendor(lines), "vendor")
     finding = found["device", "vendor"]
     assert (status, finding["outcome"]) == (0, "ok")
     [note] = finding["notes"]
@@ -195,7 +195,7 @@ def test_arrays_that_cannot_be_written_need_no_kernels_that_write(vendor):
         for name in ("copy", "fill.Scalar", "index_put"):
             aten.impl(name, lambda *args, **kwargs: args)
     """
-    _, found = examined(vendor(kernels, mutable=False), "vendor")
+    _, found = examine(vendor(kernels, mutable=False), "vendor")
     [note] = found["device", "vendor"]["notes"]
     missing = {*note.partition("; without: ")[2].split(", ")}
     assert not missing & {"aten::copy_", "aten::fill_.Scalar", "aten::index_put_"}
@@ -228,7 +228,7 @@ def test_arrays_that_cannot_be_written_need_no_kernels_that_write(vendor):
 )
 def test_requirements_on_the_projects_distributions_are_checked(vendor, requirement, refused):
     run = vendor("", requires=["dispatch-core", requirement])
-    status, found = examined(run, "vendor")
+    status, found = examine(run, "vendor")
     finding = found["device", "vendor"]
     assert (status, finding["outcome"]) == ((1, "refused") if refused else (0, "ok"))
     assert finding["reason"].startswith(refused)
@@ -245,7 +245,7 @@ def test_doctor_examines_what_it_is_asked_about(vendor):
         (["aten", "cpu"], {("operators", "aten"), ("device", "cpu")}),
         (["dispatch-operators-aten"], {("operators", "aten"), ("operators", "prims")}),
     ):
-        status, found = examined(run, *names)
+        status, found = examine(run, *names)
         assert (status, {*found}) == (0, kinds)
     done = run("-m", "dispatch_core", "doctor", "vendr")
     assert (done.returncode, done.stdout) == (2, "")

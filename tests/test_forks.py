@@ -24,7 +24,7 @@ SHARED = torchlike.ones(64, 64)
 
 
 def in_child(function):
-    """Run a function in a forked process; give whether it returned there, within the time."""
+    """Run a function in a forked process; return whether it returned there, within the time."""
     child = os.fork()
     if not child:
         status = 2

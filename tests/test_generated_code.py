@@ -38,7 +38,7 @@ def codes(code):
             yield from codes(constant)
 
 
-def generated():
+def generated_codes():
     functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
     found = [code for function in functions for code in codes(function.__code__)]
     return [code for code in found if code.co_filename.startswith("<") and not code.co_filename.startswith("<frozen")]
@@ -46,7 +46,7 @@ def generated():
 
 def test_all_generated_code_can_be_hashed():
     run()
-    found = generated()
+    found = generated_codes()
     assert len(found) > 100
     for code in found:
         hash(code)

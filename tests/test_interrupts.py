@@ -40,7 +40,7 @@ trigger = Trigger()
 # What is interrupted. Each gives something that is compared with what it gives undisturbed.
 
 
-def guarded(guard):
+def use_guard(guard):
     def program(fall=None):
         with guard() as _:
             x = 1
@@ -52,12 +52,12 @@ def guarded(guard):
 
 
 @contextmanager
-def suspended():
+def suspend_pipeline():
     with torchlike.pipeline():
         yield
 
 
-def nested():
+def enable_again():
     return torchlike.enable_grad()
 
 
@@ -65,11 +65,11 @@ def set_off():
     return torchlike.set_grad_enabled(False)
 
 
-def included():
+def include_key():
     return dc.include_keys("Profiler")
 
 
-def excluded():
+def exclude_key():
     return dc.exclude_keys("Autograd")
 
 
@@ -83,7 +83,7 @@ def pipeline(fall=None):
 
 
 def several(fall=None):
-    with torchlike.no_grad(), torchlike.pipeline(), torchlike.enable_grad(), suspended(), ExitStack() as stack:
+    with torchlike.no_grad(), torchlike.pipeline(), torchlike.enable_grad(), suspend_pipeline(), ExitStack() as stack:
         stack.enter_context(torchlike.pipeline())
         x = (SOURCE + 1).sum()
         # The stack's own exit is Python's code, which Ctrl-C can keep from beginning.
@@ -100,7 +100,7 @@ def backward(fall=None):
     return w.grad.tolist()
 
 
-def decorated(fall=None):
+def decorator(fall=None):
     @torchlike.no_grad()
     def call():
         fall and fall[signal.SIGINT]
@@ -117,7 +117,7 @@ def layers(fall=None):
 
 
 def loops(fall=None):
-    """Where a loop jumps back, Ctrl-C falls inside the block, whose handler takes the mode back."""
+    """Be interrupted where a loop jumps back: inside the block, whose handler takes the mode back."""
     with torchlike.no_grad():
         doubled = [each * 2 for each in SIZES if not fall or fall[signal.SIGINT] is None]
     return doubled
@@ -125,11 +125,20 @@ def loops(fall=None):
 
 SIZES = range(3)
 SOURCE, WRITTEN = torchlike.ones(3), torchlike.ones(3)
-GUARDS = [torchlike.no_grad, nested, set_off, torchlike.inference_mode, included, excluded, dc.profile, dc.trace]
-PROGRAMS = [*map(guarded, GUARDS), pipeline, several, backward, decorated, layers, loops]
+GUARDS = [
+    torchlike.no_grad,
+    enable_again,
+    set_off,
+    torchlike.inference_mode,
+    include_key,
+    exclude_key,
+    dc.profile,
+    dc.trace,
+]
+PROGRAMS = [*map(use_guard, GUARDS), pipeline, several, backward, decorator, layers, loops]
 
 
-def named(program):
+def name_of(program):
     return program.__name__
 
 
@@ -147,8 +156,8 @@ def jumps_back(frame):
     return dis.opname[frame.f_code.co_code[frame.f_lasti]].startswith("JUMP_BACKWARD")
 
 
-def interrupted(program, place):
-    """Run a program with an interrupt before a line of the library's own code; give how many lines there were.
+def interrupt(program, place):
+    """Run a program with an interrupt before a line of the library's own code; return the number of its lines.
 
     Two places are left out. On the way back to a ``with`` statement as its block ends, CPython looks for no signals before
     the call of ``__exit__``. And where a loop jumps back within its line, as a comprehension inside its function does,
@@ -189,22 +198,22 @@ def interrupted(program, place):
     return seen
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=named)
+@pytest.mark.parametrize("program", PROGRAMS, ids=name_of)
 def test_an_interrupt_before_any_third_line_leaves_nothing_on(program):
     for _ in range(4):  # so that code is generated, plans are made and guards are written before
         expected = program()
-    lines = interrupted(program, 0)
+    lines = interrupt(program, 0)
     assert lines
     step = int(os.environ.get("DISPATCH_TEST_EVERY", "3")) if lines > 100 else 1
     for place in range(1, lines + 1, step):
         if program.__name__ == "set_off" and place <= 4:
             continue  # torch's way: the mode is set by the call, and Ctrl-C after it cannot be told from a call alone
-        interrupted(program, place)
+        interrupt(program, place)
         assert_nothing_is_on()
         assert program() == expected, place
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=named)
+@pytest.mark.parametrize("program", PROGRAMS, ids=name_of)
 def test_ctrl_c_that_comes_as_the_block_ends_leaves_nothing_on(program):
     """The traceback is kept, as an interactive session keeps it: the guard's own frames are alive."""
     expected = program()
@@ -216,7 +225,7 @@ def test_ctrl_c_that_comes_as_the_block_ends_leaves_nothing_on(program):
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that interrupts")
-@pytest.mark.parametrize("program", [several, backward], ids=named)
+@pytest.mark.parametrize("program", [several, backward], ids=name_of)
 def test_ctrl_c_at_any_moment_leaves_nothing_on(program):
     expected = program()
     armed = False

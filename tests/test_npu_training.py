@@ -159,7 +159,7 @@ def test_a_step_in_which_one_call_fails_ends_in_one_error_and_the_next_one_works
             assert " failed with " in error, (number, error)
         if pipelined and not trained and error is not None:
             # What a failed pipeline has made itself, as an optimizer's averages are in its first step, keeps the error, by
-            # the pipeline's own rule: the model begins anew. What was there before does not.
+            # the pipeline's own rule: the model begins again. What was there before does not.
             training = Training("npu", pipelined)
         assert np.isfinite(training.step().item()), (number, error)
         assert all(np.isfinite(weights).all() for weights in training.weights())

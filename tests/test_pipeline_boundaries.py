@@ -23,7 +23,7 @@ def one(pipe):
     return torchlike.ones(1) + 1
 
 
-def recorded(pipe):
+def recorded_names(pipe):
     return [step.name for step in pipe._session.steps]
 
 
@@ -188,7 +188,7 @@ def test_long_recordings_forget_what_nobody_sees(pipe):
         x * 2  # a result that is thrown away
         if not x.shape:
             raise AssertionError
-    assert len(recorded(pipe)) < 8000
+    assert len(recorded_names(pipe)) < 8000
     assert pipe.stats().dropped > 2000
     assert x.item() == 5000
 
@@ -274,8 +274,8 @@ def test_generators_are_read_and_seeded_after_what_is_recorded(pipe):
     torchlike.set_rng_state(state)
     again = torchlike.rand(2)
     torchlike.manual_seed(3)
-    anew = torchlike.rand(2)
-    assert second.tolist() == again.tolist() != first.tolist() == anew.tolist()
+    third = torchlike.rand(2)
+    assert second.tolist() == again.tolist() != first.tolist() == third.tolist()
     own = torchlike.Generator().manual_seed(1)
     x = torchlike.rand(1, generator=own)
     before = own.get_state()
@@ -388,7 +388,7 @@ BESIDE["randint_like.low_generator_dtype"] = (1, 5)
 
 
 def _placed_beside():
-    """Every operator of aten that makes a tensor beside another one, and takes a device."""
+    """Yield every operator of aten that makes a tensor beside another one, and takes a device."""
     import dispatch_aten  # noqa: F401  # defines them
 
     plans = {name: entry.plan for name, entry in sorted(dc.registry.entries.items()) if entry.plan is not None}

@@ -34,7 +34,7 @@ def hits(monkeypatch):
 
 
 def play(program, *arguments, **options):
-    """Run a program in a pipeline; give what it gives as lists."""
+    """Run a program in a pipeline; return its results as lists."""
     with dc.pipeline(**options):
         found = program(*arguments)
     return [each.tolist() for each in found]

@@ -29,7 +29,7 @@ def reasons(pipe):
     return {reason for _, reason in pipe.stats().eager}
 
 
-def made():
+def make():
     return torchlike.ones(4)
 
 
@@ -72,19 +72,19 @@ def source(make=lambda array: array, take=torchlike.from_numpy):
 
 
 def base():
-    tensor = made()
+    tensor = make()
     return tensor[1:], Array(tensor.numpy())
 
 
-def returned():
+def lend_and_return():
     """Take back what was given out, and forget it."""
-    tensor, user = given()
+    tensor, user = lend()
     torchlike.from_numpy(user.array)
     return tensor, user
 
 
-def given(show=lambda tensor: tensor.numpy()):
-    tensor = made()
+def lend(show=lambda tensor: tensor.numpy()):
+    tensor = make()
     return tensor, Array(show(tensor))
 
 
@@ -95,16 +95,16 @@ LENDERS = {
     "from_numpy of a broadcast array": lambda: source(lambda array: np.broadcast_to(array, (2, 4))),
     "as_tensor": lambda: source(take=torchlike.as_tensor),
     "from_numpy of a memory view": lambda: source(lambda array: np.asarray(memoryview(array))),
-    "numpy": given,
-    "numpy by force": lambda: given(lambda tensor: tensor.numpy(force=True)),
-    "numpy of a view": lambda: given(lambda tensor: tensor[1:].numpy()),
+    "numpy": lend,
+    "numpy by force": lambda: lend(lambda tensor: tensor.numpy(force=True)),
+    "numpy of a view": lambda: lend(lambda tensor: tensor[1:].numpy()),
     "numpy of the base": base,
-    "a view of what numpy gave": lambda: given(lambda tensor: tensor.numpy()[1:].reshape(3, 1).T),
-    "asarray": lambda: given(np.asarray),
-    "a memory view": lambda: given(lambda tensor: np.asarray(memoryview(tensor.numpy()))),
-    "from_numpy of what numpy gave": returned,
-    "DLPack": lambda: (tensor := made(), Consumer(tensor)),
-    "data_ptr": lambda: (tensor := made(), Address(tensor)),
+    "a view of what numpy gave": lambda: lend(lambda tensor: tensor.numpy()[1:].reshape(3, 1).T),
+    "asarray": lambda: lend(np.asarray),
+    "a memory view": lambda: lend(lambda tensor: np.asarray(memoryview(tensor.numpy()))),
+    "from_numpy of what numpy gave": lend_and_return,
+    "DLPack": lambda: (tensor := make(), Consumer(tensor)),
+    "data_ptr": lambda: (tensor := make(), Address(tensor)),
 }
 
 
@@ -152,7 +152,7 @@ TAKERS = {
 
 @pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
 def test_handing_out_runs_what_waits_to_read_or_write_the_memory(pipe, take):
-    a, other = made(), made()
+    a, other = make(), make()
     beside = other + 1
     read = a + 1
     row = a[1:]
@@ -166,7 +166,7 @@ def test_handing_out_runs_what_waits_to_read_or_write_the_memory(pipe, take):
 
 
 def test_handing_out_runs_what_waits_in_other_pipelines(pipe):
-    a = made()
+    a = make()
     outer = a + 1
     with dc.pipeline():
         inner = a + 2
@@ -174,7 +174,7 @@ def test_handing_out_runs_what_waits_in_other_pipelines(pipe):
         assert not (outer._pending or inner._pending)
     array[:] = 9
 
-    b, ready, go = made(), threading.Event(), threading.Event()
+    b, ready, go = make(), threading.Event(), threading.Event()
     found = []
 
     def record():
@@ -194,7 +194,7 @@ def test_handing_out_runs_what_waits_in_other_pipelines(pipe):
 
 
 def test_calls_are_recorded_again_once_nobody_holds_the_memory(pipe):
-    a = made()
+    a = make()
     array = a.numpy()
     part = array[1:]
     del array
@@ -217,7 +217,7 @@ def test_calls_are_recorded_again_once_nobody_holds_the_memory(pipe):
 
 
 def test_an_array_that_came_back_is_held_by_nobody(pipe):
-    a = made()
+    a = make()
     b = torchlike.from_numpy(a.numpy())
     read = a + 1
     b.add_(1)
@@ -232,7 +232,7 @@ def test_inputs_that_nobody_else_holds_are_recorded(pipe):
 
 
 def test_an_address_is_held_as_long_as_the_memory(pipe):
-    a = made()
+    a = make()
     view = a[1:]
     a.data_ptr()
     del a
@@ -282,7 +282,7 @@ def test_inputs_that_stay_unchanged_are_recorded_like_any_others():
 def test_what_is_known_of_lent_memory_goes_with_it():
     gc.collect()
     before = len(lent_memory.LENT), len(lent_memory.PINNED)
-    tensor = made()
+    tensor = make()
     array, other = tensor[1:].numpy(), torchlike.from_numpy(np.ones(3))
     tensor.data_ptr()
     assert len(lent_memory.LENT) == before[0] + 2
@@ -333,7 +333,7 @@ def test_calls_that_are_compiled_in_see_that_memory_is_lent(pipe, name):
         arguments = {"lerp": (other, 0.5), "sum": (), "sort": ()}.get(name, (other,))
         return getattr(tensor, name)(*arguments)
 
-    tensor, other = made(), made()
+    tensor, other = make(), make()
     for _ in range(3):  # The first call compiles what the others run.
         call(tensor, other)
     array = tensor.numpy()
@@ -347,7 +347,7 @@ def test_calls_that_are_compiled_in_see_that_memory_is_lent(pipe, name):
 
 def test_threads_that_lend_and_give_up_one_memory_leave_nothing_behind():
     before = dict(lent_memory.LENT)
-    tensor, source = made(), np.ones(6, np.float32)
+    tensor, source = make(), np.ones(6, np.float32)
     faults = []
 
     def lend():

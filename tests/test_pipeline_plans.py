@@ -22,7 +22,7 @@ def _fresh_plans():
 
 @pytest.fixture
 def planner(monkeypatch):
-    """Let a test plan for the cpu; give the programs that were planned."""
+    """Let a test plan for the cpu; yield the planned programs."""
     programs = []
 
     def use(plan):

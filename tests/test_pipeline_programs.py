@@ -37,7 +37,7 @@ VIEWS = """t index slice slice2 unsqueeze squeeze expand reshape view permute di
 INPLACE = """add_ mul_ copy_ fill_ zero_ clamp_ neg_ addt mult setitem setslice setmask masked_fill_ index_put out
     uniform_ normal_ bernoulli_ sqrt_ relu_ iadd cumsum_ addcmul_ set_data fill_tensor index_add exponential_ resize_
     resize_ out_resized""".split()
-OTHER = """new new leaf leaf leaf leaf shared slices slices user_write user_write release to_cpu random seed state item
+OTHER = """new new leaf leaf leaf leaf share slices slices user_write user_write release to_cpu random seed state item
     tolist numpy bool str version delete delete delete delete grad backward backward backward autograd zero_grad nest flush
     unnest no_grad hook optimizer equal peek peek bad bad_view format contains save_state retain isclose iterate""".split()
 BOUNDARIES = set(
@@ -161,13 +161,13 @@ class Machine:
         del other
 
     def new(self):
-        return made(self.choose).to(self.device)
+        return make_tensor(self.choose).to(self.device)
 
     def leaf(self):
         shape = self.choose.choice(SIZES)
         return torchlike.tensor(numbers(self.choose, shape)).to(self.device).requires_grad_()
 
-    def shared(self):
+    def share(self):
         array = numbers(self.choose, self.choose.choice(SIZES))
         self.lent.append(array)
         return torchlike.from_numpy(array).to(self.device)
@@ -187,7 +187,7 @@ class Machine:
             self.choose.choice(arrays)[...] = self.choose.randrange(-3, 4)
 
     def release(self):
-        """Give up an array: what lies in its memory is recorded again."""
+        """Drop an array: tensors in its memory are recorded again."""
         if self.lent:
             del self.lent[self.choose.randrange(len(self.lent))]
 
@@ -354,7 +354,7 @@ def numbers(choose, shape):
     return np.array([choose.randrange(-3, 4) for _ in range(int(np.prod(shape)))], np.float32).reshape(shape)
 
 
-def made(choose):
+def make_tensor(choose):
     shape, dtype = choose.choice(SIZES), choose.choice(DTYPES)
     kind = choose.randrange(5)
     if kind == 0:
@@ -374,7 +374,7 @@ def facts(x):
 
 
 def layout(x):
-    """Give strides and offset, as far as they say where elements lie."""
+    """Return strides and offset, as far as they say where elements lie."""
     if not x.numel():
         return ()
     return [step for step, size in zip(x.stride(), x.shape, strict=True) if size != 1], x.storage_offset()
@@ -466,13 +466,13 @@ def view(kind, x, dim, choose):
         "chunk": lambda: x.chunk(2, dim),
         "data": lambda: x.data,
         "view_as": lambda: x.view_as(x),
-        "as_strided": lambda: strided(x, choose),
+        "as_strided": lambda: view_strided(x, choose),
     }
     call = table.get(kind)
     return getattr(x, kind)() if call is None else call()
 
 
-def strided(x, choose):
+def view_strided(x, choose):
     shape = choose.choice([(2,), (3, 2), (2, 2, 1), (0, 2), ()])
     offset = choose.choice([None, 0, 1, 4])
     return x.as_strided(shape, [choose.choice([0, 1, 2, 3]) for _ in shape], offset)

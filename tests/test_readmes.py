@@ -128,6 +128,6 @@ def check_the_vendors_part(found, programs, run, site):
 
 
 def compiler() -> bool:
-    """Say whether there is a C compiler."""
+    """Return whether there is a C compiler."""
     done = subprocess.run(["sh", "-c", "command -v cc gcc clang"], capture_output=True, check=False)
     return bool(done.stdout)

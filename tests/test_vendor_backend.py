@@ -281,7 +281,7 @@ print((x + x).tolist())
     assert printed == [*map(missing, ("copy", "fill.Scalar", "fill.Scalar", "copy")), "[2.0, 4.0]"]
 
 
-def documented() -> dict[str, set[str]]:
+def documented_names() -> dict[str, set[str]]:
     """Return the names that the documentation lets a vendor import, by module."""
     text = (Path(__file__).parents[1] / "docs" / "vendors.md").read_text(encoding="utf-8")
     names = text.partition("## Names")[2].partition("\n## ")[0]
@@ -293,14 +293,14 @@ def documented() -> dict[str, set[str]]:
 
 
 def test_every_documented_name_exists():
-    found = documented()
+    found = documented_names()
     assert set(found) >= {"dispatch_core", "dispatch_aten.dtypes", "dispatch_aten.shapes"}
     for module, names in found.items():
         public = importlib.import_module(module)
         assert names <= set(public.__all__), module
 
 
-def used(path: Path) -> set[tuple[str, str]]:
+def names_used(path: Path) -> set[tuple[str, str]]:
     """Return the names of this project's that a file takes: (module, name), those behind an ``import … as`` included."""
     tree, taken, aliases = ast.parse(path.read_text(encoding="utf-8")), set(), {}
     for node in ast.walk(tree):
@@ -316,8 +316,8 @@ def used(path: Path) -> set[tuple[str, str]]:
 
 
 def test_the_example_takes_documented_names_only():
-    allowed = {(module, name) for module, names in documented().items() for name in names}
-    taken = {name for path in PACKAGE.glob("*.py") for name in used(path)}
+    allowed = {(module, name) for module, names in documented_names().items() for name in names}
+    taken = {name for path in PACKAGE.glob("*.py") for name in names_used(path)}
     assert ("dispatch_core", "BackendInfo") in taken
     assert taken <= allowed
 

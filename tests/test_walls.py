@@ -150,7 +150,7 @@ def test_a_package_leaves_the_private_parts_of_others_alone(package):
     assert private == []
 
 
-def finished(unfinished):
+def mark_unfinished(unfinished):
     """Return the packages as parameters of a test that some of them do not pass yet."""
     skip = [pytest.mark.skip(reason="unfinished")]
     return [pytest.param(package, marks=skip if package in unfinished else []) for package in WALLS]
@@ -177,13 +177,13 @@ def attributes(path: Path) -> Iterator[tuple[str, str, str]]:
                 yield f"{path.relative_to(PACKAGES)}:{node.lineno}", module, node.attr
 
 
-@pytest.mark.parametrize("package", finished(UNFINISHED))
+@pytest.mark.parametrize("package", mark_unfinished(UNFINISHED))
 def test_a_package_leaves_private_attributes_of_the_modules_of_others_alone(package):
     taken = [found for path in modules_of(package).values() for found in attributes(path)]
     assert [found for found in taken if re.match("_[^_]", found[2])] == []
 
 
-@pytest.mark.parametrize("package", finished(UNFINISHED))
+@pytest.mark.parametrize("package", mark_unfinished(UNFINISHED))
 def test_a_package_takes_only_what_others_show(package):
     shown = {f"{top}.{name}" for top, names in FACES.items() for name in names.split()} | set(FACES)
     taken = [(f.where, imported_module(f)) for f in imports_of(package) if f.module.partition(".")[0] in WALLS]
@@ -219,7 +219,7 @@ def test_modules_import_each_other_without_a_cycle(package):
     assert len(_import_order(package, late=False)) > 0
 
 
-@pytest.mark.parametrize("package", finished(CIRCULAR))
+@pytest.mark.parametrize("package", mark_unfinished(CIRCULAR))
 def test_late_imports_close_no_cycle(package):
     assert len(_import_order(package, late=True)) > 0
 

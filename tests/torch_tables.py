@@ -8,7 +8,7 @@ Two differences from torch are meant, and are part of what is compared:
 
 * torch keeps one bit per backend and one per functionality, so excluding CPU there hides the dense key of every device.
   Exclusions are expanded to single keys first, and only sets with one backend and one Autograd key are comparable.
-* A key with nothing in its slot is an error in torch; here functionality keys, and PrivateUse keys that nobody has claimed,
+* A key with nothing in its slot is an error in torch; here functionality keys, and PrivateUse keys that no backend claims,
   are passed over.
 """
 
@@ -38,7 +38,7 @@ def parts(key):
 
 
 def is_comparable(call):
-    """Tell whether shared bits play no part in a call: one backend, and one Autograd key at most."""
+    """Return whether shared bits play no part in a call: one backend, and one Autograd key at most."""
     backends = {parts(key)[1] for key in call["include"]} - {""}
     autograds = [key for key in call["include"] if key.startswith("Autograd")]
     return len(backends) <= 1 and len(autograds) <= 1

@@ -66,7 +66,7 @@ def array(rng, shape, dtype, layout="contiguous", *, special=True):
 
 
 def to_torch(value):
-    """Give torch the same thing: an array as a view of a copy of its storage."""
+    """Return the same for torch: an array as a view of a copy of its storage."""
     if isinstance(value, np.ndarray):
         owner = storage(value)
         order = sorted(range(owner.ndim), key=lambda dim: -owner.strides[dim])
@@ -175,12 +175,12 @@ def tests():
     return {name: test for module in modules for name, test in vars(module).items() if name.startswith("test_")}
 
 
-def seeded(name):
+def generator_for(name):
     return np.random.default_rng(zlib.crc32(name.encode()))
 
 
 def broadcastable(rng, shape):
-    """Give a shape that broadcasts with ``shape``, seldom one that does not."""
+    """Return a shape that broadcasts with ``shape``, seldom one that does not."""
     if rng.random() < 0.05:
         return (*shape, 7)
     if rng.random() < 0.5:

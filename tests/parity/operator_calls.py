@@ -1,6 +1,6 @@
 """Calls of every operator that exists today, right ones and ones made wrong, for torch and for us alike.
 
-The right calls are the cases of ``aten_cases`` and a few here, bound to the names of the schema. `mutated` changes
+The right calls are the cases of ``aten_cases`` and a few here, bound to the names of the schema. `mutate` changes
 one argument of a call in every way that its type allows; most of these calls are wrong.
 """
 
@@ -107,7 +107,7 @@ CALLS = _collect()
 UNCALLED = {each.name for each in ATEN} - CALLS.keys()
 
 
-def bound(name, make, kwargs, seed=5):
+def bind(name, make, kwargs, seed=5):
     """Return a call's arguments by name, those written by ``out=`` too: torch's own results, made empty."""
     schema = our_operator(name).schema
     args = dict(zip([each.name for each in schema.arguments], make(Draw(seed)), strict=False)) | kwargs
@@ -145,7 +145,7 @@ OTHERS = {
 
 
 def tensors_of(tensor):
-    """Give what may stand in place of a tensor: other dtypes, shapes, layouts, devices."""
+    """Yield changes of a tensor: to another dtype, shape, layout, device."""
     for dtype in DTYPES:
         if dtype != tensor.dtype:
             yield f"{dtype}", lambda t, dtype=dtype: t.to(dtype)
@@ -178,7 +178,7 @@ def tensors_of(tensor):
         yield "beyond", lambda t: t + 100
 
 
-def mutated(name, args):
+def mutate(name, args):
     """Yield what was changed, and the arguments after it."""
     schema = our_operator(name).schema
     by_name = {each.name: each for each in schema.arguments}

@@ -153,25 +153,25 @@ def matrices(*shapes):
     return make
 
 
-def listed(draw, dim_first=None):
+def list_and_dim(draw, dim_first=None):
     shape = draw.shape()
     dim = draw.dim(len(shape), 0.05)
     return ([draw.tensor(shape if draw.random() < 0.95 else None) for _ in range(draw.randint(1, 3))], dim), {}
 
 
-def gathered(draw):
+def gather(draw):
     shape = [draw.randint(1, 4) for _ in range(draw.randint(1, 3))]
     dim = draw.randrange(len(shape))
     index = torch.zeros([draw.randint(1, size + (each == dim)) for each, size in enumerate(shape)], dtype=torch.int64)
     return (draw.tensor(shape, FLOATS), draw.choice([dim, dim - len(shape)]), index), {}
 
 
-def scattered(draw):
-    (x, dim, index), _ = gathered(draw)
+def scatter(draw):
+    (x, dim, index), _ = gather(draw)
     return (x, dim, index, torch.ones([size + draw.randint(0, 1) for size in index.shape], dtype=x.dtype)), {}
 
 
-def indexed(draw):
+def index(draw):
     shape = [draw.randint(1, 4) for _ in range(draw.randint(1, 4))]
     spread = [draw.randint(1, 3) for _ in range(draw.randint(0, 2))]
     indices = [None if draw.random() < 0.4 else torch.zeros(draw.part(spread), dtype=torch.int64) for _ in shape]
@@ -180,13 +180,13 @@ def indexed(draw):
     return (draw.tensor(shape), indices), {}
 
 
-def sliced(draw):
+def slice_of(draw):
     x = draw.tensor()
     bounds = [None, -5, -2, -1, 0, 1, 2, 3, 7]
     return (x, draw.dim(x.ndim), draw.choice(bounds), draw.choice(bounds), draw.choice([1, 1, 2, 3, 0])), {}
 
 
-def expanded(draw):
+def expand(draw):
     x = draw.tensor()
     sizes = [draw.choice([2, 3, -1]) if size == 1 else draw.choice([size, -1]) for size in x.shape]
     return (x, [draw.randint(1, 3) for _ in range(draw.randint(0, 2))] + sizes), {}
@@ -219,12 +219,12 @@ MAKERS = {
     matrices("eab", "bc"): "matmul",
     matrices("c", "ab", "bc"): "addmm",
     matrices("eab", "cb", "c"): "linear",
-    listed: "cat stack",
-    gathered: "gather",
-    scattered: "scatter.src scatter_add",
-    indexed: "index.Tensor",
-    sliced: "slice.Tensor",
-    expanded: "expand broadcast_to",
+    list_and_dim: "cat stack",
+    gather: "gather",
+    scatter: "scatter.src scatter_add",
+    index: "index.Tensor",
+    slice_of: "slice.Tensor",
+    expand: "expand broadcast_to",
     lambda draw: ((draw.tensor(), draw.choice([None, 1, 1.5]), draw.choice([2, 2.5])), {}): "clamp",
     lambda draw: ((draw.tensor([2, 3], (torch.bool,)), *binary(draw)[0]), {}): "where.self",
     lambda draw: ((x := draw.tensor(), draw.tensor(draw.part(x.shape), (torch.bool,)), 1), {}): "masked_fill.Scalar",

@@ -75,7 +75,7 @@ ALIASES = dict(line.split() for line in aliases._ALIASES.strip().splitlines())
 
 
 def _variants():
-    """Give each case, its in-place overload's, and that of each other name for the operator."""
+    """Yield each case, its in-place overload's, and that of each other name for the operator."""
     given = [each.values for each in cases.CASES if each.values[0] not in cases.NO_TENSORS]
     given += [(name, make, kwargs) for names, (make, kwargs) in OTHERS.items() for name in names.split()]
     inplace = {functional_of(name): name for name in OPERATORS if is_inplace(name)}
@@ -87,10 +87,10 @@ def _variants():
     return [pytest.param(*each, id=each[0]) for each in given]
 
 
-def placed(value, device, *, requires_grad):
+def place(value, device, *, requires_grad):
     """Move torch's values to a device; leaves require grad where they can."""
     if isinstance(value, (list, tuple)):
-        return type(value)(placed(each, device, requires_grad=requires_grad) for each in value)
+        return type(value)(place(each, device, requires_grad=requires_grad) for each in value)
     if not isinstance(value, torch.Tensor):
         return cases.ours(value)
     data = np.array(value.detach().numpy(), order="C")
@@ -104,9 +104,9 @@ def tensors(value):
     return [each for each in flatten(value) if isinstance(each, torchlike.Tensor)]
 
 
-def seen(device, name, make, kwargs, *, mode):
-    """Run a case and tell what a program sees of its tensors, or which error it gets."""
-    given = placed(list(make(cases.Draw(4))), device, requires_grad=mode != "plain")
+def observe(device, name, make, kwargs, *, mode):
+    """Run a case; return all that a program sees of its tensors, or the class of the error."""
+    given = place(list(make(cases.Draw(4))), device, requires_grad=mode != "plain")
     if is_inplace(name) and mode == "grad":
         # A leaf that requires grad refuses the write.
         given[0] = given[0].clone() if isinstance(given[0], torchlike.Tensor) else given[0]
@@ -147,13 +147,13 @@ def seen(device, name, make, kwargs, *, mode):
 @pytest.mark.parametrize(("name", "make", "kwargs"), _variants())
 def test_a_program_sees_of_a_composites_results_what_it_sees_of_a_kernels(name, make, kwargs, device):
     for mode in ("grad", "plain", "no_grad"):
-        expected = seen("cpu", name, make, kwargs, mode=mode)
-        assert seen(device, name, make, kwargs, mode=mode) == expected, mode
+        expected = observe("cpu", name, make, kwargs, mode=mode)
+        assert observe(device, name, make, kwargs, mode=mode) == expected, mode
 
 
 def gradients(device, name, make, kwargs):
-    """Give what flows back to a case's arguments, from the sum of its results."""
-    given = placed(list(make(cases.Draw(4))), device, requires_grad=True)
+    """Return the gradients of a case's arguments, from the sum of its results."""
+    given = place(list(make(cases.Draw(4))), device, requires_grad=True)
     options = {key: cases.ours(value) for key, value in kwargs.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
-from cpu_cases import SCALAR_TYPES, SHAPES, array, deviates, maybe_dtype, overload, pick, seeded, tame, to_torch
+from cpu_cases import SCALAR_TYPES, SHAPES, array, deviates, generator_for, maybe_dtype, overload, pick, tame, to_torch
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_backend_cpu.arrays import dtype_of, strides_of
@@ -28,7 +28,7 @@ FACTORIES = {
 
 @pytest.mark.parametrize("name", FACTORIES)
 def test_factories(compare, name):
-    rng = seeded(name)
+    rng = generator_for(name)
     for _ in range(80):
         dtype = maybe_dtype(
             rng, (ScalarType.Float, ScalarType.Double, ScalarType.Long, ScalarType.Byte, ScalarType.Half)
@@ -54,7 +54,7 @@ def expect_layout(name, args, kwargs):
 
 
 def test_likes_and_fills(compare):
-    rng = seeded("likes")
+    rng = generator_for("likes")
     for _ in range(150):
         a = tame(rng)
         dtype = {"dtype": maybe_dtype(rng)}

@@ -5,11 +5,11 @@ import pytest
 
 pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
-from cpu_cases import ALL, LAYOUTS, SHAPES, array, arrays, flag, pick, seeded, some_dim, some_dims, tame
+from cpu_cases import ALL, LAYOUTS, SHAPES, array, arrays, flag, generator_for, pick, some_dim, some_dims, tame
 
 
 def test_lists(compare):
-    rng = seeded("lists")
+    rng = generator_for("lists")
     for _ in range(300):
         shape = pick(rng, [shape for shape in SHAPES if shape])
         dim = some_dim(rng, len(shape))
@@ -37,7 +37,7 @@ def test_lists(compare):
 
 
 def test_sorting(compare):
-    rng = seeded("sorting")
+    rng = generator_for("sorting")
     for _ in range(300):
         a = arrays(rng, 1)[0]
         dim, descending = some_dim(rng, a.ndim), flag(rng)

@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
-from cpu_cases import ALL, FLOATS, array, arrays, pick, seeded
+from cpu_cases import ALL, FLOATS, array, arrays, generator_for, pick
 
 from dispatch_backend_cpu.kernels import KERNELS
 
@@ -22,21 +22,21 @@ BINARY = (
 
 @pytest.mark.parametrize("name", UNARY)
 def test_unary(compare, name):
-    rng = seeded(name)
+    rng = generator_for(name)
     for _ in range(80):
         compare(name, arrays(rng, 1))
 
 
 @pytest.mark.parametrize("name", [f"{name}_" for name in UNARY if f"{name}_" in KERNELS])
 def test_unary_in_place(compare, name):
-    rng = seeded(name)
+    rng = generator_for(name)
     for _ in range(60):
         compare(name, arrays(rng, 1))
 
 
 @pytest.mark.parametrize("name", BINARY)
 def test_binary(compare, name):
-    rng = seeded(name)
+    rng = generator_for(name)
     for _ in range(250):
         kwargs = {"alpha": pick(rng, [1, 2, -1, 0.5, True])} if name in ("add.Tensor", "sub.Tensor") else {}
         compare(name, arrays(rng, 2), kwargs)
@@ -44,7 +44,7 @@ def test_binary(compare, name):
 
 @pytest.mark.parametrize("name", ["add_.Tensor", "sub_.Tensor", "mul_.Tensor", "div_.Tensor"])
 def test_binary_in_place(compare, name):
-    rng = seeded(name)
+    rng = generator_for(name)
     for _ in range(150):
         kwargs = {"alpha": pick(rng, [1, 2, -1, 0.5])} if name[0] in "as" else {}
         compare(name, arrays(rng, 2), kwargs)
@@ -52,7 +52,7 @@ def test_binary_in_place(compare, name):
 
 @pytest.mark.parametrize("name", ["add_.Scalar", "sub_.Scalar", "mul_.Scalar", "div_.Scalar"])
 def test_numbers_in_place(compare, name):
-    rng = seeded(name)
+    rng = generator_for(name)
     for _ in range(100):
         more = [pick(rng, [1, 2, 0.5])] if name[0] in "as" else []
         compare(name, [*arrays(rng, 1), pick(rng, [2, -1, 0.5, True, 0]), *more])
@@ -66,14 +66,14 @@ NUMBERS = (
 
 @pytest.mark.parametrize("name", NUMBERS)
 def test_numbers(compare, name):
-    rng = seeded(name)
+    rng = generator_for(name)
     for _ in range(100):
         compare(name, [*arrays(rng, 1), pick(rng, [2, -1, 0.5, True, 0, 3])])
 
 
 @pytest.mark.parametrize("mode", [None, "trunc", "floor"])
 def test_division_modes(compare, mode):
-    rng = seeded(str(mode))
+    rng = generator_for(str(mode))
     for _ in range(200):
         compare("div.Tensor_mode", arrays(rng, 2), {"rounding_mode": mode})
 
@@ -111,7 +111,7 @@ OPTIONS = {
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_with_options(compare, name):
-    rng = seeded(name)
+    rng = generator_for(name)
     count, options = OPTIONS[name]
     backward = name.endswith("_backward")
     for _ in range(150):
@@ -124,14 +124,14 @@ def test_with_options(compare, name):
 
 
 def test_elu_backward(compare):
-    rng = seeded("elu_backward")
+    rng = generator_for("elu_backward")
     for _ in range(50):
         grad, a = arrays(rng, 2, ("float32",), same=1, special=False)
         compare("elu_backward", [grad, 1.5, 2, 0.5, pick(rng, [True, False]), a])
 
 
 def test_where(compare):
-    rng = seeded("where")
+    rng = generator_for("where")
     for _ in range(200):
         condition, a, b = arrays(rng, 3)
         if rng.random() < 0.9:
@@ -140,7 +140,7 @@ def test_where(compare):
 
 
 def test_masked_fill(compare):
-    rng = seeded("masked_fill")
+    rng = generator_for("masked_fill")
     for _ in range(150):
         a, mask = arrays(rng, 2)
         mask = mask.astype(bool) if rng.random() < 0.9 else mask
@@ -150,7 +150,7 @@ def test_masked_fill(compare):
 
 
 def test_complex_arithmetic(compare):
-    rng = seeded("complex")
+    rng = generator_for("complex")
     for name in "add.Tensor mul.Tensor div.Tensor sub.Tensor eq.Tensor".split():
         for _ in range(40):
             compare(name, arrays(rng, 2, ("complex64", "complex128", "float32", "int32"), special=False))

@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
-from cpu_cases import FLOATS, SHAPES, array, arrays, flag, maybe_dtype, pick, seeded, some_dim, some_dims, tame
+from cpu_cases import FLOATS, SHAPES, array, arrays, flag, generator_for, maybe_dtype, pick, some_dim, some_dims, tame
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_backend_cpu.arrays import dtype_of
@@ -64,7 +64,7 @@ WITH_NAN = {"amax", "amin", "max", "min", "max.dim", "min.dim", "argmax", "argmi
 @pytest.mark.filterwarnings("ignore")  # torch warns about degrees of freedom
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reductions(compare, name):
-    rng = seeded(name)
+    rng = generator_for(name)
     for _ in range(150):
         a = arrays(rng, 1)[0] if name in WITH_NAN else tame(rng)
         args, kwargs = REDUCTIONS[name](rng, a)
@@ -72,7 +72,7 @@ def test_reductions(compare, name):
 
 
 def test_softmax_family(compare):
-    rng = seeded("softmax")
+    rng = generator_for("softmax")
     for _ in range(200):
         a = tame(rng, (*FLOATS, "int32"))
         dim = some_dim(rng, a.ndim)
@@ -86,7 +86,7 @@ def test_softmax_family(compare):
 
 
 def test_losses(compare):
-    rng = seeded("losses")
+    rng = generator_for("losses")
     for _ in range(200):
         dtype = pick(rng, FLOATS[1:])
         classes = 4

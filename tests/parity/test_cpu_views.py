@@ -5,7 +5,7 @@ import pytest
 
 pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
-from cpu_cases import LAYOUTS, array, arrays, overload, pick, seeded, some_dim, some_dims, tame, to_torch
+from cpu_cases import LAYOUTS, array, arrays, generator_for, overload, pick, some_dim, some_dims, tame, to_torch
 
 from dispatch_aten.dtypes import ScalarType
 from dispatch_backend_cpu.arrays import storage, storage_offset_of
@@ -43,7 +43,7 @@ VIEWS = {
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_views(compare, name):
-    rng = seeded(name)
+    rng = generator_for(name)
     for _ in range(150):
         a = tame(rng, ("float32", "int64", "bool"))
         if name == "as_strided" and not a.size:
@@ -66,7 +66,7 @@ def theirs_offset(name, a, args, kwargs, found, each):
 
 
 def test_copies(compare):
-    rng = seeded("copies")
+    rng = generator_for("copies")
     for _ in range(300):
         a, b = arrays(rng, 2, same=0.5, special=False)
         b = np.asarray(np.abs(b)) if b.dtype.kind == "f" else b
@@ -80,7 +80,7 @@ def test_copies(compare):
 
 
 def test_backward_of_views(compare):
-    rng = seeded("backward_of_views")
+    rng = generator_for("backward_of_views")
     for _ in range(60):
         sizes = (3, 4, 4)
         grad = array(rng, (3, 4), "float32", pick(rng, LAYOUTS), special=False)

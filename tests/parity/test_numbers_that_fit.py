@@ -29,7 +29,7 @@ for _name in calls.CALLS:
 @pytest.mark.parametrize("name", WRITERS)
 def test_a_number_that_does_not_fit_is_refused_as_torch_refuses_it(name, dtype):
     make, kwargs = calls.CALLS[name][0]
-    args = calls.bound(name, make, kwargs)
+    args = calls.bind(name, make, kwargs)
     takes = {each.name for each in calls.our_operator(name).schema.arguments}
     for key in ("self", "out"):
         if isinstance(args.get(key), torch.Tensor):

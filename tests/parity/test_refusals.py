@@ -69,8 +69,8 @@ def differences(name):
     """Return what torch refuses and we take, and the other way round."""
     found = []
     for make, kwargs in calls.CALLS[name][:2]:
-        args = calls.bound(name, make, kwargs)
-        for what, given in (*calls.mutated(name, args), *calls.overlapping(name, args)):
+        args = calls.bind(name, make, kwargs)
+        for what, given in (*calls.mutate(name, args), *calls.overlapping(name, args)):
             # Backward's own operators read beyond their arguments where shapes do not fit: torch checks them no more.
             if "backward" in name and "torch." not in what:
                 continue

@@ -27,9 +27,9 @@ def looks(value):
     return *found, *history, None if value.is_meta else value.detach().cpu().numpy().tobytes()
 
 
-def moved(value, device):
+def move(value, device):
     if isinstance(value, list):
-        return [moved(each, device) for each in value]
+        return [move(each, device) for each in value]
     if not isinstance(value, torchlike.Tensor) or value.is_meta:
         return value
     there = value.detach().to(device)
@@ -42,14 +42,14 @@ def moved(value, device):
 def test_a_refused_call_changes_nothing(name, where):
     written = {each.name for each in calls.our_operator(name).schema.arguments if each.is_write}
     for make, kwargs in calls.CALLS[name][:1]:
-        args = calls.bound(name, make, kwargs)
-        for what, given in (*calls.mutated(name, args), *calls.overlapping(name, args)):
+        args = calls.bind(name, make, kwargs)
+        for what, given in (*calls.mutate(name, args), *calls.overlapping(name, args)):
             if where in ("meta", "frozen") and what.split()[0] not in written:
                 continue
             mirror = calls.Mirror()
             ours = {key: mirror(value) for key, value in given.items()}
             if where in ("meta", "frozen"):
-                ours = {key: moved(value, where) for key, value in ours.items()}
+                ours = {key: move(value, where) for key, value in ours.items()}
             before = {key: looks(value) for key, value in ours.items()}
             with suppress(Exception), dc.pipeline() if where == "pipeline" else nullcontext():
                 _, error = calls.call_ours(name, ours)

@@ -62,7 +62,7 @@ FUNCTIONS = {
 
 
 def gradients(t, function, values):
-    """Give gradients by complex and by real numbers, and those of the squares of these."""
+    """Return gradients by complex and by real numbers, and those of the squares of these."""
     x = t.tensor([complex(value) for value in values], dtype=t.complex128, requires_grad=True)
     r = t.tensor([1.0, 2.0, 0.5], dtype=t.float64, requires_grad=True)
     result = function(t, x * r)

@@ -63,7 +63,7 @@ DTYPES = [None, None, "float32", "float64", "float16", "int64", "int32", "uint8"
 
 
 @st.composite
-def nested(draw):
+def sequences(draw):
     """Draw a function of the library that gives numbers in nested sequences, at times ragged or holding what is none."""
     leaves = draw(st.sampled_from([LEAVES[:11], LEAVES, [*LEAVES, *ODD_LEAVES]]))
 
@@ -96,7 +96,7 @@ REFUSALS = ("TypeError", "ValueError", "RuntimeError")
 
 
 @settings(max_examples=1500, deadline=None)
-@given(nested(), st.sampled_from(DTYPES), st.sampled_from(["tensor", "as_tensor"]))
+@given(sequences(), st.sampled_from(DTYPES), st.sampled_from(["tensor", "as_tensor"]))
 def test_numbers_in_sequences(data, dtype, function):
     def make(t):
         return getattr(t, function)(data(t), dtype=None if dtype is None else getattr(t, dtype))
@@ -124,7 +124,7 @@ def test_what_is_no_number_is_refused_by_the_same_error(dtype):
 
 
 @settings(max_examples=300, deadline=None)
-@given(nested(), st.sampled_from(["float64", None]))
+@given(sequences(), st.sampled_from(["float64", None]))
 def test_the_default_dtype_is_that_of_pythons_numbers(data, default):
     def make(t):
         if default is not None:

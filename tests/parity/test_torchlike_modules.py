@@ -167,7 +167,7 @@ class World:
             del module[a % 3 : b % 4]
 
     def is_numbered(self, module):
-        """Tell whether no number is missing: there torch's containers fail half way, and ours change nothing."""
+        """Return whether no number is missing: there torch's containers fail half way, and ours change nothing."""
         return list(module._modules) == [str(place) for place in range(len(module._modules))]
 
     def do_insert(self, module, name, value, a, b):

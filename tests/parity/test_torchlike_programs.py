@@ -56,7 +56,7 @@ PARTS = [
 
 
 def into_integers(t, target, other):
-    """Copy into integers and truth values, which never require grad; give what was written."""
+    """Copy into integers and truth values, which never require grad; return the copies."""
     if target.grad_fn is None:  # asked first, because it may be refused
         target = target * 1
     ints = t.zeros(target.shape, dtype=t.int64)
@@ -147,7 +147,7 @@ class Program:
         found = []
         for value in self.values:
             try:
-                # torch makes a view's history anew when it is asked for, which may be refused.
+                # torch makes a view's history again when it is asked for, which may be refused.
                 has_history = value.grad_fn is not None
                 # A leaf of another dtype was given its gradient before.
                 grad = None if value.grad is None else (tuple(value.grad.shape), value.grad.requires_grad)
@@ -188,7 +188,7 @@ def kept_gradient(value):
 
 
 def run(t, steps):
-    """Run a program; give a log of what could be seen after each step, the elements, and the gradients at the end."""
+    """Run a program; return a log of each step, the elements, and the gradients at the end."""
     program = Program(t)
     log = []
     with ignore_warnings():

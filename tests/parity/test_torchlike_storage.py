@@ -38,8 +38,8 @@ WRITES = {
     "add itself": lambda t, number: t.add_(t),
     "set": lambda t, number: t.__setitem__(slice(0, 1), number),
 }
-KINDS = ["lend", "lend", "own", "view", "view", "view", "write", "write", "write", "copy", "resize", "resize", "strided",
-         "strided", "fresh", "numpy", "user writes", "out", "delete"]  # fmt: skip
+KINDS = ["lend", "lend", "own", "view", "view", "view", "write", "write", "write", "copy", "resize", "resize", "as_strided",
+         "as_strided", "fresh", "numpy", "user writes", "out", "delete"]  # fmt: skip
 
 
 class Machine:
@@ -53,7 +53,7 @@ class Machine:
         self.given = []
 
     def step(self):
-        """Take a step; give what could be seen of it."""
+        """Take a step; return its outcome."""
         kind = self.choose.choice(KINDS) if self.tensors else "lend"
         numbers = [self.choose.randrange(12) for _ in range(8)]
         target = self.tensors[numbers[0] % len(self.tensors)] if self.tensors else None
@@ -98,7 +98,7 @@ class Machine:
         # What was added holds anything.
         t.fill_(numbers[3])
 
-    def strided(self, t, numbers):
+    def as_strided(self, t, numbers):
         shape = [(numbers[0] % 6,), (numbers[0] % 4, 1 + numbers[1] % 3)][numbers[2] % 2]
         strides = tuple(numbers[3 + place] % 4 for place in range(len(shape)))
         # Without elements torch takes any offset and remembers it, which an array cannot.
@@ -131,7 +131,7 @@ class Machine:
     def delete(self, t, numbers):
         del self.tensors[numbers[0] % len(self.tensors)]
 
-    def seen(self):
+    def look(self):
         facts = [(tuple(t.shape), layout(t)) for t in self.tensors]
         # Through a copy that is no view: nothing more is to be lent.
         values = [t.tolist() for t in self.tensors]
@@ -139,14 +139,14 @@ class Machine:
 
 
 def layout(t):
-    """Give strides and offset, as far as they say where elements lie."""
+    """Return strides and offset, as far as they say where elements lie."""
     if not t.numel():
         return None
     return [step for step, size in zip(t.stride(), t.shape, strict=True) if size != 1], t.storage_offset()
 
 
 def overlaps(t):
-    """Tell whether two elements lie in one place: what a write leaves there, where it is not refused, is undefined."""
+    """Return whether two elements lie in one place: what a write leaves there, where it is not refused, is undefined."""
     places = [sum(map(operator.mul, index, t.stride())) for index in np.ndindex(*t.shape)]
     return len(set(places)) < len(places)
 
@@ -171,9 +171,9 @@ def run(seed, pipeline):
             continue
         assert our_changes == changes, where
         if number % 3 == 0 or not pipeline:
-            for one, other in zip(ours.seen(), theirs.seen(), strict=True):
+            for one, other in zip(ours.look(), theirs.look(), strict=True):
                 assert one == other, where
-    assert ours.seen() == theirs.seen(), (seed, log)
+    assert ours.look() == theirs.look(), (seed, log)
 
 
 @pytest.mark.parametrize("is_recorded", [False, True], ids=["eager", "pipeline"])

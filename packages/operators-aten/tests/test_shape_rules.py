@@ -62,7 +62,7 @@ def describe(value):
 
 
 def look(meta, *, is_view, has_dtype):
-    """Return what is compared of a description: strides that are never stepped, of sizes of 1, are nobody's."""
+    """Return the compared parts of a description; strides of sizes of 1 are never stepped, and mean nothing."""
     layout = [step for step, size in zip(meta.strides, meta.shape, strict=True) if size > 1], meta.storage_offset
     return meta.shape, layout if is_view and meta.numel else None, meta.dtype if has_dtype else None
 
