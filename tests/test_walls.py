@@ -38,9 +38,6 @@ CIRCLES = {
     "dispatch_core": [{"schema.model", "schema.parser"}],
     "dispatch_backend_npu": [{"runtime.event", "runtime.stream"}],
 }
-#: Packages whose circles and upward edges of late imports are still being cut, and those that still take inner modules.
-CIRCULAR = {"dispatch_core"}
-UNFINISHED = {"dispatch_backend_cpu"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +147,6 @@ def test_a_package_leaves_the_private_parts_of_others_alone(package):
     assert private == []
 
 
-def mark_unfinished(unfinished):
-    """Return the packages as parameters of a test that some of them do not pass yet."""
-    skip = [pytest.mark.skip(reason="unfinished")]
-    return [pytest.param(package, marks=skip if package in unfinished else []) for package in WALLS]
-
-
 def attributes(path: Path) -> Iterator[tuple[str, str, str]]:
     """Yield the place, the module and the name of each attribute that a file takes of another package's modules."""
     package = module_name(path).partition(".")[0]
@@ -177,13 +168,13 @@ def attributes(path: Path) -> Iterator[tuple[str, str, str]]:
                 yield f"{path.relative_to(PACKAGES)}:{node.lineno}", module, node.attr
 
 
-@pytest.mark.parametrize("package", mark_unfinished(UNFINISHED))
+@pytest.mark.parametrize("package", WALLS)
 def test_a_package_leaves_private_attributes_of_the_modules_of_others_alone(package):
     taken = [found for path in modules_of(package).values() for found in attributes(path)]
     assert [found for found in taken if re.match("_[^_]", found[2])] == []
 
 
-@pytest.mark.parametrize("package", mark_unfinished(UNFINISHED))
+@pytest.mark.parametrize("package", WALLS)
 def test_a_package_takes_only_what_others_show(package):
     shown = {f"{top}.{name}" for top, names in FACES.items() for name in names.split()} | set(FACES)
     taken = [(f.where, imported_module(f)) for f in imports_of(package) if f.module.partition(".")[0] in WALLS]
@@ -219,7 +210,7 @@ def test_modules_import_each_other_without_a_cycle(package):
     assert len(_import_order(package, late=False)) > 0
 
 
-@pytest.mark.parametrize("package", mark_unfinished(CIRCULAR))
+@pytest.mark.parametrize("package", WALLS)
 def test_late_imports_close_no_cycle(package):
     assert len(_import_order(package, late=True)) > 0
 
@@ -241,8 +232,7 @@ def test_the_core_is_built_ground_floor_first_as_its_document_says(root):
     for found in imports_of("dispatch_core"):
         imported = imported_module(found).split(".") if found.module.startswith("dispatch_core") else []
         importer = found.where.partition("dispatch_core/")[2].partition("/")[0].partition(":")[0].removesuffix(".py")
-        skipped = found.typed or (found.late and "dispatch_core" in CIRCULAR) or importer == "__init__"
-        if len(imported) > 1 and not skipped:
+        if len(imported) > 1 and not found.typed and importer != "__init__":
             upward += [found] if floor[imported[1]] > floor[importer] else []
     assert upward == []
 

@@ -18,7 +18,10 @@ PLACES = [
     *("tests", "examples", "benchmarks", "docs", "README.md", "CONTRIBUTING.md", "conftest.py", "noxfile.py"),
 ]
 #: Places, and names of packages, whose words are still being changed.
-UNFINISHED = {*PLACES}
+UNFINISHED = {
+    "docs",
+    *(f"packages/{name}" for name in "dispatch-core backend-cpu backend-npu frontend-torchlike".split()),
+}
 
 #: Words that a docstring may begin with. One that is missing, and is a verb in the imperative, is added.
 IMPERATIVES = frozenset((ROOT / "tests/data/imperatives.txt").read_text().split())
@@ -36,8 +39,8 @@ REGULAR = frozenset("bleed breed embed exceed feed heed need proceed seed shed s
 #: Functions of Python (``Future.done``) and NumPy (``numpy.ma.filled``) that are named by a participle.
 FOREIGN = frozenset(["done", "filled", "reversed", "sorted"])
 
-#: Words for those whom a sentence does not name, and for what it calls by no noun.
-VAGUE = re.compile(r"(?<!`)\b(whoever|nobody|somebody|no[\s#]+one|anew|what[\s#]+it[\s#]+was)\b", re.IGNORECASE)
+#: Words for those whom a sentence does not name, and for what it calls by no noun; in quotes they are only mentioned.
+VAGUE = re.compile(r"(?<![`\"])\b(whoever|nobody|somebody|no[\s#]+one|anew|what[\s#]+it[\s#]+was)\b", re.IGNORECASE)
 
 #: Class names that two packages share with good reason: type hints name any frontend's tensors, and torch has a Node in
 #: its graphs of calls and another in autograd's.
