@@ -20,7 +20,7 @@ from dispatch_core.schema import (
     mismatch,
     parse_schema,
 )
-from dispatch_core.schema.dtypes import spoken_name
+from dispatch_core.schema.declared_dtypes import spoken_name
 
 
 class Tensor:

@@ -27,13 +27,13 @@ def fake_kernel(fake: Callable[..., Any]) -> KernelFactory:
 
     def make(op: Any, keyset: Any) -> Callable[..., Any]:
         frontend = FRONTENDS.get(keyset.marker)
-        return fake if frontend is None else _wrapped(fake, op._entry.plan, frontend)
+        return fake if frontend is None else _wrap_fake(fake, op._entry.plan, frontend)
 
     make.stands_for = lambda: fake  # type: ignore[attr-defined]  # see Note [What a kernel stands for] in `naming`
     return KernelFactory(make)
 
 
-def _wrapped(fake: Callable[..., Any], plan: Plan | None, frontend: Frontend[Any]) -> Callable[..., Any]:
+def _wrap_fake(fake: Callable[..., Any], plan: Plan | None, frontend: Frontend[Any]) -> Callable[..., Any]:
     """Return a function of arrays that calls ``fake`` with tensors."""
     wrap = frontend.wrap
     kinds: dict[str, TensorKind] = {p.name: p.tensors for p in plan.parameters} if plan is not None else {}

@@ -63,7 +63,7 @@ def opcheck(
         values = tuple(_copy(value, copied) for value in given)
         try:
             if not any(_key_of(tensor) is DispatchKey.Meta for _, tensor in _tensors(plan, values)):
-                with result_watch.paused():
+                with result_watch.pause():
                     _CHECKS[name](overload, plan, values)
         except Exception as error:  # noqa: BLE001  # whatever a kernel raises is a result of the check
             failure = OpCheckError(

@@ -31,7 +31,7 @@ from ..schema.model import Argument, FunctionSchema
 from ..tracebacks import api_boundary
 from ..transactions import on_rollback
 from .author_kernels import autograd_kernel, fake_kernel
-from .result_checks import checked
+from .result_checks import check_results
 from .schema_inference import infer_schema
 
 __all__ = ["CustomOpDef", "check_formula", "custom_op", "devices_of", "find_custom_op"]
@@ -81,11 +81,11 @@ def custom_op(
             registry=registry,
         )
     written = mutates_args if isinstance(mutates_args, str) else tuple(mutates_args)
-    parsed = _inferred(name, fn, written) if schema is None else _given(name, schema, written)
+    parsed = _infer(name, fn, written) if schema is None else _parse(name, schema, written)
     return CustomOpDef(parsed, fn, device_types, tags, the_registry(registry))
 
 
-def _inferred(name: str, fn: Callable[..., Any], written: str | tuple[str, ...]) -> FunctionSchema:
+def _infer(name: str, fn: Callable[..., Any], written: str | tuple[str, ...]) -> FunctionSchema:
     parsed = FunctionSchema.parse(infer_schema(fn, mutates_args=written, op_name=name))
     parameters = inspect.signature(fn).parameters
 
@@ -99,7 +99,7 @@ def _inferred(name: str, fn: Callable[..., Any], written: str | tuple[str, ...])
     return replace(parsed, arguments=tuple(arguments))
 
 
-def _given(name: str, schema: str, written: str | tuple[str, ...]) -> FunctionSchema:
+def _parse(name: str, schema: str, written: str | tuple[str, ...]) -> FunctionSchema:
     if not isinstance(schema, str):
         raise SchemaError(f"a schema is text, not {type(schema).__name__}")
     parsed = FunctionSchema.parse(f"{name}{schema}" if schema.lstrip().startswith("(") else schema)
@@ -292,7 +292,9 @@ class CustomOpDef:
     def _register(self, device: str | None, key: DispatchKey, fn: Callable[..., Any]) -> None:
         # A kernel for the device meta is a fake too, and takes the place of the one that stands there from the beginning.
         override = True if key is DispatchKey.Meta else None
-        self._library.impl(self.op, checked(fn, self._plan, composite=key is _EXPLICIT), key, allow_override=override)
+        self._library.impl(
+            self.op, check_results(fn, self._plan, composite=key is _EXPLICIT), key, allow_override=override
+        )
         # The function itself is what a disabled kernel gives way to.
         if device is not None and fn is not self._fn:
             registration = max(self.op._entry.registrations(key), key=lambda found: found.number)

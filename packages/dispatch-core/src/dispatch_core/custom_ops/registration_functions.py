@@ -137,11 +137,11 @@ def register_autograd(
 
 
 def _operator(op: Any, lib: Library | None) -> tuple[OpOverload, CustomOpDef | None]:
-    found = as_overload(op, None if lib is None else _checked(lib).registry)
+    found = as_overload(op, None if lib is None else _check_library(lib).registry)
     return found, find_custom_op(found) if lib is None else None
 
 
-def _checked(lib: Library) -> Library:
+def _check_library(lib: Library) -> Library:
     if not isinstance(lib, Library):
         raise ArgumentError(f"expected a Library or None, not {type(lib).__name__}")
     return lib
@@ -149,7 +149,7 @@ def _checked(lib: Library) -> Library:
 
 def _library(op: str | OpOverload, lib: Library | None, kind: Any) -> Library:
     if lib is not None:
-        return _checked(lib)
+        return _check_library(lib)
     if isinstance(op, OpOverload):
         return Library(op.namespace, kind, registry=op._entry.registry)
     return Library(parse_name(op).namespace or "aten", kind)

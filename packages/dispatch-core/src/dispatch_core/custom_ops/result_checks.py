@@ -13,10 +13,10 @@ from ..calls.boundary import Plan, Result, bad_count, bad_list
 from ..errors import KernelResultError
 from ..schema.check import checker
 
-__all__ = ["checked"]
+__all__ = ["check_results"]
 
 
-def checked(fn: Callable[..., Any], plan: Plan, *, composite: bool) -> Callable[..., Any]:
+def check_results(fn: Callable[..., Any], plan: Plan, *, composite: bool) -> Callable[..., Any]:
     """Return ``fn`` with its results held against the schema: their number and types, and that none is an input.
 
     A ``composite`` sees what the caller passed and returns what it gets; otherwise a backend's boundary stands between.

@@ -113,7 +113,7 @@ class _Inference:
         raise fault
 
     def schema(self, mutates_args: str | Iterable[str], op_name: str | None) -> str:
-        written = self._written(mutates_args)
+        written = self._list_written(mutates_args)
         hints = self.hints()
         parts, keyword_only = [], False
         for index, parameter in enumerate(self.signature.parameters.values()):
@@ -138,7 +138,7 @@ class _Inference:
             return text
         raise fault
 
-    def _written(self, mutates_args: str | Iterable[str]) -> set[str] | None:
+    def _list_written(self, mutates_args: str | Iterable[str]) -> set[str] | None:
         """Return the names of written arguments; None for all tensors."""
         if not isinstance(mutates_args, str):
             return set(mutates_args)
@@ -158,7 +158,7 @@ class _Inference:
         try:
             kind = _spell(hints[name])
         except _UnfitError as error:
-            fault = self.fault(f"parameter {name} is annotated {_shown(hints[name])}: {error}")
+            fault = self.fault(f"parameter {name} is annotated {_show(hints[name])}: {error}")
         else:
             is_tensor = kind.startswith("Tensor")
             if is_tensor and (written is None or name in written):
@@ -180,11 +180,11 @@ class _Inference:
         try:
             return _spell_returns(hint)
         except _UnfitError as error:
-            fault = self.fault(f"the return is annotated {_shown(hint)}: {error}")
+            fault = self.fault(f"the return is annotated {_show(hint)}: {error}")
         raise fault
 
 
-def _shown(hint: Any) -> str:
+def _show(hint: Any) -> str:
     return hint.__qualname__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint)
 
 

@@ -64,7 +64,10 @@ def explain(
     """
     entries = entries_of(op, registry)
     state = context.current() or (0, 0)
-    about: dict[str, Any] = {"included": DispatchKeySet(state[0]), "excluded": DispatchKeySet(state[1] & _known())}
+    about: dict[str, Any] = {
+        "included": DispatchKeySet(state[0]),
+        "excluded": DispatchKeySet(state[1] & _all_keys()),
+    }
     named = keyset is not None and not args and not kwargs
     entry, about["overloads"] = (entries[0], _first(entries)) if named else _choose(entries, args, kwargs)
     if entry is None:
@@ -83,7 +86,7 @@ def explain(
         try:
             values, own = _bind(entry, args, kwargs)
         except DispatchError as error:
-            return _refused(entry, error, about)
+            return _explain_refusal(entry, error, about)
         about["arguments"] = tuple(_argument_keys(entry, values, kwargs))
     if keyset is not None:
         return _explain(entry, context.apply_to_mask(as_mask(keyset)) | own & MARKERS, 0, values, kwargs, about)
@@ -104,7 +107,7 @@ def entries_of(op: str | OpOverload | OpOverloadPacket, registry: Registry | Non
     return list(found._registry.overloads(found.name).values())
 
 
-def _known() -> int:
+def _all_keys() -> int:
     """Return every key's bit: an exclusion may hold the bits of keys that are yet to come."""
     return sum(DispatchKey)
 
@@ -172,7 +175,7 @@ def _argument_keys(entry: OperatorEntry, values: Values, kwargs: Mapping[str, An
                 yield ArgumentKeys(place, spelled, DispatchKeySet(mask_of(item)), "" if owner is None else owner.name)
 
 
-def _refused(entry: OperatorEntry, error: DispatchError, about: dict[str, Any]) -> Explanation:
+def _explain_refusal(entry: OperatorEntry, error: DispatchError, about: dict[str, Any]) -> Explanation:
     """Explain a call that is refused before its keys count."""
     # Its frames would keep the arguments alive for as long as the explanation.
     return Explanation(**{**_heading(entry), **about, "error": error.with_traceback(None)})
@@ -206,7 +209,7 @@ def _explain(
     except DispatchKeyError:
         raise
     except DispatchError as refusal:
-        return _refused(entry, refusal, about)
+        return _explain_refusal(entry, refusal, about)
     if not isinstance(found, Resolution):
         return _explain_mixed(entry, found.hook, values or (), kwargs, about)
     about |= {"steps": tuple(_steps(found)), "kernel_keys": DispatchKeySet(found.effective)}
@@ -315,5 +318,5 @@ def _explain_mixed(
     try:
         refuse_mixed(entry.op, tuple(positional), named)
     except DispatchError as error:
-        return _refused(entry, error, about)
+        return _explain_refusal(entry, error, about)
     raise AssertionError("refuse_mixed raises")

@@ -112,7 +112,9 @@ class Explanation:
             lines.append("arguments")
             lines += _columns([("", each.name, f"{each.type} {show_keys(each.keys)}") for each in self.arguments])
         if self.included or self.excluded:
-            lines.append(f"masks: included {show_keys(self.included)}, excluded {show_keys(_spoken(self.excluded))}")
+            lines.append(
+                f"masks: included {show_keys(self.included)}, excluded {show_keys(_collapse_autograd(self.excluded))}"
+            )
         if self.steps or self.keys:
             lines.append(f"keys {show_keys(self.keys)}")
         lines += _columns([(_MARKS.get(step.outcome, ""), step.key, str(step)) for step in self.steps])
@@ -132,7 +134,7 @@ def show_keys(keys: DispatchKeySet) -> str:
     return f"({', '.join(key.name for key in keys)})"
 
 
-def _spoken(keys: DispatchKeySet) -> DispatchKeySet:
+def _collapse_autograd(keys: DispatchKeySet) -> DispatchKeySet:
     """Leave out what the alias Autograd stands for, where the set has the alias."""
     alias = keys.mask & DispatchKey.Autograd
     return DispatchKeySet(keys.mask & ~AUTOGRAD | alias) if alias else keys

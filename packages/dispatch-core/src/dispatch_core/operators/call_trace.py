@@ -16,7 +16,7 @@ from typing import Any, Final
 from ..environment import Switch
 from ..interrupts import by_subscript
 
-__all__ = ["TRACE", "traced", "write"]
+__all__ = ["TRACE", "trace_calls", "write"]
 
 #: Whether calls are printed.
 TRACE: Final = Switch("DISPATCH_TRACE")
@@ -24,7 +24,7 @@ _depth: Final[ContextVar[int]] = ContextVar("dispatch_core.operators.call_trace"
 _set_depth: Final = by_subscript(_depth.set)
 
 
-def traced(run: Callable[..., Any], line: str) -> Callable[..., Any]:
+def trace_calls(run: Callable[..., Any], line: str) -> Callable[..., Any]:
     """Return ``run`` with ``line`` printed before it, and what it calls printed further in."""
 
     def call(*values: Any, **keywords: Any) -> Any:

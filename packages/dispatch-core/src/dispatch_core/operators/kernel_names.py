@@ -27,7 +27,7 @@ def kernel_name(fn: Any) -> str:
     >>> kernel_name(max)
     'builtins.max'
     """
-    found = _meant(fn)
+    found = _unwrap(fn)
     if isinstance(found, tuple):
         return str(found[0])
     if isinstance(found, KernelFactory):
@@ -48,7 +48,7 @@ def kernel_place(fn: Any) -> str:
     >>> kernel_place(max), kernel_place(kernel_place).rpartition(":")[0] == __file__
     ('', True)
     """
-    found = _meant(fn)
+    found = _unwrap(fn)
     if isinstance(found, tuple):
         return str(found[1])
     if isinstance(found, KernelFactory):
@@ -70,7 +70,7 @@ def kernel_keys(entry: OperatorEntry) -> str:
     return ", ".join(f"{found.key.label} ({found.origin})" for found in active) or "no key at all"
 
 
-def _meant(fn: Any) -> Any:
+def _unwrap(fn: Any) -> Any:
     """Return what a kernel stands for; see Note [What a kernel stands for]."""
     for _ in range(_MOST):
         stands_for = getattr(fn, "stands_for", None)

@@ -20,8 +20,8 @@ from .registration import (
     Registrations,
     caller_origin,
     fallthrough_kernel,
+    insert_by_level,
     next_number,
-    stacked,
 )
 
 __all__ = ["KernelStore"]
@@ -121,7 +121,7 @@ class KernelStore(OperatorIndex):
             caller_origin(),
             with_keyset=with_keyset,
             when=when,
-            level=_level(level),
+            level=_lower_level(level),
             number=next_number(),
             is_meant=allow_override is True,
         )
@@ -167,7 +167,7 @@ class KernelStore(OperatorIndex):
             caller_origin(),
             with_keyset=with_keyset,
             boxed=fn is not fallthrough_kernel,
-            level=_level(level),
+            level=_lower_level(level),
             number=next_number(),
         )
         with self.lock:
@@ -182,7 +182,7 @@ class KernelStore(OperatorIndex):
                     f" {registration.origin}",
                     hint="close the library that registered the first",
                 )
-            self._fallbacks[found] = stack = stacked(held, registration)
+            self._fallbacks[found] = stack = insert_by_level(held, registration)
             self.fallbacks[found] = stack[0]
             self.invalidate_all()
         transactions.on_rollback(lambda: self.remove_fallback(registration), (None, registration))
@@ -206,7 +206,7 @@ class KernelStore(OperatorIndex):
         With ``autograd`` that holds under Autograd keys too: who writes the number calls ``to`` itself.
         """
         registration = Registration(
-            DispatchKey.CompositeExplicitAutograd, fn, caller_origin(), level=_level(None), number=next_number()
+            DispatchKey.CompositeExplicitAutograd, fn, caller_origin(), level=_lower_level(None), number=next_number()
         )
         way = str(parse_name(to)), registration, autograd
         with self.lock:
@@ -247,16 +247,18 @@ class KernelStore(OperatorIndex):
             return
         below, above = (rivals[0], new) if new.is_above(rivals[0]) else (new, rivals[0])
         if above is new and allow_override is False:
-            raise RegistrationError(_overwriting(entry, below, new), hint="close the library that registered the first")
+            raise RegistrationError(
+                _describe_overwriting(entry, below, new), hint="close the library that registered the first"
+            )
         if not (new.is_meant or above.is_meant):
             # Reported for the line that registers, however many frames of the core lie above it.
-            transactions.warn(_overwriting(entry, below, above), OverwriteWarning, above.origin)
+            transactions.warn(_describe_overwriting(entry, below, above), OverwriteWarning, above.origin)
 
     def _put(self, entry: OperatorEntry, new: Registration) -> None:
         if new.when is not None:
-            entry._covered = {**entry._covered, new.key: stacked(entry.covered(new.key), new)}
+            entry._covered = {**entry._covered, new.key: insert_by_level(entry.covered(new.key), new)}
         else:
-            entry._registrations = {**entry._registrations, new.key: stacked(entry.registrations(new.key), new)}
+            entry._registrations = {**entry._registrations, new.key: insert_by_level(entry.registrations(new.key), new)}
         entry.invalidate()
 
     def remove_kernel(self, entry: OperatorEntry, registration: Registration) -> None:
@@ -292,12 +294,12 @@ class KernelStore(OperatorIndex):
                 entry.invalidate()
 
 
-def _overwriting(entry: OperatorEntry, older: Registration, new: Registration) -> str:
+def _describe_overwriting(entry: OperatorEntry, older: Registration, new: Registration) -> str:
     served = "" if new.when is None else f" with {new.when[0]}={new.when[1]!r}"
     return f"{entry.name} has a kernel for {new.key.label}{served} from {older.origin}; now comes one from {new.origin}"
 
 
-def _level(wanted: str | Level | None) -> Level:
+def _lower_level(wanted: str | Level | None) -> Level:
     """Return the level of what is registered now: no higher than that of the transaction under way."""
     highest = transactions.current_level()
     return highest if wanted is None else min(Level.of(wanted), highest)

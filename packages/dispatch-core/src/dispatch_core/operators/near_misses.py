@@ -48,7 +48,7 @@ def near(entry: OperatorEntry) -> list[str]:
     from difflib import get_close_matches  # only what is wrong needs it
 
     registry, name = entry.registry, entry.operator_name
-    overloads = _defined(registry, name.packet)
+    overloads = _list_defined(registry, name.packet)
     if overloads:
         close = get_close_matches(name.overload, overloads, n=3)
         return [overloads[each] for each in close] or [*overloads.values()][:_SHOWN]
@@ -56,12 +56,12 @@ def near(entry: OperatorEntry) -> list[str]:
     packets = [packet.removeprefix(prefix) for packet in registry.packets if packet.startswith(prefix)]
     found = []
     for each in get_close_matches(name.name, packets, n=3, cutoff=0.75):
-        overloads = _defined(registry, prefix + each)
+        overloads = _list_defined(registry, prefix + each)
         found += [overloads.get(name.overload) or next(iter(overloads.values()))] if overloads else []
     return found
 
 
-def _defined(registry: Registry, packet: str) -> dict[str, str]:
+def _list_defined(registry: Registry, packet: str) -> dict[str, str]:
     """Return the overloads of a packet that have a schema, and their full names."""
     overloads = registry.packets.get(packet, {})
     return {overload: entry.name for overload, entry in overloads.items() if entry.schema is not None}

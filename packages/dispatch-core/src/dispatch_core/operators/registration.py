@@ -17,7 +17,15 @@ from ..transactions import current as current_transaction
 if TYPE_CHECKING:
     from pathlib import PurePath
 
-__all__ = ["KernelFactory", "Origin", "Registration", "fallthrough_kernel", "kernel_factory", "next_number", "stacked"]
+__all__ = [
+    "KernelFactory",
+    "Origin",
+    "Registration",
+    "fallthrough_kernel",
+    "insert_by_level",
+    "kernel_factory",
+    "next_number",
+]
 
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
@@ -59,12 +67,12 @@ class Origin(Record):
     @property
     def distribution(self) -> str:
         """Return the distribution's name, or "" where the file belongs to none."""
-        return self._found()[0]
+        return self._find_distribution()[0]
 
     @property
     def version(self) -> str:
         """Return the distribution's version, or ""."""
-        return self._found()[1]
+        return self._find_distribution()[1]
 
     @property
     def short(self) -> str:
@@ -76,11 +84,11 @@ class Origin(Record):
         path = _importable(self.file)
         return f"{path.name if path.is_absolute() else path.as_posix()}:{self.line}"
 
-    def _found(self) -> tuple[str, str]:
+    def _find_distribution(self) -> tuple[str, str]:
         return self._distribution or _distribution_of(self.file)
 
     def __str__(self) -> str:
-        name, version = self._found()
+        name, version = self._find_distribution()
         place = f"{self.file}:{self.line}"
         return f"{name} {version} ({place})" if name else place
 
@@ -157,7 +165,7 @@ Registrations = tuple[Registration, ...]
 next_number: Final = itertools.count(1).__next__
 
 
-def stacked(held: Registrations, new: Registration) -> Registrations:
+def insert_by_level(held: Registrations, new: Registration) -> Registrations:
     """Return the registrations of one place with a further one, the winner first."""
     below = next((place for place, found in enumerate(held) if new.is_above(found)), len(held))
     return (*held[:below], new, *held[below:])

@@ -106,7 +106,7 @@ class Resolution(Record):
             return self._runner()
         line = self._trace_line()
         try:
-            return call_trace.traced(self._runner(), line)
+            return call_trace.trace_calls(self._runner(), line)
         except NoKernelError:
             call_trace.write(line)
             raise
@@ -201,14 +201,14 @@ class Resolution(Record):
         plan = self.entry.plan
         if plan is None:
             marker = unchecked_mask(args, kwargs) & MARKERS
-            return self._marked(marker).runner()(*args, **kwargs)
+            return self._add_marker(marker).runner()(*args, **kwargs)
         values = bind(plan.schema, args, kwargs, is_tensor)
         marker = 0
         for tensor in tensors_in(plan, values):
             marker |= getattr(tensor, "_dispatch_mask", 0) & MARKERS
-        return self._marked(marker).runner()(*values)
+        return self._add_marker(marker).runner()(*values)
 
-    def _marked(self, marker: int) -> Resolution:
+    def _add_marker(self, marker: int) -> Resolution:
         return replace(self, mask=self.mask | marker, effective=self.effective | marker)
 
 
@@ -295,7 +295,7 @@ class _Mixed(Record):
             return hook(entry.op, tuple(positional), named)
 
         if call_trace.TRACE.is_on():
-            return call_trace.traced(run, f"{entry.name} -> the frontend's hook for tensors of several devices")
+            return call_trace.trace_calls(run, f"{entry.name} -> the frontend's hook for tensors of several devices")
         return run
 
 

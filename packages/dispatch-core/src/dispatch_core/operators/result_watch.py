@@ -38,7 +38,7 @@ from .registration import KernelFactory, Registration
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-__all__ = ["ALWAYS", "Watch", "paused", "watch_for"]
+__all__ = ["ALWAYS", "Watch", "pause", "watch_for"]
 
 Runner = Callable[..., Any]
 #: Whether watches stay; see Note [When results are compared].
@@ -88,7 +88,7 @@ def watch_for(
 
 
 @contextmanager
-def paused() -> Iterator[None]:
+def pause() -> Iterator[None]:
     """Compare nothing while the block runs: what calls the operators compares itself."""
     token = _is_paused.set(True)
     try:
@@ -151,7 +151,7 @@ class Watch:
             when = plan.parameters[fixed[0]].name, fixed[1]
             whose = next((special for special in self._covered if special.when == when), whose)
 
-        def watched(*args: Any, **kwargs: Any) -> Any:
+        def compare(*args: Any, **kwargs: Any) -> Any:
             if self.is_settled:
                 return kernel(*args, **kwargs)
             values, rest = [], iter(args[skip:])
@@ -162,7 +162,7 @@ class Watch:
                     values.append(kwargs[parameter.name] if parameter.keyword_only else next(rest))
             return self.run(kernel, args, kwargs, values, whose)
 
-        return watched
+        return compare
 
     def run(
         self,
@@ -180,7 +180,7 @@ class Watch:
             return kernel(*args, **kwargs)
         # Before the kernel, which may write to them.
         try:
-            looks, given = self._described(values)
+            looks, given = self._describe(values)
         except Exception:  # noqa: BLE001  # an argument that its own type cannot describe is the kernel's affair
             return kernel(*args, **kwargs)
         returned = kernel(*args, **kwargs)
@@ -206,15 +206,15 @@ class Watch:
                 array is not None and (shape(array) != shape(written) or dtype(array) != dtype(written))
                 for array, _, written in _together(found, found, values[result.source], is_list=result.is_list)
             ):
-                self._ask(self._described(values)[1])
+                self._ask(self._describe(values)[1])
 
-    def _described(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
+    def _describe(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
         """Return the arrays' dtypes and ranks, and the arguments as the rule takes them."""
         plan, make = self._plan, stand_in_maker()
         looks: list[Any] = []
         known: dict[int, Any] = {}
 
-        def described(array: Any) -> Any:
+        def describe(array: Any) -> Any:
             if array is None or make is None:
                 return None
             found = known.get(id(array))
@@ -227,9 +227,9 @@ class Watch:
         given: list[Any] = []
         for index, (parameter, value) in enumerate(zip(plan.parameters, values, strict=True)):
             if parameter.tensors in ("list", "optional_list"):
-                given.append([described(item) for item in value])
+                given.append([describe(item) for item in value])
             elif parameter.tensors:
-                given.append(described(value))
+                given.append(describe(value))
             else:
                 # See Note [A rule runs unseen].
                 is_left_out = index == plan.device_index or parameter.type.startswith("Generator")
@@ -248,12 +248,12 @@ class Watch:
         token = context.set_state[None]
         try:
             if self._said is None:
-                self._said = self._asked()
+                self._said = self._bind_rule()
             return self._said(given)
         finally:
             context.reset_state(token)
 
-    def _asked(self) -> Runner:
+    def _bind_rule(self) -> Runner:
         """Return what calls the rule itself, below every layer, with the arguments as kernels take them."""
         plan, rule, frontend = self._plan, self._rule, self._boundary.frontend
         # A fake is made for what the caller has (Note [A fake sees what the caller passed] in `formulas`).
@@ -288,17 +288,17 @@ class Watch:
             if result.kind != "self" and result.is_list and _lengths_differ(value, meta):
                 raise misfit(self._entry, ("length", len(value), len(meta)), self._who(values, whose), index, count)
             argument = values[result.source] if result.source >= 0 else None
-            for item, described, written in _together(value, meta, argument, is_list=result.is_list):
+            for item, expected_item, written in _together(value, meta, argument, is_list=result.is_list):
                 array = item
                 if result.kind == "self":
                     array = written if item is None else item
                 elif result.kind in ("fresh", "view") and not (item is None and result.is_optional):
                     array = self._own(item, result.kind, values, whose)
-                if array is None or described is None or type(array) not in ARRAY_TYPES:
+                if array is None or expected_item is None or type(array) not in ARRAY_TYPES:
                     continue  # Nothing is known; and the boundary refuses what is no array.
                 # Where arrays cannot be written to, the frontend lays out and converts what takes an array's place.
                 is_written = result.kind != "self" or self._boundary.mutable
-                differs = differs_from(array, described) if is_written else differs_in_shape(array, described)
+                differs = differs_from(array, expected_item) if is_written else differs_in_shape(array, expected_item)
                 if differs is not None:
                     raise misfit(self._entry, differs, self._who(values, whose), index, count)
 

@@ -115,23 +115,23 @@ def conform_results(entry: OperatorEntry, run: Runner, frontend: Frontend[Any] |
         return run
     tensor_type, wrap, view, results = frontend.tensor_type, frontend.wrap, frontend.view, plan.results
 
-    def one(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
+    def fit(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
         if not isinstance(found, tensor_type) or any(found is value for value in values):
             return found
         if result.kind == "view" and view is not None:
             return view(values[result.source], to_data(found), op, values)
         return wrap(to_data(found))
 
-    def declared(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
+    def conform(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
         if result.kind not in ("fresh", "view") or (result.kind == "view" and result.is_list):
             return found
-        return [one(result, each, values) for each in found] if result.is_list else one(result, found, values)
+        return [fit(result, each, values) for each in found] if result.is_list else fit(result, found, values)
 
     def run_as_declared(*values: Any) -> Any:
         found = run(*values)
         if len(results) == 1:
-            return declared(results[0], found, values)
-        return tuple([declared(*pair, values) for pair in zip(results, found, strict=True)])
+            return conform(results[0], found, values)
+        return tuple([conform(*pair, values) for pair in zip(results, found, strict=True)])
 
     return run_as_declared
 
@@ -143,14 +143,14 @@ def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
     """Return ``run`` under an exclusion of the keys that are masked off; see Note [A composite below masked keys]."""
     plan = entry.plan
 
-    def guarded(*values: Any, **keywords: Any) -> Any:
+    def run_with_exclusions(*values: Any, **keywords: Any) -> Any:
         dropped = masked_off(entry.registry, plan, mask, values, keywords)
         if not dropped:
             return run(*values, **keywords)
         with context.exclude_keys(dropped):
             return run(*values, **keywords)
 
-    return guarded
+    return run_with_exclusions
 
 
 def masked_off(

@@ -11,7 +11,7 @@ from .check import (
     matches,
     mismatch,
 )
-from .dtypes import declare_dtypes
+from .declared_dtypes import declare_dtypes
 from .model import MISSING, Argument, FunctionSchema, OperatorName, Return, TensorArgument
 from .parser import parse_schema
 from .tokens import SchemaSyntaxError

@@ -222,7 +222,7 @@ def _too_many(schema: FunctionSchema, given: int, most: int) -> NoReturn:
     if least < most:
         takes = f"from {least} to {most} positional arguments"
     names = [argument.name for argument in schema.keyword_only]
-    hint = f"{_listed(names)} can be given by keyword only" if names else None
+    hint = f"{_join(names)} can be given by keyword only" if names else None
     raise _MisfitError(f"() takes {takes} but {given} {'was' if given == 1 else 'were'} given", hint)
 
 
@@ -232,10 +232,10 @@ def _missing(schema: FunctionSchema, values: list[object]) -> NoReturn:
     names = [argument.name for argument in absent if argument.kwarg_only is absent[0].kwarg_only]
     kind = "keyword-only" if absent[0].kwarg_only else "positional"
     plural = "" if len(names) == 1 else "s"
-    raise _MisfitError(f"() missing {len(names)} required {kind} argument{plural}: {_listed(names)}")
+    raise _MisfitError(f"() missing {len(names)} required {kind} argument{plural}: {_join(names)}")
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join(names: Sequence[str]) -> str:
     quoted = [repr(name) for name in names]
     if len(quoted) < 3:
         return " and ".join(quoted)

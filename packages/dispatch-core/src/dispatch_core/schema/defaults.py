@@ -62,7 +62,7 @@ def read_default(tokens: Tokens, type: Type) -> tuple[object, str]:
     if name not in _NONE_DEFAULT:
         tokens.fail(f"an argument of type {type} cannot have a default", hint="make the type optional")
     if not tokens.take("None"):
-        tokens.expected(f"None as the default of {name}")
+        tokens.refuse(f"None as the default of {name}")
     return None, "None"
 
 
@@ -86,7 +86,7 @@ def _list_default(tokens: Tokens, list_type: ListType) -> tuple[object, str]:
         )
     if tokens.next != "[":
         if list_type.size is None:
-            tokens.expected("'['")
+            tokens.refuse("'['")
         value, text = _element(tokens, name)
         return (value,) * list_type.size, text
     tokens.at += 1
@@ -100,7 +100,7 @@ def _list_default(tokens: Tokens, list_type: ListType) -> tuple[object, str]:
             if tokens.take("]"):
                 break
             if not tokens.take(","):
-                tokens.expected("',' or ']' in the list")
+                tokens.refuse("',' or ']' in the list")
     return tuple(values), f"[{', '.join(texts)}]"
 
 
@@ -125,7 +125,7 @@ def _device(tokens: Tokens) -> tuple[object, str]:
             text += f":{tokens.next}"
             tokens.at += 1
     else:
-        tokens.expected("a device in quotes")
+        tokens.refuse("a device in quotes")
     try:
         device = Device.parse(text)
     except ArgumentError:
@@ -172,11 +172,11 @@ def _string(tokens: Tokens) -> str:
 
 def _number(tokens: Tokens, name: str) -> tuple[object, str]:
     start = tokens.at
-    value, text = _signed(tokens)
+    value, text = _read_signed(tokens)
     # A complex number with a real part is two numbers with a sign between them: 0.+1.j
     if tokens.next in ("+", "-") and not isinstance(value, complex):
         plus = "+" if tokens.take("+") else ""
-        imaginary, more = _signed(tokens)
+        imaginary, more = _read_signed(tokens)
         if not isinstance(imaginary, complex):
             tokens.fail("only a complex number has two parts", start)
         return value + imaginary, f"{text}{plus}{more}"
@@ -190,11 +190,11 @@ def _number(tokens: Tokens, name: str) -> tuple[object, str]:
     return value, text
 
 
-def _signed(tokens: Tokens) -> tuple[int | float | complex, str]:
+def _read_signed(tokens: Tokens) -> tuple[int | float | complex, str]:
     sign = "-" if tokens.take("-") else ""
     token = tokens.next
     if token[:1] not in _NUMBER_STARTS or token in {".", "..."}:
-        tokens.expected("a number" if sign else "a default value")
+        tokens.refuse("a number" if sign else "a default value")
     text = sign + token
     # Checking the size as a float first keeps int() from digits by the thousand, which it refuses in its own words.
     size = float(text.rstrip("j"))

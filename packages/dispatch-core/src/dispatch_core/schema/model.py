@@ -11,7 +11,7 @@ from dispatch_core.devices import Device
 from dispatch_core.errors import SchemaError
 
 from ..tracebacks import api_boundary
-from .dtypes import dtype_of_number
+from .declared_dtypes import dtype_of_number
 from .types import AliasInfo, BaseType, ListType, OptionalType, Type, is_written, outermost_alias
 
 __all__ = [
@@ -319,7 +319,7 @@ class FunctionSchema(Record, _Remembers):
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "'": "\\'", "\n": "\\n", "\t": "\\t", "\f": "\\f", "\v": "\\v"}
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     spelled = (_ESCAPES.get(c) or (f"\\{ord(c):03o}" if ord(c) < 32 or ord(c) == 127 else c) for c in text)
     return f'"{"".join(spelled)}"'
 
@@ -330,7 +330,7 @@ def spell_default(value: object, type: Type) -> str:
         case None | bool():
             return str(value)
         case str() | Device():
-            return _quoted(str(value))
+            return _quote(str(value))
         case complex():
             imaginary = f"{value.imag!r}j"
             return imaginary if value.real == 0 else f"{value.real!r}{'' if imaginary[0] == '-' else '+'}{imaginary}"

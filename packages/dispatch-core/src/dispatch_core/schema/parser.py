@@ -78,7 +78,7 @@ class _Parser(Tokens):
         self.expect("->")
         returns, is_varret = self.returns()
         if self.tokens[self.at]:
-            self.expected("the end")
+            self.refuse("the end")
         try:
             return FunctionSchema(name, arguments, returns, is_vararg, is_varret)
         except SchemaError:
@@ -125,7 +125,7 @@ class _Parser(Tokens):
                 return tuple(arguments), starts, False
             if word != ",":
                 self.at -= 1
-                self.expected("',' or ')' after the argument")
+                self.refuse("',' or ')' after the argument")
 
     def argument(self, keyword_only: bool) -> Argument:
         type = self.sized_type()
@@ -153,7 +153,7 @@ class _Parser(Tokens):
             if self.take(")"):
                 return tuple(returns), False
             if not self.take(","):
-                self.expected("',' or ')' after the return")
+                self.refuse("',' or ')' after the return")
 
     def one_return(self) -> Return:
         type = self.sized_type()
@@ -170,7 +170,7 @@ class _Parser(Tokens):
         size = tokens[self.at + 1]
         if not size.isdecimal() or not size.isascii():
             self.at += 1
-            self.expected("']' or the list's size")
+            self.refuse("']' or the list's size")
         if len(size) > 5 or int(size) > _MAX_SIZE:
             self.fail(f"a list's size is at most {_MAX_SIZE}, not {size[:20]}", self.at + 1)
         self.at += 2
@@ -255,7 +255,7 @@ class _Parser(Tokens):
         if word == "__torch__":
             return self.class_type()
         if not is_identifier(word):
-            self.expected("a type")
+            self.refuse("a type")
         if not word[0].islower():
             self.fail(
                 f"unknown type {word!r}",
@@ -275,7 +275,7 @@ class _Parser(Tokens):
             if self.take(")"):
                 return tuple(elements)
             if not self.take(","):
-                self.expected("',' or ')' after the type")
+                self.refuse("',' or ')' after the type")
 
     def class_type(self) -> ClassType:
         for part in _CLASS_PREFIX:

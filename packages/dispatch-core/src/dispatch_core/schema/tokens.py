@@ -76,7 +76,7 @@ class Tokens:
         offset = starts[index] if index < len(starts) else len(self.text.rstrip())
         raise SchemaSyntaxError(message, self.text, offset, hint=hint)
 
-    def expected(self, what: str) -> NoReturn:
+    def refuse(self, what: str) -> NoReturn:
         """Raise because the next token is not what the grammar asks for."""
         token = self.tokens[self.at]
         self.fail(f"expected {what} but found {repr(token) if token else 'the end'}")
@@ -91,7 +91,7 @@ class Tokens:
     def expect(self, token: str) -> None:
         """Step over the next token, which must be this one."""
         if self.tokens[self.at] != token:
-            self.expected(repr(token))
+            self.refuse(repr(token))
         self.at += 1
 
     def identifier(self, what: str) -> str:
@@ -100,7 +100,7 @@ class Tokens:
         if not is_identifier(token):
             if token in _KEYWORDS:
                 self.fail(f"expected {what} but found the keyword {token!r}")
-            self.expected(what)
+            self.refuse(what)
         self.at += 1
         # Thousands of operators have arguments named self, other and dim.
         return intern(token)

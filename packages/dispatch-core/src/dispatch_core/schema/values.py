@@ -10,9 +10,9 @@ from typing import Any, Final
 from dispatch_core.devices import Device
 from dispatch_core.errors import ArgumentError
 
-from .dtypes import dtype_of_type, spoken_name
+from .declared_dtypes import dtype_of_type, spoken_name
 from .types import BaseType, DictType, ListType, OptionalType, TupleType, Type, TypeVariable, UnionType
-from .words import in_words, spoken
+from .words import in_words, spell_for_users
 
 __all__ = ["Check", "IsTensor", "checker", "expectation"]
 
@@ -65,7 +65,7 @@ def expectation(type: Type) -> str:
     """
     match type:
         case BaseType(name):
-            return spoken(name)
+            return spell_for_users(name)
         case OptionalType(element):
             return expectation(element)
         case ListType(ListType() as element):
@@ -216,7 +216,7 @@ def _dtype(value: object) -> object:
     return found
 
 
-def _enumerated(name: str) -> Check:
+def _make_enum_check(name: str) -> Check:
     """Check members of an enum of ints, or their bare numbers; members stay members."""
 
     def check(value: object) -> object:
@@ -245,7 +245,7 @@ _CHECKS: Final[dict[str, Check]] = {
     "NoneType": _none,
     "ScalarType": _dtype,
     "Generator": _generator,
-    **{name: _enumerated(name) for name in ("Layout", "MemoryFormat")},
+    **{name: _make_enum_check(name) for name in ("Layout", "MemoryFormat")},
 }
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from .dtypes import spoken_name
+from .declared_dtypes import spoken_name
 from .model import FunctionSchema
 
-__all__ = ["declaration", "in_words", "spoken"]
+__all__ = ["declaration", "in_words", "spell_for_users"]
 
 _WORDS: Final = {"Scalar": "Number", "number": "Number", "SymInt": "int", "SymBool": "bool", "NoneType": "None"}
 #: The types that are known to schemas alone.
 _TYPE: Final = re.compile(r"\b(?:SymInt|SymBool|ScalarType)\b")
 
 
-def spoken(name: str) -> str:
+def spell_for_users(name: str) -> str:
     """Return what users call a schema's type.
 
-    >>> spoken("SymInt"), spoken("str")
+    >>> spell_for_users("SymInt"), spell_for_users("str")
     ('int', 'str')
     """
     return spoken_name() if name == "ScalarType" else _WORDS.get(name, name)
@@ -30,7 +30,7 @@ def in_words(text: str) -> str:
     >>> in_words("(SymInt, SymBool?)")
     '(int, bool?)'
     """
-    return re.sub(_TYPE, lambda found: spoken(found[0]), text)
+    return re.sub(_TYPE, lambda found: spell_for_users(found[0]), text)
 
 
 def declaration(schema: FunctionSchema) -> str:
