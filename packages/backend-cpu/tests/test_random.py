@@ -6,7 +6,7 @@ import pytest
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.generator import Generator, default_generator
 from dispatch_backend_cpu.kernels import KERNELS
-from dispatch_backend_cpu.mersenne_twister import Engine
+from dispatch_backend_cpu.mersenne_twister import MersenneTwister
 
 
 def make_generator(seed=0):
@@ -15,7 +15,7 @@ def make_generator(seed=0):
 
 def test_the_first_words_are_those_of_the_reference_implementation():
     # mt19937ar.c, init_genrand(5489)
-    assert Engine(5489).words(3).tolist() == [3499211612, 581869302, 3890346734]
+    assert MersenneTwister(5489).words(3).tolist() == [3499211612, 581869302, 3890346734]
 
 
 def test_one_seed_one_stream():
