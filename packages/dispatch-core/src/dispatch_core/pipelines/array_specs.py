@@ -1,10 +1,10 @@
-"""What arrays look like, as one object for all that look alike.
+"""Array specs: the description of an array, as one object for all arrays that look alike.
 
 Note [Array specs]
-    A meta array says of an array what a recorder needs: shape, strides, dtype, and where it begins in its memory. One meta
-    array stands for all arrays that look alike, so that two look alike if their layouts are one object, and what a shape
-    rule has said can be kept under its arguments' layouts. As many are kept as may be in use at one time; where two
-    objects come to stand for one look, a rule is only asked once more.
+    A meta array tells a recorder of an array shape, strides, dtype, and where it begins in its memory. One meta array
+    stands for all arrays that look alike, so that two look alike if their specs are one object, and the answers of a shape
+    rule can be kept under its arguments' specs. As many are kept as may be in use at one time; where two objects come to
+    stand for one look, a rule is only asked once more.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ..arrays import access, owners
 from ..caches import keep
 from ..keys.table import DispatchKey
 
-__all__ = ["ARRAY_SPECS", "UNKNOWN", "intern_spec", "read_spec"]
+__all__ = ["ARRAY_SPECS", "UNKNOWN", "intern_spec", "read_spec", "row_major_spec"]
 
-#: Stands for the layout of an array that no meta array can describe: its dtype is none of torch's.
+#: Stands for the spec of an array that no meta array can describe: its dtype is none of torch's.
 UNKNOWN: Final = object()
 
 _KEPT: Final = 4096
 _known: Final[dict[tuple[Any, ...], Any]] = {}
-#: The type of an array and what its backend says of its look → its layout.
+#: The type of an array and the look that its backend reads → its spec.
 _looks: Final[dict[tuple[type, Hashable], Any]] = {}
 
 
@@ -40,14 +40,21 @@ def intern_spec(meta: Any) -> Any:
     return keep(_known, look, meta, _KEPT)
 
 
-#: id of a living array → a reference that takes it out of here when the array is gone, its layout, and its place.
+def row_major_spec(meta: Any) -> Any:
+    """Return the spec like another of an array that has its elements in row-major order at the beginning of its memory."""
+    sizes = access.shape(meta)
+    return intern_spec(_make_meta(sizes, access.row_major_strides(sizes), access.dtype(meta)))
+
+
+#: id of a living array → a reference that removes the entry when the array is gone, its spec, and its storage key.
 ARRAY_SPECS: Final[dict[int, tuple[ref[Any], Any, Hashable]]] = {}
 
 
 def read_spec(array: Any) -> Any:
-    """Return the layout of a backend's array, as if it began where its memory does; ``UNKNOWN`` where there is none.
+    """Return the spec of a backend's array, as if it began where its memory does; ``UNKNOWN`` where there is none.
 
-    It is remembered as long as the array lives, where that can be told; see Note [Where an array dies] in `interrupts`.
+    It is kept as long as the array lives, where weak references to it exist; see Note [Where an array dies] in
+    `interrupts`.
     """
     key = id(array)
     known = ARRAY_SPECS.get(key)
@@ -63,7 +70,7 @@ def _read(array: Any) -> Any:
     reader = owners.ARRAY_TYPES.get(type(array))
     read = None if reader is None else reader.layout
     if reader is None or read is None:
-        return _found(array)
+        return _describe(array)
     try:
         # Not the array's own type, which may be a subclass that goes away.
         look = reader.type, read(array)
@@ -72,19 +79,23 @@ def _read(array: Any) -> Any:
         fault = access.unread(reader, "layout", error)
         raise fault from fault.__cause__
     if known is None:
-        known = keep(_looks, look, _found(array), _KEPT)
+        known = keep(_looks, look, _describe(array), _KEPT)
     return known
 
 
-def _found(array: Any) -> Any:
+def _describe(array: Any) -> Any:
     look = access.shape(array), access.strides(array), access.dtype(array)
     known = _known.get((*look, 0))
     if known is not None:
         return known
-    empty = owners.KEY_TYPES[DispatchKey.Meta][0].empty
-    assert empty is not None
     try:
-        described = empty(*look)
+        meta = _make_meta(*look)
     except TypeError:
         return UNKNOWN
-    return keep(_known, (*look, 0), described, _KEPT)
+    return keep(_known, (*look, 0), meta, _KEPT)
+
+
+def _make_meta(shape: tuple[int, ...], strides: tuple[int, ...], dtype: Any) -> Any:
+    make = owners.KEY_TYPES[DispatchKey.Meta][0].empty
+    assert make is not None
+    return make(shape, strides, dtype)

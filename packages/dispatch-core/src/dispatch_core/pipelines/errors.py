@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PipelineError",
-    "described",
+    "describe_call",
     "error_of",
     "has_poisoned_arrays",
     "missing_error",
@@ -34,14 +34,14 @@ class PipelineError(DispatchError, RuntimeError):
     """A recorded step failed when it was run; the cause is what its kernel raised, and it is of that class too."""
 
     hint = None
-    #: Whether somebody has been told: see Note [Who is told of an error] in `session`.
-    is_told = False
+    #: Whether somebody has been told: see Note [Unread errors] in `scheduler`.
+    has_been_raised = False
 
     def __reduce__(self) -> Any:
         kind = next((base for base in type(self).__bases__ if not issubclass(base, DispatchError)), None)
         return _unpickled, (kind if type(self) in _made else None, self.args, _attributes(self))
 
-    def forget_arrays(self) -> None:
+    def release_arrays(self) -> None:
         """Let arrays that a failed step should have written to be read again: the flush that tells of it has ended."""
         for place in [place for place, (_, error) in list(_poisoned.items()) if error is self]:
             _poisoned.pop(place, None)
@@ -54,7 +54,7 @@ _made: Final[set[type]] = set()
 def step_error(step: Step, raised: BaseException) -> PipelineError:
     """Return the error for a step whose kernel raised: the operator, its arguments, and where it was called."""
     place = f"\nRecorded at {step.line}" if step.line else ""
-    message = f"{described(step)} failed in a pipeline: {type(raised).__name__}: {_text(raised)}{place}"
+    message = f"{describe_call(step)} failed in a pipeline: {type(raised).__name__}: {_text(raised)}{place}"
     kind: Any = type(raised)
     error = _bare(_class_for(kind), raised)
     error.args = (message,)
@@ -74,11 +74,11 @@ def missing_error(value: Pending) -> PipelineError:
 def without_traceback(error: E) -> E:
     """Return an error to be raised, once more perhaps: without the traceback that it had the last time."""
     if isinstance(error, PipelineError):
-        error.is_told = True
+        error.has_been_raised = True
     return error.with_traceback(None)
 
 
-def described(step: Step) -> str:
+def describe_call(step: Step) -> str:
     """Return a step as a call with the dtypes and shapes of its tensors."""
     return f"{step.name}({', '.join(map(_described, step.inputs()))})"
 
@@ -176,7 +176,7 @@ def _take_over(error: PipelineError, attributes: dict[str, Any]) -> None:
         error.msg = error.args[0]  # type: ignore[attr-defined]
 
 
-_NOT_TAKEN: Final = frozenset({"__notes__", "hint", "is_told"})
+_NOT_TAKEN: Final = frozenset({"__notes__", "hint", "has_been_raised"})
 _MEMBERS: Final = types.MemberDescriptorType, types.GetSetDescriptorType
 
 

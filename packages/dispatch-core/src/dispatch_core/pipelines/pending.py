@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from ..arrays import access, owners
 from ..arrays.types import ArrayType
 from ..keys.table import DispatchKey
-from .array_specs import ARRAY_SPECS
+from .array_specs import ARRAY_SPECS, UNKNOWN, read_spec
 
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["Pending", "PendingMemory", "known_storage_key", "pending_type", "storage_key"]
+__all__ = ["Pending", "PendingMemory", "describe", "known_storage_key", "pending_type", "storage_key"]
 
 
 class PendingMemory:
@@ -84,7 +84,7 @@ class Pending:
 
     def result(self) -> Any:
         """Give the backend's array, computed now if it is not there yet; raises the error of the step that failed."""
-        return self.session.array_of(self)
+        return self.session.materialize(self)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return self.result().__array__(*args, **kwargs)
@@ -103,6 +103,23 @@ class Pending:
 def _itself(array: Any) -> Any:
     """Return what a pickle or a copy of a pending value is made of."""
     return array
+
+
+def describe(value: Any) -> Any:
+    """Return the array spec of an array or a pending value; of a list, those of its elements.
+
+    Raises ``NotImplementedError`` for an array that no meta array can describe.
+    """
+    if isinstance(value, Pending):
+        return value.meta
+    if isinstance(value, (list, tuple)):
+        return [describe(item) for item in value]
+    if value is None:
+        return None
+    found = read_spec(value)
+    if found is UNKNOWN:
+        raise NotImplementedError("no shape rule")
+    return found
 
 
 def storage_key(value: Any) -> Hashable:

@@ -172,7 +172,7 @@ def _answer_lines(plan: Plan, cache_key: Any) -> list[str]:
 
 
 def _step_lines(plan: Plan, made: str) -> list[str]:
-    """Return lines that note the step; see Note [Records become steps] in `session`."""
+    """Return lines that note the step; see Note [Records become steps] in `step_queue`."""
     return [
         "__x = __frame(1)",
         "__b = __x.f_code",

@@ -28,12 +28,12 @@ from ..errors import NoKernelError
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..operators.resolution import Resolution, resolve
-from .array_specs import intern_spec
+from .array_specs import intern_spec, row_major_spec
 from .blocks import current, finish, paused
 from .callers import caller_location
 from .inlined import inlined_recorder
 from .materialization import materialize_argument, run_random_steps, to_step_argument
-from .pending import Pending, PendingMemory, pending_type, storage_key
+from .pending import Pending, PendingMemory, describe, pending_type, storage_key
 from .recorder_source import can_generate
 from .session import Session
 from .stats import HOST_READ
@@ -220,7 +220,7 @@ class Recorder:
                 return self._run_eagerly(session, values, why)
         try:
             rule = session.stats.timed(self.meta) if session.options["trace"] else self.meta
-            given = session.describe(plan, values)
+            given = self._describe(values)
             described = intern_spec(rule(*given))
         except NotImplementedError as error:
             why = str(error).partition("\n")[0]
@@ -232,6 +232,16 @@ class Recorder:
             why = why or "the result takes the place of an argument's array"
         return self._run_eagerly(session, values, why)
 
+    def _describe(self, values: tuple[Any, ...]) -> list[Any]:
+        """Return the arguments of the shape rule: array specs in the place of arrays and pending values."""
+        found = [
+            describe(value) if parameter.tensors else value
+            for parameter, value in zip(self.plan.parameters, values, strict=True)
+        ]
+        if self.plan.device_index is not None:
+            found[self.plan.device_index] = None
+        return found
+
     def _record(self, session: Session, values: tuple[Any, ...], described: Any) -> tuple[Any] | None:
         plan = self.plan
         single = len(plan.results) == 1
@@ -240,7 +250,7 @@ class Recorder:
         for result, meta in zip(plan.results, (described,) if single else described or (), strict=True):
             if result.kind == "self":
                 results.append(values[result.source])
-                if not _same(session.describe_one(values[result.source]), meta):
+                if not _same(describe(values[result.source]), meta):
                     return None
                 continue
             memory = values[result.source].memory if result.kind == "view" else None
@@ -289,7 +299,7 @@ class Recorder:
     def _pending(self, session: Session, meta: Any, memory: PendingMemory | None) -> Pending:
         if not self.has_strides:
             # Arrays whose type knows no strides are row-major, whatever a shape rule would make of the elements' order.
-            meta = session.row_major(meta)
+            meta = row_major_spec(meta)
         return self.made.of(meta, memory, session)
 
     def _run_eagerly(self, session: Session, values: tuple[Any, ...], why: str) -> Any:

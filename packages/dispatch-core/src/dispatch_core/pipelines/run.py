@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..keys.table import DispatchKey
     from .plan import Part, Plan
 
-__all__ = ["PlanRun", "mark", "planned_groups", "run_steps", "with_arrays"]
+__all__ = ["PlanRun", "mark_failed", "planned_groups", "run_steps", "with_arrays"]
 
 #: Called after steps have run.
 Report = Callable[[], None]
@@ -197,7 +197,7 @@ class PlanRun:
                 for step in begun:
                     step.done = True
                     self._stats.executed += 1
-                    mark(step, error)
+                    mark_failed(step, error)
             else:
                 for step in begun:
                     step.done = False
@@ -265,10 +265,10 @@ def _run_step(step: Step) -> None:
     if error is None:
         step.values = ()
     else:
-        mark(step, error)
+        mark_failed(step, error)
 
 
-def mark(step: Step, error: Any) -> None:
+def mark_failed(step: Step, error: Any) -> None:
     """Let everything that a step would have made or written carry its error."""
     step.error = error
     for output in step.outputs:
