@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_core.frontends import runtime
+from dispatch_core.tracebacks import trim_traceback
 
 __all__ = ["as_device", "device", "resolve_index"]
 
@@ -14,7 +15,11 @@ device: Final = dc.Device
 
 def as_device(value: Any) -> dc.Device | None:
     """Convert None, a name or a device, as users write them."""
-    return None if value is None else dc.Device.parse(value)
+    try:
+        return None if value is None else dc.Device.parse(value)
+    except Exception as error:
+        trim_traceback(error)
+        raise
 
 
 def resolve_index(device: dc.Device, own: dc.Device) -> dc.Device:

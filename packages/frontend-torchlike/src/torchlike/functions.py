@@ -17,6 +17,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import UnsupportedError
+from dispatch_core.tracebacks import trim_traceback
 
 from .adapted_functions import ADAPTED, METHOD_FORMS
 from .arguments import to_python_number
@@ -100,43 +101,47 @@ def _make_general(operator: OverloadGroup) -> Callable[..., Any]:
     }
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        requires_grad = False
-        if not kwargs:
-            if len(args) == 1 and results is None:
-                return alone(*args)
-            if sized is not None:
-                given = args[1] if len(args) == 2 and isinstance(args[1], (tuple, list)) else args[1:]
-                if {*map(type, given)} == _ONLY_INT:
-                    return sized(args[0], given)
-        else:
-            if rename and not args and "input" in kwargs:
-                args = (kwargs.pop("input"),)
-            for alias, real in aliases.items():
-                if alias in kwargs:
-                    kwargs[real] = kwargs.pop(alias)
-            if like:
-                requires_grad = kwargs.pop("requires_grad", False)
-                device = as_device(kwargs.pop("device", None))
-                if device is not None and args and isinstance(args[0], Tensor) and device != args[0].device:
-                    args = (_make_empty_on(args[0], device), *args[1:])
-            if "out" in kwargs:
-                out = kwargs.pop("out")
-                if isinstance(out, (list, tuple)):
-                    kwargs.update(zip(written, out, strict=False))
-                elif out is not None:
-                    kwargs["out"] = out
-        if sizes:
-            args = _pack_sizes(name, args)
         try:
-            found = packet(*args, **kwargs)
-        except dc.DispatchError:
-            listed = _replace_none(empty, args, kwargs)
-            if listed is None:
-                raise
-            found = packet(*listed[0], **listed[1])
-        if requires_grad:
-            return wrap_result(found, requires_grad)
-        return results(*found) if results is not None and type(found) is tuple else found
+            requires_grad = False
+            if not kwargs:
+                if len(args) == 1 and results is None:
+                    return alone(*args)
+                if sized is not None:
+                    given = args[1] if len(args) == 2 and isinstance(args[1], (tuple, list)) else args[1:]
+                    if {*map(type, given)} == _ONLY_INT:
+                        return sized(args[0], given)
+            else:
+                if rename and not args and "input" in kwargs:
+                    args = (kwargs.pop("input"),)
+                for alias, real in aliases.items():
+                    if alias in kwargs:
+                        kwargs[real] = kwargs.pop(alias)
+                if like:
+                    requires_grad = kwargs.pop("requires_grad", False)
+                    device = as_device(kwargs.pop("device", None))
+                    if device is not None and args and isinstance(args[0], Tensor) and device != args[0].device:
+                        args = (_make_empty_on(args[0], device), *args[1:])
+                if "out" in kwargs:
+                    out = kwargs.pop("out")
+                    if isinstance(out, (list, tuple)):
+                        kwargs.update(zip(written, out, strict=False))
+                    elif out is not None:
+                        kwargs["out"] = out
+            if sizes:
+                args = _pack_sizes(name, args)
+            try:
+                found = packet(*args, **kwargs)
+            except dc.DispatchError:
+                listed = _replace_none(empty, args, kwargs)
+                if listed is None:
+                    raise
+                found = packet(*listed[0], **listed[1])
+            if requires_grad:
+                return wrap_result(found, requires_grad)
+            return results(*found) if results is not None and type(found) is tuple else found
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     return function
 

@@ -13,6 +13,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, float16
+from dispatch_core.tracebacks import trim_traceback
 
 from .creation import FACTORIES, tensor
 from .dtypes import format_type
@@ -84,49 +85,53 @@ def _as_index(item: Any, self: Tensor) -> Any:
 
 def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
     """Carry out the part of an index that makes views; give the view and the tensors that are left to index it with."""
-    items = _as_tuple(index)
-    rank = self.dim()
-    used = sum(_count_dims(item) for item in items)
-    if not rank and isinstance(index, int) and not isinstance(index, bool):
-        raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
-        )
-    if not rank and isinstance(index, slice):
-        _read_bounds(index)
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
-    if used > rank:
-        raise IndexError(f"too many indices for tensor of dimension {rank}")
-    result = self
-    dim = covered = place = 0
-    left: list[Tensor | None] = []
-    for each in items:
-        item = _as_index(each, self)
-        if item is ...:
-            dim += rank - used
-            place += rank - used
-        elif item is None:
-            result = _unsqueeze(result, dim)
-            dim += 1
-        elif isinstance(item, slice):
-            result = _slice(result, dim, item)
-            dim += 1
-            place += 1
-        elif not isinstance(item, Tensor):
-            result = _select(result, dim, item, place)
-            place += 1
-        elif item.dim() or _is_mask(item) or item.is_meta:
-            if not item.dim():  # a mask without dimensions keeps or drops one that is added for it
+    try:
+        items = _as_tuple(index)
+        rank = self.dim()
+        used = sum(_count_dims(item) for item in items)
+        if not rank and isinstance(index, int) and not isinstance(index, bool):
+            raise IndexError(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python to convert a 0-dim tensor to a number"
+            )
+        if not rank and isinstance(index, slice):
+            _read_bounds(index)
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+        if used > rank:
+            raise IndexError(f"too many indices for tensor of dimension {rank}")
+        result = self
+        dim = covered = place = 0
+        left: list[Tensor | None] = []
+        for each in items:
+            item = _as_index(each, self)
+            if item is ...:
+                dim += rank - used
+                place += rank - used
+            elif item is None:
                 result = _unsqueeze(result, dim)
-                item = item.reshape(1)
-            left.extend([None] * (dim - covered))
-            left.append(item)
-            dim += item.dim() if _is_mask(item) else 1
-            covered = dim
-            place += _count_dims(item)
-        else:
-            result = _select(result, dim, int(item), place)
-            place += 1
-    return result, left
+                dim += 1
+            elif isinstance(item, slice):
+                result = _slice(result, dim, item)
+                dim += 1
+                place += 1
+            elif not isinstance(item, Tensor):
+                result = _select(result, dim, item, place)
+                place += 1
+            elif item.dim() or _is_mask(item) or item.is_meta:
+                if not item.dim():  # a mask without dimensions keeps or drops one that is added for it
+                    result = _unsqueeze(result, dim)
+                    item = item.reshape(1)
+                left.extend([None] * (dim - covered))
+                left.append(item)
+                dim += item.dim() if _is_mask(item) else 1
+                covered = dim
+                place += _count_dims(item)
+            else:
+                result = _select(result, dim, int(item), place)
+                place += 1
+        return result, left
+    except Exception as error:
+        trim_traceback(error)
+        raise
 
 
 def _is_mask(item: Tensor) -> bool:

@@ -14,6 +14,7 @@ from dispatch_aten import host
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_core.frontends import Holder, Window, included_mask, lend, memory_of, pin
 from dispatch_core.keys import DispatchKey
+from dispatch_core.tracebacks import trim_traceback
 
 from .tensors import Tensor, wrap
 
@@ -146,8 +147,12 @@ def put(array: NDArray[Any], device: Any = None) -> Tensor:
 
 def read_elements(tensor: Tensor) -> NDArray[Any]:
     """Return the elements of a tensor on any device as a NumPy array that must not be written to."""
-    array: NDArray[Any] = host.get(tensor.detach() if tensor.requires_grad else tensor)
-    return array
+    try:
+        array: NDArray[Any] = host.get(tensor.detach() if tensor.requires_grad else tensor)
+        return array
+    except Exception as error:
+        trim_traceback(error)
+        raise
 
 
 def is_recording(tensor: Tensor | None = None) -> bool:
@@ -162,15 +167,19 @@ def read_printable(tensor: Tensor) -> NDArray[Any]:
 
 def _get_shareable(tensor: Tensor) -> NDArray[Any]:
     """Return the elements of a tensor that NumPy may share; raises ``TypeError`` or ``RuntimeError`` where it may not."""
-    if not tensor.is_cpu:
-        raise TypeError(
-            f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
-            "memory first."
-        )
-    if tensor.requires_grad:
-        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    array: NDArray[Any] = host.get(tensor)
-    return array
+    try:
+        if not tensor.is_cpu:
+            raise TypeError(
+                f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
+                "memory first."
+            )
+        if tensor.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        array: NDArray[Any] = host.get(tensor)
+        return array
+    except Exception as error:
+        trim_traceback(error)
+        raise
 
 
 def to_numpy(tensor: Tensor, *, force: bool = False) -> NDArray[Any]:

@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType, get_default_dtype
+from dispatch_core.tracebacks import trim_traceback
 
 from .dtypes import promote_types, to_numpy_dtype
 from .interop import check_dtype
@@ -45,21 +46,27 @@ def read(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], Sca
     Raises ``ValueError`` for rows of different lengths and integers that are too large, ``TypeError`` for anything but
     numbers, ``RuntimeError`` where no dtype can be inferred or ``dtype`` cannot hold a number.
     """
-    array = _read_plain(data, dtype)
-    if array is None:
-        try:
-            return _walk(data, dtype)
-        except RecursionError:  # lists without end, behind the first element
-            raise ValueError(f"too many dimensions '{type(data).__name__}'") from None
-        except (TypeError, ValueError, RuntimeError):
-            raise
-        except Exception as error:  # the conversion is the caller's, and may raise anything
-            raise TypeError(f"an element cannot be converted to a number ({type(error).__name__}: {error})") from error
-    if dtype is not None:
-        _check_range(array, dtype)
-        return array, dtype
-    default = get_default_dtype()
-    return array, {"f": default, "c": default.to_complex()}.get(array.dtype.kind) or BY_NAME[str(array.dtype)]
+    try:
+        array = _read_plain(data, dtype)
+        if array is None:
+            try:
+                return _walk(data, dtype)
+            except RecursionError:  # lists without end, behind the first element
+                raise ValueError(f"too many dimensions '{type(data).__name__}'") from None
+            except (TypeError, ValueError, RuntimeError):
+                raise
+            except Exception as error:  # the conversion is the caller's, and may raise anything
+                raise TypeError(
+                    f"an element cannot be converted to a number ({type(error).__name__}: {error})"
+                ) from error
+        if dtype is not None:
+            _check_range(array, dtype)
+            return array, dtype
+        default = get_default_dtype()
+        return array, {"f": default, "c": default.to_complex()}.get(array.dtype.kind) or BY_NAME[str(array.dtype)]
+    except Exception as error:
+        trim_traceback(error)
+        raise
 
 
 def _walk(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], ScalarType]:

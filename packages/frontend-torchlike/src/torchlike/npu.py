@@ -16,6 +16,7 @@ from typing import Any, Final
 import dispatch_core as dc
 from dispatch_core import frontends
 from dispatch_core.interrupts import whole
+from dispatch_core.tracebacks import trim_traceback
 
 from .arguments import check_tensor
 
@@ -51,7 +52,11 @@ _NAME: Final = "npu"
 
 
 def _get_runtime() -> Any:
-    return frontends.runtime(_NAME)
+    try:
+        return frontends.runtime(_NAME)
+    except Exception as error:
+        trim_traceback(error)
+        raise
 
 
 def _to_index(value: Any) -> int | None:

@@ -14,6 +14,7 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import is_contiguous
 from dispatch_core.frontends import Frontend, register_frontend
 from dispatch_core.keys import AUTOGRAD, DispatchKey
+from dispatch_core.tracebacks import trim_traceback
 
 from .autograd.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
 from .autograd.differentiable import Differentiable
@@ -243,9 +244,13 @@ class Tensor(Differentiable, metaclass=_Constructor):
         return bool(self.item())
 
     def _only(self) -> Any:
-        if self.numel() != 1:
-            raise ValueError("only one element tensors can be converted to Python scalars")
-        return self.item()
+        try:
+            if self.numel() != 1:
+                raise ValueError("only one element tensors can be converted to Python scalars")
+            return self.item()
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     def __int__(self) -> int:
         return int(self._only())

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_core.frontends import refuse_mixed
+from dispatch_core.tracebacks import api_boundary
 
 from .autograd.function import Function
 from .tensors import Tensor
@@ -29,6 +30,7 @@ class _ToDevice(Function):
         return grad.to(ctx.source, ctx.dtype), None, None
 
 
+@api_boundary
 def move(tensor: Tensor, target: dc.Device, dtype: Any = None) -> Tensor:
     """Copy a tensor to another device."""
     moved: Tensor = _ToDevice.apply(tensor, target, dtype)

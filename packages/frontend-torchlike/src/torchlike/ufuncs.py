@@ -16,6 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from dispatch_core.tracebacks import api_boundary, trim_traceback
+
 from .dtypes import result_type
 from .functions import FUNCTIONS
 from .interop import from_numpy, is_recording, put, to_array
@@ -86,10 +88,14 @@ def as_operand(value: Any) -> Any:
 
 def call_with_array(function: Callable[[Any, Any], Any], tensor: Tensor, array: Any) -> Any:
     """Call a function of two tensors for an array on the right; any other value is left to its own operator."""
-    other = as_operand(array)
-    if other is array:
-        return NotImplemented
-    return _call_matmul(tensor, other) if function is FUNCTIONS["matmul"] else function(tensor, other)
+    try:
+        other = as_operand(array)
+        if other is array:
+            return NotImplemented
+        return _call_matmul(tensor, other) if function is FUNCTIONS["matmul"] else function(tensor, other)
+    except Exception as error:
+        trim_traceback(error)
+        raise
 
 
 def _call_matmul(left: Tensor, right: Tensor) -> Tensor:
@@ -98,6 +104,7 @@ def _call_matmul(left: Tensor, right: Tensor) -> Tensor:
     return result
 
 
+@api_boundary
 def call_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Answer a ufunc that was called with tensors among its operands (source: ``numpy.ndarray.__array_ufunc__``)."""
     out = [each for each in kwargs.get("out", ()) if each is not None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import dispatch_core as dc
+from dispatch_core.tracebacks import api_boundary
 
 from ..tensors import Tensor, wrap
 from ..views import CUSTOM
@@ -124,6 +125,7 @@ class Function:
     setup_context: ClassVar[Any] = None
 
     @classmethod
+    @api_boundary
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function and record it."""
         context = type(f"{cls.__name__}Backward", (_Context,), {"function": cls})()

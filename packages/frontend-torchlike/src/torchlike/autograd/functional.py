@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from dispatch_core.tracebacks import api_boundary
+
 from ..arguments import check_tensors
 from ..functions import FUNCTIONS
 from .engine import accumulate, execute
@@ -66,6 +68,7 @@ def _get_edges(inputs: Sequence[Tensor], who: str) -> list[Edge]:
     return [tensor._state.edge for tensor in inputs]
 
 
+@api_boundary
 def backward(
     tensors: Tensor | Sequence[Tensor],
     grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
@@ -103,6 +106,7 @@ def backward(
             state.grad = gradient if state.grad is None else state.grad + gradient
 
 
+@api_boundary
 def grad(
     outputs: Tensor | Sequence[Tensor],
     inputs: Tensor | Sequence[Tensor],

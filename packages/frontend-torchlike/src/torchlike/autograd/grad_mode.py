@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar, overload
 
 from dispatch_core.interrupts import Guard, by_subscript, take_back, whole
+from dispatch_core.tracebacks import trim_traceback
 
 __all__ = [
     "enable_grad",
@@ -115,8 +116,12 @@ def _decorate(make: Callable[[], Any], function: _F) -> _F:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        with make():
-            return function(*args, **kwargs)
+        try:
+            with make():
+                return function(*args, **kwargs)
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     return call  # type: ignore[return-value]  # wraps() keeps the signature
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from dispatch_aten.dtypes import ScalarType
+from dispatch_core.tracebacks import api_boundary
 
 from ..autograd.grad_mode import no_grad
 from ..functions import FUNCTIONS
@@ -18,6 +19,7 @@ __all__ = ["Convertible"]
 class Convertible(Tree):
     """The part of `Module` that converts its parameters and buffers."""
 
+    @api_boundary
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """Put ``fn(tensor)`` in the place of every parameter's data, gradient, and buffer."""
         if recurse:

@@ -13,6 +13,8 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from dispatch_core.tracebacks import api_boundary
+
 from ..autograd.grad_mode import no_grad
 from ..autograd.hooks import Hook, RemovableHandle
 from ..tensors import Tensor
@@ -155,6 +157,7 @@ class Loading(Saving):
         if type(self).set_extra_state is not Loading.set_extra_state and prefix + EXTRA_STATE in state_dict:
             self.set_extra_state(state_dict[prefix + EXTRA_STATE])
 
+    @api_boundary
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> Any:
         """Copy values into parameters and buffers by name (source: ``torch.nn.Module.load_state_dict``).
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from dispatch_core.tracebacks import trim_traceback
+
 from ..autograd.functional import clear_gradient
 from ..autograd.hooks import RemovableHandle
 from .conversion import Convertible
@@ -44,16 +46,20 @@ class Module(Registrar, Convertible, Loading):
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        for pre_hook in self._forward_pre_hooks.values():
-            changed = pre_hook(self, args)
-            if changed is not None:
-                args = changed if isinstance(changed, tuple) else (changed,)
-        result = self.forward(*args, **kwargs)
-        for hook in self._forward_hooks.values():
-            changed = hook(self, args, result)
-            if changed is not None:
-                result = changed
-        return result
+        try:
+            for pre_hook in self._forward_pre_hooks.values():
+                changed = pre_hook(self, args)
+                if changed is not None:
+                    args = changed if isinstance(changed, tuple) else (changed,)
+            result = self.forward(*args, **kwargs)
+            for hook in self._forward_hooks.values():
+                changed = hook(self, args, result)
+                if changed is not None:
+                    result = changed
+            return result
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(module, args)`` before every ``forward``; its result replaces the arguments."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dispatch_core.tracebacks import trim_traceback
+
 from ..dtypes import format_type
 from ..tensors import Tensor
 from .parameter import Parameter
@@ -45,27 +47,33 @@ class Registrar(Tree):
         self._non_persistent_buffers_set.discard(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # A part that is assigned again keeps its place: dicts do that, as long as nothing is taken out first.
-        own = self.__dict__
-        if isinstance(value, Parameter):
-            self._get_dict("_parameters", "parameters")
-            self._remove_elsewhere(name, "_parameters")
-            self.register_parameter(name, value)
-        elif name in own.get("_parameters", ()):
-            self._check_type(name, value, None, "parameter", "torchlike.nn.Parameter or None expected")
-            self.register_parameter(name, value)
-        elif isinstance(value, Tree):
-            modules = self._get_dict("_modules", "module")
-            self._remove_elsewhere(name, "_modules")
-            modules[name] = value
-        elif name in own.get("_modules", ()):
-            self._check_type(name, value, None, "child module", "torchlike.nn.Module or None expected")
-            self._modules[name] = value
-        elif name in own.get("_buffers", ()):
-            self._check_type(name, value, Tensor, "buffer", "torchlike.nn.Buffer, torchlike.Tensor or None expected")
-            self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
-        else:
-            object.__setattr__(self, name, value)
+        try:
+            # A part that is assigned again keeps its place: dicts do that, as long as nothing is taken out first.
+            own = self.__dict__
+            if isinstance(value, Parameter):
+                self._get_dict("_parameters", "parameters")
+                self._remove_elsewhere(name, "_parameters")
+                self.register_parameter(name, value)
+            elif name in own.get("_parameters", ()):
+                self._check_type(name, value, None, "parameter", "torchlike.nn.Parameter or None expected")
+                self.register_parameter(name, value)
+            elif isinstance(value, Tree):
+                modules = self._get_dict("_modules", "module")
+                self._remove_elsewhere(name, "_modules")
+                modules[name] = value
+            elif name in own.get("_modules", ()):
+                self._check_type(name, value, None, "child module", "torchlike.nn.Module or None expected")
+                self._modules[name] = value
+            elif name in own.get("_buffers", ()):
+                self._check_type(
+                    name, value, Tensor, "buffer", "torchlike.nn.Buffer, torchlike.Tensor or None expected"
+                )
+                self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
+            else:
+                object.__setattr__(self, name, value)
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     @staticmethod
     def _check_type(name: str, value: Any, wanted: type | None, called: str, expected: str) -> None:

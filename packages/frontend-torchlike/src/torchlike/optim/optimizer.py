@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from dispatch_core.tracebacks import api_boundary, trim_traceback
+
 from ..autograd.functional import clear_gradient
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..tensors import Tensor
@@ -35,6 +37,7 @@ class Optimizer:
     Raises ``ValueError`` for no parameters or one in two groups, ``TypeError`` for anything but tensors.
     """
 
+    @api_boundary
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
             raise TypeError(
@@ -82,16 +85,20 @@ class Optimizer:
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; ``closure`` computes the loss again first."""
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        with no_grad():
-            for group in self.param_groups:
-                for param in group["params"]:
-                    if param.grad is not None:
-                        self.update(param, param.grad, self.state[param], group)
-        return loss
+        try:
+            loss = None
+            if closure is not None:
+                with enable_grad():
+                    loss = closure()
+            with no_grad():
+                for group in self.param_groups:
+                    for param in group["params"]:
+                        if param.grad is not None:
+                            self.update(param, param.grad, self.state[param], group)
+            return loss
+        except Exception as error:
+            trim_traceback(error)
+            raise
 
     def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
         """Change one parameter in place by its gradient."""
