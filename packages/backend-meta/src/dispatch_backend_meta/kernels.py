@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from dispatch_aten.decompositions import IMPLICIT
 from dispatch_aten.operators import ATEN, OperatorDef
-from dispatch_aten.shapes import RULES, TensorMeta, cached_rule, check_output_shape, storage_extent
+from dispatch_aten.shapes import RULES, RULES_ON_EXPANDED, TensorMeta, cached_rule, check_output_shape, storage_extent
 
 from .arrays import MetaArray, describe_array, no_data_error
 
@@ -91,15 +91,6 @@ def _refuse(operator: str) -> _Kernel:
     return kernel
 
 
-_ON_EXPANDED: Final = {
-    "fill_.Scalar": "fill.Scalar",
-    "zero_": "alias",
-    "index_put_": "index_put",
-    "masked_fill_.Scalar": "masked_fill.Scalar",
-    "masked_fill_.Tensor": "masked_fill.Tensor",
-}
-"""Operators that torch lets write to expanded tensors, and whose rule makes their other checks."""
-
 _NEED_DATA: Final = ("_local_scalar_dense",)
 
 
@@ -107,8 +98,8 @@ def _kernel(operator: OperatorDef) -> _Kernel:
     name = operator.name
     if name == "as_strided":
         return _as_strided
-    if name in _ON_EXPANDED:
-        return cached_rule(_ON_EXPANDED[name], _check_and_return_first)
+    if name in RULES_ON_EXPANDED:
+        return cached_rule(RULES_ON_EXPANDED[name], _check_and_return_first)
     if name == "resize_":
         return cached_rule(name, _resize)
     if "inplace" in operator.tags:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
-from dispatch_aten.shapes import TensorMeta, cached_rule, check_output_shape, check_written, rule_key
+from dispatch_aten.shapes import RULES_ON_EXPANDED, TensorMeta, cached_rule, check_output_shape, check_written, rule_key
 from dispatch_core.calls import define, make_function
 
 from .. import arrays
@@ -40,12 +40,6 @@ _NAMES: Final = {
     "dims": lambda dim: () if dim is None else dim,
 }
 
-ON_EXPANDED: Final = {
-    "fill_.Scalar": "fill.Scalar",
-    "zero_": "alias",
-}
-"""Operators that may write to expanded tensors, and whose rule makes their other checks."""
-
 
 @cache
 def operator_row(name: str) -> OperatorRow:
@@ -59,7 +53,7 @@ class OperatorRow:
     def __init__(self, name: str) -> None:
         self.name = name
         self.function, self.expressions = OPERATORS[name]
-        self._rule, self._key = cached_rule(ON_EXPANDED.get(name, name)), rule_key(name)
+        self._rule, self._key = cached_rule(RULES_ON_EXPANDED.get(name, name)), rule_key(name)
         schema, self.arguments = self._key.schema, self._key.names
         kinds = {each: str(argument.type) for each, argument in zip(self.arguments, schema.arguments, strict=True)}
         self._keyword_only = [
@@ -151,7 +145,7 @@ class OperatorRow:
         specs: tuple[TensorMeta, ...] = ()
         if self.written:
             written = arguments[self.arguments.index(self.written)]
-            if self.name not in ON_EXPANDED:
+            if self.name not in RULES_ON_EXPANDED:
                 check_written(written.spec)
             else:
                 check_output_shape(found.shape, written.shape)

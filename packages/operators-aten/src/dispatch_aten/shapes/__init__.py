@@ -38,11 +38,12 @@ from .meta import (
     storage_extent,
 )
 from .rule_cache import HasSpec, RuleKey, cached_rule, memoize, rule_key
-from .rules import RULES, infer
+from .rules import RULES, RULES_ON_EXPANDED, infer
 from .view import view_strides
 
 __all__ = [
     "RULES",
+    "RULES_ON_EXPANDED",
     "HasSpec",
     "RuleKey",
     "TensorMeta",

@@ -122,6 +122,15 @@ def _collect() -> dict[str, Callable[..., Any]]:
 RULES: Final[dict[str, Callable[..., Any]]] = _collect()
 """The shape rule of each operator overload, by its name without namespace."""
 
+RULES_ON_EXPANDED: Final = {
+    "fill_.Scalar": "fill.Scalar",
+    "zero_": "alias",
+    "index_put_": "index_put",
+    "masked_fill_.Scalar": "masked_fill.Scalar",
+    "masked_fill_.Tensor": "masked_fill.Tensor",
+}
+"""Operators that torch lets write to expanded tensors → the operator whose rule makes their other checks."""
+
 NUMBERS_BY_TYPE: Final = frozenset(pointwise.RULES) - {
     "elu_backward",
     "masked_fill.Scalar",
