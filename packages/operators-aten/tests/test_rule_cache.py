@@ -299,13 +299,13 @@ def test_what_else_a_caller_keeps_is_looked_up_under_the_same_key():
     key = rule_key("addcmul")
     names = ["self", "tensor1", "tensor2", "value"]
     assert key.names == names
-    assert key.text(names) == "__its_settings[0], self, tensor1, tensor2, value.__class__"
+    assert key.text(names) == "__settings.dtype, self, tensor1, tensor2, value.__class__"
     assert key.text(names, by_value=["value"]).endswith("tensor2, value, value.__class__")
-    assert key.text(["x"], "{0}.shape, {0}.dtype") == "__its_settings[0], x.shape, x.dtype"
+    assert key.text(["x"], "{0}.shape, {0}.dtype") == "__settings.dtype, x.shape, x.dtype"
     assert (
         rule_key("cat")
         .text(["xs", "dim"], "{0}.spec")
-        .startswith("__its_settings[0], tuple([(__t.spec) for __t in xs]), dim")
+        .startswith("__settings.dtype, tuple([(__t.spec) for __t in xs]), dim")
     )
     assert rule_key("add.Tensor").signature == "self, other, *, alpha=__default_alpha"
 
@@ -333,4 +333,4 @@ def test_old_names_are_deprecated():
     with pytest.raises(AttributeError, match="no attribute 'forgotten'"):
         getattr(shapes, "forgotten")  # noqa: B009  # the access is what is tested
     with pytest.warns(DeprecationWarning, match="use cache_key"):
-        assert cached_rule("mul.Scalar").remembers() == (dtypes._default, True)
+        assert cached_rule("mul.Scalar").remembers() == (dtypes.SETTINGS, True)

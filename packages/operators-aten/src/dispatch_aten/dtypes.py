@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Final, NoReturn, Self
+from typing import Final, NoReturn, Self
 
 from dispatch_core import declare_dtypes
 
@@ -184,9 +184,21 @@ _BY_TYPE: Final = {bool: bool_, int: int64, float: float64, complex: complex128}
 ScalarType.__name__ = "torchlike.dtype"
 declare_dtypes(ScalarType, numbers={dtype.value: dtype for dtype in ScalarType}, types=_BY_TYPE)
 
-#: The default dtype, and how often one has been chosen: a cache of results that depend on it can tell that it has not
-#: changed meanwhile. One list, for generated code to hold.
-_default: Final[list[Any]] = [float32, 0]
+
+class Settings:
+    """The default dtype, and how often one has been chosen: a cache can tell by it that the dtype has not changed meanwhile.
+
+    One object, which generated code holds; ``set_default_dtype`` changes it.
+    """
+
+    __slots__ = ("dtype", "generation")
+
+    def __init__(self) -> None:
+        self.dtype, self.generation = float32, 0
+
+
+SETTINGS: Final = Settings()
+"""The settings of the process."""
 
 
 def as_dtype(value: object) -> ScalarType:
@@ -209,8 +221,7 @@ def get_default_dtype() -> ScalarType:
     >>> get_default_dtype()
     torchlike.float32
     """
-    found: ScalarType = _default[0]
-    return found
+    return SETTINGS.dtype
 
 
 def set_default_dtype(dtype: ScalarType) -> None:
@@ -222,4 +233,6 @@ def set_default_dtype(dtype: ScalarType) -> None:
         raise ArgumentTypeError(
             f"only floating-point types are supported as the default type, got {dtype}", operator="set_default_dtype"
         )
-    _default[:] = dtype, _default[1] + 1
+    # In this order: a cache reads the dtype first, so that it never takes one dtype's answer for that of another.
+    SETTINGS.generation += 1
+    SETTINGS.dtype = dtype

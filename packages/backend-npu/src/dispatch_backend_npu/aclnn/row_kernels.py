@@ -5,7 +5,9 @@ allocates the results and launches the function:
 
     def kernel(self, other, *, alpha):
         try:
-            template = templates[settings[0], self.spec, self.storage_offset, other.spec, other.storage_offset, type(alpha)]
+            template = templates[
+                settings.dtype, self.spec, self.storage_offset, other.spec, other.storage_offset, type(alpha)
+            ]
         except (AttributeError, KeyError, TypeError):
             template, (self, other, alpha) = prepare(self, other, alpha)
         out = new(AclArray)
@@ -77,7 +79,7 @@ class OperatorRow:
         self._make_key = make_function(
             define(f"key({', '.join(self.arguments)})", [f"return ({self._key_text},)"]),
             f"key of aten::{name}",
-            {"__its_settings": self._key.settings},
+            {"__settings": self._key.settings},
         )
         #: Return the function's arguments for the overload's arguments and the descriptions of its results.
         self.evaluate: Callable[..., tuple[Any, ...]] = make_function(
@@ -117,7 +119,7 @@ class OperatorRow:
     def make_kernel(self) -> Callable[..., Any]:
         """Return the kernel."""
         names = self._key.defaults | {
-            "__its_settings": self._key.settings,
+            "__settings": self._key.settings,
             "__templates": self._templates,
             "__prepare": self._prepare,
             "__new": object.__new__,

@@ -4,7 +4,7 @@ Note [What shape rules have said]
     A generated recorder asks the shape rule only what it has not asked before. A kernel under Meta whose attribute
     ``cache_key`` is a function that returns a key promises that its answers depend on the key alone. The key's
     ``text(names)`` is the text of a tuple's elements, given the names of the arguments, for tensors of their layouts; the
-    text calls its ``settings`` by the name ``__its_settings``. ``cache(ask)`` returns a dictionary, and a function that
+    text calls its ``settings`` by the name ``__settings``. ``cache(ask)`` returns a dictionary, and a function that
     asks and keeps the answer there. The operator library's shape rules have that attribute.
 """
 
@@ -57,7 +57,7 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
         "__its_user": [None],
     }
     if cache_key is not None:
-        constants["__its_settings"] = cache_key.settings
+        constants["__settings"] = cache_key.settings
         constants["__its_answers"], constants["__ask"] = cache_key.cache(ask)
     if frontend is not None:
         constants |= {

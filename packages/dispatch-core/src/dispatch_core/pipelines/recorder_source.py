@@ -161,10 +161,11 @@ def _answer_lines(plan: Plan, cache_key: Any) -> list[str]:
         given[plan.device_index] = "None"
     if cache_key is None:
         return [f"__i = __ask({', '.join(given)})"]
+    key = f"__d = ({cache_key.text(names)},)"
+    # Only a list that is none fails to become part of the key.
+    before = ["__d = None", "try:", f"    {key}"] if "tuple(" in key else [key, "try:"]
     return [
-        "__d = None",
-        "try:",
-        f"    __d = ({cache_key.text(names)},)",
+        *before,
         "    __i = __its_answers[__d]",
         "except (KeyError, TypeError):",
         f"    __i = __ask({', '.join(['__d', *given])})",

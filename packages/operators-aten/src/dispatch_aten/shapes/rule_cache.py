@@ -26,7 +26,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten import dtypes
+from dispatch_aten.dtypes import SETTINGS
 from dispatch_aten.operators import ATEN_BY_NAME
 from dispatch_aten.variants import functional_of
 from dispatch_core import FunctionSchema
@@ -39,7 +39,7 @@ from .rules import NUMBERS_BY_TYPE, RULES
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
-    from dispatch_aten.dtypes import ScalarType
+    from dispatch_aten.dtypes import ScalarType, Settings
 
 __all__ = ["HasSpec", "RuleKey", "cached_rule", "memoize", "rule_key"]
 
@@ -106,7 +106,7 @@ class RuleKey:
     """The key under which the answers of an operator's shape rule can be kept, for code that is generated.
 
     >>> rule_key("sum.dim_IntList").text(["x", "dim", "keepdim", "dtype"], "{0}.spec")
-    '__its_settings[0], x.spec, None if dim is None else tuple(dim), keepdim, keepdim.__class__, dtype, dtype.__class__'
+    '__settings.dtype, x.spec, None if dim is None else tuple(dim), keepdim, keepdim.__class__, dtype, dtype.__class__'
     """
 
     __slots__ = ("_by_type", "_kinds", "names", "schema", "settings")
@@ -115,8 +115,8 @@ class RuleKey:
         self.schema = FunctionSchema.parse(ATEN_BY_NAME[name].schema)
         #: The arguments' names as Python can spell them.
         self.names = [f"{each.name}_" if keyword.iskeyword(each.name) else each.name for each in self.schema.arguments]
-        #: What rules go by beside their arguments; the text of a key calls it ``__its_settings``.
-        self.settings: list[Any] = dtypes._default
+        #: What rules go by beside their arguments; the text of a key calls it ``__settings``.
+        self.settings = SETTINGS
         self._kinds = [_ASIDE.sub("", str(each.type)).replace("SymInt", "int") for each in self.schema.arguments]
         self._by_type = (functional_of(name) or name) in NUMBERS_BY_TYPE
 
@@ -127,7 +127,7 @@ class RuleKey:
         of their descriptions, or of tuples of descriptions. Numbers ``by_value`` are so kept where the rule goes by their
         type alone: for callers who keep more than the rule's answer.
         """
-        parts = ["__its_settings[0]"]
+        parts = ["__settings.dtype"]
         for name, kind in zip(names, self._kinds, strict=False):  # the last may be left to their defaults
             if kind in _TENSORS:
                 item = "__t" if kind.endswith("[]") else name
@@ -165,9 +165,9 @@ class RuleKey:
         carry_tensors = [kind in _TENSORS for kind in self._kinds]
 
         def learn(key: Any, /, *args: Any, **kwargs: Any) -> Any:
-            before = settings.copy()
+            generation = settings.generation
             answer = ask(*args, **kwargs)
-            if key is None or before != settings or before[0] is not key[0]:
+            if key is None or generation != settings.generation or settings.dtype is not key[0]:
                 return answer
             for value, carries_tensors in zip((*args, *kwargs.values()), carry_tensors, strict=False):
                 # The key does not have the types of a list's elements.
@@ -207,7 +207,7 @@ def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Cal
     TensorMeta(shape=(3, 2), strides=(1, 3), dtype=torchlike.float32, storage_offset=0)
     """
 
-    def remembers() -> tuple[list[Any], bool]:
+    def remembers() -> tuple[Settings, bool]:
         warnings.warn("remembers is deprecated until 0.2: use cache_key", DeprecationWarning, stacklevel=2)
         key = rule_key(name)
         return key.settings, key._by_type
@@ -242,7 +242,7 @@ def _function(
     def make() -> Any:
         key = rule_key(name)
         answers, learn = cache()
-        names = {"__then": then, "__its_settings": key.settings, "__answers": answers, "__learn": learn}
+        names = {"__then": then, "__settings": key.settings, "__answers": answers, "__learn": learn}
         return make_function(_source(key, array, then=then is not None), f"rule of aten::{name}", key.defaults | names)
 
     return LazyFunction(make, name=name).function
