@@ -28,6 +28,7 @@ __all__ = [
     "dtype_of",
     "empty_strided",
     "match_layout",
+    "memory_order",
     "numpy_dtype",
     "shape_of",
     "storage",
@@ -132,6 +133,15 @@ def storage_offset_of(array: Array) -> int:
     return (_address(array) - _bounds(owner)[0]) // array.itemsize
 
 
+def memory_order(array: Array) -> list[int]:
+    """Return the dimensions in the order of memory: the one of the widest step first.
+
+    >>> memory_order(np.zeros((2, 3)).T)
+    [1, 0]
+    """
+    return sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
+
+
 def _address(array: Array) -> int:
     return cast(int, array.__array_interface__["data"][0])
 
@@ -204,7 +214,7 @@ def strided_view(array: Array, shape: Sequence[int], strides: Sequence[int], sto
             f"{itemsize} requiring a storage size of {needed} are out of bounds for storage of size {high - low}"
         )
     byte_strides = tuple(stride * itemsize for stride in strides)
-    block = owner.transpose(sorted(range(owner.ndim), key=lambda dim: -owner.strides[dim]))
+    block = owner.transpose(memory_order(owner))
     if block.flags.c_contiguous:
         if 0 in shape:
             storage_offset = min(storage_offset, block.size)

@@ -8,7 +8,7 @@ from . import creation, random
 from .kernel_table import Kernel, KernelTable
 from .ops import copy, indexing, inplace, lists, matmul, pointwise, reduction, softmax, sorting, view
 
-__all__ = ["COVERED", "KERNELS", "PRIMS"]
+__all__ = ["KERNELS", "PRIMS", "SPECIALIZED"]
 
 KERNELS: Final = KernelTable()
 """Every kernel of the ``aten`` namespace."""
@@ -16,7 +16,7 @@ KERNELS: Final = KernelTable()
 for _module in (creation, random, pointwise, inplace, reduction, matmul, softmax, view, copy, indexing, lists, sorting):
     KERNELS.update(_module.KERNELS)
 
-COVERED: Final[dict[str, Kernel]] = {**pointwise.COVERED, **inplace.COVERED}
+SPECIALIZED: Final[dict[str, Kernel]] = {**pointwise.SPECIALIZED, **inplace.SPECIALIZED}
 """Kernels beside those of the same name in ``KERNELS``, for calls with ``alpha == 1``."""
 
 PRIMS: Final[dict[str, Kernel]] = {"device_get": copy.device_get, "device_put": copy.device_put}

@@ -11,7 +11,7 @@ from dispatch_core.frontends import memory_of
 from dispatch_core.tracebacks import hide_frames
 
 from .arrays import coerce, dtype_of, shape_of, storage_offset_of, strides_of
-from .kernels import COVERED, KERNELS, PRIMS
+from .kernels import KERNELS, PRIMS, SPECIALIZED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +45,7 @@ def dispatch_register(registry: dc.Registry) -> None:
     aten, prims = (dc.Library(namespace, "IMPL", "CPU", registry=registry) for namespace in ("aten", "prims"))
     for name, kernel in KERNELS.items():
         aten.impl(name, kernel)
-    for name, kernel in COVERED.items():
+    for name, kernel in SPECIALIZED.items():
         aten.impl(name, kernel, when=("alpha", 1))
     for name, kernel in PRIMS.items():
         prims.impl(name, kernel)

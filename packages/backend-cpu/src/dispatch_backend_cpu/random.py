@@ -16,7 +16,7 @@ import numpy as np
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.generator import Generator, default_generator
 
-from .arrays import Array, check_writable, dtype_of, empty_strided, numpy_dtype
+from .arrays import Array, check_writable, dtype_of, empty_strided, memory_order, numpy_dtype
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
 from .mersenne_twister import MersenneTwister
@@ -51,9 +51,7 @@ _DEFAULT: Final = default_generator("cpu")
 
 def _in_memory_order(array: Array) -> Array:
     """Return a view whose rows are in the order of memory, in which torch draws."""
-    if array.flags.c_contiguous:
-        return array
-    return array.transpose(sorted(range(array.ndim), key=lambda dim: -array.strides[dim]))
+    return array if array.flags.c_contiguous else array.transpose(memory_order(array))
 
 
 def _fill(array: Array, values: Array) -> None:
@@ -146,8 +144,7 @@ def _bernoulli(engine: MersenneTwister, array: Array, p: Any = 0.5) -> None:
     if isinstance(p, np.ndarray):
         if p.size and not (p.min() >= 0 and p.max() <= 1):
             raise OperatorError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.", argument="p")
-        order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
-        wanted = np.broadcast_to(p, array.shape).transpose(order)
+        wanted = np.broadcast_to(p, array.shape).transpose(memory_order(array))
         _fill(array, engine.uniform(array.size, p.dtype).reshape(wanted.shape) < wanted)
         return
     _fill(array, engine.uniform(array.size, np.dtype(np.float64)) < p)

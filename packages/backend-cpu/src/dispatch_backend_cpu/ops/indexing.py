@@ -78,6 +78,11 @@ def _check_range(self: Array, places: list[Array | None]) -> None:
             )
 
 
+def _is_outside(index: Array, start: int, stop: int) -> bool:
+    """Return whether some index is not in [start, stop)."""
+    return bool(index.size) and not (index.min() >= start and index.max() < stop)
+
+
 @KERNELS("index.Tensor")
 def _index(self: Array, indices: Indices) -> Array:
     if not indices:
@@ -227,7 +232,7 @@ def _index_select(self: Array, dim: int, index: Array) -> Array:
     a = np.atleast_1d(self)
     axis = wrap_dim(dim, a.ndim)
     places = np.atleast_1d(index)
-    if places.size and (int(places.min()) < 0 or int(places.max()) >= a.shape[axis]):
+    if _is_outside(places, 0, a.shape[axis]):
         raise DimensionError("index out of range in self", operator="aten::index_select", argument="index")
     return conform(np.take(a, places, axis), spec)
 
@@ -241,7 +246,7 @@ def _index_add_inplace(self: Array, dim: int, index: Array, source: Array, *, al
     target = np.atleast_1d(self)
     axis = wrap_dim(dim, target.ndim)
     places = np.atleast_1d(index)
-    if places.size and self.size and (int(places.min()) < 0 or int(places.max()) >= target.shape[axis]):
+    if self.size and _is_outside(places, 0, target.shape[axis]):
         raise DimensionError("index out of range in self", operator="aten::index_add_", argument="index")
     addend = np.atleast_1d(source)
     if alpha != 1:
@@ -257,7 +262,7 @@ def _index_add_inplace(self: Array, dim: int, index: Array, source: Array, *, al
 def _take(self: Array, index: Array) -> Array:
     spec = infer_output("take", self, index)
     size = self.size
-    if index.size and (int(index.min()) < -size or int(index.max()) >= size):
+    if _is_outside(index, -size, size):
         raise DimensionError("out of range: tried to access an index that self does not have", argument="index")
     return conform(self.reshape(-1)[index], spec)
 
@@ -268,7 +273,7 @@ def _embedding(
     weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Array:
     spec = infer_output("embedding", weight, indices, padding_idx, scale_grad_by_freq, sparse)
-    if indices.size and (int(indices.min()) < 0 or int(indices.max()) >= len(weight)):
+    if _is_outside(indices, 0, len(weight)):
         raise DimensionError("index out of range in self", operator="aten::embedding", argument="indices")
     return conform(weight[indices], spec)
 

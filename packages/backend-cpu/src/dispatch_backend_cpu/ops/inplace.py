@@ -21,10 +21,10 @@ from . import pointwise
 from .fast_paths import attempt, inplace_binary, inplace_unary, store_copy
 from .rule_kernels import cast, check_overlap
 
-__all__ = ["COVERED", "KERNELS"]
+__all__ = ["KERNELS", "SPECIALIZED"]
 
 KERNELS: Final = KernelTable()
-COVERED: Final[dict[str, Kernel]] = {}
+SPECIALIZED: Final[dict[str, Kernel]] = {}
 """Kernels that serve the calls with ``alpha == 1`` and do not receive it."""
 
 _REAL: Final = frozenset(map(np.dtype, "fd"))
@@ -129,8 +129,8 @@ for _name, (_ufunc, _kinds) in pointwise.UNARY.items():
 
 for _name, _ufunc in (("add_.Tensor", np.add), ("sub_.Tensor", np.subtract)):
     KERNELS[_name] = _with_factor(_name, "self, other, *, alpha=1", _add_scaled(_ufunc))
-    _functional_kernel = _functional(_name, pointwise.COVERED)
-    COVERED[_name] = inplace_binary(_name, _ufunc, _functional_kernel, pointwise.dtypes_of_kinds("ifc"))
+    _functional_kernel = _functional(_name, pointwise.SPECIALIZED)
+    SPECIALIZED[_name] = inplace_binary(_name, _ufunc, _functional_kernel, pointwise.dtypes_of_kinds("ifc"))
 for _name, _ufunc in (("addcmul_", np.multiply), ("addcdiv_", np.true_divide)):
     KERNELS[_name] = _with_factor(_name, "self, tensor1, tensor2, *, value=1", _add_product(_ufunc))
 KERNELS["lerp_.Scalar"] = _with_factor("lerp_.Scalar", "self, end, weight", _interpolate)

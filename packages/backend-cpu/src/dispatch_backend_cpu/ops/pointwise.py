@@ -19,7 +19,7 @@ from .fast_paths import NUMBERS, PLAIN, attempt, binary, unary, with_number
 from .rule_kernels import cast, make_elementwise
 from .special import erf, erfc
 
-__all__ = ["BINARY", "COVERED", "FORMULAS", "GENERAL", "KERNELS", "UNARY", "WITH_NUMBER", "dtypes_of_kinds"]
+__all__ = ["BINARY", "FORMULAS", "GENERAL", "KERNELS", "SPECIALIZED", "UNARY", "WITH_NUMBER", "dtypes_of_kinds"]
 
 KERNELS: Final = KernelTable()
 
@@ -313,7 +313,7 @@ for _name, _ufunc in (("add.Tensor", np.add), ("sub.Tensor", np.subtract)):
     KERNELS[_name] = _with_factor(_name, _ufunc)
 
 
-COVERED: Final[dict[str, Kernel]] = {
+SPECIALIZED: Final[dict[str, Kernel]] = {
     "add.Scalar": with_number(np.add, partial(KERNELS["add.Scalar"], alpha=1)),
     "sub.Scalar": with_number(np.subtract, partial(KERNELS["sub.Scalar"], alpha=1)),
     "add.Tensor": binary(np.add, partial(KERNELS["add.Tensor"], alpha=1), None),

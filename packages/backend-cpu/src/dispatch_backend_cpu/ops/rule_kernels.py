@@ -16,7 +16,7 @@ from dispatch_aten.errors import OperatorError
 from dispatch_aten.promotion import Promotion
 from dispatch_aten.shapes import same_places
 
-from ..arrays import Array, check_writable, storage, storage_offset_of
+from ..arrays import Array, check_writable, memory_order, storage, storage_offset_of
 from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel
 from ..output_specs import OutputSpec, conform, output_rule, promoting_rule
@@ -101,8 +101,7 @@ def check_apart(written: Array, *read: Any) -> None:
 def _is_dense(array: Array) -> bool:
     if array.flags.forc:
         return True
-    order = sorted(range(array.ndim), key=lambda dim: -array.strides[dim])
-    return bool(array.transpose(order).flags.c_contiguous)
+    return bool(array.transpose(memory_order(array)).flags.c_contiguous)
 
 
 def _overlap_error() -> OperatorError:

@@ -50,32 +50,23 @@ def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None 
     return strided_view(self, wanted.shape, wanted.strides, offset)
 
 
-_WITHOUT_FAST_PATH: Final = """
-view expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal
+_VIEWS: Final = """
+    view expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal
+    alias t transpose.int permute select.int slice.Tensor
 """
-for _name in _WITHOUT_FAST_PATH.split():
-    KERNELS[_name] = _by_rule(_name)
-
-
-_alias_by_rule: Final = _by_rule("alias")
+_BY_RULE: Final = {name: _by_rule(name) for name in _VIEWS.split()}
 
 
 @KERNELS("alias", "detach")
 def _alias(self: Array) -> Any:
-    return self.view() if self.size else _alias_by_rule(self)
-
-
-_t_by_rule: Final = _by_rule("t")
+    return self.view() if self.size else _BY_RULE["alias"](self)
 
 
 @KERNELS("t")
 def _t(self: Array) -> Array:
     if self.ndim == 2 and self.size:
         return self.T
-    return _t_by_rule(self)
-
-
-_transpose_by_rule: Final = _by_rule("transpose.int")
+    return _BY_RULE["t"](self)
 
 
 @KERNELS("transpose.int")
@@ -83,10 +74,7 @@ def _transpose(self: Array, dim0: int, dim1: int) -> Any:
     ndim = self.ndim
     if -ndim <= dim0 < ndim and -ndim <= dim1 < ndim and self.size:
         return self.swapaxes(dim0, dim1)
-    return _transpose_by_rule(self, dim0, dim1)
-
-
-_permute_by_rule: Final = _by_rule("permute")
+    return _BY_RULE["transpose.int"](self, dim0, dim1)
 
 
 @KERNELS("permute")
@@ -96,20 +84,14 @@ def _permute(self: Array, dims: Any) -> Any:
             return self.transpose(dims)
     except ValueError:
         pass
-    return _permute_by_rule(self, dims)
-
-
-_select_by_rule: Final = _by_rule("select.int")
+    return _BY_RULE["permute"](self, dims)
 
 
 @KERNELS("select.int")
 def _select(self: Array, dim: int, index: int) -> Any:
     if 0 <= dim < self.ndim and 0 <= index < self.shape[dim] and self.size:
         return self[(slice(None),) * dim + (index, ...)]
-    return _select_by_rule(self, dim, index)
-
-
-_slice_by_rule: Final = _by_rule("slice.Tensor")
+    return _BY_RULE["select.int"](self, dim, index)
 
 
 @KERNELS("slice.Tensor")
@@ -119,9 +101,12 @@ def _slice(self: Array, dim: int = 0, start: int | None = None, end: int | None 
         result = self[(slice(None),) * dim + (slice(start, end),)]
         if result.size:
             return result
-    return _slice_by_rule(self, dim, start, end, step)
+    return _BY_RULE["slice.Tensor"](self, dim, start, end, step)
 
 
 @KERNELS("_unsafe_view")
 def _unsafe_view(self: Array, size: Any) -> Any:
     return KERNELS["view"](self, size)
+
+
+KERNELS.update({name: kernel for name, kernel in _BY_RULE.items() if name not in KERNELS})

@@ -18,7 +18,7 @@ from dispatch_aten.variants import functional_of
 from dispatch_core.planning import Node, Value
 
 from ..arrays import numpy_dtype
-from ..kernels import COVERED, KERNELS
+from ..kernels import KERNELS, SPECIALIZED
 from ..ops import numpy_formulas, pointwise
 from ..output_specs import half_as_float
 from .tape import Symbol, Tape, Untraceable
@@ -111,7 +111,7 @@ def lower(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Symbol | N
 
 
 def _is_ours(name: str, kernel: Any) -> bool:
-    return kernel is not None and (kernel is KERNELS.get(name) or kernel is COVERED.get(name))
+    return kernel is not None and (kernel is KERNELS.get(name) or kernel is SPECIALIZED.get(name))
 
 
 def _by_rule(tape: Tape, name: str, rule: Rule, node: Node, read: Callable[[Value], Symbol]) -> Any:
