@@ -215,7 +215,7 @@ ROWS = {
         open_an_absent_device,
         (
             r"The device 'acme' of acme-dist 1\.0 cannot be opened on this machine: no driver\n"
-            r"Hint: its kernels are registered all the same; `python -m dispatch_core doctor` shows what acme lacks"
+            r"Hint: its kernels are registered all the same; `python -m dispatch_core doctor` shows the faults of acme"
         ),
     ),
     PipelineError: (
