@@ -20,7 +20,7 @@ argument's dtype; so an expression need not undo broadcasting or promotion. The 
 
 An in-place overload without an entry of its own takes its functional overload's formula: ``result`` is then the tensor
 written to, and an expression that names ``self`` itself (not ``self_sizes`` and its kind) means the value before the
-call, which the engine has to keep or to refuse. ``functional_of`` in ``variants`` gives the functional overload.
+call, which the engine has to keep or to refuse. ``functional_of`` in ``variants`` returns the functional overload.
 
 >>> DERIVATIVES["mul.Tensor"].gradients["other"]
 'mul(grad, self)'

@@ -52,7 +52,7 @@ class ScalarType(Enum):
     torchlike.int64
     """
 
-    #: What a function's annotation with this class stands for in a schema (see ``dispatch_core.infer_schema``).
+    #: The type of the schema for a function's annotation with this class (see ``dispatch_core.infer_schema``).
     __schema_type__ = "ScalarType"
 
     short: str
@@ -180,7 +180,7 @@ uint64: Final = ScalarType.UInt64
 
 _BY_TYPE: Final = {bool: bool_, int: int64, float: float64, complex: complex128}
 
-# What errors say, Python's own included: users know the class by this name. Pickles go by its __qualname__.
+# The name in errors, Python's own included: users know the class by it. Pickles go by its __qualname__.
 ScalarType.__name__ = "torchlike.dtype"
 declare_dtypes(ScalarType, numbers={dtype.value: dtype for dtype in ScalarType}, types=_BY_TYPE)
 
@@ -202,7 +202,7 @@ SETTINGS: Final = Settings()
 
 
 def as_dtype(value: object) -> ScalarType:
-    """Return a dtype as it is, and the one that a Python type stands for.
+    """Return a dtype unchanged, and the dtype of a Python type.
 
     Raises ``ArgumentTypeError`` for anything else.
 

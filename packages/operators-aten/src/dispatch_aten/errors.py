@@ -1,6 +1,6 @@
 """The operators' errors: torch's builtin exception and ``DispatchError`` in one, text in torch's manner.
 
-Every message ends with the operator and, where one argument is at fault, its name, both given to the constructor:
+Every message ends with the operator and, where one argument is at fault, its name, both arguments of the constructor:
 
 >>> print(DimensionError("Dimension out of range", operator="aten::sum.dim_IntList", argument="dim"))
 Dimension out of range (argument 'dim' of aten::sum.dim_IntList)
@@ -69,7 +69,7 @@ class ShapeError(OperatorError):
 
 
 class DtypeError(OperatorError):
-    """The operator does not take, or cannot give, this dtype."""
+    """The operator does not take, or cannot return, this dtype."""
 
 
 class DimensionError(AtenError, IndexError):
@@ -93,4 +93,4 @@ class MetaDataError(UnsupportedError):
 
 
 class DataDependentShapeError(UnsupportedError):
-    """A result's shape depends on values, so that no shape rule can tell it."""
+    """A result's shape depends on values, so that no shape rule can infer it."""

@@ -44,13 +44,13 @@ class Generator:
     7
     """
 
-    #: What an argument of this class stands for in a schema.
+    #: The type of the schema for an argument of this class.
     __schema_type__ = "Generator"
     __slots__ = ("__weakref__", "_device", "_seed", "engine", "lock")
 
     def __init__(self, device: str | Device = "cpu") -> None:
         place = Device.parse(device)
-        # There is one cpu, whatever index it is given.
+        # There is one cpu: its index does not matter.
         self._device = Device("cpu") if place.type == "cpu" else place
         self._seed = DEFAULT_SEED
         self.engine: Any = None

@@ -1,4 +1,4 @@
-"""The way from a device to the host: ``prims::device_get``, whose result no shape rule describes."""
+"""Copies from a device to the host by ``prims::device_get``, whose result no shape rule describes."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class Operand(NamedTuple):
 
     @classmethod
     def wrapped_number(cls, dtype: ScalarType) -> Operand:
-        """Describe a Python number, or a tensor that stands for one."""
+        """Describe a Python number, or a tensor made of one."""
         return cls(dtype, Category.WRAPPED)
 
 
@@ -139,7 +139,7 @@ def promote_types(a: ScalarType, b: ScalarType) -> ScalarType:
 
 
 def _promote_floats(a: ScalarType, b: ScalarType) -> ScalarType:
-    """Promote where at least one type is floating point; the other may be an integer type, which then has no say."""
+    """Promote where at least one type is floating point; the other may be an integer type, which then does not count."""
     if not a.is_floating_point:
         return b
     if not b.is_floating_point:

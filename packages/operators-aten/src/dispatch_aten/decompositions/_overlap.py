@@ -1,9 +1,9 @@
 """The check that an operator does not read the memory that it writes to.
 
-Note [Reading what is written]
+Note [Outputs that overlap inputs]
     Torch refuses most calls whose output overlaps an input, and lets some through (``_MAY_OVERLAP``). Here each result is
-    computed before it is written, so no such call could give a wrong value; it is refused because torch refuses
-    it. A kernel that writes at once makes the same check.
+    computed before it is written, so no such call could give a wrong value; it is refused because torch refuses it.
+    A kernel that writes at once makes the same check.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MAY_OVERLAP: Final = frozenset(
         " min.unary_out"
     ).split()
 )
-"""Operators, or overloads, that may write to what they read."""
+"""Operators, or overloads, whose output may overlap an input."""
 
 _ENTIRELY_APART: Final = frozenset(
     (
@@ -48,7 +48,7 @@ def overlap_check(name: str, tensors: tuple[tuple[int, str], ...]) -> Callable[.
 
     ``tensors`` are the places and names of the arguments that are tensors, or lists of them. The check takes the output, the
     result's shape, which an output that is an input must have, and the other arguments.
-    See Note [Reading what is written].
+    See Note [Outputs that overlap inputs].
     """
     base = base_name(name)
     if base in _MAY_OVERLAP or name in _MAY_OVERLAP:

@@ -144,7 +144,7 @@ def scatter_into(fresh: Array, view: Callable[[Array], Array], source: Array) ->
     if dc.is_mutable(fresh):
         aten.copy_.default(view(fresh), source)
         return fresh
-    # The view of an array of positions says where its elements lie, whatever the view is.
+    # The view of an array of positions holds the positions of the view's elements.
     shape = dc.shape(fresh)
     where = view(aten.view.default(arange_like(fresh, numel(fresh)), shape))
     values = cast(aten.expand.default(source, dc.shape(where)), dc.dtype(fresh))

@@ -120,7 +120,7 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
             kwargs.update(dtype=dc.dtype(outputs[0]), device=dc.device(outputs[0]))
         elif computes_in_output and kwargs.get("dtype") is None:
             wanted = dc.dtype(outputs[0])
-            # Floats are summed in their own dtype anyway, and sooner where no dtype is given.
+            # Floats are summed in their own dtype by default, and faster without an explicit dtype.
             if not wanted.is_floating_point or wanted is not dc.dtype(args[0]):
                 kwargs["dtype"] = wanted
         found = functional(*args, **kwargs)

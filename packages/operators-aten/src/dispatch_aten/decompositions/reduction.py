@@ -155,7 +155,7 @@ def _var_mean_correction(
 
 
 def _older(name: str) -> dict[str, Callable[..., Any]]:
-    """Make the overloads that say ``unbiased`` where the newer one says ``correction``."""
+    """Make the overloads that take ``unbiased`` in place of ``correction``."""
 
     def everything(self: Array, unbiased: bool = True) -> Any:
         return getattr(aten, name).correction(self, None, correction=int(unbiased), keepdim=False)
@@ -213,7 +213,7 @@ def _logsumexp(self: Array, dim: int | Sequence[int], keepdim: bool = False) -> 
         return aten.log.default(aten.sum.dim_IntList(aten.exp.default(self), dim, keepdim))
     dims = list(wrap_dims(dim, ndim(self)))
     most = aten.amax.default(self, dims, True)
-    # An infinite maximum would give inf - inf.
+    # An infinite maximum would end in inf - inf.
     most = aten.where.self(aten.isinf.default(most), aten.new_zeros.default(most, ()), most)
     total = aten.sum.dim_IntList(aten.exp.default(aten.sub.Tensor(self, most)), dims, keepdim)
     return aten.add.Tensor(aten.log.default(total), aten.reshape.default(most, dc.shape(total)))

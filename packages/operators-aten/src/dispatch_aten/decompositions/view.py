@@ -112,7 +112,7 @@ def _numpy_t(self: Array) -> Array:
 
 
 def _apply_rule(name: str) -> Callable[..., Array]:
-    """Make the kernel of a view that the shape rule and ``as_strided`` say all of."""
+    """Make the kernel of a view from its shape rule and ``as_strided``."""
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
         meta: TensorMeta | list[TensorMeta] = RULES[name](meta_of(self), *args, **kwargs)

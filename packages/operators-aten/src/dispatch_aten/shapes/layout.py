@@ -1,7 +1,7 @@
 """Broadcasting, and the strides of fresh results (source: torch's ``TensorIterator``).
 
 An element-wise result keeps the order in which its inputs' dimensions lie in memory: the sum of two transposed matrices
-is transposed. The order is found by sorting the dimensions by the inputs' strides, the first input having the first say.
+is transposed. The order is found by sorting the dimensions by the inputs' strides, the first input's before all others.
 """
 
 from __future__ import annotations

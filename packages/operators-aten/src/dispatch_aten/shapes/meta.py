@@ -1,10 +1,10 @@
-"""The device-free description of a tensor that shape rules take and give.
+"""The device-free description of a tensor that shape rules take and return.
 
 Note [Descriptions are interned]
     There is one ``TensorMeta`` for each distinct description, for as long as it is referenced. So two that are equal are
     one object, comparing and hashing them costs nothing, and the answers of shape rules are kept by it (``cached_rule``).
-    The numbers in a description are Python's own ints, whatever the first caller passed: all callers that ask for an equal
-    one get it, and ``True`` equals 1.
+    The numbers in a description are Python's own ints, also where the first caller passed others: all callers that ask for
+    an equal one get it, and ``True`` equals 1.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def suggests_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> 
         return False
     least = 0
     for dim in _channels_last_order(len(shape)):
-        # A first dimension that lies where the second does tells nothing; torch takes that for row-major.
+        # A first dimension that lies where the second does is ambiguous; torch takes it for row-major.
         if shape[dim] == 0 or strides[dim] < least or (dim == 0 and least == strides[1]):
             return False
         least = strides[dim] * max(shape[dim], 1)

@@ -3,18 +3,17 @@
 Note [Rules are cached]
     A rule's answer depends on its tensors' descriptions, on its other arguments and on the default dtype. So it is kept
     under these: a description by its identity (Note [Descriptions are interned]), another argument by value *and* type,
-    because ``True``, ``1`` and ``1.0`` are equal and mean different things to a rule, a list by its elements. What no rule
-    looks at is left out: devices, layouts and generators everywhere, and the values of an element-wise operator's numbers,
-    whose types alone decide.
-    Errors are not kept: a call that fails asks the rule each time. Nor is an answer during whose making the default dtype
-    changed, nor one to arguments that cannot be kept or that the dispatcher would have refused. Each operator keeps
-    ``_LIMIT`` answers, and then empties its cache.
-    Where in its storage an array begins is no part of its description here: a loop over rows asks the same question for
-    each. So a view's offset is counted from where its first argument begins; only a ``storage_offset`` that was given to
-    ``as_strided`` is an absolute one.
+    because ``True``, ``1`` and ``1.0`` are equal and mean different things to a rule, a list by its elements. The key leaves
+    out the arguments that no rule reads, devices, layouts and generators, and the values of an element-wise operator's
+    numbers, of which only the type counts.
+    Errors are not kept: a call that fails asks the rule each time. Nor is an answer during which the default dtype changed,
+    nor one to unhashable arguments or to those that the dispatcher refuses. Each operator keeps ``_LIMIT`` answers, and then
+    empties its cache.
+    Where in its storage an array begins is no part of its description here, so that a loop over rows asks once for all rows.
+    A view's offset is counted from where its first argument begins; only a ``storage_offset`` that was an argument of
+    ``as_strided`` is absolute.
 
-`RuleKey` owns the key as text, which ``cached_rule``, the recorders of pipelines and backends put into the functions that
-they generate.
+`RuleKey` owns the text of the key; ``cached_rule``, the recorders of pipelines and the backends generate code with it.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ _LIMIT: Final = 1024
 class HasSpec:
     """An array that carries its description, for ``cached_rule``.
 
-    ``spec`` describes it as if it lay at the start of its storage, and ``storage_offset`` says where it does.
+    ``spec`` describes it as if it lay at the start of its storage, ``storage_offset`` is where it lies.
 
     >>> from dispatch_aten.dtypes import float32
     >>> array = HasSpec()
@@ -115,7 +114,7 @@ class RuleKey:
         self.schema = FunctionSchema.parse(ATEN_BY_NAME[name].schema)
         #: The arguments' names as Python can spell them.
         self.names = [f"{each.name}_" if keyword.iskeyword(each.name) else each.name for each in self.schema.arguments]
-        #: What rules go by beside their arguments; the text of a key calls it ``__settings``.
+        #: The state that answers depend on beside the arguments; the text of a key calls it ``__settings``.
         self.settings = SETTINGS
         self._kinds = [_ASIDE.sub("", str(each.type)).replace("SymInt", "int") for each in self.schema.arguments]
         self._by_type = (functional_of(name) or name) in NUMBERS_BY_TYPE
@@ -124,8 +123,8 @@ class RuleKey:
         """Return the elements of the key as text, for arguments of these ``names``, in the schema's order.
 
         ``array`` is the text of an array's description, with {0} for the array; without it the names of tensors are those
-        of their descriptions, or of tuples of descriptions. Numbers ``by_value`` are so kept where the rule goes by their
-        type alone: for callers who keep more than the rule's answer.
+        of their descriptions, or of tuples of descriptions. Numbers ``by_value`` take part by their values also where the
+        rule reads their types alone: for callers that keep more than the rule's answer.
         """
         parts = ["__settings.dtype"]
         for name, kind in zip(names, self._kinds, strict=False):  # the last may be left to their defaults
@@ -173,7 +172,7 @@ class RuleKey:
                 # The key does not have the types of a list's elements.
                 if not carries_tensors and isinstance(value, (list, tuple)) and not all(map(_is_plain, value)):
                     return answer
-            with suppress(TypeError):  # What cannot be hashed is not kept.
+            with suppress(TypeError):  # A key that cannot be hashed.
                 keep(answers, key, answer, _LIMIT)
             return answer
 
