@@ -20,7 +20,7 @@ PLACES = [
 #: Places, and names of packages, whose words are still being changed.
 UNFINISHED = {
     "docs",
-    *(f"packages/{name}" for name in "dispatch-core backend-cpu backend-npu frontend-torchlike".split()),
+    *(f"packages/{name}" for name in "dispatch-core backend-npu frontend-torchlike".split()),
 }
 
 #: Words that a docstring may begin with. One that is missing, and is a verb in the imperative, is added.
