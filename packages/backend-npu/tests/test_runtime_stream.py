@@ -68,13 +68,13 @@ def test_another_object_than_a_stream_is_refused_by_name():
 
 def test_a_stream_is_busy_from_its_use_to_its_synchronisation():
     taken = runtime.current()
-    assert taken.busy
+    assert taken.is_busy
     taken.synchronize()
-    assert not taken.busy and not stream.peek().busy
+    assert not taken.is_busy and not stream.peek().is_busy
     runtime.current()
-    assert taken.busy
+    assert taken.is_busy
     runtime.synchronize()
-    assert not taken.busy
+    assert not taken.is_busy
 
 
 def test_handles_are_used_again(simulator):

@@ -1,4 +1,4 @@
-"""Kernels made from the shape rules: a rule describes a result, and the kernel makes an array of it.
+"""Kernels from the shape rules: a rule describes a result, and the kernel creates an array of it.
 
 A kernel is an operator's rule, which keeps its answers, and one of the functions here, which turns an answer into the
 kernel's results.
@@ -126,7 +126,7 @@ def _doubt_copy(data: Any, *, device: Any) -> str:
     return "" if copied == shared else "the array may share the memory of the host's array"
 
 
-_device_put.doubts = _doubt_copy  # type: ignore[attr-defined]  # what compares results asks it
+_device_put.doubts = _doubt_copy  # type: ignore[attr-defined]  # the comparison of results calls it
 
 
 PRIMS: Final[dict[str, _Kernel]] = {

@@ -15,7 +15,7 @@ __all__ = ["KERNELS"]
 Fill = Callable[..., None]
 
 
-def _factory(name: str, fill: Fill) -> Callable[..., AclArray]:
+def _make_factory(name: str, fill: Fill) -> Callable[..., AclArray]:
     """Make the kernel of a factory from ``fill(array, *args)``."""
     rule = cached_rule(name)
 
@@ -87,4 +87,4 @@ _FILLS: Final[dict[str, Fill]] = {
     "eye": _fill_identity,
     "eye.m": _fill_identity,
 }
-KERNELS: Final[dict[str, Callable[..., Any]]] = {name: _factory(name, fill) for name, fill in _FILLS.items()}
+KERNELS: Final[dict[str, Callable[..., Any]]] = {name: _make_factory(name, fill) for name, fill in _FILLS.items()}

@@ -68,7 +68,7 @@ def _to_host(value: Any) -> Any:
     return to_numpy(value) if isinstance(value, AclArray) else value
 
 
-def _kernel(name: str) -> Callable[..., Any]:
+def _make_kernel(name: str) -> Callable[..., Any]:
     def kernel(*args: Any, **kwargs: Any) -> Any:
         args = tuple(map(to_device, args))
         if name.endswith("_"):
@@ -78,4 +78,4 @@ def _kernel(name: str) -> Callable[..., Any]:
     return kernel
 
 
-KERNELS: Final[dict[str, Callable[..., Any]]] = {name: _kernel(name) for name in ("nonzero", "masked_scatter_")}
+KERNELS: Final[dict[str, Callable[..., Any]]] = {name: _make_kernel(name) for name in ("nonzero", "masked_scatter_")}

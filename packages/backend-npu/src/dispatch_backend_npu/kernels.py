@@ -23,7 +23,7 @@ __all__ = ["BY_HAND", "KERNELS", "PRIMS"]
 Kernel = Callable[..., Any]
 
 
-def _lazy(name: str, make: Callable[[], Kernel], stands_for: Callable[[], Any]) -> Kernel:
+def _make_lazy(name: str, make: Callable[[], Kernel], stands_for: Callable[[], Any]) -> Kernel:
     """Make a kernel that becomes the function of ``make`` at its first call."""
     kernel: Any = LazyFunction(make, name=name).function
     # See Note [What a kernel stands for] in the core's `kernel_names`.
@@ -32,7 +32,7 @@ def _lazy(name: str, make: Callable[[], Kernel], stands_for: Callable[[], Any]) 
     return lazy
 
 
-def _row_kernel(name: str) -> Kernel:
+def _make_row_kernel(name: str) -> Kernel:
     """Make the kernel of a row, whose code is generated."""
 
     def make() -> Kernel:
@@ -40,7 +40,7 @@ def _row_kernel(name: str) -> Kernel:
 
         return operator_row(name).make_kernel()
 
-    return _lazy(name, make, lambda: _describe_row(name))
+    return _make_lazy(name, make, lambda: _describe_row(name))
 
 
 def _describe_row(name: str) -> tuple[str, str]:
@@ -50,14 +50,14 @@ def _describe_row(name: str) -> tuple[str, str]:
     return f"{table.__name__}.OPERATORS[{name!r}]: {OPERATORS[name][0]}", f"{table.__file__}:{line}"
 
 
-def _module_kernel(name: str, module: str) -> Kernel:
+def _make_module_kernel(name: str, module: str) -> Kernel:
     """Make the kernel that a module's table has under a name."""
 
     def find() -> Kernel:
         kernel: Kernel = import_module(module, __package__).KERNELS[name]
         return kernel
 
-    return _lazy(name, find, find)
+    return _make_lazy(name, find, find)
 
 
 #: Module → the overloads of its kernels.
@@ -89,8 +89,8 @@ BY_HAND: Final = {
 }
 
 KERNELS: Final[dict[str, Kernel]] = (
-    {name: _row_kernel(name) for name in OPERATORS}
-    | {name: _module_kernel(name, module) for module, names in BY_HAND.items() for name in names.split()}
+    {name: _make_row_kernel(name) for name in OPERATORS}
+    | {name: _make_module_kernel(name, module) for module, names in BY_HAND.items() for name in names.split()}
     | view.KERNELS
 )
 """Every kernel of the ``aten`` namespace."""

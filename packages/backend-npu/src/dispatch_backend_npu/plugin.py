@@ -102,6 +102,6 @@ def dispatch_runtime() -> object:
 
 @dc.hookimpl
 def dispatch_open_device(index: int | None) -> None:
-    """Open a device; the calling thread's own stays what it is."""
+    """Open a device; the calling thread's own does not change."""
     with runtime.guard(index):
         pass

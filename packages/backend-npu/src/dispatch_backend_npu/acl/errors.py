@@ -34,7 +34,7 @@ class FunctionNotFoundError(BackendError):
 #: Hints by code, for errors whose own message does not help.
 _HINTS: Final = {
     100039: "this is a library to link with, not one to run: take its folder, devlib, out of the environment",
-    107001: "torchlike.npu.device_count() says how many devices there are",
+    107001: "torchlike.npu.device_count() returns the number of devices",
     107002: "a thread must open a device before it calls the runtime: runtime.device.ensure()",
     161001: "an argument that the operator needs was a null pointer",
     207004: "the driver sees no device: npu-smi info lists them",

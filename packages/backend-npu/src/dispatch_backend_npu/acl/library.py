@@ -192,7 +192,7 @@ def call_each(name: str, handles: Iterable[Any]) -> None:
 
 def recent_message() -> str:
     """Return the toolkit's message about this thread's last failure, and clear it; ``""`` where there is none."""
-    # The pointer is valid until the next call in this thread; ctypes copies what it points to.
+    # The pointer is valid until the next call in this thread; ctypes copies the text.
     message: bytes | None = bind("aclGetRecentErrMsg")()
     return message.decode(errors="replace") if message else ""
 

@@ -29,7 +29,7 @@ WORKSPACE: Final = ("uint64_t*", "aclOpExecutor**")
 """The last arguments of every operator's first phase: pointers to its results."""
 
 EXECUTION: Final = Prototype(OPERATORS, "aclnnStatus", ("void*", "uint64_t", "aclOpExecutor*", "aclrtStream"))
-"""Every operator's second phase: workspace, its size, the executor that the first phase made, and the stream."""
+"""Every operator's second phase: workspace, its size, the executor of the first phase, and the stream."""
 
 _DECLARED: Final = {
     RUNTIME: """

@@ -1,1 +1,1 @@
-"""Calling aclnn operators: tables of what there is to call, and the call in its two phases."""
+"""Calls of aclnn: the tables of its functions and of the operators that they compute, and the two phases of a call."""

@@ -215,7 +215,7 @@ class PreparedCall:
         else:
             status = self._second(workspace.pointer, self._size.value, self._executor, stream.pointer)
         # Another thread may have waited for the stream meanwhile, see Note [Idle streams] in runtime.stream.
-        stream.busy = True
+        stream.is_busy = True
         # The second phase has deleted the executor, whatever its status.
         if status:
             library.fail(self._function, status)

@@ -89,9 +89,9 @@ class Descriptors:
         self._owned.append((_DESTROYERS[name], descriptor))
         return descriptor
 
-    def _tensor_list(self, looks: Sequence[tuple[TensorMeta, int]]) -> ctypes.c_void_p:
+    def _tensor_list(self, specs: Sequence[tuple[TensorMeta, int]]) -> ctypes.c_void_p:
         begun = len(self._owned)
-        items = [self.add("aclTensor*", look) for look in looks]
+        items = [self.add("aclTensor*", spec) for spec in specs]
         descriptor = _create(
             "aclCreateTensorList", (ctypes.c_void_p * max(len(items), 1))(*[x.value for x in items]), len(items)
         )

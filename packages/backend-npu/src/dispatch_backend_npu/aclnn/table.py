@@ -1,6 +1,6 @@
 """The functions of aclnn that the backend calls, as data: their prototypes, and the operators that they compute.
 
-``PROTOTYPES`` gives the C argument types of each function's first phase, ``aclnn<Name>GetWorkspaceSize``, without the pair
+``PROTOTYPES`` has the C argument types of each function's first phase, ``aclnn<Name>GetWorkspaceSize``, without the pair
 ``uint64_t *workspaceSize, aclOpExecutor **executor`` that ends all of them; the second phase, ``aclnn<Name>``, takes the
 same four arguments everywhere, see ``acl.prototypes``. Names of arguments are the headers' own.
 

@@ -110,7 +110,7 @@ _FILLS: Final = {
 }
 
 
-def _masked_fill(name: str) -> Callable[..., AclArray]:
+def _make_masked_fill(name: str) -> Callable[..., AclArray]:
     """Make the kernel of ``masked_fill``: a copy, broadcast with the mask, that is filled."""
     rule, function = cached_rule(name), _FILLS[name]
 
@@ -125,7 +125,7 @@ def _masked_fill(name: str) -> Callable[..., AclArray]:
     return kernel
 
 
-def _masked_fill_(name: str) -> Callable[..., AclArray]:
+def _make_masked_fill_(name: str) -> Callable[..., AclArray]:
     """Make the kernel of ``masked_fill_``; in an expanded array, an element is filled if any of its masks is true."""
     rule, function = cached_rule(name), _FILLS[name]
 
@@ -178,10 +178,10 @@ def _cat(tensors: Sequence[AclArray], dim: int = 0) -> AclArray:
 KERNELS: Final[dict[str, Callable[..., Any]]] = {
     "index.Tensor": _index,
     "index_put_": _index_put,
-    "masked_fill.Scalar": _masked_fill("masked_fill.Scalar"),
-    "masked_fill.Tensor": _masked_fill("masked_fill.Tensor"),
-    "masked_fill_.Scalar": _masked_fill_("masked_fill.Scalar"),
-    "masked_fill_.Tensor": _masked_fill_("masked_fill.Tensor"),
+    "masked_fill.Scalar": _make_masked_fill("masked_fill.Scalar"),
+    "masked_fill.Tensor": _make_masked_fill("masked_fill.Tensor"),
+    "masked_fill_.Scalar": _make_masked_fill_("masked_fill.Scalar"),
+    "masked_fill_.Tensor": _make_masked_fill_("masked_fill.Tensor"),
     "embedding_dense_backward": _embedding_backward,
     "cat": _cat,
 }

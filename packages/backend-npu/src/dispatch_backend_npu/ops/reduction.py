@@ -26,7 +26,7 @@ def _flatten(self: AclArray) -> AclArray:
     return flat
 
 
-def _index_of_extreme(name: str, function: str) -> Callable[..., AclArray]:
+def _make_index_of_extreme(name: str, function: str) -> Callable[..., AclArray]:
     rule = cached_rule(name)
 
     def kernel(self: AclArray, dim: int | None = None, keepdim: bool = False) -> AclArray:
@@ -43,7 +43,7 @@ def _index_of_extreme(name: str, function: str) -> Callable[..., AclArray]:
     return kernel
 
 
-def _variance(name: str, function: str) -> Callable[..., Any]:
+def _make_variance(name: str, function: str) -> Callable[..., Any]:
     """Make the kernel of a variance or its root; the host computes one whose correction is no integer."""
     rule = cached_rule(name)
 
@@ -75,7 +75,7 @@ def _aminmax(self: AclArray, *, dim: int | None = None, keepdim: bool = False) -
     return low, high
 
 
-def _test(name: str, function: str) -> Callable[..., AclArray]:
+def _make_test(name: str, function: str) -> Callable[..., AclArray]:
     """Make the kernel of ``any.dims`` or ``all.dims``, where an empty list means no dimension, and none all of them."""
     rule = cached_rule(name)
 
@@ -92,12 +92,12 @@ def _test(name: str, function: str) -> Callable[..., AclArray]:
 
 
 KERNELS: Final[dict[str, Callable[..., Any]]] = {
-    "argmax": _index_of_extreme("argmax", "aclnnArgMax"),
-    "argmin": _index_of_extreme("argmin", "aclnnArgMin"),
-    "var.correction": _variance("var.correction", "aclnnVarCorrection"),
-    "std.correction": _variance("std.correction", "aclnnStd"),
-    "var_mean.correction": _variance("var_mean.correction", "aclnnVarMean"),
+    "argmax": _make_index_of_extreme("argmax", "aclnnArgMax"),
+    "argmin": _make_index_of_extreme("argmin", "aclnnArgMin"),
+    "var.correction": _make_variance("var.correction", "aclnnVarCorrection"),
+    "std.correction": _make_variance("std.correction", "aclnnStd"),
+    "var_mean.correction": _make_variance("var_mean.correction", "aclnnVarMean"),
     "aminmax": _aminmax,
-    "any.dims": _test("any.dims", "aclnnAny"),
-    "all.dims": _test("all.dims", "aclnnAll"),
+    "any.dims": _make_test("any.dims", "aclnnAny"),
+    "all.dims": _make_test("all.dims", "aclnnAll"),
 }

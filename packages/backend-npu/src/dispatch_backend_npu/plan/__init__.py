@@ -7,7 +7,7 @@ Note [Three stages]
     the host computes, is not planned: its own kernel runs in its place.
 
 Note [Executors are repeated]
-    An executor is made repeatable and serves the next run of the plan, with new addresses for arrays that have moved.
+    An executor is repeatable and serves the next run of the plan, with new addresses for arrays that have moved.
     Unused results lie in one block of memory, an arena, in which the memory of a dead result is used again; as a rule the
     next run gets the same block, and no address changes. A first phase is done again when a number has changed, when a
     view begins elsewhere, and when the toolkit cannot repeat the executor.

@@ -26,9 +26,9 @@ class RepeatedExecutor:
         "_scalars",
         "addresses",
         "handle",
+        "is_repeatable",
         "numbers",
         "offsets",
-        "repeats",
         "second",
         "size",
     )
@@ -59,7 +59,7 @@ class RepeatedExecutor:
         #: The executor's address; 0 where there is none.
         self.handle = 0
         self.size = 0
-        self.repeats = False
+        self.is_repeatable = False
 
     def prepare(self, pointers: Sequence[int], numbers: tuple[Any, ...]) -> None:
         """Do the first phase; an older executor is destroyed."""
@@ -85,7 +85,7 @@ class RepeatedExecutor:
         self.size, self._executor, self.handle = size.value, executor, executor.value or 0
         self.addresses = list(pointers)
         status = library.bind("aclSetAclOpExecutorRepeatable")(executor)
-        self.repeats = not status
+        self.is_repeatable = not status
         if status:
             # The first phase is done again for every run.
             reports.report("aclSetAclOpExecutorRepeatable", status)

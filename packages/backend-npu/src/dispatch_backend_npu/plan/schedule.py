@@ -105,7 +105,7 @@ def _second_phase(number: int, free: Sequence[tuple[int, int]], node_tasks: Node
         status = executor.second(state.workspace, executor.size, executor.handle, state.stream)
         if marks:
             state.mark()
-        if status or not executor.repeats:
+        if status or not executor.is_repeatable:
             # The second phase has destroyed the executor.
             state.release(number, status)
 

@@ -103,7 +103,9 @@ class RunState:
                     self._attempt(self._prepare, number, values)
                 else:
                     self._attempt(self._follow, number, values)
-            self._is_complete = not self._errors and all(each is not None and each.repeats for each in self._executors)
+            self._is_complete = not self._errors and all(
+                each is not None and each.is_repeatable for each in self._executors
+            )
         self._reserve()
 
     def _attempt(self, action: Callable[[int, list[Any]], object], number: int, values: list[Any]) -> None:
@@ -155,7 +157,7 @@ class RunState:
         is_in_place = all(
             a is None or a.storage_offset == offset for a, offset in zip(arrays, executor.offsets, strict=True)
         )
-        if not executor.repeats or not is_in_place:
+        if not executor.is_repeatable or not is_in_place:
             return self._prepare(number, values)
         executor.move([0 if array is None else array.block.pointer for array in arrays])
         return executor
@@ -186,13 +188,13 @@ class RunState:
 
     def mark(self) -> None:
         """Mark the stream busy, see Note [Idle streams] in ``runtime.stream``."""
-        self._stream.busy = True
+        self._stream.is_busy = True
 
     def end(self) -> None:
         """Wait for the stream, and leave the executors to the next run."""
         if self.runs_kernels:
             return
-        self._stream.busy = True
+        self._stream.is_busy = True
         self._stream.synchronize()
         if self._errors:
             return

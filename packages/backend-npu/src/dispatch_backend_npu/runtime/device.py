@@ -43,12 +43,12 @@ __all__ = [
     "ensure_session",
     "finalize",
     "guard",
-    "index_of",
     "init",
     "is_initialized",
     "leave_for",
     "on_second_device",
     "opened_devices",
+    "parse_index",
     "set_current",
     "synchronize",
     "wait",
@@ -225,12 +225,12 @@ def current() -> int:
     return thread.device
 
 
-def index_of(device: int | str | Device | None) -> int | None:
-    """Return the number of a device that is given by number, by name or as a device; None is the thread's own.
+def parse_index(device: int | str | Device | None) -> int | None:
+    """Return the number of a device from a number, a name or a device; None is the thread's own.
 
     Raises ``BackendError`` for a device of another backend.
 
-    >>> index_of("npu:1"), index_of("npu"), index_of(0)
+    >>> parse_index("npu:1"), parse_index("npu"), parse_index(0)
     (1, None, 0)
     """
     if device is None or isinstance(device, int):

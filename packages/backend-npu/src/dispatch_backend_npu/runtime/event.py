@@ -73,7 +73,7 @@ class Event:
             if self.device != device:
                 raise BackendError(f"an event of npu:{self.device} cannot be recorded in {stream!r}")
             call("aclrtRecordEvent", self.pointer, stream.pointer)
-            stream.busy = True
+            stream.is_busy = True
 
     def wait(self, stream: Stream | None = None) -> None:
         """Make work that is queued on a stream from now on wait for this event."""
@@ -82,7 +82,7 @@ class Event:
         stream = current() if stream is None else check_stream(stream)
         with guard(stream.device):
             call("aclrtStreamWaitEvent", stream.pointer, self.pointer)
-            stream.busy = True
+            stream.is_busy = True
 
     def query(self) -> bool:
         """Return whether all work before the mark is done."""

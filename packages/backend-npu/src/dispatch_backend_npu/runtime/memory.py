@@ -30,7 +30,7 @@ __all__ = ["HostBlock", "allocate_pinned", "copy_on_device", "copy_to_device", "
 
 def _wait_if_busy() -> None:
     stream = peek()
-    if stream.busy:
+    if stream.is_busy:
         stream.synchronize()
 
 
@@ -89,13 +89,13 @@ def fill(pointer: int, nbytes: int, value: int = 0, stream: Stream | None = None
     stream.check()
     if nbytes:
         call("aclrtMemsetAsync", pointer, nbytes, value, nbytes, stream.pointer)
-        stream.busy = True
+        stream.is_busy = True
 
 
 def _queue(destination: int, source: int, nbytes: int, kind: int, stream: Stream) -> None:
     stream.check()
     call("aclrtMemcpyAsync", destination, nbytes, source, nbytes, kind, stream.pointer)
-    stream.busy = True
+    stream.is_busy = True
 
 
 class _PinnedMemory:

@@ -7,7 +7,7 @@ collected stream left behind keep their order.
 Note [Idle streams]
     A stream is busy from ``current()``, which a thread calls to queue work on it, until a thread has waited for it.
     Copies between host and device wait for busy streams only. A thread that has queued work sets a new mark
-    (``stream.busy = True``); a thread that waits reads the mark before, and records it as done afterwards. So the work
+    (``stream.is_busy = True``); a thread that waits reads the mark before, and records it as done afterwards. So the work
     that another thread queues meanwhile is either waited for or has a newer mark.
 """
 
@@ -21,7 +21,7 @@ from dispatch_core.interrupts import whole
 
 from ..acl.constants import ACL_STREAM_FAST_LAUNCH, ACL_STREAM_FAST_SYNC, ACL_STREAM_STATUS_COMPLETE
 from ..acl.library import call, call_each
-from .device import ensure, ensure_session, guard, index_of, leave_for, thread, wait
+from .device import ensure, ensure_session, guard, leave_for, parse_index, thread, wait
 from .session import AclSession, Stage, at_finalize, at_timeout
 from .waiting import check_answers
 
@@ -81,7 +81,7 @@ class Stream:
                 f"a stream of priority {priority} was asked for, and streams of an npu have no priorities",
                 hint="leave it out, or let it be 0",
             )
-        with guard(index_of(device)) as number:
+        with guard(parse_index(device)) as number:
             self.device = number
             self._session: AclSession = ensure_session()
             #: The device's allocator; set at the first allocation for this stream.
@@ -99,13 +99,13 @@ class Stream:
             self._streams.idle.append(self._queue)
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether the stream may have work that no thread has waited for; see Note [Idle streams]."""
         return self._queue.mark is not self._queue.done
 
-    @busy.setter
-    def busy(self, busy: bool) -> None:
-        if busy:
+    @is_busy.setter
+    def is_busy(self, is_busy: bool) -> None:
+        if is_busy:
             self._queue.mark = object()
         else:
             self._queue.done = self._queue.mark

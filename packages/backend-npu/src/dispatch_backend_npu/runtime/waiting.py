@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 VARIABLE: Final = "DISPATCH_NPU_SYNC_TIMEOUT"
-"""The environment variable that gives the time limit, in seconds, that a program begins with."""
+"""The environment variable with the initial time limit in seconds."""
 
 TIMED_OUT: Final = frozenset(
     {ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, ACL_ERROR_RT_WAIT_TIMEOUT}
