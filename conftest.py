@@ -54,7 +54,7 @@ def pytest_pyfunc_call(pyfuncitem):
     config = pyfuncitem.config
     if not config.option.pipeline:
         return (yield)
-    import dispatch_core as dc  # the suite measures what importing it costs
+    import dispatch_core as dc  # the suite measures the cost of importing it
 
     with dc.pipeline() as pipe:
         result = yield
@@ -64,7 +64,7 @@ def pytest_pyfunc_call(pyfuncitem):
     return result
 
 
-# What several processes have counted comes together in the one that started them.
+# The counts of several processes are added up in the one that started them.
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -104,7 +104,7 @@ def _faults(config):
     faults = [] if share >= SHARE else [f"only {share:.1%} of the calls were recorded"]
     rows = [line for line in LISTED.read_text().splitlines() if line.startswith("| ")]
     for name, message in eager:
-        # What the tests define themselves is of no interest to readers, nor are names within a message.
+        # Operators that the tests define are of no interest to readers, nor are names within a message.
         why = re.sub(r" \(argument .*\)$", "", message)
         if name.startswith(("aten::", "prims::")) and not any(
             line.startswith(f"| {why} |") and (f"`{name}`" in line or "| any " in line) for line in rows

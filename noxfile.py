@@ -83,7 +83,7 @@ def _group(name: str) -> tuple[str, ...]:
 
 
 def _install_wheels(session: nox.Session, *groups: str, only: str = "") -> None:
-    """Install every wheel of ``WHEELS``, or that of one package, and what the groups name; no path hides them."""
+    """Install every wheel of ``WHEELS``, or that of one package, and the groups' requirements; no path hides them."""
     wheels = sorted(WHEELS.glob(f"{only}*.whl"))
     if len(wheels) != (1 if only else len(PACKAGES)):
         session.error(f"{WHEELS} has {len(wheels)} wheels for {len(PACKAGES)} packages")
@@ -107,14 +107,14 @@ def wheels(session: nox.Session) -> None:
 
 @nox.session(requires=["wheels"])
 def demo(session: nox.Session) -> None:
-    """Run the main job; what follows ``--`` goes to it."""
+    """Run the main job; arguments after ``--`` go to it."""
     _install_wheels(session, "demo")
     session.run("python", "examples/train_digits.py", *session.posargs)
 
 
 @nox.session(requires=["wheels"])
 def tests(session: nox.Session) -> None:
-    """Run the whole suite on the installed wheels; what follows ``--`` goes to pytest, paths in place of the suite."""
+    """Run the whole suite on the installed wheels; arguments after ``--`` go to pytest, paths in place of the suite."""
     _run_suite(session)
 
 
@@ -181,7 +181,7 @@ def parity(session: nox.Session) -> None:
     """Compare with torch, operator by operator."""
     _install_wheels(session, "parity")
     _pytest(session, "tests/parity", "tests/test_recorded_tables.py")
-    # The same functions, and what they say of torch, inside a pipeline.
+    # The same functions, compared with torch inside a pipeline.
     inside = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/parity/test_torchlike_*.py"))
     _pytest(session, "--pipeline", *inside)
 

@@ -1,4 +1,4 @@
-"""What one call costs, against torch on one thread: ``python benchmarks/bench_calls.py``."""
+"""The cost of one call, against torch on one thread: ``python benchmarks/bench_calls.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the host spends on an operator of the npu, against torch on one thread: ``python benchmarks/bench_npu.py``.
+"""The host's time for an operator of the npu, against torch on one thread: ``python benchmarks/bench_npu.py``.
 
 Without a toolkit in the environment the simulator is built and used: what its functions do in C counts as ours. The two
 last rows are the ctypes calls alone, with the simulator's part: one that only looks its argument up, and a second phase.

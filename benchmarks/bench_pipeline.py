@@ -1,4 +1,4 @@
-"""What a pipeline costs and saves, against torch on one thread: ``python benchmarks/bench_pipeline.py``.
+"""Costs and savings of a pipeline, against torch on one thread: ``python benchmarks/bench_pipeline.py``.
 
 Ten element-wise operators on three float32 arrays, inside a pipeline of their own that is opened and left each time. The
 plan is kept from the second run on; what the first one costs is printed below the table, with the peak of memory.
@@ -79,7 +79,7 @@ def _measures(*, compiled: bool) -> list[Measure]:
 
 
 def _recording(repeats: int) -> tuple[float, float]:
-    """Return what recording one addition costs, and torch.add on one element, both in nanoseconds.
+    """Return the cost of recording one addition, and of torch.add on one element, both in nanoseconds.
 
     The flush, and dropping unused results, are not part of it.
     """
@@ -101,7 +101,7 @@ def _recording(repeats: int) -> tuple[float, float]:
 
 
 def _digits(hidden: int, repeats: int) -> float:
-    """Return how long an epoch of the digits example takes in a pipeline, over what it takes without."""
+    """Return the time of an epoch of the digits example in a pipeline, divided by the time without."""
     spec = spec_from_file_location("train_digits", Path(__file__).parents[1] / "examples" / "train_digits.py")
     assert spec is not None
     assert spec.loader is not None
@@ -127,7 +127,7 @@ def _digits(hidden: int, repeats: int) -> float:
 
 
 def _first_runs() -> dict[str, float]:
-    """Return what the first run costs in milliseconds, with nothing planned."""
+    """Return the cost of the first run in milliseconds, with nothing planned."""
     from dispatch_core.pipelines import plan
 
     found = {}

@@ -1,4 +1,4 @@
-"""Whether calls cost more where much is registered, and what an operator weighs: ``python benchmarks/bench_scale.py``.
+"""Calls and memory where many operators are registered: ``python benchmarks/bench_scale.py``.
 
 A setting is a number of operators and a number of vendors' backends. Each sample is a fresh process, the settings take
 turns, and a cell is the minimum over its samples as a ratio to the first setting.
@@ -19,10 +19,10 @@ from harness import parser
 import dispatch_core as dc
 import torchlike
 
-#: (operators, vendors); the first is what the others are compared with.
+#: (operators, vendors); the others are compared with the first.
 SETTINGS = ((10, 3), (1_000, 3), (10_000, 3), (10, 30), (10_000, 30))
 SCHEMA = "(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"
-#: A call may cost so much more than in the smallest setting; what is above is noise of fresh processes, about 5 %.
+#: A call may cost so much more than in the smallest setting; the rest, about 5 %, is noise of fresh processes.
 AT_MOST = 1.10
 LOOPS = 5_000
 #: Bytes for each operator that is never called.
@@ -61,7 +61,7 @@ def _operators(library: dc.Library, start: int, stop: int) -> float:
 
 
 def measure(operators: int, vendors: int) -> dict[str, float]:
-    """Return nanoseconds a call, and microseconds for what is done once, in this process."""
+    """Return nanoseconds of a call, and microseconds of the steps that are made once, in this process."""
     types = _vendors(vendors)
     tensor = torchlike.ones(1)
     library = dc.Library("scale", "DEF")
@@ -121,7 +121,7 @@ def weigh(count: int = 10_000) -> dict[str, float]:
 
 
 def _sample(*arguments: object) -> dict[str, float]:
-    """Run this script in a fresh process and return what it prints."""
+    """Run this script in a fresh process and return its output."""
     command = [sys.executable, __file__, *map(str, arguments)]
     return json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
 

@@ -1,4 +1,4 @@
-"""What starting costs: imports, and the first look-up of a backend: ``python benchmarks/bench_start.py``.
+"""The cost of starting: imports, and the first look-up of a backend: ``python benchmarks/bench_start.py``.
 
 Each figure is the minimum over fresh processes, in milliseconds of wall time within the process.
 """

@@ -16,23 +16,23 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One row: what is measured, against what, and the ratio that it should stay under, if one is set."""
+    """One row: two functions whose times are compared, and the ratio that it should stay under, if one is set."""
 
     name: str
     ours: Callable[[], object]
     reference: Callable[[], object]
     goal: float | None = None
-    #: What both do beside what is measured; its time is taken off before the ratio is made.
+    #: The part of both that is not measured; its time is subtracted before the ratio is made.
     beside: Callable[[], object] | None = None
 
 
 def _nothing() -> None:
-    """Stand for what takes no time."""
+    """Do nothing, in no time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The outcome of a measure; times in nanoseconds a call, without what stands beside it."""
+    """The outcome of a measure; times in nanoseconds a call, without the part that is not measured."""
 
     name: str
     ours: float
@@ -77,7 +77,7 @@ def _row(measure: Measure, ours: list[float], reference: list[float], beside: li
 
 
 def parser(description: str | None, *, repeats: int = 15) -> argparse.ArgumentParser:
-    """Make the parser of what every benchmark takes."""
+    """Make the parser of the options of every benchmark."""
     made = argparse.ArgumentParser(description=description)
     made.add_argument("--json", type=Path, help="also write the figures to this file")
     made.add_argument("--repeats", type=int, default=repeats)

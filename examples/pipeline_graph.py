@@ -1,4 +1,4 @@
-"""Draw what a pipeline records of one training step of the digits example's model, and say what it counted.
+"""Draw a pipeline's recording of one training step of the digits example's model, and print its counts.
 
     python examples/pipeline_graph.py docs/digits_step.svg     # or .dot, .mmd, .html, .txt
 
@@ -21,7 +21,7 @@ PIXELS, BATCH, HIDDEN = 64, 64, 128
 
 
 def training_step(model: nn.Module, optimizer: torchlike.optim.Optimizer, images: Tensor, labels: Tensor) -> Tensor:
-    """Do what the example does for each batch."""
+    """Take one training step, as the example does for each batch."""
     loss = F.cross_entropy(model(images), labels)
     optimizer.zero_grad()
     loss.backward()

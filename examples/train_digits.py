@@ -68,7 +68,7 @@ def accuracy(model: nn.Module, images: Tensor, labels: Tensor) -> float:
 def train_epoch(
     model: nn.Module, optimizer: Any, images: Tensor, labels: Tensor, batch_size: int, pipe: Any = None
 ) -> Iterator[Tensor]:
-    """Take the images in a random order, and yield the loss of every batch; ``pipe`` has recorded what is to be run."""
+    """Take the images in a random order, and yield the loss of every batch; ``pipe`` records the calls."""
     order = torchlike.randperm(len(images)).to(images.device)
     for batch in order.split(batch_size):
         loss = F.cross_entropy(model(images[batch]), labels[batch])

@@ -1,4 +1,4 @@
-"""What the tests that cross packages share."""
+"""Shared parts of the tests that cross packages."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def sparing_backend(tmp_path_factory):
 
 @pytest.fixture
 def run_isolated():
-    """Run code in a fresh interpreter that sees installed packages only; return what it prints, line by line."""
+    """Run code in a fresh interpreter that sees installed packages only; return its output, line by line."""
 
     def run(code: str, *, timeout: float = 120) -> list[str]:
         done = subprocess.run(

@@ -45,7 +45,7 @@ def dispatch_register(registry):
     dc.load_backend("cpu")
     aten, prims = dc.Library("aten", "IMPL", "Frozen"), dc.Library("prims", "IMPL", "Frozen")
     for name, schema, _ in ATEN:
-        # Writing operators are registered too, but what runs for them is their functional overload. Where there is none, a
+        # Writing operators are registered too, but their functional overload runs in their place. Where there is none, a
         # kernel could not write; a composite makes a new array, and binds it.
         served = any(registry.has_kernel(f"aten::{each}", "CPU") for each in (name, inplace_of(name) or name))
         if is_inplace(name) and functional_of(name) is None:

@@ -37,7 +37,7 @@ import torchlike
 from dispatch_aten.operators import ATEN, PRIMS
 from torchlike import nn, optim
 
-#: What may leave a public call, subclasses included; docs/errors.md says when each does.
+#: Errors that may leave a public call, subclasses included; docs/errors.md says when each does.
 DOCUMENTED = (
     dc.DispatchError,
     TypeError,
@@ -51,7 +51,7 @@ DOCUMENTED = (
 )
 #: Subclasses of these that may not: a stack that is used up, and a kernel of ours that broke its schema's promise.
 UNDOCUMENTED = (RecursionError, UnboundLocalError, dc.KernelResultError)
-#: What some functions raise besides, by the end of their name or by what is done: torch's own errors, as a rule.
+#: Errors of some functions besides, by the end of their name or by the call: torch's own errors, as a rule.
 ALSO: dict[str, tuple[type[BaseException], ...]] = {
     "add_module": (KeyError,),
     "register_module": (KeyError,),
@@ -85,7 +85,7 @@ class Raises:
         raise self._error("hostile")
 
     __index__ = __int__ = __float__ = __complex__ = __array__ = _raise
-    # What these raise is the caller's own error, and may leave the call.
+    # The errors of these are the caller's own, and may leave the call.
     __len__ = __iter__ = __getitem__ = __eq__ = __bool__ = __call__ = _own
     __str__ = __repr__ = __format__ = __fspath__ = __dlpack__ = _own
     __hash__ = object.__hash__
@@ -105,7 +105,7 @@ class Lies:
 
 
 class Converts:
-    """An object that converts to what it should not."""
+    """An object whose conversions return wrong types."""
 
     def __init__(self, value: Any) -> None:
         self._value = value
@@ -319,7 +319,7 @@ def _value(r: random.Random, share: float) -> Any:
 
 
 def _parameter_names(function: Callable[..., Any]) -> list[str]:
-    """Return the names of keyword arguments: those of the signature, else what most functions take."""
+    """Return the names of keyword arguments: those of the signature, else those of most functions."""
     try:
         found = [
             p.name
@@ -331,7 +331,7 @@ def _parameter_names(function: Callable[..., Any]) -> list[str]:
     return found or ["dim", "dtype", "out", "generator", "keepdim", "device", "requires_grad"]
 
 
-#: Functions that are no calls of the library, or that end or change the process by what they are.
+#: Functions that are no calls of the library, or whose purpose is to end or change the process.
 LEFT_OUT = {
     "torchlike.pipeline",  # a pipeline that is opened and left open is the user's to close
     "dispatch_core.pipeline",
@@ -393,12 +393,12 @@ def targets() -> Iterator[Target]:
                 yield Target(f"{namespace}::{row.name}", op, "tensor" if "(Tensor" in row.schema else "", (op.schema,))
 
 
-#: What is called of the objects that constructors and functions give: methods of layers, optimizers and the core's objects.
+#: Methods that are called on the results of constructors and functions: those of layers, optimizers and the core's.
 METHODS = (nn.Module, optim.Optimizer, dc.Library, dc.DispatchKeySet, dc.Device, torchlike.Generator, dc.OpOverload)
 
 
 def use(result: Any, r: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield what a caller would do with a result: look at it, enter it, call it, call one of its methods."""
+    """Yield the uses of a result: look at it, enter it, call it, call one of its methods."""
     if isinstance(result, torchlike.Tensor):
         if hasattr(result, "_dispatch_data") and result.numel() < 10_000:
             yield "repr", lambda: repr(result)
@@ -458,7 +458,7 @@ def show(value: Any, depth: int = 0) -> str:
 
 
 class Run:
-    """One run: calls until the time is up, and what was found."""
+    """One run: calls until the time is up, and the findings."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -476,7 +476,7 @@ class Run:
             result = call()
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             return result
-        except BaseException as error:  # what is raised is the question
+        except BaseException as error:  # the error is the question
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             if isinstance(error, KeyboardInterrupt):
                 raise
@@ -533,7 +533,7 @@ class Run:
 
 
 def restore() -> None:
-    """Undo what a call may have set for the process."""
+    """Reset the settings of the process that a call may have changed."""
     torchlike.set_default_dtype(torchlike.float32)
     torchlike.set_grad_enabled(True)
     torchlike.set_printoptions(profile="default")

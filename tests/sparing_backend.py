@@ -14,7 +14,7 @@ class Spare:
     def __init__(self, array):
         self.array = array
 
-    # The type's own names for these mean something else than the dispatcher's: its ArrayType says what is what.
+    # The type's own names for these mean something else than the dispatcher's: its ArrayType tells the dispatcher's.
     shape = property(lambda self: list(self.array.shape))
     strides = property(lambda self: self.array.strides)
     dtype = property(lambda self: f"torch.{self.array.dtype}")

@@ -1,4 +1,4 @@
-"""What a program sees of composites' results is what it sees of a kernel's (tests/parity asks this of every operator)."""
+"""A program sees the same of a composite's results as of a kernel's (tests/parity asks this of every operator)."""
 
 import contextlib
 

@@ -1,4 +1,4 @@
-"""What doctor says of plugins that load and are wrong all the same, and what is said when they register."""
+"""The findings of doctor on plugins that load and are wrong all the same, and the warnings when they register."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ for _ in range(2):
     assert vendor("")("-W", "error", "-c", program).stdout.split() == ["False", "False"]
 
 
-#: A registration, and what is wrong with its kernel; "" where nothing is.
+#: A registration, and the fault of its kernel; "" where there is none.
 SIGNATURES = {
     '"add.Tensor", lambda self, other: self': "called as (self, other, *, alpha): got an unexpected keyword",
     '"add.Tensor", lambda self, other, alpha: self': "",

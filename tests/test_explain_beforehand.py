@@ -1,4 +1,4 @@
-"""What ``explain`` says in a new process, before any call, is what a call in another new process then does.
+"""``explain`` says in a new process, before any call, how a call in another new process goes.
 
 A process of each case's own is forked from one that has imported what a program would and loaded no backend.
 """

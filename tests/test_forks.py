@@ -15,7 +15,7 @@ from dispatch_core import forks
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork"),
-    # From 3.12 on, Python warns of what these tests are about.
+    # From 3.12 on, Python warns of forks beside threads, which these tests are about.
     pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning"),
 ]
 

@@ -105,7 +105,7 @@ def test_an_operator_of_a_private_registry_is_copied_and_not_pickled():
 
 
 def test_an_operator_that_was_called_and_closed_is_collected():
-    """Code refers to what it runs, and the collector does not look into code."""
+    """Code refers to the functions that it runs, and the collector does not look into code."""
 
     def called(number):
         library = dc.Library("gone", "DEF")

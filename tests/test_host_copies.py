@@ -1,4 +1,4 @@
-"""What comes to the host is compared with the tensor: no shape rule describes the result of ``prims::device_get``."""
+"""Copies to the host are compared with the tensor: no shape rule describes the result of ``prims::device_get``."""
 
 from __future__ import annotations
 

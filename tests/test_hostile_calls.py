@@ -39,7 +39,7 @@ def test_only_documented_errors_leave_public_calls():
 
 
 class Hostile:
-    """An object whose conversions raise what they like."""
+    """An object whose conversions raise errors of their own."""
 
     def __index__(self):
         raise ZeroDivisionError
@@ -61,7 +61,7 @@ def deep():
 
 
 X, NUMBERS, META = torchlike.ones(2), torchlike.arange(2), torchlike.ones(2, 3, device="meta")
-#: What was found first, and has to be refused at once.
+#: The first findings, which have to be refused at once.
 FIRST = {
     "a deep list as data": lambda: torchlike.tensor(deep()),
     "a deep list as a size": lambda: X.view(deep()),

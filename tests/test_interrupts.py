@@ -1,4 +1,4 @@
-"""An interrupt at any place leaves nothing on: no grad mode, no masks, no pipeline, and what follows is computed as ever."""
+"""An interrupt at any place leaves nothing on: no grad mode, no masks, no pipeline, and later calls are computed as ever."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ INSTALLED = tuple(str(Path(module.__file__).parent) for module in (dc, torchlike
 
 
 class Interrupt(KeyboardInterrupt):
-    """What the tests raise."""
+    """The interrupt that the tests raise."""
 
 
 class Trigger:
-    """``trigger[signal.SIGINT]`` does what Ctrl-C does, and is no call: the interrupt falls at the next look for signals."""
+    """``trigger[signal.SIGINT]`` is as Ctrl-C, and no call: the interrupt falls at the next look for signals."""
 
     __getitem__ = staticmethod(_thread.interrupt_main)
 
@@ -37,7 +37,7 @@ class Trigger:
 trigger = Trigger()
 
 
-# What is interrupted. Each gives something that is compared with what it gives undisturbed.
+# The programs that are interrupted. Their results are compared with those of an undisturbed run.
 
 
 def use_guard(guard):
@@ -146,7 +146,7 @@ def assert_nothing_is_on():
     assert torchlike.is_grad_enabled()
     assert not torchlike.is_inference_mode_enabled()
     assert dc.current_pipeline() is None
-    # What an interrupted pipeline has left runs before these, and then its key is taken out.
+    # The steps that an interrupted pipeline has left run before these, and then its key is taken out.
     later = SOURCE + WRITTEN
     assert not later._pending
     assert context.current() is None
@@ -172,7 +172,7 @@ def interrupt(program, place):
         nonlocal seen
         file = frame.f_code.co_filename
         if event == "call":
-            # What is raised where an object dies goes nowhere.
+            # An error that is raised where an object dies goes nowhere.
             inside = file.startswith((ROOT, *INSTALLED, "<dispatch", "<autograd"))
             return trace if inside and frame.f_code.co_name != "__del__" else None
         if event == "line":

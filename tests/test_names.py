@@ -14,7 +14,7 @@ import dispatch_core as dc
 import torchlike
 from dispatch_core.plugins import hooks
 
-#: Module → names, some of them of what a name there holds.
+#: Module → names, some of them attributes of an object there.
 NAMES = {
     "dispatch_core": """
         DispatchKey DispatchKey.register_backend DISPATCH_KEY_PRIORITY DispatchKeySet DispatchKeySet.from_mask
@@ -37,7 +37,7 @@ NAMES = {
         npu.is_available Tensor.numpy Tensor.item Tensor.tolist Tensor.to Tensor.cpu Tensor.data_ptr Tensor.backward
     """,
 }
-#: Names that 0.2 takes away, and what they are called now.
+#: Module → names that 0.2 takes away, and the new ones.
 OLD_NAMES = {
     "dispatch_aten.shapes": {"remembered": "cached_rule", "Described": "HasSpec"},
 }

@@ -32,7 +32,7 @@ def _released():
 
 
 class Training:
-    """A small classifier and what a step of its training needs."""
+    """A small classifier, and a step of its training."""
 
     def __init__(self, device, pipelined=False, seed=0):
         random = np.random.default_rng(seed)
@@ -71,7 +71,7 @@ def release():
 
 
 def descriptors(simulator):
-    """Count what is neither memory nor the runtime's own."""
+    """Count the live objects but memory and the runtime's own."""
     kinds = ("tensors", "scalars", "int_arrays", "bool_arrays", "tensor_lists", "executors")
     return {kind: count for kind, count in simulator.counts().items() if kind in kinds}
 
@@ -127,7 +127,7 @@ def test_a_repeated_step_prepares_what_has_other_numbers_only(simulator):
 
 @pytest.fixture
 def _quick_collections():
-    """Let the collector look at nothing but what a test makes."""
+    """Let the collector look at nothing but a test's own objects."""
     gc.collect()
     gc.freeze()
     yield
@@ -158,8 +158,8 @@ def test_a_step_in_which_one_call_fails_ends_in_one_error_and_the_next_one_works
             errors += 1
             assert " failed with " in error, (number, error)
         if pipelined and not trained and error is not None:
-            # What a failed pipeline has made itself, as an optimizer's averages are in its first step, keeps the error, by
-            # the pipeline's own rule: the model begins again. What was there before does not.
+            # Tensors that a failed pipeline has made itself, as an optimizer's averages in its first step, keep the error
+            # by the pipeline's rule: the model begins again. Tensors from before do not.
             training = Training("npu", pipelined)
         assert np.isfinite(training.step().item()), (number, error)
         assert all(np.isfinite(weights).all() for weights in training.weights())

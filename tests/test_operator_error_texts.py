@@ -9,7 +9,7 @@ from dispatch_aten import errors, promotion
 from dispatch_aten.operators import ATEN, PRIMS
 from dispatch_core import ops
 
-#: Error → what provokes it, and its whole text.
+#: Error → a call that provokes it, and its whole text.
 ROWS = {
     errors.OperatorError: (
         lambda: torchlike.arange(0, 10, -1),
@@ -67,7 +67,7 @@ def test_the_text_of_an_operators_error(error):
     assert str(caught.value) == text
 
 
-#: Words that schemas have for what users know by another name.
+#: Words of schemas that users know by another name.
 SCHEMA_WORDS = ("SymInt", "SymBool", "ScalarType")
 
 
@@ -89,7 +89,7 @@ def wrong_calls(op):
 
 
 def error_text(call, args, kwargs):
-    """Return the text of what a call raises, or "" for one that fits after all."""
+    """Return the text of a call's error, or "" for one that fits after all."""
     try:
         call(*args, **kwargs)
     except Exception as error:  # noqa: BLE001  # the text is looked at, whatever the class is

@@ -1,4 +1,4 @@
-"""Where values leave a pipeline: what is asked for is computed, with what it needs and no more."""
+"""Where values leave a pipeline: a value that is read is computed, with the steps that it needs and no more."""
 
 import copy
 import io
@@ -30,7 +30,7 @@ def recorded_names(pipe):
 def test_torchlike_hands_out_the_cores_pipeline():
     assert torchlike.pipeline is dc.pipeline
     with pytest.raises(AttributeError, match="has no attribute 'pipelines'"):
-        torchlike.pipelines  # noqa: B018  # the access is what is tested
+        torchlike.pipelines  # noqa: B018  # the access is tested
 
 
 def test_what_is_known_without_values_is_known_at_once(pipe):
@@ -239,7 +239,7 @@ def test_raw_arrays_are_the_callers(pipe):
 
 def test_a_write_that_may_overlap_with_what_it_reads_runs_at_once_however_often_it_comes(pipe):
     base = torchlike.arange(4.0)
-    for _ in range(3):  # The first call compiles what the others run.
+    for _ in range(3):  # The first call compiles the code of the others.
         with pytest.raises(RuntimeError, match="refer to a single memory location"):
             base[1:].mul_(base[:3])
     pending = base + 1
@@ -361,7 +361,7 @@ def test_grad_mode_is_that_of_the_call():
     assert y.requires_grad and not unrecorded.requires_grad
 
 
-# What runs at once.
+# Calls that run at once.
 
 
 def test_never_recorded_operators_are_listed(root):
@@ -381,7 +381,7 @@ def test_never_recorded_operators_are_listed(root):
     assert [(name, why) for name, why in found if f"`{name}`" not in text or f"| {why} |" not in text] == []
 
 
-#: What the operators that make a tensor beside another one need besides the tensor and the device.
+#: Arguments of the operators that make a tensor beside another one, besides the tensor and the device.
 BESIDE = {"full_like": (2,), "new_empty": ((3,),), "new_empty_strided": ((3,), (1,)), "new_full": ((3,), 2)}
 BESIDE |= {"new_ones": ((3,),), "new_zeros": ((3,),), "randint_like": (5,), "randint_like.low_dtype": (1, 5)}
 BESIDE["randint_like.low_generator_dtype"] = (1, 5)

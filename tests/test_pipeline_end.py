@@ -1,4 +1,4 @@
-"""The interpreter ends quietly while a pipeline has recorded what has not run."""
+"""The interpreter ends quietly while a pipeline has steps that have not run."""
 
 import subprocess
 import sys

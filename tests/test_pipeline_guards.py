@@ -1,4 +1,4 @@
-"""A guard says yes only to what its plan was made for, and what it lets through gives what the calls give one by one."""
+"""A guard says yes only to recordings that its plan was made for, and their results are those of the calls one by one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ aten = dc.ops.aten
 
 @pytest.fixture(autouse=True)
 def hits(monkeypatch):
-    """What guards have said, flush by flush."""
+    """The guards' answers, flush by flush."""
     plans.clear()
     said = []
     find = guards.find
@@ -153,7 +153,7 @@ def test_a_new_kernel_is_seen(hits):
         def program(a):
             return (dc.ops.guarded.f(dc.ops.guarded.f(a)),)
 
-        # The first run registers what the frontend keeps of a new operator; then it takes the usual two to know it again.
+        # The first run registers the frontend's kernel of a new operator; then it takes the usual two to recognise it.
         for _ in range(4):
             assert play(program, ones(2)) == [[3.0, 3.0]]
         old.close()

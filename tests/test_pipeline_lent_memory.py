@@ -77,7 +77,7 @@ def base():
 
 
 def lend_and_return():
-    """Take back what was given out, and forget it."""
+    """Take back memory that was lent, and forget it."""
     tensor, user = lend()
     torchlike.from_numpy(user.array)
     return tensor, user
@@ -88,7 +88,7 @@ def lend(show=lambda tensor: tensor.numpy()):
     return tensor, Array(show(tensor))
 
 
-#: How memory comes to be held by the user too: gives a tensor and what he writes by.
+#: How memory comes to be held by the user too: functions that give a tensor, and the object to write by.
 LENDERS = {
     "from_numpy": source,
     "from_numpy of a slice, whose owner is held": lambda: source(lambda array: array[1:3]),
@@ -122,7 +122,7 @@ def test_calls_on_memory_that_the_user_holds_run_at_once(pipe, lend):
     assert 100.0 in taken.flatten().tolist() and 7.0 not in taken.flatten().tolist()
     assert 200.0 in view.tolist() and 14.0 not in view.tolist()
     assert reasons(pipe) == {"lent"}
-    # What was made of it is recorded again.
+    # Calls on its results are recorded again.
     assert (after * 2)._pending
 
 
@@ -334,7 +334,7 @@ def test_calls_that_are_compiled_in_see_that_memory_is_lent(pipe, name):
         return getattr(tensor, name)(*arguments)
 
     tensor, other = make(), make()
-    for _ in range(3):  # The first call compiles what the others run.
+    for _ in range(3):  # The first call compiles the code of the others.
         call(tensor, other)
     array = tensor.numpy()
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""What a pipeline runs by: plans that a device's plugin makes, kept by structure."""
+"""The plans of a pipeline: made by a device's plugin, kept by structure."""
 
 from __future__ import annotations
 

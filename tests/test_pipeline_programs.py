@@ -227,7 +227,7 @@ class Machine:
             self.lent.append(array)
 
     def peek(self):
-        # What was handed out is up to date without anybody being asked.
+        # Memory that was lent is up to date without a call.
         self.log.append([repr(array.tolist()) for array in self.lent[-3:]])
 
     def bool(self):
@@ -486,7 +486,7 @@ def inplace(kind, x, other, dim, number, choose):
         x.data = other.detach().clone()
 
     table = {
-        # What was added holds anything, and autograd may refuse to write to a view.
+        # The added elements are arbitrary, and autograd may refuse to write to a view.
         "resize_": lambda: x.resize_(choose.choice([(2,), (3, 4), (1, 5), (), (0,), (2, 3, 2)])).detach().fill_(number),
         "out_resized": lambda: torchlike.mul(other.detach(), other.detach(), out=x),
         "add_": lambda: x.add_(number),

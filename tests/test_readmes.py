@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 READMES = [ROOT / "README.md", *sorted(ROOT.glob("packages/*/README.md"))]
-#: What continuous integration runs: these commands make environments of their own.
+#: The commands of continuous integration: these make environments of their own.
 BY_NOX = ("-s demo", "-s tests")
 
 pytestmark = [
@@ -75,7 +75,7 @@ def test_every_block_of_a_readme_runs_where_exactly_what_it_names_is_installed(r
         run("python", "-c", text)
 
 
-#: What the README's vendor has already: an array library of its own.
+#: The array library that the README's vendor has already.
 ACME = """
 import numpy as np
 from dispatch_aten.dtypes import BY_NAME

@@ -23,7 +23,7 @@ import numpy as np
 import dispatch_core as dc
 import torchlike
 from dispatch_backend_cpu.kernels import PRIMS
-# What a first use would import, so that not every fork does.
+# Modules that a first use would import, so that not every fork does.
 import dispatch_backend_cpu.plan, dispatch_backend_meta.plugin
 import dispatch_core.pipelines.drawing.show, torchlike.autograd.register
 

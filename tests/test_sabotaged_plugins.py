@@ -14,7 +14,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="one of them ends itself by a signal")
 
-#: What a plugin needs to be one; what follows is part of dispatch_register().
+#: The frame of a plugin; the text that follows is part of dispatch_register().
 PLUGIN = """
 import dispatch_core as dc
 
@@ -68,7 +68,7 @@ BY_MODULE = {
     ),
     "ends": ("import os; os._exit(4)", "crashed", "it ended the process with exit status 4, while it was being loaded"),
 }
-#: Distribution → the name it claims, what it requires, and part of the reason that doctor must give.
+#: Distribution → the name it claims, its requirements, and part of the reason that doctor must give.
 BY_METADATA = {
     "sabotage-newer": ("newer", "dispatch-core>=99", "it requires dispatch-core>=99, and dispatch-core "),
     "sabotage-cpu": ("cpu", "dispatch-core", "the device 'cpu' belongs to dispatch-backend-cpu"),
@@ -125,7 +125,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture
 def run(tmp_path):
-    """Run an interpreter, with a folder in front of what it imports from."""
+    """Run an interpreter, with a folder in front of its path."""
 
     def run(*arguments, site=None, timeout=300, environment=()):
         path = [str(site)] if site else []

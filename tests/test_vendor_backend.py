@@ -20,7 +20,7 @@ PACKAGE = EXAMPLE / "src" / "toy_backend"
 DEVICES = {"toy": "PrivateUse1 (toy)", "twin": "Twin", "ice": "Ice"}
 
 
-#: What stands in place of the kernels that write, where arrays cannot be written to.
+#: Kernels in the place of those that write, where arrays cannot be written to.
 FUNCTIONAL = '''
 """The kernels that stand for writes: each makes a new array, which the dispatcher binds to the tensor."""
 
@@ -106,7 +106,7 @@ def site(tmp_path_factory):
 
 @pytest.fixture
 def run(tmp_path):
-    """Run an interpreter that finds the given folder's distributions beside what is installed."""
+    """Run an interpreter that finds the folder's distributions beside the installed ones."""
 
     def run(*arguments, site, environment=(), code=0):
         path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
@@ -139,7 +139,7 @@ def test_a_fresh_process_uses_the_device_and_nobody_imports_it(device, run, site
 def test_the_examples_suite_passes_for_every_build_in_one_process(run, site, root):
     suite = EXAMPLE / "tests"
     options = ["--quiet", "-p", "no:cacheprovider", f"--config-file={root}/pyproject.toml", f"--rootdir={suite}"]
-    # What kernels return is compared with the shape rules at every call, not only at an operator's first ones.
+    # Kernels' results are compared with the shape rules at every call, not only at an operator's first ones.
     environment = {"VENDOR_DEVICES": ",".join(DEVICES), "DISPATCH_CHECK_RESULTS": "1"}
     printed = run("-m", "pytest", *options, str(suite), site=site, environment=environment)
     summary = printed.splitlines()[-1]
@@ -147,7 +147,7 @@ def test_the_examples_suite_passes_for_every_build_in_one_process(run, site, roo
     assert int(summary.split()[0]) > 100 * len(DEVICES)
 
 
-#: A vendor's mistakes: what is replaced in a file of the example, and what the first call that meets it says.
+#: A vendor's mistakes: a replacement in a file of the example, and the error of the first call that meets it.
 MISTAKES = {
     "drops a dimension": (
         "kernels.py",

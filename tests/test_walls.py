@@ -42,7 +42,7 @@ CIRCLES = {
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported name: ``module`` is absolute, ``name`` is what ``from`` takes out of it.
+    """One imported name: ``module`` is absolute, ``name`` is the one that ``from`` takes out of it.
 
     It is ``late`` within a function, and ``typed`` where only a type checker looks.
     """

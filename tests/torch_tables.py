@@ -45,7 +45,7 @@ def is_comparable(call):
 
 
 def expand(keys):
-    """Return single keys for what torch excludes together: a functionality of every backend."""
+    """Return the single keys that torch excludes together: a functionality of every backend."""
     found = set()
     for key in keys:
         functionality, backend = parts(key)
@@ -76,7 +76,7 @@ def make_registry(header, *, interpreted=False):
 
 
 def replay(registry, program):
-    """Register a record's program; return the operator's entry and what was registered."""
+    """Register a record's program; return the operator's entry and the registrations."""
     name = f"replay::f{next(_serial)}"
     registry.register_schema(name, f"f{name[9:]}(int x) -> int")
     registrations = []

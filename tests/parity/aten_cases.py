@@ -382,7 +382,7 @@ def compare_on(device, name, make, kwargs):
     with ignore_warnings():
         expected = torch_operator(name)(*args, **kwargs)
         got = flatten(our_operator(name)(*move(ours(args), device), **given))
-    # What is no array of the host's, nor a number, lies on the device.
+    # Results other than the host's arrays and numbers lie on the device.
     on_host = (np.ndarray, np.generic, Number)
     got = [each if isinstance(each, on_host) else dc.ops.prims.device_get(each) for each in got]
     assert_same(got, expected, strides=False, tolerance=TOLERANCE)

@@ -1,4 +1,4 @@
-"""What the comparisons with torch share."""
+"""Shared parts of the comparisons with torch."""
 
 import pytest
 

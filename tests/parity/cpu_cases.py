@@ -1,4 +1,4 @@
-"""What the tests of kernels beside torch share: arrays in all layouts that views can have, and how one call is compared.
+"""Shared parts of the tests of kernels beside torch: arrays in all layouts that views can have, and one call's comparison.
 
 A case is an operator with arguments; torch gets the same storage, viewed alike. The tests are in ``test_cpu_*.py``, by kind
 of operator. Each asks for ``compare``, so that other backends run the same cases: see ``tests``.
@@ -101,7 +101,7 @@ def _has_size_one(args):
     return any(1 in value.shape or 0 in value.shape for value in args if isinstance(value, np.ndarray))
 
 
-# Where torch is left alone: the operator, when, and what torch does there.
+# Cases that are not compared: the operator, when, and torch's behaviour there.
 DEVIATIONS = {
     "pow.Tensor_Scalar": lambda args, kwargs: args[0].dtype.kind == "b",  # refuses -1
     "lerp.Tensor": lambda args, kwargs: _kinds(args) & set("biu"),  # takes float weights of 0-d tensors

@@ -130,7 +130,7 @@ DTYPES = (
     torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
     torch.float16, torch.float32, torch.float64, torch.complex64, torch.complex128,
 )  # fmt: skip
-#: Values in place of an argument, by its type in the schema without sizes. What is of another type is not here: the
+#: Values in place of an argument, by its type in the schema without sizes. Other types are missing: the
 #: parser of ``torch.ops`` takes more of that than torch's functions do.
 OTHERS = {
     "int": (-100, -3, -2, -1, 0, 1, 2, 3, 5, 100),
@@ -179,7 +179,7 @@ def tensors_of(tensor):
 
 
 def mutate(name, args):
-    """Yield what was changed, and the arguments after it."""
+    """Yield each change, and the arguments after it."""
     schema = our_operator(name).schema
     by_name = {each.name: each for each in schema.arguments}
     yield "nothing", args
@@ -214,7 +214,7 @@ def mutate(name, args):
                             args | {key: [*value[:place], change(item), *value[place + 1 :]]},
                         )
             continue
-        # Pinned memory is a question of what accelerators there are.
+        # Pinned memory depends on the accelerators of the machine.
         options = () if key == "pin_memory" else OTHERS.get("int[]" if kind.startswith("int[") else kind, ())
         if kind == "Tensor":
             options = (torch.ones(3, dtype=torch.float64), torch.ones((), dtype=torch.int64), torch.ones(2, 3))

@@ -58,7 +58,7 @@ def gradient_environment(name, bound, results, grads, used):
 
 
 def summed_to(grad, like):
-    """Do what an engine does with a gradient: sum it to the argument's shape."""
+    """Sum a gradient to the argument's shape, as an engine does."""
     return grad if dc.shape(grad) == dc.shape(like) else dc.ops.aten.sum_to_size(grad, dc.shape(like))
 
 
@@ -110,7 +110,7 @@ def argument(names, args, key):
 
 
 def test_every_case_of_an_operator_that_has_one_is_here():
-    """List what has a formula or a decomposition but no case, so that nothing is forgotten silently."""
+    """List the operators with a formula or a decomposition but no case, so that none is forgotten silently."""
     covered = {each.values[0] for each in CASES}
     random = {operator.name for operator in ATEN if "nondeterministic_seeded" in operator.tags}
     missing = {

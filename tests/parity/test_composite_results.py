@@ -1,4 +1,4 @@
-"""What an operator's composite gives is what a kernel gives: gradients, leaves, versions and aliases, on every backend.
+"""An operator's composite gives the same as a kernel: gradients, leaves, versions and aliases, on every backend.
 
 The cpu has a kernel for most operators, the sparing backend for few, and the frozen one cannot write: what a program sees of
 a result, beside its values, is the same on all of them.

@@ -15,7 +15,7 @@ SEEDS = (0, 1, 2**31 + 7, 123456789012)
 
 
 def assert_streams(ours, theirs):
-    """Draw three times on both sides, so that what a call leaves behind counts too."""
+    """Draw three times on both sides, so that the generator's state after a call counts too."""
     for seed in SEEDS:
         generator = Generator("cpu").manual_seed(seed)
         torch.manual_seed(seed)

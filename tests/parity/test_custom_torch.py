@@ -1,4 +1,4 @@
-"""Custom operators beside torch's: inferred schemas, text for text, and what the operators then do."""
+"""Custom operators beside torch's: inferred schemas, text for text, and the operators' behaviour."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_both_refuse(source, options):
             infer(f, **{"mutates_args": (), **options})
 
 
-#: What ours understands beyond torch; torch's parser reads every one of these schemas.
+#: Annotations that ours understands beyond torch; torch's parser reads every one of these schemas.
 BEYOND = {
     "(x: tuple[int, int]) -> Tensor": "(SymInt[2] x) -> Tensor",
     "(x: tuple[int, ...]) -> Tensor": "(SymInt[] x) -> Tensor",
@@ -176,7 +176,7 @@ def test_a_tuple_of_one_is_refused_where_torch_makes_a_tuple_inside_a_result():
         dc.infer_schema(ours, mutates_args=())
 
 
-# What the operators do. Each side has the same names, so that one text serves both.
+# The operators' behaviour. Each side has the same names, so that one text serves both.
 
 SIDES = {
     "ours": SimpleNamespace(
@@ -198,7 +198,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*set_kernel_enabled.*", "ignore
 
 
 def outcome(act):
-    """Return what an action gives, or that it fails."""
+    """Return an action's result, or that it fails."""
     try:
         return act()
     except (RuntimeError, TypeError, ValueError):
@@ -206,7 +206,7 @@ def outcome(act):
 
 
 def same(act):
-    """Return what an action gives on both sides, which must agree."""
+    """Return an action's result, which must be the same on both sides."""
     ours, theirs = (outcome(lambda side=side: act(side)) for side in SIDES.values())
     assert ours == theirs
     return ours

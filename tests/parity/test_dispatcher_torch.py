@@ -107,7 +107,7 @@ def torch_call(operator, include, exclude):
 
 
 def record_program(rng, serial, runtime_keys):
-    """Register a random program in torch; return what torch answers, as a record."""
+    """Register a random program in torch; return torch's answers, as a record."""
     namespace = f"parity{serial}"
     program = random_program(rng)
     handles = [C._dispatch_library("FRAGMENT", namespace, "", PLACE, 0)]

@@ -23,10 +23,10 @@ def to_meta(value):
 
 
 def compare_on_meta(name, args, kwargs=None, *, view=False, tolerance=None):
-    """Run one case on both sides; what torch refuses for its values' sake, meta may take."""
+    """Run one case on both sides; arguments that torch refuses for their values, meta may take."""
     kwargs = kwargs or {}
     if cases.deviates(name, args, kwargs) or (name == "index_put_" and args[0].dtype != args[2].dtype):
-        return  # Where one mask chooses what one value replaces, torch converts the value.
+        return  # Where one mask chooses the elements that one value replaces, torch converts the value.
     where = f"{name}({cases.show(args, kwargs)})"
     ours = [to_meta(value) for value in args]
     theirs = {key: cases.to_torch(value) for key, value in kwargs.items()}

@@ -1,4 +1,4 @@
-"""Every operator, composed or not, gives on an npu what torch gives."""
+"""Every operator, composed or not, gives the same on an npu as torch."""
 
 import pytest
 

@@ -50,7 +50,7 @@ def test_a_number_that_does_not_fit_is_refused_as_torch_refuses_it(name, dtype):
 
 
 def test_the_writers_are_all_there():
-    """The comparison is by schema: what it found is what is known to write numbers."""
+    """The writers are found by their schemas: at least the known ones must be among them."""
     assert len(WRITERS) >= 12, sorted(WRITERS)
 
 

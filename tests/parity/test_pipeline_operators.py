@@ -1,4 +1,4 @@
-"""Every operator gives in a pipeline what it gives without: results, layouts, and errors at the call that is wrong."""
+"""Every operator gives the same in a pipeline as without: results, layouts, and errors at the call that is wrong."""
 
 import itertools
 import re
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.no_pipeline(reason="the tests open pipelines of their o
 ABOUT_ELEMENTS = re.compile(
     "ZeroDivisionError|[Ii]ndex .* out of|out of (bounds|range)|shape mismatch: (value|indexing)"
 )
-#: What a shape rule says of where a fault lies, and kernels do not.
+#: The place of a fault, which shape rules name and kernels do not.
 WHERE = re.compile(r" \((argument '[^']+'( of [\w:.]+)?|\w+::[\w.]+)\)")
 #: Kernels that look at the sizes the other way round than their rule.
 OTHER_WORDS = re.compile(r"The size of tensor a \(\d+\) must match the size of tensor b \(\d+\)")
@@ -49,7 +49,7 @@ def call(name, args, kwargs):
 
 
 def words_of(error):
-    """Return an error's text without what the two sides may say differently."""
+    """Return an error's text without the words in which the two sides may differ."""
     return OTHER_WORDS.sub("", WHERE.sub("", str(error)))
 
 

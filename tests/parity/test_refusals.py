@@ -1,4 +1,4 @@
-"""Each operator refuses what torch refuses and takes what torch takes, on right calls made wrong one argument at a time."""
+"""Each operator refuses and takes the same arguments as torch, on right calls made wrong one argument at a time."""
 
 import gc
 import re
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.no_pipeline(
     reason="a pipeline raises what depends on values later; the calls are compared at once"
 )
 
-#: Why a difference stays, the operators, what was changed, and the error of the one that refuses.
+#: Why a difference stays, the operators, the change, and the error of the one that refuses.
 DEVIATIONS = [
     ("torch computes a mean in its output's dtype", "mean.*", "dtype .*", "Expected out"),
     ("torch draws nothing for no elements, whatever the probabilities", "bernoulli_.Tensor", "self no .*", ""),
@@ -66,7 +66,7 @@ def deviates(name, what, error):
 
 
 def differences(name):
-    """Return what torch refuses and we take, and the other way round."""
+    """Return the calls that torch refuses and we take, and the other way round."""
     found = []
     for make, kwargs in calls.CALLS[name][:2]:
         args = calls.bind(name, make, kwargs)

@@ -53,6 +53,6 @@ def test_a_refused_call_changes_nothing(name, where):
             before = {key: looks(value) for key, value in ours.items()}
             with suppress(Exception), dc.pipeline() if where == "pipeline" else nullcontext():
                 _, error = calls.call_ours(name, ours)
-            # What fails for values' sake in a pipeline is no refusal of the call: its outputs are marked as failed.
+            # A failure for the values' sake in a pipeline is no refusal of the call: its outputs are marked as failed.
             if error is not None and "failed in a pipeline" not in str(error):
                 assert {key: looks(value) for key, value in ours.items()} == before, f"{name}, {what}: {error}"

@@ -57,7 +57,7 @@ def test_every_schema_has_the_structure_that_torch_sees(schemas):
                 assert mine.default is MISSING, name
 
 
-# Texts on which both parsers must agree, and what torch makes of those that it takes.
+# Texts on which both parsers must agree, and torch's printing of those that it takes.
 TEXTS = """
 f(int x) -> int
 f(int?[] x) -> ()

@@ -1,4 +1,4 @@
-"""Deep copies of random groups of aliases, beside torch: values, layouts, and what shares memory with what."""
+"""Deep copies of random groups of aliases, beside torch: values, layouts, and shared memory."""
 
 import copy
 from contextlib import nullcontext

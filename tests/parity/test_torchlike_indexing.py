@@ -59,7 +59,7 @@ def outcome(t, shape, parts, write):
                 found = target[index]
             # In a pipeline a wrong value of an index shows when the result is asked for.
             found.tolist()
-    except Exception as error:  # noqa: BLE001  # its class is what is compared
+    except Exception as error:  # noqa: BLE001  # its class is compared
         return next(cls.__name__ for cls in (IndexError, TypeError, ValueError, RuntimeError) if isinstance(error, cls))
     found.sum().backward()
     strides = found.stride() if found.numel() else None

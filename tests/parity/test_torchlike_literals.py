@@ -1,4 +1,4 @@
-"""What ``tensor``, ``as_tensor`` and ``Tensor`` make of Python's data, beside torch: dtypes, shapes, values, refusals."""
+"""``tensor``, ``as_tensor`` and ``Tensor`` of Python's data, beside torch: dtypes, shapes, values, refusals."""
 
 from collections import deque
 from decimal import Decimal
@@ -64,7 +64,7 @@ DTYPES = [None, None, "float32", "float64", "float16", "int64", "int32", "uint8"
 
 @st.composite
 def sequences(draw):
-    """Draw a function of the library that gives numbers in nested sequences, at times ragged or holding what is none."""
+    """Draw a function of the library that gives numbers in nested sequences, at times ragged or with other objects."""
     leaves = draw(st.sampled_from([LEAVES[:11], LEAVES, [*LEAVES, *ODD_LEAVES]]))
 
     def part(sizes):
@@ -139,7 +139,7 @@ def test_the_default_dtype_is_that_of_pythons_numbers(data, default):
 
 @pytest.mark.parametrize("default", ["float32", "float64"])
 def test_the_class_makes_tensors_of_the_default_dtype(default):
-    """``Tensor(...)`` takes sizes, data, or a tensor; what is in a tensor of sizes alone is not looked at."""
+    """``Tensor(...)`` takes sizes, data, or a tensor; the elements of a tensor made of sizes are not compared."""
     cases = [
         lambda t: (),
         lambda t: (2, 3),

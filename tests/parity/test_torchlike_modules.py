@@ -61,7 +61,7 @@ def classes(t):
 
 
 class World:
-    """One library's modules, and what the steps have shown."""
+    """One library's modules, and the results of the steps."""
 
     def __init__(self, t):
         self.t, self.nn = t, t.nn
@@ -302,7 +302,7 @@ class World:
         return found
 
 
-#: Pattern → what it is written as; what differs by design between the two libraries' texts.
+#: Pattern → replacement: differences by design between the two libraries' texts.
 SPELLINGS = {
     "torchlike": "torch",
     r"torch\.nn\.(modules\.)?\w+\.(?=[A-Z])": "torch.nn.",

@@ -17,7 +17,7 @@ SHAPES = arrays.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=6)
 
 
 def plain(text):
-    """Leave out what depends on the length of our name: whether a note still fits on the last line."""
+    """Leave out line breaks that depend on the length of our name: whether a note still fits on the last line."""
     return re.sub(r",\s+(?=dtype=|grad_fn=|requires_grad=)", ", ", text).replace("torchlike.", "torch.")
 
 

@@ -106,7 +106,7 @@ class Program:
         elif kind == "in place":
             IN_PLACE[which % len(IN_PLACE)](target)
         elif kind == "write":
-            # torch lets integers that are filled with what requires grad require grad themselves.
+            # torch lets integers that are filled with a tensor that requires grad require grad themselves.
             source = other if target.is_floating_point() else other.detach()
             target[...] = source.sum() * 0.1 if which % 2 else source[which % 4]
         elif kind == "copy":
@@ -218,7 +218,7 @@ TOLERANCES = {"float64": (1e-7, 1e-9), "float32": (1e-5, 1e-5), "int64": (0, 1),
 
 
 def same(ours, theirs):
-    """Compare the logs of two runs, and what they left."""
+    """Compare the logs and the values of two runs."""
     for mine, expected in zip(ours[0], theirs[0], strict=True):
         assert mine == expected
     for mine, expected in zip([*ours[1], *ours[2]], [*theirs[1], *theirs[2]], strict=True):

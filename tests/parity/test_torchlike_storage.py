@@ -95,7 +95,7 @@ class Machine:
     def resize(self, t, numbers):
         sizes = [(numbers[0],), (numbers[0] % 4, numbers[1] % 4), (), (2, 3, numbers[0] % 3)]
         t.resize_(sizes[numbers[2] % 4])
-        # What was added holds anything.
+        # The added elements are arbitrary.
         t.fill_(numbers[3])
 
     def as_strided(self, t, numbers):
@@ -146,7 +146,7 @@ def layout(t):
 
 
 def overlaps(t):
-    """Return whether two elements lie in one place: what a write leaves there, where it is not refused, is undefined."""
+    """Return whether two elements lie in one place: the result of a write there, where it is not refused, is undefined."""
     places = [sum(map(operator.mul, index, t.stride())) for index in np.ndindex(*t.shape)]
     return len(set(places)) < len(places)
 

@@ -1,4 +1,4 @@
-"""What a user of the device may expect; run for every build of the example that is installed (``VENDOR_DEVICES``)."""
+"""The device as its users see it; run for every build of the example that is installed (``VENDOR_DEVICES``)."""
 
 from __future__ import annotations
 

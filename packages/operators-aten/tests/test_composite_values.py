@@ -1,4 +1,4 @@
-"""What composites compute, beside NumPy and by the laws that tie operators to each other."""
+"""The values that composites compute, beside NumPy and by the laws that tie operators to each other."""
 
 import math
 
@@ -129,7 +129,7 @@ X = normal(4, 3, 5)
 PLACES = np.array([2, 0, 2])
 ROWS = RNG.permuted(np.arange(4)[:, None, None].repeat(3, 1).repeat(5, 2), axis=0)
 MASK = X > 0
-#: Pairs that must be equal: what composites make of ``X``, and what is said of it by others or by ``X`` itself.
+#: Pairs that must be equal: a composite's result, and an expression of NumPy or ``X`` itself.
 LAWS = {
     "flip twice": lambda: (call("flip", call("flip", X, [0, 2]), [0, 2]), X),
     "permute and back": lambda: (call("permute", call("permute", X, [2, 0, 1]), [1, 2, 0]), X),

@@ -331,6 +331,6 @@ def test_old_names_are_deprecated():
         with pytest.warns(DeprecationWarning, match=f"{new.__name__} now"):
             assert getattr(shapes, old) is new
     with pytest.raises(AttributeError, match="no attribute 'forgotten'"):
-        getattr(shapes, "forgotten")  # noqa: B009  # the access is what is tested
+        getattr(shapes, "forgotten")  # noqa: B009  # the access is tested
     with pytest.warns(DeprecationWarning, match="use cache_key"):
         assert cached_rule("mul.Scalar").remembers() == (dtypes.SETTINGS, True)
