@@ -203,9 +203,9 @@ def test_a_composite_tells_what_its_calls_lack(registry, library, toy, tensors):
     library.impl("g", lambda x: x)
     x = tensors.wrap(toy.array([1]))
     x._dispatch_mask |= DispatchKey.AutogradToy
-    assert dc.explain(registry.ops.t.g, x).notes == ("a composite: the operators that it calls are dispatched anew",)
+    assert dc.explain(registry.ops.t.g, x).notes == ("a composite: the operators that it calls are dispatched again",)
     (note,) = dc.explain(registry.ops.t.g, x, keyset=toy.key).notes
-    assert note.endswith("dispatched anew, without the keys that are masked off: (AutogradToy)")
+    assert note.endswith("dispatched again, without the keys that are masked off: (AutogradToy)")
 
 
 def test_a_factory_goes_on_on_its_device(registry, library, toy):

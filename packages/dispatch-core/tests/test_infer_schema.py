@@ -187,7 +187,7 @@ def test_wrapped_functions_are_looked_through():
         (Any, "it is no type that a schema knows"),
         (object, "it is no type that a schema knows; known are tensors"),
         (None, "parameter x is annotated NoneType"),
-        (list, r"say what is in it, as in list\[int\]"),
+        (list, r"say the type of its elements, as in list\[int\]"),
         (tuple[()], "a tuple without elements says nothing"),
         (int | str, "of the unions, a schema knows those with None, and numbers"),
         (Tensor | int, "of the unions"),

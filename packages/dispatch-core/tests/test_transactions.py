@@ -16,7 +16,7 @@ class Half(Exception):
 
 
 def state(registry):
-    """Everything that registrations change."""
+    """Return all that registrations change."""
     return (
         {
             name: (entry.schema, entry.tags, dict(entry._registrations), dict(entry._covered))

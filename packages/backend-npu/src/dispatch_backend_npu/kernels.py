@@ -26,7 +26,7 @@ Kernel = Callable[..., Any]
 def _make_lazy(name: str, make: Callable[[], Kernel], stands_for: Callable[[], Any]) -> Kernel:
     """Make a kernel that becomes the function of ``make`` at its first call."""
     kernel: Any = LazyFunction(make, name=name).function
-    # See Note [What a kernel stands for] in the core's `kernel_names`.
+    # See Note [The function behind a kernel] in the core's `kernel_names`.
     kernel.__module__, kernel.stands_for = __name__, stands_for
     lazy: Kernel = kernel
     return lazy

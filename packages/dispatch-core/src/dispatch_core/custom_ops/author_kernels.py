@@ -1,9 +1,9 @@
-"""Kernels that are made of what an operator's author wrote about it: fakes under Meta, gradients under Autograd.
+"""Kernels made of the functions that an operator's author has written for it: fakes under Meta, gradients under Autograd.
 
-Note [A fake sees what the caller passed]
-    A kernel under Meta gets meta arrays. A fake, like the operator's other composites, is written against whatever the
-    caller has, so a call with a frontend's tensors hands it tensors of that frontend, made anew around the meta arrays, and
-    a call with raw arrays hands it these. A fake that is to serve both uses ``dispatch_core.ops`` and the helpers `shape`,
+Note [A fake sees the caller's arguments]
+    A kernel under Meta gets meta arrays. A fake, like the operator's other composites, is written for the arguments
+    of any caller: a call with a frontend's tensors hands it new tensors of that frontend around the meta arrays, and a call
+    with raw arrays hands it these. A fake that is to serve both uses ``dispatch_core.ops`` and the helpers `shape`,
     `dtype`, `strides` and `wrap_like`. It runs below autograd: its tensors require no grad.
 """
 
@@ -23,13 +23,13 @@ __all__ = ["autograd_kernel", "fake_kernel"]
 
 
 def fake_kernel(fake: Callable[..., Any]) -> KernelFactory:
-    """Return the kernel under Meta for a fake; see Note [A fake sees what the caller passed]."""
+    """Return the kernel under Meta for a fake; see Note [A fake sees the caller's arguments]."""
 
     def make(op: Any, keyset: Any) -> Callable[..., Any]:
         frontend = FRONTENDS.get(keyset.marker)
         return fake if frontend is None else _wrap_fake(fake, op._entry.plan, frontend)
 
-    make.stands_for = lambda: fake  # type: ignore[attr-defined]  # see Note [What a kernel stands for] in `naming`
+    make.stands_for = lambda: fake  # type: ignore[attr-defined]  # see Note [The function behind a kernel] in `kernel_names`
     return KernelFactory(make)
 
 

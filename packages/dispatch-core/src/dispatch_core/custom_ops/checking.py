@@ -1,4 +1,4 @@
-"""Whether an operator is what its registration says: ``opcheck`` (source: ``torch.library.opcheck``)."""
+"""Checking an operator against its registration: ``opcheck`` (source: ``torch.library.opcheck``)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def opcheck(
     test_utils: str | Iterable[str] | None = None,
     raise_exception: bool = True,
 ) -> dict[str, Any]:
-    """Call an operator on copies of the arguments and check what it does against its registration.
+    """Call an operator on copies of the arguments and check its effects and results against its registration.
 
     * ``test_schema``: it writes to the arguments that the schema says and no others, and its results share memory with
       arguments and with each other only where the schema says so;
@@ -65,7 +65,7 @@ def opcheck(
             if not any(_key_of(tensor) is DispatchKey.Meta for _, tensor in _tensors(plan, values)):
                 with result_watch.pause():
                     _CHECKS[name](overload, plan, values)
-        except Exception as error:  # noqa: BLE001  # whatever a kernel raises is a result of the check
+        except Exception as error:  # noqa: BLE001  # any error of a kernel is a result of the check
             failure = OpCheckError(
                 f"opcheck of {overload.name}: {name} failed: {error}"
                 if isinstance(error, _FailureError)

@@ -1,10 +1,10 @@
-"""Operators made of one function: ``custom_op`` and what it returns (source: ``torch.library.custom_op``).
+"""Operators made of one function: ``custom_op`` and ``CustomOpDef`` (source: ``torch.library.custom_op``).
 
 Note [Where a custom operator's functions run]
-    Without ``device_types`` the function is the kernel for every device (CompositeExplicitAutograd). It sees what the caller
-    passed, tensors of a frontend or raw arrays, below autograd. With ``device_types``, and in ``register_kernel``, it is
-    a backend's kernel and sees that backend's arrays, whoever calls: a function written for NumPy is registered for "cpu".
-    At Autograd stands the formula, at Meta the fake (see Note [A fake sees what the caller passed]).
+    Without ``device_types`` the function is the kernel for every device (CompositeExplicitAutograd). It sees the caller's
+    arguments, tensors of a frontend or raw arrays, below autograd. With ``device_types``, and in ``register_kernel``, it is
+    a backend's kernel and sees that backend's arrays, from every caller: a function for NumPy is registered for "cpu".
+    At Autograd stands the formula, at Meta the fake (see Note [A fake sees the caller's arguments]).
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _infer(name: str, fn: Callable[..., Any], written: str | tuple[str, ...]) ->
     parameters = inspect.signature(fn).parameters
 
     def own_default(argument: Argument) -> Argument:
-        """Give the function its own object back where its default is a dtype, which is read as a number."""
+        """Restore the function's own object where its default is a dtype, which is read as a number."""
         default = parameters[argument.name].default
         is_own = hasattr(type(default), "__schema_type__") or argument.default == default
         return replace(argument, default=default) if argument.has_default and is_own else argument
@@ -118,7 +118,7 @@ def _parse(name: str, schema: str, written: str | tuple[str, ...]) -> FunctionSc
 
 
 def find_custom_op(op: OpOverload) -> CustomOpDef | None:
-    """Return what ``custom_op`` made of an operator, or None for one that was defined otherwise."""
+    """Return the ``CustomOpDef`` of an operator, or None for one that was defined otherwise."""
     found: CustomOpDef | None = op._entry.registry.custom_ops.get(op.name)
     return found if found is not None and found.op is op else None
 
@@ -150,7 +150,7 @@ def check_formula(schema: FunctionSchema) -> None:
 
 
 class CustomOpDef:
-    """An operator that was made of a function, and what is registered for it; calling it calls the operator.
+    """An operator that was made of a function, and its registrations; calling it calls the operator.
 
     Made by ``custom_op``.
     """
@@ -236,7 +236,7 @@ class CustomOpDef:
         return fn
 
     def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
-        """Register what the operator does to shapes and dtypes; see Note [A fake sees what the caller passed]."""
+        """Register the operator's effect on shapes and dtypes; see Note [A fake sees the caller's arguments]."""
         self._fake = fn
         return fn
 
@@ -256,7 +256,7 @@ class CustomOpDef:
     def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
         """Take the kernel for a device away, or give it back, in the whole process, until the block ends.
 
-        What is left is what the operator would run without it: the function that it was made of, as a rule. A kernel that is
+        The operator then runs its other kernels: the function that it was made of, as a rule. A kernel that is
         registered in the block for a device that is disabled stays away until the block ends.
         """
         before = device_type in self._disabled
@@ -283,7 +283,7 @@ class CustomOpDef:
             return _EXPLICIT
         if not self._schema.tensor_arguments and self._plan.device_index is None:
             raise RegistrationError(
-                f"{self._name}: a kernel for device {device!r} would never run, because no argument says what device a call"
+                f"{self._name}: a kernel for device {device!r} would never run, because no argument says which device a call"
                 f" is for: {self._schema}",
                 hint="give the operator an argument 'device: dispatch_core.Device', or register for every device",
             )
@@ -295,7 +295,7 @@ class CustomOpDef:
         self._library.impl(
             self.op, check_results(fn, self._plan, composite=key is _EXPLICIT), key, allow_override=override
         )
-        # The function itself is what a disabled kernel gives way to.
+        # A disabled kernel gives way to the function itself.
         if device is not None and fn is not self._fn:
             registration = max(self.op._entry.registrations(key), key=lambda found: found.number)
             older = self._kernels.get(device)
@@ -305,7 +305,7 @@ class CustomOpDef:
                 self._set_enabled(device, enabled=False)
 
     def _restore_kernel(self, device: str, older: Registration | None) -> None:
-        """Undo what a registration that was rolled back has changed here."""
+        """Undo the changes of a registration that was rolled back."""
         if older is None:
             self._kernels.pop(device, None)
         else:
@@ -317,7 +317,7 @@ class CustomOpDef:
         results = self._plan.results
         if any(result.kind != "self" for result in results):
             raise NoKernelError(
-                f"{self._name}: there is no fake, which would say what shape and dtype the results have",
+                f"{self._name}: there is no fake, which would say the shape and dtype of the results",
                 hint=f"register one: @{self._schema.name.name}.register_fake",
             )
         values = (*args, *kwargs.values())

@@ -1,7 +1,7 @@
-"""What is added to operators that exist, without a library of one's own: kernels, fakes and autograd formulas.
+"""Adding kernels, fakes and autograd formulas to operators that exist, without a library of one's own.
 
 Everything here takes the operator as a name or an overload, and a ``lib`` to register through; without one, the registration
-stays for good. Operators made by ``custom_op`` take what is registered here as their own.
+stays for good. Operators made by ``custom_op`` take such registrations as their own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def impl(
 ) -> Any:
     """Register a kernel for devices or dispatch keys; "default" stands for every device. A decorator without ``func``.
 
-    Raises as ``Library.impl`` does, and ``BackendNotFoundError`` for what is neither a device nor a key.
+    Raises as ``Library.impl`` does, and ``BackendNotFoundError`` for a name of neither a device nor a key.
     """
     if func is None:
         return functools.partial(impl, qualname, types, lib=lib)
@@ -71,7 +71,7 @@ def register_kernel(
 ) -> Any:
     """Register an operator's kernel for devices, None for every one. A decorator without ``fn``.
 
-    A kernel for a device sees its arrays; one for every device sees what the caller passed. Raises
+    A kernel for a device sees its arrays; one for every device sees the caller's arguments. Raises
     ``OperatorNotFoundError`` for an unknown operator, ``BackendNotFoundError`` for a name that is no device's.
     """
     if fn is None:
@@ -92,9 +92,9 @@ def register_kernel(
 def register_fake(
     op: str | OpOverload | CustomOpDef, fn: Callable[..., Any] | None = None, /, *, lib: Library | None = None
 ) -> Any:
-    """Register what an operator does to shapes and dtypes, as its kernel under Meta. A decorator without ``fn``.
+    """Register an operator's effect on shapes and dtypes, as its kernel under Meta. A decorator without ``fn``.
 
-    See Note [A fake sees what the caller passed]. Raises ``RegistrationError`` where the operator is a composite that
+    See Note [A fake sees the caller's arguments]. Raises ``RegistrationError`` where the operator is a composite that
     meta arrays go through as any others do.
     """
     if fn is None:

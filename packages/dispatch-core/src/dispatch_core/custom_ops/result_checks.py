@@ -19,7 +19,7 @@ __all__ = ["check_results"]
 def check_results(fn: Callable[..., Any], plan: Plan, *, composite: bool) -> Callable[..., Any]:
     """Return ``fn`` with its results held against the schema: their number and types, and that none is an input.
 
-    A ``composite`` sees what the caller passed and returns what it gets; otherwise a backend's boundary stands between.
+    A ``composite`` sees the caller's arguments and returns the call's results; else a backend's boundary stands between.
     """
     others = [checker(item.type, is_tensor) for item in plan.schema.returns]
 
@@ -58,7 +58,7 @@ def check_results(fn: Callable[..., Any], plan: Plan, *, composite: bool) -> Cal
             _tell_written(plan, values)
         return found
 
-    # See Note [What a composite below Autograd returns] in `runners`.
+    # See Note [Results of a composite below Autograd] in `runners`.
     kernel.answers_for_results = True  # type: ignore[attr-defined]
     return kernel
 
@@ -85,7 +85,7 @@ def _check_tensor(
 ) -> None:
     """Check one tensor among the results; ``like`` is a tensor whose frontend it must have, None under a backend's key."""
     if type(to_data(item)) not in ARRAY_TYPES:
-        # A backend's boundary makes arrays of what it can, and refuses the rest; in a composite nothing does.
+        # A backend's boundary makes arrays of other values where it can, and refuses the rest; in a composite nothing does.
         if composite:
             raise KernelResultError(
                 f"{plan.name}: result {index} is {type(item).__module__}.{type(item).__qualname__} where the schema promises"
@@ -113,7 +113,7 @@ def _check_tensor(
         raise KernelResultError(
             f"{plan.name}: result {index} is {seen[place]}, or shares its memory, where the schema promises a Tensor of its"
             " own",
-            hint="return a copy; or declare what is a view, or returned as it was given, with schema=",
+            hint="return a copy; or declare views, and arguments that are returned, with schema=",
         )
     seen[place] = f"result {index}"
 

@@ -1,9 +1,9 @@
 """Schemas from type hints (source: ``torch.library.infer_schema``).
 
 Note [What an annotation stands for]
-    The core names no tensor class. ``Tensor`` in a schema is what a function annotates with a registered frontend's tensor
+    The core names no tensor class. ``Tensor`` in a schema stands for an annotation with a registered frontend's tensor
     class, with an array type that a backend owns or that an installed plugin declares, or with `Tensor` of this module, for
-    functions that take whatever tensors they are given. Any other class says what it stands for in an attribute
+    functions that take any tensors. Any other class names its schema type in an attribute
     ``__schema_type__``, as ``dispatch_aten.ScalarType`` does.
 
     More is understood than torch understands: tuples, lists of strings, lists with defaults, ``complex``, dictionaries of
@@ -48,7 +48,7 @@ _NAMES: Final = {bool: "bool", int: "SymInt", float: "float", complex: "complex"
 _NUMBERS: Final = frozenset({"bool", "SymInt", "float", "complex", "Scalar"})
 _LISTS: Final = (list, Sequence)
 _MAPPINGS: Final = (dict, Mapping)
-#: Why some of what holds tensors is refused.
+#: Why some containers of tensors are refused.
 _HIDDEN: Final = "the dispatcher does not look for tensors there; take the tensors as arguments, or as one list[Tensor]"
 
 
@@ -89,7 +89,7 @@ class _Inference:
         return SchemaError(f"infer_schema({name}): {reason}\nSignature: {self.signature}", hint=hint)
 
     def hints(self) -> dict[str, Any]:
-        """Return the annotations as types; those written as text may also name what the function closes over."""
+        """Return the annotations as types; those written as text may also name variables that the function closes over."""
         inner = inspect.unwrap(self.fn)
         while isinstance(inner, functools.partial):
             inner = inspect.unwrap(inner.func)
@@ -107,8 +107,8 @@ class _Inference:
         except Exception as error:  # noqa: BLE001  # an annotation may be any expression
             fault = self.fault(
                 f"an annotation cannot be read ({type(error).__name__}: {error})",
-                hint="annotations that are text, as all are under 'from __future__ import annotations', may name only what"
-                " the function's module or the function itself refers to",
+                hint="annotations that are text, as all are under 'from __future__ import annotations', may name only"
+                " objects that the function's module or the function itself refers to",
             )
         raise fault
 
@@ -218,7 +218,7 @@ def _spell_class(hint: Any) -> str:
     if hint in (numbers.Number, numbers.Complex, numbers.Real):
         return "Scalar"
     if hint in (list, tuple, dict):
-        raise _UnfitError(f"say what is in it, as in {hint.__name__}[int]")
+        raise _UnfitError(f"say the type of its elements, as in {hint.__name__}[int]")
     raise _UnfitError(
         "it is no type that a schema knows; known are tensors (a registered frontend's class, an array type that a backend"
         " owns, dispatch_core.Tensor), int, float, bool, complex, str, numbers, Device, classes with a __schema_type__, and"

@@ -1,14 +1,14 @@
-"""Why a call runs what it runs, as data and as text: explanations of calls, and tables of registrations."""
+"""Explanations of calls as data and as text, and tables of an operator's registrations."""
 
 from .calls import entries_of, explain, source_of
-from .model import ArgumentKeys, Explanation, Overload, Step
+from .model import ArgumentKeys, Explanation, KeyOutcome, Overload
 from .tables import list_registrations, list_slots
 
 __all__ = [
     "ArgumentKeys",
     "Explanation",
+    "KeyOutcome",
     "Overload",
-    "Step",
     "entries_of",
     "explain",
     "list_registrations",

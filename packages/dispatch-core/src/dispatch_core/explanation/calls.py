@@ -1,8 +1,8 @@
-"""Why a call runs what it runs: the overload, the keys, what is passed over, the winner and where it came from.
+"""Explaining a call: the overload, the keys, those that are passed over, the winner and the origin of its registration.
 
-Note [An explanation is made of what a call does]
+Note [An explanation takes the steps of the call]
     Overloads are matched by `schema.check`, keys walked by `resolution`, and a refusal is the error that the call raises.
-    No kernel runs and none is made; all that may happen is what the call itself would begin with: that the operator library
+    No kernel runs and none is made; only the first effects of the call itself may come about: that the operator library
     is loaded, the backend of an array, of a device or of a key, and that a frontend registers its Autograd kernels.
 """
 
@@ -32,7 +32,7 @@ from ..operators.resolution import Resolution, no_kernel, resolve, walk_keys, wh
 from ..operators.runners import masked_off, unwritable
 from ..schema.check import bind, invalid_combination, mismatch
 from ..tracebacks import api_boundary
-from .model import ArgumentKeys, Explanation, Overload, Step, describe_slot, show_keys
+from .model import ArgumentKeys, Explanation, KeyOutcome, Overload, describe_slot, show_keys
 
 __all__ = ["entries_of", "explain", "source_of"]
 
@@ -48,9 +48,9 @@ def explain(
     registry: Registry | None = None,
     **kwargs: Any,
 ) -> Explanation:
-    """Tell what a call of ``op`` with these arguments would run, and why. Nothing is run.
+    """Explain which kernel a call of ``op`` with these arguments would run, and why. Nothing is run.
 
-    ``op`` is a name, an overload or a packet. With ``keyset``, it tells of ``dispatch_with_keyset(op, keyset, ...)``; the
+    ``op`` is a name, an overload or a packet. With ``keyset``, it explains ``dispatch_with_keyset(op, keyset, ...)``; the
     arguments may be left out then, and an operator's first overload is meant unless one is named. ``registry`` is where a
     name is looked up. A call that would be refused is explained too, with its ``error``.
     Raises ``OperatorNotFoundError`` for an unknown name, ``DispatchKeyError`` for an unknown key.
@@ -71,7 +71,7 @@ def explain(
     named = keyset is not None and not args and not kwargs
     entry, about["overloads"] = (entries[0], _first(entries)) if named else _choose(entries, args, kwargs)
     if entry is None:
-        # Some overload takes these arguments; which one is what the call failed to find.
+        # Each overload misses something, as the call's own error says.
         packet = entries[0].operator_name.packet
         schemas = [each.schema for each in entries if each.schema is not None]
         error = invalid_combination(packet, schemas, args, kwargs, is_tensor)
@@ -147,7 +147,7 @@ def _choose(
 
 
 def _bind(entry: OperatorEntry, args: Values, kwargs: dict[str, Any]) -> tuple[Values, int]:
-    """Return the arguments in schema order and their mask; raises what the call would raise."""
+    """Return the arguments in schema order and their mask; raises the errors of the call."""
     plan = entry.plan
     if plan is None:
         return args, unchecked_mask(args, kwargs)
@@ -201,7 +201,7 @@ def _explain(
     kwargs: dict[str, Any],
     about: dict[str, Any],
 ) -> Explanation:
-    """Explain what is found for ``mask``; ``arguments`` is what `resolve` wants to know of them."""
+    """Explain the resolution of ``mask``; ``arguments`` is as for `resolve`."""
     about = {**_heading(entry), "keys": DispatchKeySet(mask), **about}
     notes = [*about.pop("notes", ())]
     try:
@@ -237,11 +237,11 @@ def _explain(
     return Explanation(**about, notes=tuple(notes), error=error, then=then)
 
 
-def _steps(found: Resolution) -> Iterable[Step]:
-    """Yield what each key of the set leads to, and the empty set's slot where all are passed over."""
+def _steps(found: Resolution) -> Iterable[KeyOutcome]:
+    """Yield the outcome of each key of the set, and the empty set's slot where all are passed over."""
     for key, slot, passed_over in walk_keys(found.entry, found.mask):
         if passed_over:
-            yield Step(key.name, "passed over", why_passed_over(key, slot))
+            yield KeyOutcome(key.name, "passed over", why_passed_over(key, slot))
         elif key is found.key:
             yield _found_step(found, key.name, slot)
         else:
@@ -250,17 +250,17 @@ def _steps(found: Resolution) -> Iterable[Step]:
         yield _found_step(found, "Undefined", found.slot)
 
 
-def _found_step(found: Resolution, key: str, slot: Slot) -> Step:
+def _found_step(found: Resolution, key: str, slot: Slot) -> KeyOutcome:
     functional = found.functional()
     if functional is not None:
-        return Step(key, "runs", "the arrays cannot be written to", functional.name)
+        return KeyOutcome(key, "runs", "the arrays cannot be written to", functional.name)
     if found.selects_device() is not None:
-        return Step(key, "runs", "the core's own rule for factories", "the choice of a device by argument")
+        return KeyOutcome(key, "runs", "the core's own rule for factories", "the choice of a device by argument")
     return describe_slot(key, "missing" if slot.registration is None else "runs", slot)
 
 
 def _notes(found: Resolution, winner: Registration, values: Values | None, kwargs: dict[str, Any]) -> list[str]:
-    """Return what else a reader should know of the winner."""
+    """Return further facts about the winner."""
     entry, notes = found.entry, []
     if winner.with_keyset:
         notes.append(f"the kernel gets the keyset {show_keys(DispatchKeySet(found.effective))} first")
@@ -284,14 +284,14 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
             masked_off(entry.registry, entry.plan, found.mask, values or (), kwargs) if found.explicit else 0
         )
         without = f", without the keys that are masked off: {show_keys(off)}" if off else ""
-        notes.append(f"a composite: the operators that it calls are dispatched anew{without}")
+        notes.append(f"a composite: the operators that it calls are dispatched again{without}")
     return notes
 
 
 def _explain_selected(
     found: Resolution, index: int, values: Values | None
 ) -> tuple[Explanation | None, DispatchError | None, str]:
-    """Return where a factory goes on, or why it does not, and what its argument says."""
+    """Return where a factory goes on, or why it does not, and a note on its argument."""
     if values is None:
         return None, None, "the device argument decides where the call goes on"
     wanted = values[index]

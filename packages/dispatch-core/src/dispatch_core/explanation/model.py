@@ -1,4 +1,4 @@
-"""Explanations as data: the overloads, the keys and what each leads to; to be read as text or stored as JSON."""
+"""Explanations as data: the overloads, the keys and the outcome of each; to be read as text or stored as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..operators.dispatch_table import Slot
 from ..operators.kernel_names import kernel_name, kernel_place
 from ..operators.registration import Origin
 
-__all__ = ["ArgumentKeys", "Explanation", "Overload", "Step", "describe_slot", "plain", "show_keys"]
+__all__ = ["ArgumentKeys", "Explanation", "KeyOutcome", "Overload", "describe_slot", "plain", "show_keys"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class ArgumentKeys:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One key of the effective set, and what it leads to.
+class KeyOutcome:
+    """One key of the effective set, and its outcome.
 
-    ``outcome`` is "passed over", "runs" for the winner, "missing" where a kernel should be and is not, and "below" for what
-    stands below the winner and is reached when that redispatches. ``key`` is "Undefined" when every key is passed over.
+    ``outcome`` is "passed over", "runs" for the winner, "missing" where a kernel should be and is not, and "below" for a
+    key that is reached when the winner redispatches. ``key`` is "Undefined" when every key is passed over.
     """
 
     key: str
@@ -66,10 +66,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a call runs what it runs. ``str`` is to be read, ``to_dict()`` to be stored.
+    """Which kernel a call runs, and why. ``str`` is to be read, ``to_dict()`` to be stored.
 
-    ``error`` is what the call would raise; ``then`` explains where it goes on, for a factory on the device that it names and
-    for a write to arrays that cannot be written.
+    ``error`` is the error of the call; ``then`` explains where it goes on, for a factory on the device that it names and for
+    a write to arrays that cannot be written.
     """
 
     operator: str
@@ -79,11 +79,11 @@ class Explanation:
     #: The context's masks.
     included: DispatchKeySet = field(default_factory=DispatchKeySet)
     excluded: DispatchKeySet = field(default_factory=DispatchKeySet)
-    #: The effective set: what is walked by rank.
+    #: The effective set, which is walked by rank.
     keys: DispatchKeySet = field(default_factory=DispatchKeySet)
-    #: The set without what is passed over, as kernels registered with ``with_keyset`` get it.
+    #: The set without the keys that are passed over, as kernels registered with ``with_keyset`` get it.
     kernel_keys: DispatchKeySet = field(default_factory=DispatchKeySet)
-    steps: tuple[Step, ...] = ()
+    steps: tuple[KeyOutcome, ...] = ()
     notes: tuple[str, ...] = ()
     error: DispatchError | None = None
     then: Explanation | None = None
@@ -91,7 +91,7 @@ class Explanation:
     source: str = field(default="", repr=False)
 
     @property
-    def winner(self) -> Step | None:
+    def winner(self) -> KeyOutcome | None:
         """Return the step whose kernel runs, or None."""
         return next((step for step in self.steps if step.outcome == "runs"), None)
 
@@ -135,7 +135,7 @@ def show_keys(keys: DispatchKeySet) -> str:
 
 
 def _collapse_autograd(keys: DispatchKeySet) -> DispatchKeySet:
-    """Leave out what the alias Autograd stands for, where the set has the alias."""
+    """Leave out the members of the alias Autograd, where the set has the alias."""
     alias = keys.mask & DispatchKey.Autograd
     return DispatchKeySet(keys.mask & ~AUTOGRAD | alias) if alias else keys
 
@@ -147,7 +147,7 @@ def _columns(rows: Iterable[tuple[str, str, str]]) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """Turn a field's value into what JSON can hold."""
+    """Turn a field's value into one for JSON."""
     match value:
         case DispatchKeySet():
             return [key.name for key in value]
@@ -157,7 +157,7 @@ def plain(value: Any) -> Any:
             return {"type": type(value).__name__, "message": str(value)}
         case Origin():
             return {name: getattr(value, name) for name in ("distribution", "version", "file", "line")}
-        case Explanation() | Overload() | ArgumentKeys() | Step():
+        case Explanation() | Overload() | ArgumentKeys() | KeyOutcome():
             return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     return value
 
@@ -168,10 +168,10 @@ def _drop_source(found: dict[str, Any]) -> None:
         _drop_source(found["then"])
 
 
-def describe_slot(key: str, outcome: Literal["runs", "missing", "below"], slot: Slot) -> Step:
+def describe_slot(key: str, outcome: Literal["runs", "missing", "below"], slot: Slot) -> KeyOutcome:
     """Return the step for a key that is not passed over, and its slot."""
     registration = slot.registration
     if registration is None:
-        return Step(key, outcome, "no kernel" if slot.rule == "missing" else slot.rule)
+        return KeyOutcome(key, outcome, "no kernel" if slot.rule == "missing" else slot.rule)
     name, place = kernel_name(registration.fn), kernel_place(registration.fn)
-    return Step(key, outcome, slot.rule, name, place, registration.key.name, registration.origin)
+    return KeyOutcome(key, outcome, slot.rule, name, place, registration.key.name, registration.origin)

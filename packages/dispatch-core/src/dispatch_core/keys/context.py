@@ -88,7 +88,7 @@ def _find_excluded(*keys: KeyLike | KeysetLike) -> State:
     return 0, mask & ~MARKERS
 
 
-#: What guards made of names alone hold. Keys and masks are not looked up here, because they equal numbers of other types.
+#: The states of guards made of names alone. Keys and masks are not looked up here: they equal numbers of other types.
 _INCLUDED_NAMES: Final[dict[tuple[Any, ...], State]] = {}
 _EXCLUDED_NAMES: Final[dict[tuple[Any, ...], State]] = {}
 
@@ -98,7 +98,7 @@ def _find_state(find: Callable[..., State], keys: tuple[Any, ...], names: dict[t
     try:
         found = find(*keys)
     except TypeError:
-        pass  # A list cannot be a key of the cache; and what is no dispatch key at all is refused below.
+        pass  # A list cannot be a key of the cache; and objects that are no dispatch keys are refused below.
     except Exception as error:
         trim_traceback(error)
         raise

@@ -125,7 +125,7 @@ class DispatchKeySet:
 
         Their device keys; with ``grad_enabled`` and an input that requires grad, the Autograd keys of their backends;
         with ``pipeline_enabled`` and a device other than meta, Pipeline. ``None`` entries are skipped.
-        Raises ``ArgumentError`` for what is neither a tensor nor an array.
+        Raises ``ArgumentError`` for any other object.
         """
         (device_mask_of,) = mask_readers
         found = [tensor for tensor in tensors if tensor is not None]
@@ -141,7 +141,7 @@ class DispatchKeySet:
         return cls(mask)
 
     def has(self, key: KeyLike) -> bool:
-        """Tell whether ``key`` is in the set; an alias is when any of its members is."""
+        """Return whether ``key`` is in the set; an alias is when any of its members is."""
         return self.mask & members_mask(as_key(key)) != 0
 
     __contains__ = has

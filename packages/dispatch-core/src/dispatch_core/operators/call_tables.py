@@ -3,13 +3,13 @@
 Note [Tables are filled on a miss]
     A table maps a mask, or a mask and the context's masks, to the function that runs. A miss resolves the mask by the rules
     of `dispatch_table` and `resolve` and fills the slot; every registration that could change an answer empties the tables.
-    A resolution during which something changed is made again: it may have seen one key before the change and another after
-    it, and so have found what was never right.
+    A resolution during which a registration changed is made again: it may have seen one key before the change and another
+    after it, and so have found a winner that was never right.
 
 Note [Tables belong to a schema]
-    A call binds its arguments by a schema, and what it finds in a table expects them so bound. So an operator whose schema
+    A call binds its arguments by a schema, and the runners of a table expect them so bound. So an operator whose schema
     changes gets tables of its own for the new one. A call under way that asks the old ones is answered for the old schema,
-    from what is registered now, and nothing of that is kept.
+    from the present registrations, and nothing of that is kept.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Runner = Callable[..., Any]
 
 
 class Table(dict[Any, Runner]):
-    """What runs for a mask; one that is not there yet is looked up and, unless something changed meanwhile, kept."""
+    """The runners by mask; a missing one is looked up and, unless a registration changed meanwhile, kept."""
 
     __slots__ = ("tables",)
 
@@ -46,7 +46,7 @@ class Table(dict[Any, Runner]):
         return self.lookup(index)
 
     def lookup(self, index: Any) -> Runner:
-        """Find what runs, whether or not it is in the table."""
+        """Find the runner, whether or not it is in the table."""
         raise NotImplementedError
 
 
@@ -73,7 +73,7 @@ class _Masked(Table):
         mask = self.tables.entry.registry.translate_mask(mask)
         effective = mask | state[0] | DispatchKey.BackendSelect
         effective ^= effective & state[1]
-        # What is masked off is so in the context, too, where a composite calls other operators: it needs no guard.
+        # The context excludes these keys from a composite's own calls, too: it needs no guard.
         runner = self.tables.fill(self, index, mask, effective)
         self.tables.entry.get_used_to_masked(index, runner)
         return runner
@@ -89,7 +89,7 @@ class _Explicit(Table):
 
 
 class Tables:
-    """An operator's tables under one schema, and what that schema asks of calls."""
+    """An operator's tables under one schema, and the plan of calls for that schema."""
 
     __slots__ = ("_plan", "call", "entry", "explicit", "masked", "schema")
 
@@ -102,7 +102,7 @@ class Tables:
 
     @property
     def plan(self) -> Plan | None:
-        """Return what the schema asks of calls, or None where there is no schema."""
+        """Return the plan of calls, or None where there is no schema."""
         plan = self._plan
         if plan is None and self.schema is not None:
             plan = self._plan = make_plan(self.schema, owners.is_tensor)
@@ -115,7 +115,7 @@ class Tables:
         self.explicit.clear()
 
     def fill(self, table: Table, index: Any, arguments: int, mask: int) -> Runner:
-        """Find what runs for ``mask`` and keep it; see Note [Tables are filled on a miss].
+        """Find the runner for ``mask`` and keep it; see Note [Tables are filled on a miss].
 
         ``arguments`` is as for `resolve`. Raises ``ClosedOperatorError`` where the operator is gone.
         """
@@ -127,7 +127,7 @@ class Tables:
                     raise closed_error(entry)
                 runner = resolve(entry if is_current else self._under_old_schema(), mask, arguments).runner()
             except DispatchError:
-                # Who changes something holds the lock until all of it is changed.
+                # A registration holds the lock until all of it is made.
                 with entry.registry.lock:
                     if generation == entry.generation:
                         raise

@@ -25,7 +25,7 @@ _set_depth: Final = by_subscript(_depth.set)
 
 
 def trace_calls(run: Callable[..., Any], line: str) -> Callable[..., Any]:
-    """Return ``run`` with ``line`` printed before it, and what it calls printed further in."""
+    """Return ``run`` with ``line`` printed before it, and the lines of its own calls printed further in."""
 
     def call(*values: Any, **keywords: Any) -> Any:
         write(line)

@@ -1,4 +1,4 @@
-"""Whether an array is what an operator's shape rule, its kernel under Meta, says, and whose fault it is if not.
+"""Comparing arrays with the answer of an operator's shape rule, its kernel under Meta, and errors that name the kernel.
 
 When results are compared is said in Note [When results are compared] in `result_watch`.
 """
@@ -45,7 +45,7 @@ def significant_strides(sizes: tuple[int, ...], steps: tuple[int, ...]) -> tuple
 def difference(
     array: Any, sizes: tuple[Any, ...], steps: tuple[int, ...] | None, kind: Any
 ) -> tuple[str, Any, Any] | None:
-    """Return in what a kernel's array differs from what was expected: what it is, what came and what was expected.
+    """Return how a kernel's array differs from the expected one: the property, its value and the expected value; or None.
 
     A size that either side does not know is equal to any. Strides count where they are given and the array's type has them.
     """
@@ -89,7 +89,7 @@ HINTS: Final = {
 def misfit(
     entry: OperatorEntry, found: tuple[str, Any, Any], who: str, index: int = 0, count: int = 1
 ) -> KernelResultError:
-    """Return the error for a result that is not what the shape rule says; ``who`` tells whose it is."""
+    """Return the error for a result that differs from the shape rule's answer; ``who`` is the text that names its kernel."""
     what, got, wanted = found
     rule = rule_of(entry)
     place = f"result {index}" if count > 1 else "the result"
@@ -100,14 +100,14 @@ def misfit(
 
 
 def kernel_of(key: DispatchKey, registration: Registration | None) -> str:
-    """Tell whose result it is: the kernel, where it stands, and who has registered it."""
+    """Return the text that names a kernel, its place, and the origin of its registration."""
     if registration is None:
         return f"No kernel for {key.label} is registered any more"
     return f"Kernel for {key.label}: {_place(registration.fn)}, registered by {registration.origin}"
 
 
 def planned_by(key: DispatchKey, run: Callable[..., Any], names: str) -> str:
-    """Tell whose result it is: a step that a device's plugin has planned for the operators ``names``."""
+    """Return the text that names a step that a device's plugin has planned for the operators ``names``."""
     name = KEY_DEVICES.get(key.backend, key.backend)
     state = loader().backends().get(name)
     whose = "" if state is None else f" of {state.distribution} {state.version}"
@@ -127,5 +127,5 @@ def rule_of(entry: OperatorEntry) -> Registration | None:
 
 
 def stand_in_maker() -> Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None:
-    """Return what makes an array without data of a shape, strides and a dtype, or None without the meta device."""
+    """Return the function that makes an array without data of a shape, strides and a dtype; None without a meta device."""
     return next((known.empty for known in KEY_TYPES.get(DispatchKey.Meta, ()) if known.empty is not None), None)

@@ -2,7 +2,7 @@
 
 Note [The rules are torch's]
     The order of the rules is that of ``c10::OperatorEntry::computeDispatchTableEntry``. A slot is always computed from
-    what is registered now, so the outcome never depends on the order of registration, as torch's stored tables do.
+    the present registrations, so the outcome never depends on the order of registration, as torch's stored tables do.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ MEMBERS: Final[Mapping[str, Callable[[DispatchKey], bool]]] = {
     "FuncTorchBatchedDecomposition": lambda key: key.name == "FuncTorchBatched",
 }
 _NONFUNCTIONAL, _EXPLICIT, _NESTED, _IMPLICIT, _AUTOGRAD, _BATCHED = (DispatchKey[name] for name in MEMBERS)
-#: The keys whose kernels are composites: they see what the caller passed, and call other operators.
+#: The keys whose kernels are composites: they see the caller's arguments, and call other operators.
 COMPOSITES: Final = frozenset({_NONFUNCTIONAL, _EXPLICIT, _NESTED, _IMPLICIT})
 #: Those that run below Autograd: their operators have a derivative of their own, or none.
 EXPLICIT_COMPOSITES: Final = frozenset({_NONFUNCTIONAL, _EXPLICIT})
@@ -98,7 +98,7 @@ _AMBIGUOUS: Final = Slot("ambiguous autogradother")
 
 
 def _belongs_to(backend: DispatchKey, autograd: DispatchKey) -> bool:
-    """Tell whether a kernel under ``backend`` speaks for the key ``autograd``."""
+    """Return whether a kernel under ``backend`` speaks for the key ``autograd``."""
     if autograd.name == "AutogradOther":
         return _is_other_backend(backend)
     if autograd.name == "AutogradNestedTensor":
@@ -109,7 +109,7 @@ def _belongs_to(backend: DispatchKey, autograd: DispatchKey) -> bool:
 
 
 def compute_slot(op: Registered, key: DispatchKey | None) -> Slot:
-    """Return what ``key`` of an operator leads to; None stands for the empty keyset (torch's Undefined)."""
+    """Return the slot of ``key`` for an operator; None stands for the empty keyset (torch's Undefined)."""
 
     def alias(name: DispatchKey) -> Registration | None:
         found = op.newest(name)

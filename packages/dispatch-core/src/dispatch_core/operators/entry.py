@@ -36,7 +36,7 @@ CHANGES: Final = [0]
 class OperatorEntry:
     """One overload of an operator: its schema, its kernels, and the tables that its calls read."""
 
-    # There may be ten thousand entries, most of them never called: no dictionary, and what is empty is shared.
+    # There may be ten thousand entries, most of them never called: no dictionary, and empty mappings are shared.
     __slots__ = (
         "_covered",
         "_op",
@@ -62,7 +62,7 @@ class OperatorEntry:
         self.name = str(name)
         self.tags: frozenset[str] = NO_TAGS
         self.origin: Origin | None = None
-        #: Bumped by whatever could change the answer of a table.
+        #: Incremented by every change that could change the answer of a table.
         self.generation = 0
         self.closed = False
         #: Another object whenever the schema is another one.
@@ -76,7 +76,8 @@ class OperatorEntry:
         # The winner first; the mappings and tuples are replaced, never changed.
         self._registrations: Mapping[DispatchKey, Registrations] = _NOTHING
         self._covered: Mapping[DispatchKey, Registrations] = _NOTHING
-        #: The operator whose kernels of a higher level this one gives way to, and what then runs.
+        #: The operator whose kernels of a higher level this one gives way to, the kernel that then runs, and whether that
+        #: holds under Autograd keys, too.
         self._way: tuple[str, Registration, bool] | None = None
         self._op: OpOverload | None = None
 
@@ -99,27 +100,27 @@ class OperatorEntry:
     @schema.setter
     def schema(self, schema: FunctionSchema | None) -> None:
         before, self.tables = self.tables, Tables(self, schema)
-        # Calls under way that bound their arguments by the old schema find what is registered from now on.
+        # Calls under way that bound their arguments by the old schema find later registrations, too.
         before.clear()
 
     @property
     def plan(self) -> Plan | None:
-        """Return what the schema asks of calls, or None for an operator without one."""
+        """Return the plan of calls, or None for an operator without schema."""
         return self.tables.plan
 
     @property
     def call_table(self) -> Table:
-        """Return what ordinary calls run, by the mask of their arguments."""
+        """Return the runners of ordinary calls, by the mask of their arguments."""
         return self.tables.call
 
     @property
     def masked_table(self) -> Table:
-        """Return what calls under the masks of a context run, by both."""
+        """Return the runners of calls under the masks of a context, by the mask of their arguments and these."""
         return self.tables.masked
 
     @property
     def explicit_table(self) -> Table:
-        """Return what runs for an explicit mask."""
+        """Return the runners for explicit masks."""
         return self.tables.explicit
 
     @property
@@ -134,7 +135,7 @@ class OperatorEntry:
         return op
 
     def registrations(self, key: DispatchKey) -> tuple[Registration, ...]:
-        """Return what is registered under exactly ``key``, the active one first."""
+        """Return the registrations under exactly ``key``, the active one first."""
         return self._registrations.get(key, ())
 
     def covered(self, key: DispatchKey, general: Registration | None = None) -> tuple[Registration, ...]:
@@ -142,7 +143,7 @@ class OperatorEntry:
         found = self._covered.get(key, ())
         return found if general is None else tuple(each for each in found if each.is_above(general))
 
-    # What `dispatch_table.compute_slot` asks.
+    # The questions of `dispatch_table.compute_slot`.
     def newest(self, key: DispatchKey) -> Registration | None:
         """Return the active registration under exactly ``key``."""
         found = self._registrations.get(key)
@@ -154,7 +155,7 @@ class OperatorEntry:
 
     @property
     def way(self) -> Registration | None:
-        """Return what runs where the operator gives way to another's kernels, or None; see ``Registry.give_way``."""
+        """Return the kernel that runs where the operator gives way to another's, or None; see ``Registry.give_way``."""
         return None if self._way is None else self._way[1]
 
     def direct_keys(self) -> Mapping[DispatchKey, object]:
@@ -162,7 +163,7 @@ class OperatorEntry:
         return self._registrations
 
     def slot(self, key: DispatchKey | None) -> Slot:
-        """Return what ``key`` leads to; None stands for the empty keyset."""
+        """Return the slot of ``key``; None stands for the empty keyset."""
         slot = self._slots.get(key)
         if slot is None:
             generation = self.generation
@@ -173,7 +174,7 @@ class OperatorEntry:
         return slot
 
     def _giving_way(self, key: DispatchKey | None, slot: Slot) -> Slot:
-        """Return ``slot``, or what runs where it gives way; see Note [Kernels that a general kernel hides] in `levels`."""
+        """Return ``slot``, or the one it gives way to; see Note [Kernels that a general kernel hides] in `levels`."""
         if self._way is None or key is None or not (key.owns_arrays or (self._way[2] and key.kind == "autograd")):
             return slot
         name, instead, _ = self._way
@@ -198,12 +199,12 @@ class OperatorEntry:
                 self._reset_callers()
 
     def settled(self, runner: Runner) -> None:
-        """Let callers treat the masks of ``runner`` on their own: what its kernel returns is compared no more."""
+        """Let callers treat the masks of ``runner`` on their own: its results are no longer compared."""
         for mask in [mask for mask, found in list(self.call_table.items()) if found is runner]:
             self.get_used_to(mask, runner)
 
     def get_used_to_masked(self, index: tuple[int, context.State], runner: Runner) -> None:
-        """Let callers do on their own what ``runner`` does under the masks of a context, if it says what that is."""
+        """Let callers do the work of ``runner`` under a context's masks on their own, if it has an expression for it."""
         if hasattr(runner, "inlined"):
             with self.registry.lock:
                 if self.usual_masked is None and self.tables.masked.get(index) is runner:
@@ -211,8 +212,8 @@ class OperatorEntry:
                     self._reset_callers()
 
     def invalidate(self) -> None:
-        """Empty the tables, because something that they were computed from has changed."""
-        # Slots go first: who looks one up without the lock and has read the new number must find none of the older state.
+        """Empty the tables, because a registration that they were computed from has changed."""
+        # Slots go first: a look-up without the lock that has read the new number must find none of the older state.
         self._slots.clear()
         self.generation += 1
         CHANGES[0] += 1

@@ -1,4 +1,4 @@
-"""What a kernel goes on to: the kernel that it replaces, or what lies below it."""
+"""The kernels that a kernel goes on to: the one that it replaces, or those below it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class KernelHandle:
         return self._slot.rule
 
     def call_boxed(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:
-        """Run the kernel; ``keyset`` is what it gets if it asks for one, and what stays masked off in a composite.
+        """Run the kernel; ``keyset`` is passed to a kernel that takes one, and stays masked off in a composite.
 
         Arguments are checked and defaults filled in as in any call; tensors are unwrapped for a kernel that sees arrays,
         arrays passed as they are. Raises ``ClosedOperatorError`` once the kernel was taken back.
@@ -161,7 +161,7 @@ def below(op: Any, keyset: KeysetLike, *, registry: Registry | None = None) -> C
     It takes all arguments by position, in the schema's order, and neither checks them nor fills in defaults: for a kernel,
     which got them so, it is the quickest way down. ``keyset`` is made of the one that the kernel was given, which knows
     whether the arguments are a frontend's tensors or arrays. What is excluded in the context of a call is left out; kernels
-    that are registered later are found. Most at home in what ``kernel_factory`` makes, once for each keyset.
+    that are registered later are found. Best used by the kernels of ``kernel_factory``, once for each keyset.
 
     >>> from dispatch_core import Library, Registry, include_keys, kernel_factory
     >>> r = Registry()

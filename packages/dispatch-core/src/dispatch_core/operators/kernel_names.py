@@ -1,9 +1,9 @@
 """How kernels are named to people: the function that computes, its module, its file and its line.
 
-Note [What a kernel stands for]
-    A kernel may be a wrapper, or a function that gets its code when it is first called. It is named by what it stands for:
-    what ``functools.wraps`` says, or an attribute ``stands_for``, a function of no arguments that gives the function, or its
-    name and place where there is none. Nothing of it runs but that.
+Note [The function behind a kernel]
+    A kernel may be a wrapper, or a function that gets its code when it is first called. It is named by the function
+    behind it: the one that ``functools.wraps`` names, or the result of its attribute ``stands_for``, a function without
+    arguments that returns the function, or its name and place where there is none. Nothing of it runs but that.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["kernel_keys", "kernel_name", "kernel_place"]
 
-#: More wrappers than anybody writes; a circle of them ends.
+#: More wrappers than a program has; the walk through a circle of them ends.
 _MOST: Final = 20
 
 
 def kernel_name(fn: Any) -> str:
-    """Return the module and name of a kernel's function, or of what makes it on first use.
+    """Return the module and name of a kernel's function, or of its factory.
 
     >>> kernel_name(max)
     'builtins.max'
@@ -43,7 +43,7 @@ def kernel_name(fn: Any) -> str:
 
 
 def kernel_place(fn: Any) -> str:
-    """Return the file and line of a kernel's function, or of what makes it; "" where Python does not know.
+    """Return the file and line of a kernel's function, or of its factory; "" where Python does not know.
 
     >>> kernel_place(max), kernel_place(kernel_place).rpartition(":")[0] == __file__
     ('', True)
@@ -63,7 +63,7 @@ def kernel_place(fn: Any) -> str:
 
 
 def kernel_keys(entry: OperatorEntry) -> str:
-    """Return the keys with a kernel and who registered each, for error texts."""
+    """Return the keys with a kernel and the origin of each, for error texts."""
     # Read once: another thread may be taking kernels back.
     active = [found[0] for found in entry._registrations.values() if not found[0].is_fallthrough]
     active.sort(key=lambda registration: -registration.key.rank)
@@ -71,7 +71,7 @@ def kernel_keys(entry: OperatorEntry) -> str:
 
 
 def _unwrap(fn: Any) -> Any:
-    """Return what a kernel stands for; see Note [What a kernel stands for]."""
+    """Return the function behind a kernel; see Note [The function behind a kernel]."""
     for _ in range(_MOST):
         stands_for = getattr(fn, "stands_for", None)
         further = stands_for() if callable(stands_for) else getattr(fn, "__wrapped__", None)

@@ -39,7 +39,7 @@ class KernelStore(OperatorIndex):
         self.giving_way: dict[str, tuple[str, ...]] = {}
 
     def register_schema(self, name: str, schema: str | FunctionSchema, *, tags: tuple[str, ...] = ()) -> None:
-        """Give the operator ``name`` its schema; the text may leave the namespace out.
+        """Register the schema of the operator ``name``; the text may leave the namespace out.
 
         Raises ``SchemaError`` for malformed text or another name, ``RegistrationError`` when it has a schema already.
         """
@@ -83,7 +83,7 @@ class KernelStore(OperatorIndex):
             self._drop_if_empty(entry)
 
     def _reset(self, entry: OperatorEntry) -> None:
-        """Forget what was made from an operator's schema."""
+        """Invalidate the tables and overloads that were made from an operator's schema."""
         entry.invalidate()
         if entry._op is not None:
             describe(entry._op)
@@ -109,7 +109,7 @@ class KernelStore(OperatorIndex):
         with that value and does not receive the argument; a general kernel that is registered after it hides it. Registering
         again replaces the kernel with an ``OverwriteWarning``; ``allow_override=True`` says that this is meant, and False
         that it must not be. Of several kernels the one of the highest ``level`` is active, and within a level the newest:
-        "program" is above "backend", which is the level of what a backend registers while it loads and of nothing else.
+        "program" is above "backend", which is the level of a backend's registrations while it loads, and of no others.
         Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` where ``allow_override`` forbids to
         replace another kernel, or ``when`` names no argument.
         """
@@ -131,7 +131,7 @@ class KernelStore(OperatorIndex):
             try:
                 self._check_registration(entry, registration, allow_override=allow_override)
                 if entry.schema is None and self.is_process:
-                    from .near_misses import warn_of_unknown  # only what has no schema needs it
+                    from .near_misses import warn_of_unknown  # only operators without schema need it
 
                     warn_of_unknown(entry, registration)
             except BaseException:
@@ -153,7 +153,7 @@ class KernelStore(OperatorIndex):
         with_keyset: bool = False,
         level: str | Level | None = None,
     ) -> Registration:
-        """Register what runs under ``key`` for every operator without a kernel there: ``fn(op, *args, **kwargs)``.
+        """Register the fallback of ``key``, for every operator without a kernel there: ``fn(op, *args, **kwargs)``.
 
         Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` for an alias key, or when the key has a
         fallback of the same level; that of the highest level is active.
@@ -203,7 +203,7 @@ class KernelStore(OperatorIndex):
 
         For an overload with a number, whose kernels are no more than a quicker way than that of the overload with a tensor:
         see Note [Kernels that a general kernel hides] in `levels`. ``fn`` is a composite, and sees the caller's arguments.
-        With ``autograd`` that holds under Autograd keys too: who writes the number calls ``to`` itself.
+        With ``autograd`` that holds under Autograd keys too, as a caller who writes the number means ``to`` itself.
         """
         registration = Registration(
             DispatchKey.CompositeExplicitAutograd, fn, caller_origin(), level=_lower_level(None), number=next_number()
@@ -218,7 +218,7 @@ class KernelStore(OperatorIndex):
         return entry, way
 
     def remove_way(self, entry: OperatorEntry, way: tuple[str, Registration, bool]) -> None:
-        """Take back what ``give_way`` has registered, unless it was replaced since."""
+        """Take back a registration of ``give_way``, unless it was replaced since."""
         with self.lock:
             if entry._way is not way:
                 return
@@ -300,6 +300,6 @@ def _describe_overwriting(entry: OperatorEntry, older: Registration, new: Regist
 
 
 def _lower_level(wanted: str | Level | None) -> Level:
-    """Return the level of what is registered now: no higher than that of the transaction under way."""
+    """Return the level of a registration: the wanted one, but no higher than that of the transaction under way."""
     highest = transactions.current_level()
     return highest if wanted is None else min(Level.of(wanted), highest)

@@ -29,7 +29,7 @@ class Library:
     """A handle to one namespace, through which operators are defined and kernels registered (source: ``torch.library``).
 
     ``kind`` is "DEF" (one per namespace), "FRAGMENT" (any number; may define too) or "IMPL" (kernels only). ``dispatch_key``
-    is the key of kernels whose registration names none. Closing it takes back whatever was registered through it. Kernels
+    is the key of kernels whose registration names none. Closing it takes back all registrations made through it. Kernels
     that the program registers win over those that a backend registers while it loads, whichever come first.
     Raises ``RegistrationError`` for an unknown kind, a second DEF, or a namespace that is reserved.
 
@@ -142,7 +142,7 @@ class Library:
 
     @api_boundary
     def fallback(self, fn: Callable[..., Any] | KernelFactory, key: KeyLike = "", *, with_keyset: bool = False) -> None:
-        """Register what runs under ``key`` for every operator without a kernel there: ``fn(op, *args, **kwargs)``.
+        """Register the fallback of ``key``, for every operator without a kernel there: ``fn(op, *args, **kwargs)``.
 
         Raises ``RegistrationError`` unless the library's namespace is ``_``.
         """

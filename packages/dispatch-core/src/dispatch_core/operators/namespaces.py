@@ -21,7 +21,7 @@ __all__ = ["OpNamespace", "OpOverloadPacket", "Ops"]
 
 
 class _Named:
-    """What is found by its name: a copy is the thing itself, and a pickle is its name in the process's registry."""
+    """An object with a name: a copy is the object itself, and a pickle is its name in the process's registry."""
 
     __slots__ = ()
 
@@ -50,7 +50,7 @@ class OpOverloadPacket(_Named):
     def __init__(self, owner: Registry, name: str) -> None:
         self._registry, self._name = owner, name
         #: The types of a call's arguments → the overload that fits. Replaced, not emptied, when an overload comes or goes:
-        #: what another thread is just resolving goes into the old one.
+        #: the answer that another thread is just resolving goes into the old one.
         self._cache: dict[Any, OpOverload] = {}
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -131,7 +131,7 @@ class OpOverloadPacket(_Named):
 
 
 def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
-    """Return what overload resolution depends on: the arguments' types, and for lists those of all elements.
+    """Return the key of overload resolution: the arguments' types, and for lists those of all elements.
 
     None when it depends on more than types: a string may or may not name a device, a dictionary has contents. So it does
     for lists that are nested deeper than any schema's, or that contain themselves.
@@ -154,7 +154,7 @@ def _types(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | N
 
 
 def _lasts(types: Any) -> bool:
-    """Tell whether all classes in what `_types` gives live as long as their modules, so that to keep them keeps nothing."""
+    """Return whether all classes in a key live as long as their modules, so that keeping them keeps nothing else alive."""
     if isinstance(types, tuple):
         return all(map(_lasts, types))
     if isinstance(types, str) or not types.__flags__ & _ON_HEAP:
@@ -205,7 +205,7 @@ class Ops(_Named):
 
     def __init__(self, owner: Registry) -> None:
         self._registry = owner
-        #: Each packet as long as someone holds it: its overloads, a namespace, or a caller.
+        #: Each packet as long as its overloads, a namespace or a caller hold it.
         self._packets: WeakValueDictionary[str, OpOverloadPacket] = WeakValueDictionary()
 
     def packet(self, name: str) -> OpOverloadPacket:
@@ -224,7 +224,7 @@ class Ops(_Named):
         return packet
 
     def invalidate(self, name: str) -> None:
-        """Drop what was kept for a packet whose overloads have changed.
+        """Drop the cached overloads of a packet that have changed.
 
         The packet stays the one of that name for good, so that one which a caller holds is never left behind.
         """

@@ -1,4 +1,4 @@
-"""Kernels for operators that nobody defines, where an operator library is there: most of them are misspelt.
+"""Kernels for operators without a definition, in the namespace of an operator library: most of them are misspelt.
 
 To register for a name without a schema makes an operator, as in torch, and so a kernel for ``expp`` is never called and
 never missed. In the namespace of an operator library, where all operators are known, it is said at once.
@@ -23,12 +23,12 @@ _SHOWN = 5
 
 
 def is_unknown(entry: OperatorEntry) -> bool:
-    """Tell whether no schema was defined for an operator of a namespace that an operator library, fully loaded, defines."""
+    """Return whether no schema was defined for an operator in the namespace of a loaded operator library."""
     return entry.schema is None and has_library(entry)
 
 
 def has_library(entry: OperatorEntry) -> bool:
-    """Tell whether an operator's namespace is that of an installed operator library, which is loaded."""
+    """Return whether an operator's namespace is that of an installed operator library, which is loaded."""
     return loader().has_operators(entry.operator_name.namespace or "")
 
 
@@ -45,7 +45,7 @@ def warn_of_unknown(entry: OperatorEntry, registration: Registration) -> None:
 
 def near(entry: OperatorEntry) -> list[str]:
     """Return the full names of defined operators that an operator's name may have been meant for, the nearest first."""
-    from difflib import get_close_matches  # only what is wrong needs it
+    from difflib import get_close_matches  # only a wrong name needs it
 
     registry, name = entry.registry, entry.operator_name
     overloads = _list_defined(registry, name.packet)

@@ -71,7 +71,7 @@ class OperatorIndex:
         return ops
 
     def _entry(self, name: str) -> OperatorEntry:
-        """Return the entry of that name, made new where there is none."""
+        """Return the entry of that name, a new one where there is none."""
         parsed = parse_name(name)
         full = str(parsed)
         with self.lock:
@@ -177,7 +177,7 @@ class OperatorIndex:
             load_operators(name.namespace or "")
 
     def has_kernel(self, name: str, key: KeyLike) -> bool:
-        """Tell whether ``key`` has a kernel of its own for ``name`` (any overload, where none is named)."""
+        """Return whether ``key`` has a kernel of its own for ``name`` (any overload, where none is named)."""
         wanted = as_key(key)
         try:
             entry = self.get(name)
@@ -194,7 +194,7 @@ class OperatorIndex:
         return iter(list(self.entries.values()))
 
     def find(self, name: str) -> Any:
-        """Return what a call of ``name`` calls: the overload that it names or that is the only one, else the packet.
+        """Return the target of a call of ``name``: the overload that it names or that is the only one, else the packet.
 
         Raises ``OperatorNotFoundError`` when there is no such operator.
         """

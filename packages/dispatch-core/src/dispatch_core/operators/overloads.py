@@ -1,9 +1,9 @@
 """Overloads: the functions that users call, ``ops.aten.add.Tensor``, and those that frontends make of them.
 
 Note [An overload is a function]
-    Calling an object costs more in CPython than all of dispatch. So an overload is a plain function, with what one may ask
-    of it as attributes. Until its first call it only knows how to make the code for its schema, and it takes that over in
-    place: whoever holds the overload keeps the same function, also when its schema changes.
+    Calling an object costs more in CPython than all of dispatch. So an overload is a plain function with attributes that
+    describe the operator. Until its first call it only knows how to make the code for its schema, and it takes that over in
+    place: a caller that holds the overload keeps the same function, also when its schema changes.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ __all__ = ["OpOverload", "describe", "make_overload", "respell"]
 
 @runtime_checkable
 class OpOverload(Protocol):
-    """One overload of an operator: a function, and what it knows of itself (source: ``torch._ops.OpOverload``).
+    """One overload of an operator: a function with its name, schema and tags (source: ``torch._ops.OpOverload``).
 
     Calling it dispatches. Raises ``TypeError`` for arguments that do not fit the schema, ``NoKernelError`` where no kernel
-    serves the arguments' keys, ``ClosedOperatorError`` once the library that defined it was closed, and what the kernel
-    raises.
+    serves the arguments' keys, ``ClosedOperatorError`` once the library that defined it was closed, and the kernel's
+    own errors.
     """
 
     #: The full name, ``aten::add.Tensor``.
@@ -47,7 +47,7 @@ class OpOverload(Protocol):
     #: All overloads of this name.
     packet: OpOverloadPacket
     _entry: OperatorEntry
-    #: The call and the redispatch, as what they are made by.
+    #: The call and the redispatch, as lazy functions.
     _lazy: tuple[LazyFunction, LazyFunction]
     #: The call, and functions of frontends that do the same.
     _callers: list[LazyFunction]
@@ -59,7 +59,7 @@ class OpOverload(Protocol):
         """Run the operator for an explicit keyset or mask, without the context's excluded keys."""
 
     def has_kernel_for_dispatch_key(self, key: KeyLike) -> bool:
-        """Tell whether ``key`` has a kernel of its own."""
+        """Return whether ``key`` has a kernel of its own."""
 
 
 def make_overload(entry: OperatorEntry) -> OpOverload:
@@ -79,7 +79,7 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
 
 
 def describe(op: Any) -> None:
-    """Set what an overload says of its schema, and let it make its code again at the next call."""
+    """Set an overload's schema, tags and names, and let it make its code again at the next call."""
     entry = op._entry
     for lazy in (*op._callers, op._lazy[1]):
         lazy.invalidate()

@@ -45,9 +45,9 @@ class KernelFactory(Record):
 
 
 def kernel_factory(make: Callable[[Any, Any], Callable[..., Any]], *, in_order: bool = False) -> KernelFactory:
-    """Register what ``make(op, keyset)`` returns, made on first use for each effective keyset.
+    """Register the kernel that ``make(op, keyset)`` returns, made on first use for each effective keyset.
 
-    The keyset is a constant of the kernel that is made, so that a layer can work out once what lies below it. With
+    The keyset is a constant of the kernel that is made, so that a layer can work out once the kernel below it. With
     ``in_order`` the function takes all arguments by position, as the schema orders them, which saves a call for operators
     with keyword-only arguments; a fallback is then not given the operator either.
 
@@ -119,7 +119,7 @@ _OWN_FOLDER: Final = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 
 
 
 def caller_origin() -> Origin:
-    """Return where the code outside the core stands that is registering something now."""
+    """Return the place of the code outside the core that is registering now."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN_FOLDER):
         frame = frame.f_back
@@ -156,7 +156,7 @@ class Registration(Record):
         return self.fn is fallthrough_kernel
 
     def is_above(self, other: Registration) -> bool:
-        """Tell whether this one wins over another in the same place; see Note [Levels] in `levels`."""
+        """Return whether this one wins over another in the same place; see Note [Levels] in `levels`."""
         return (self.level, self.number) > (other.level, other.number)
 
 

@@ -35,7 +35,7 @@ _registries_lock: Final = forkable(Order.REGISTRY)
 
 
 class Registry(KernelStore):
-    """Operators and what is registered for them.
+    """Operators and their registrations.
 
     ``profile`` names the order of keys to follow (one of ``PROFILES``). ``interpreted`` runs calls in plain code instead of
     generated functions. The process has one, ``registry``, which also loads operator libraries by namespace.
@@ -59,7 +59,7 @@ class Registry(KernelStore):
         self._claims: dict[type, int] = {}
         #: namespace → where its one DEF library was opened.
         self.definitions: dict[str, Origin] = {}
-        #: operator → what ``custom_op`` made of it.
+        #: operator → its ``CustomOpDef``.
         self.custom_ops: dict[str, Any] = {}
         with _registries_lock:
             _registries.add(self)
@@ -83,7 +83,7 @@ class Registry(KernelStore):
         """Undo every registration that this thread or task makes in the block when the block raises.
 
         ``distribution`` (name and version) is whom the registrations belong to. With ``level="backend"`` they rank below
-        whatever the program registers; a library imported by the program registers its own so.
+        the program's registrations; a library imported by the program registers its own so.
         """
         with transactions.transaction(distribution=distribution, level=None if level is None else Level.of(level)):
             yield
@@ -100,7 +100,7 @@ class Registry(KernelStore):
 
     @staticmethod
     def restore(name: str) -> Any:
-        """Return a packet, a namespace, or all operators of the process's registry: what a pickle of them names."""
+        """Return a packet, a namespace, or all operators of the process's registry, by the name in its pickle."""
         ops = registry.ops
         return ops.packet(name) if "::" in name else getattr(ops, name) if name else ops
 
@@ -108,7 +108,7 @@ class Registry(KernelStore):
         """Call the operator ``name`` with the keys of its arguments and the context's masks.
 
         A bare name means ``aten``; without an overload, the first that fits the arguments is called. Raises
-        ``OperatorNotFoundError``, ``ArgumentError``, ``NoKernelError``, or what the kernel raises.
+        ``OperatorNotFoundError``, ``ArgumentError``, ``NoKernelError``, or the kernel's own errors.
         """
         try:
             return self.find(name)(*args, **kwargs)
@@ -171,7 +171,7 @@ registry.is_process = True
 
 
 def the_registry(given: Registry | None) -> Registry:
-    """Return the registry that a caller names, or the process's own; raises ``ArgumentError`` for what is none."""
+    """Return the registry that a caller names, or the process's own; raises ``ArgumentError`` for any other object."""
     if given is None:
         return registry
     if not isinstance(given, Registry):

@@ -1,14 +1,14 @@
 """From a mask to the kernel that runs: pass keys over and find the winner.
 
-Note [What is passed over]
+Note [Keys that are passed over]
     The highest-ranked key whose slot is not fallthrough wins. A key with nothing in its slot is passed over when it is a
-    functionality, an alias, or belongs to a PrivateUse backend that nobody has claimed. A device or layout key with
+    functionality, an alias, or belongs to a PrivateUse backend that no vendor has claimed. A device or layout key with
     nothing is an error: another device's kernel must never see its arrays. When every key is passed over, the slot of
     the empty keyset decides, which only composites fill.
 
 Note [Keys are loaded]
     An explicit keyset may name a device before anything has asked for it, or an Autograd key before a tensor requires grad.
-    So that its meaning does not depend on what ran before, the first look-up loads the device's backend, and lets frontends
+    So that its meaning does not depend on earlier calls, the first look-up loads the device's backend, and lets frontends
     register their kernels.
 """
 
@@ -59,7 +59,7 @@ Runner = Callable[..., Any]
 
 
 def is_passed_over(key: DispatchKey, slot: Slot) -> bool:
-    """Tell whether resolution goes on below ``key``; see Note [What is passed over]."""
+    """Return whether resolution goes on below ``key``; see Note [Keys that are passed over]."""
     if slot.registration is not None:
         return slot.registration.is_fallthrough
     if slot.rule == "ambiguous autogradother":
@@ -68,7 +68,7 @@ def is_passed_over(key: DispatchKey, slot: Slot) -> bool:
 
 
 def why_passed_over(key: DispatchKey, slot: Slot) -> str:
-    """Say why resolution goes on below ``key``."""
+    """Return the reason why resolution goes on below ``key``."""
     if slot.registration is not None:
         return f"fallthrough registered under {slot.registration.key.name} at {slot.registration.origin}"
     if key.owns_arrays:
@@ -77,7 +77,7 @@ def why_passed_over(key: DispatchKey, slot: Slot) -> str:
 
 
 def walk_keys(entry: OperatorEntry, mask: int) -> Iterator[tuple[DispatchKey, Slot, bool]]:
-    """Yield the keys of ``mask`` by rank, with what each leads to and whether it is passed over."""
+    """Yield the keys of ``mask`` by rank, with the slot of each and whether it is passed over."""
     for key in keys_of(mask, entry.registry.profile):
         slot = entry.slot(key)
         chooses = key is DispatchKey.BackendSelect and slot is MISSING and _device_index(entry) is not None
@@ -112,13 +112,13 @@ class Resolution(Record):
             raise
 
     def boundary(self) -> Boundary | None:
-        """Return the boundary to the backend's arrays, or None where the winner sees what the caller passed."""
+        """Return the boundary to the backend's arrays, or None where the winner sees the caller's arguments."""
         if self.key is None or not self.key.owns_arrays:
             return None
         return make_boundary(self.key, FRONTENDS.get(self.mask & MARKERS))
 
     def is_composite(self) -> bool:
-        """Tell whether a composite has won."""
+        """Return whether a composite has won."""
         return self.slot.registration is not None and self.slot.registration.key in COMPOSITES
 
     def functional(self) -> OperatorEntry | None:
@@ -197,7 +197,7 @@ class Resolution(Record):
         return choose
 
     def run_with_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Bind the arguments and run what has won."""
+        """Bind the arguments and run the winner."""
         plan = self.entry.plan
         if plan is None:
             marker = unchecked_mask(args, kwargs) & MARKERS
@@ -213,7 +213,7 @@ class Resolution(Record):
 
 
 def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
-    """Find what runs for ``mask``; ``arguments`` is the arguments' own mask in an ordinary call, else 0.
+    """Find the winner for ``mask``; ``arguments`` is the arguments' own mask in an ordinary call, else 0.
 
     Raises ``FrontendMismatchError`` for tensors of two frontends, ``DispatchKeyError`` for a bit that no key owns.
     """
@@ -248,7 +248,7 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
 
 
 def _prepare(mask: int) -> None:
-    """Let what the keys of a mask stand for be registered; see Note [Keys are loaded].
+    """Load the backends, and let frontends register the kernels, of the keys of a mask; see Note [Keys are loaded].
 
     A backend that fails or is kept out has registered nothing, which ``no_kernel`` tells.
     """
@@ -283,7 +283,7 @@ class _Mixed(Record):
 
     @property
     def hook(self) -> Runner:
-        """Return what decides: the frontend's hook, or the one that refuses."""
+        """Return the function that decides: the frontend's hook, or the one that refuses."""
         return refuse_mixed if self.frontend is None else self.frontend.mixed
 
     def runner(self) -> Runner:
@@ -303,7 +303,7 @@ _Runs = Resolution | _Mixed
 
 
 def key_is_not_loaded(key: DispatchKey) -> str:
-    """Say what became of the installed device that a key belongs to; "" where there is none."""
+    """Return the state of the installed device that a key belongs to, as text; "" where there is none."""
     device = loader().device_of_key(key) if key.owns_arrays else None
     return "" if device is None else f"device {device!r} is {loader().backends()[device]}"
 

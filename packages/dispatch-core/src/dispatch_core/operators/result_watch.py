@@ -1,8 +1,8 @@
-"""Watches: what kernels return is compared with what the operator's shape rule says, when a table's entry first runs.
+"""Watches: the results of a kernel are compared with the answer of the operator's shape rule in the first calls.
 
 Note [When results are compared]
     A kernel that drops a dimension, changes the dtype, or whose array answers strides that its elements do not have gives
-    wrong values far from where it stands. So what a kernel returns is compared with the rule's answer: shape, dtype, and
+    wrong values far from where it stands. So a kernel's results are compared with the rule's answer: shape, dtype, and
     strides where they matter. A `Watch` stands around the kernel of a table's entry and compares every call; once
     `_QUIET` calls in a row have brought no new dtypes and ranks it takes itself out, so that later calls cost what they
     cost without it. A pipeline compares when a plan runs for the first time, and ``opcheck`` always does. With the
@@ -60,7 +60,7 @@ def _look_again() -> None:
 
 
 def _has_rules(entry: OperatorEntry) -> bool:
-    """Tell whether there may be shape rules; the process's own registry loads the meta device for that."""
+    """Return whether there may be shape rules; the process's own registry loads the meta device for that."""
     global _is_absent
     if _META not in KEY_TYPES and not _is_absent and entry.registry.is_process:
         try:
@@ -78,7 +78,7 @@ def watch_for(
 ) -> Watch | None:
     """Return a watch over a table's entry, or None where there is nothing to compare with.
 
-    ``registration`` and ``covered`` are its kernels; there is none where the functional operator computes what is written.
+    ``registration`` and ``covered`` are its kernels; there is none where the functional operator computes the new values.
     """
     plan = entry.plan
     if plan is None or boundary.key is _META or not boundary.array_types or plan.schema.is_vararg:
@@ -89,7 +89,7 @@ def watch_for(
 
 @contextmanager
 def pause() -> Iterator[None]:
-    """Compare nothing while the block runs: what calls the operators compares itself."""
+    """Compare nothing while the block runs, for callers that compare results themselves."""
     token = _is_paused.set(True)
     try:
         yield
@@ -98,7 +98,7 @@ def pause() -> Iterator[None]:
 
 
 class Watch:
-    """Compares what one kernel returns with what the shape rule says, until nothing new comes."""
+    """Compares one kernel's results with the shape rule's answers, until calls bring nothing new."""
 
     __slots__ = (
         "_boundary",
@@ -174,7 +174,7 @@ class Watch:
     ) -> Any:
         """Run a kernel and compare its results; ``values`` are the operator's arguments in order, arrays for tensors.
 
-        Raises ``KernelResultError`` for a result that is not what the shape rule says.
+        Raises ``KernelResultError`` for a result that differs from the shape rule's answer.
         """
         if _is_paused.get():
             return kernel(*args, **kwargs)
@@ -198,7 +198,7 @@ class Watch:
     def check_replacements(self, returned: Any, values: Sequence[Any]) -> None:
         """Let the shape rule refuse arrays that would take the place of arguments that cannot be written to.
 
-        It is asked where shape or dtype differs: the functional operator makes what writing to an argument would refuse.
+        It is asked where shape or dtype differs: the functional operator makes arrays that no argument could take.
         """
         results = self._plan.results
         for result, found in zip(results, (returned,) if len(results) == 1 else returned, strict=False):
@@ -237,14 +237,14 @@ class Watch:
         return tuple(looks), given
 
     def _answer(self, given: list[Any]) -> Any:
-        """Return what the rule says; None where it cannot tell."""
+        """Return the rule's answer; None where it has none."""
         try:
             return self._ask(given)
         except Exception:  # noqa: BLE001  # see Note [When results are compared]
             return None
 
     def _ask(self, given: list[Any]) -> Any:
-        """Ask the rule; see Note [A rule runs unseen]. Raises what the rule raises."""
+        """Ask the rule; see Note [A rule runs unseen]. Raises the rule's own errors."""
         token = context.set_state[None]
         try:
             if self._said is None:
@@ -254,9 +254,9 @@ class Watch:
             context.reset_state(token)
 
     def _bind_rule(self) -> Runner:
-        """Return what calls the rule itself, below every layer, with the arguments as kernels take them."""
+        """Return a function that calls the rule itself, below every layer, with the arguments as kernels take them."""
         plan, rule, frontend = self._plan, self._rule, self._boundary.frontend
-        # A fake is made for what the caller has (Note [A fake sees what the caller passed] in `formulas`).
+        # A fake is made for the caller's frontend (Note [A fake sees the caller's arguments] in `author_kernels`).
         keyset = DispatchKeySet(_META.value | (0 if frontend is None else frontend.marker))
         fn = rule.fn.make(self._entry.op, keyset) if isinstance(rule.fn, KernelFactory) else rule.fn
         prefix = (keyset,) * rule.with_keyset
@@ -295,15 +295,15 @@ class Watch:
                 elif result.kind in ("fresh", "view") and not (item is None and result.is_optional):
                     array = self._own(item, result.kind, values, whose)
                 if array is None or expected_item is None or type(array) not in ARRAY_TYPES:
-                    continue  # Nothing is known; and the boundary refuses what is no array.
-                # Where arrays cannot be written to, the frontend lays out and converts what takes an array's place.
+                    continue  # Nothing is known; and the boundary refuses all but arrays.
+                # Where arrays cannot be written to, the frontend lays out and converts the array that takes another's place.
                 is_written = result.kind != "self" or self._boundary.mutable
                 differs = differs_from(array, expected_item) if is_written else differs_in_shape(array, expected_item)
                 if differs is not None:
                     raise misfit(self._entry, differs, self._who(values, whose), index, count)
 
     def _own(self, item: Any, kind: str, values: Sequence[Any], whose: Registration | None) -> Any:
-        """Return a result as the backend's array; refuse it, as the boundary would, and tell whose it is."""
+        """Return a result as the backend's array; refuse it as the boundary would, in an error that names its kernel."""
         try:
             return self._coerce(item) if kind == "fresh" else self._view(item)
         except KernelResultError:
@@ -323,7 +323,7 @@ class Watch:
         )
 
     def _who(self, values: Sequence[Any], whose: Registration | None) -> str:
-        """Tell whose result it is, and of which arguments."""
+        """Return the text that names the kernel of a result, and its arguments."""
         arrays = [item for value in values for item in (value if isinstance(value, list | tuple) else (value,))]
         given = ", ".join(f"{dtype(item)}{list(shape(item))}" for item in arrays if type(item) in ARRAY_TYPES)
         key = self._boundary.key
@@ -335,7 +335,7 @@ class Watch:
 
 
 def _together(value: Any, meta: Any, argument: Any, *, is_list: bool) -> Iterator[tuple[Any, Any, Any]]:
-    """Yield a result with what is expected and the argument that it may be; of a list, each element with its own."""
+    """Yield a result with the expected one and the argument that it may be; of a list, each element with its own."""
     if not is_list:
         yield value, meta, argument
     elif isinstance(value, list | tuple) and isinstance(meta, list | tuple):

@@ -5,11 +5,12 @@ Note [A composite below masked keys]
     So it runs with exactly those keys excluded in the context; Profiler stays, so that a composite's inner calls are
     recorded as its children, and Pipeline, so that they are deferred.
 
-Note [What a composite below Autograd returns]
-    What the caller gets is what the schema says, as from a backend's kernel. A fresh result is a fresh tensor, though the
+Note [Results of a composite below Autograd]
+    The caller gets results as the schema says, as from a backend's kernel. A fresh result is a fresh tensor, though the
     composite may have written to it, and counted that, or made it as a view. A view is a view by the operator that was
     called, and not by those that the composite has called: so the frontend knows that ``detach`` cuts the history off.
-    The parts in a list stay views by what the composite has called for each, because only that says which part it is. A
+    The parts in a list stay views by the operators that the composite has called for each, because only these say which
+    part it is. A
     custom operator's function sees tensors and answers for them itself.
 """
 
@@ -109,7 +110,7 @@ def open_device(device: Device) -> None:
 
 
 def conform_results(entry: OperatorEntry, run: Runner, frontend: Frontend[Any] | None) -> Runner:
-    """Return ``run`` with results as the schema says; see Note [What a composite below Autograd returns]."""
+    """Return ``run`` with results as the schema says; see Note [Results of a composite below Autograd]."""
     plan, op = entry.plan, entry.op
     if frontend is None or plan is None or not any(result.kind in ("fresh", "view") for result in plan.results):
         return run
@@ -169,10 +170,10 @@ def masked_off(
 
 
 def functional_overload(entry: OperatorEntry) -> OperatorEntry | None:
-    """Return the overload that computes what an in-place or ``out=`` overload writes, or None.
+    """Return the overload that computes the values an in-place or ``out=`` overload writes, or None.
 
     It is named like the in-place one without the underscore, or stands in the same packet, and takes the same arguments
-    without those that are only written to. There is none for an operator that does not return what it writes.
+    without those that are only written to. There is none for an operator that does not return all that it writes.
     """
     name, schema, plan = entry.operator_name, entry.schema, entry.plan
     if (
@@ -194,7 +195,7 @@ def functional_overload(entry: OperatorEntry) -> OperatorEntry | None:
 
 
 def _shape_of(argument: Argument) -> tuple[object, ...]:
-    """Return an argument's name and type, without what the type says of aliasing."""
+    """Return an argument's name and type, without the aliasing in the type."""
     parts = ((type(part), getattr(part, "name", ""), getattr(part, "size", None)) for part in walk(argument.type))
     return argument.name, *parts
 

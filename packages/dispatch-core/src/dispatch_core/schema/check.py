@@ -1,4 +1,4 @@
-"""Hold a call's arguments against a schema: bind them in schema order, check each, and say what does not fit."""
+"""Hold a call's arguments against a schema: bind them in schema order, check each, and name those that do not fit."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def matches(schema: FunctionSchema, args: Sequence[object], kwargs: Mapping[str,
 def argument_error(schema: FunctionSchema, index: int, value: object, reason: str | None = None) -> ArgumentError:
     """Return the error for one argument's wrong value.
 
-    ``reason`` is the text of what the argument's checker raised; without it, the value is checked again.
+    ``reason`` is the text of the error of the argument's checker; without it, the value is checked again.
 
     >>> schema = FunctionSchema.parse("f(int[] size) -> ()")
     >>> print(argument_error(schema, 0, (1, "2")))
@@ -110,7 +110,7 @@ def invalid_combination(
     kwargs: Mapping[str, object],
     is_tensor: IsTensor,
 ) -> NoMatchingOverloadError:
-    """Return the error for a call that fits none of an operator's overloads, with what each of them misses.
+    """Return the error for a call that fits none of an operator's overloads, with the reason for each.
 
     >>> schemas = [FunctionSchema.parse("f.int(int x) -> ()"), FunctionSchema.parse("f.str(str x) -> ()")]
     >>> print(invalid_combination("f", schemas, (0.5,), {}, lambda value: False))

@@ -39,7 +39,7 @@ _ESCAPE: Final = r"(?s)\\([0-7]{3}|.)"
 _UNESCAPED: Final = {"\\": "\\", "'": "'", '"': '"', "n": "\n", "t": "\t", "f": "\f", "v": "\v", "a": "\a", "b": "\b"}
 
 
-# The Python type of what may stand in a default list, by the element's type.
+# The Python type of a default list's elements, by the element's type.
 _ELEMENTS: Final[dict[str, object]] = dict.fromkeys(_INTEGERS, int) | {"bool": bool, "float": float, "complex": complex}
 _NUMBER_STARTS: Final = frozenset("0123456789.")
 

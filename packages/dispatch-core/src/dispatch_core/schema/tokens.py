@@ -26,7 +26,7 @@ class SchemaSyntaxError(SchemaError):
         super().__init__(f"{message} ({where})\n  {shown}\n  {pad}^", hint=hint)
 
 
-# Everything but blanks is a token; what no rule here knows is one of a single character, which the grammar refuses.
+# Everything but blanks is a token; a character that no rule here knows is one by itself, which the grammar refuses.
 _LEXEME: Final = r"""(?x)
     [A-Za-z_][A-Za-z0-9_]*
     | \.\.\. | ->
@@ -77,7 +77,7 @@ class Tokens:
         raise SchemaSyntaxError(message, self.text, offset, hint=hint)
 
     def refuse(self, what: str) -> NoReturn:
-        """Raise because the next token is not what the grammar asks for."""
+        """Raise because the next token is not the one that the grammar asks for."""
         token = self.tokens[self.at]
         self.fail(f"expected {what} but found {repr(token) if token else 'the end'}")
 

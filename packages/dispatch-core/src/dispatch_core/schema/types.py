@@ -51,7 +51,7 @@ class Type(Record):
 
     @property
     def alias(self) -> AliasInfo | None:
-        """The alias annotation of the value itself, not of what it contains."""
+        """The alias annotation of the value itself, not of its elements."""
         return None
 
     @property

@@ -1,4 +1,4 @@
-"""Check one value against one type: what a schema's type accepts, and what it makes of it."""
+"""Checking and converting one value by a schema's type."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def checker(type: Type, is_tensor: IsTensor) -> Check:
     """Return the function that checks a value of a type.
 
     It returns the value as the kernel gets it, and raises ``TypeError`` with nothing but the expectation ("must be int,
-    not str") for one that does not fit. ``is_tensor`` says what passes for a ``Tensor``.
+    not str") for one that does not fit. ``is_tensor`` decides which values pass for a ``Tensor``.
     What torch's Python argument parser accepts is accepted here: an int for a float, one int for ``int[2]``, NumPy's
     scalars for Python's; a bool is no int.
 
@@ -58,7 +58,7 @@ def checker(type: Type, is_tensor: IsTensor) -> Check:
 
 
 def expectation(type: Type) -> str:
-    """Spell what a type accepts, in the words of torch's messages.
+    """Spell a type, in the words of torch's messages.
 
     >>> expectation(OptionalType(ListType(BaseType("SymInt"))))
     'tuple of ints'
@@ -138,7 +138,7 @@ def _bool(value: object) -> object:
 
 
 def _numpy_item(value: object) -> object:
-    """Return what a NumPy scalar holds, as a Python object; None for anything else, arrays included."""
+    """Return the value of a NumPy scalar as a Python object; None for anything else, arrays included."""
     # By name, because the core does not import NumPy.
     if any(base.__name__ == "generic" and base.__module__ == "numpy" for base in type(value).__mro__):
         return value.item()  # type: ignore[attr-defined]  # numpy.generic has it
@@ -146,7 +146,7 @@ def _numpy_item(value: object) -> object:
 
 
 def _plain(value: object) -> object:
-    """Return a number as one of Python's own, or None for what is no number."""
+    """Return a number as one of Python's own, or None for any other object."""
     if type(value) in _SCALARS:
         return value
     # A NumPy scalar's own type would take part in promotion; some of them are subclasses of Python's numbers.
@@ -295,7 +295,7 @@ def _element(type: Type, position: int, item: object, check: Check) -> object:
     try:
         return check(item)
     except TypeError as wrong:
-        # A list inside a list is of the right type itself, as a large integer is: their own complaint tells what is wrong.
+        # A list inside a list is of the right type itself, as a large integer is: their own error names the fault.
         is_told = isinstance(item, list | tuple) or isinstance(wrong, _RangeError)
         inner = f": element {position} {wrong}" if is_told else ""
     found = inner or f", but found element of type {item.__class__.__name__} at pos {position}"

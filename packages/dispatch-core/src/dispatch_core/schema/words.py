@@ -16,7 +16,7 @@ _TYPE: Final = re.compile(r"\b(?:SymInt|SymBool|ScalarType)\b")
 
 
 def spell_for_users(name: str) -> str:
-    """Return what users call a schema's type.
+    """Return a schema's type in the words of users.
 
     >>> spell_for_users("SymInt"), spell_for_users("str")
     ('int', 'str')

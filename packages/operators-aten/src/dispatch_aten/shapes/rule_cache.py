@@ -212,7 +212,7 @@ def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Cal
         return key.settings, key._by_type
 
     rule: Any = _function(name, lambda: _cache_of(name), "{0}.spec", then)
-    # See Note [What a kernel stands for] in the core's `naming`.
+    # See Note [The function behind a kernel] in the core's `kernel_names`.
     rule.stands_for = lambda: RULES[name]
     rule.cache_key, rule.remembers = lambda: rule_key(name), remembers
     return rule
