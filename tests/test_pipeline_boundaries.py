@@ -372,7 +372,7 @@ def test_never_recorded_operators_are_listed(root):
     found = set()
     for name, entry in dc.registry.entries.items():
         if name.startswith(("aten::", "prims::")) and dc.DispatchKey.CPU in entry.kernels:
-            why = _reason_never_recorded(entry.plan) or (
+            why = _reason_never_recorded(entry.signature) or (
                 "" if dc.DispatchKey.Meta in entry.kernels else "no shape rule"
             )
             found |= {(name, why)} if why else set()
@@ -391,7 +391,9 @@ def _placed_beside():
     """Yield every operator of aten that makes a tensor beside another one, and takes a device."""
     import dispatch_aten  # noqa: F401  # defines them
 
-    plans = {name: entry.plan for name, entry in sorted(dc.registry.entries.items()) if entry.plan is not None}
+    plans = {
+        name: entry.signature for name, entry in sorted(dc.registry.entries.items()) if entry.signature is not None
+    }
     for name, plan in plans.items():
         takes_both = plan.device_index is not None and not plan.is_factory and plan.parameters[0].tensors == "tensor"
         if name.startswith("aten::") and takes_both and not plan.writes:

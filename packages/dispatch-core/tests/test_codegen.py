@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dispatch_core as dc
-from dispatch_core.calls import boundary, codegen
+from dispatch_core.calls import codegen, signature
 from dispatch_core.schema.tokens import is_identifier
 
 #: type in a schema → what it takes, some of which needs coercion.
@@ -174,13 +174,13 @@ def test_random_calls_have_equal_outcomes(toy, tensors, wrapped, key, made):
 @given(made=schemas())
 def test_generated_code_calls_no_builtin_that_an_argument_may_hide(made):
     text, _, _ = made
-    plan = boundary.make_plan(dc.FunctionSchema.parse(text), lambda value: False)
-    if not plan.can_generate:
+    found = signature.make_signature(dc.FunctionSchema.parse(text), lambda value: False)
+    if not found.is_specializable:
         return
-    source = codegen.call_source(plan)
+    source = codegen.call_source(found)
     used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    assert used & set(vars(builtins)) - {parameter.word for parameter in plan.parameters} <= boundary._CALLED
-    assert not {parameter.word for parameter in plan.parameters} & boundary._CALLED
+    assert used & set(vars(builtins)) - {parameter.word for parameter in found.parameters} <= signature._CALLED
+    assert not {parameter.word for parameter in found.parameters} & signature._CALLED
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ def compilations(monkeypatch):
 
 
 #: Names that the text of generated functions cannot use: Python's keywords, builtins that it calls, its own variables.
-AWKWARD = [*filter(is_identifier, sorted({*keyword.kwlist, *boundary._CALLED})), "__m", "__c", "__table", "__0"]
+AWKWARD = [*filter(is_identifier, sorted({*keyword.kwlist, *signature._CALLED})), "__m", "__c", "__table", "__0"]
 
 
 @pytest.mark.parametrize("interpreted", [False, True])
@@ -375,7 +375,7 @@ def test_a_keyset_argument_may_be_anything_that_spells_one(registry, library, to
 
 def test_the_generated_source_can_be_looked_at():
     schema = dc.FunctionSchema.parse("t::f(Tensor x, *, int n=1) -> Tensor")
-    source = codegen.call_source(boundary.make_plan(schema, lambda value: False))
+    source = codegen.call_source(signature.make_signature(schema, lambda value: False))
     assert source.startswith("def __call(x, *, n=__default1):")
     ast.parse(source)
 

@@ -104,7 +104,7 @@ def switch(monkeypatch, *, plain):
     """Let all recorders be plain ones, or those that there are."""
     monkeypatch.undo()
     if plain:
-        monkeypatch.setattr(recording, "can_generate", lambda plan: False)
+        monkeypatch.setattr(recording, "is_specializable", lambda signature: False)
     for entry in list(dc.registry.entries.values()):
         if entry.tables.masked or entry.tables.explicit:
             entry.invalidate()

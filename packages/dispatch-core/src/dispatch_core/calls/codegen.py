@@ -31,8 +31,9 @@ from ..schema.check import argument_error, bind
 from ..schema.words import declaration
 from ..tracebacks import trim_traceback
 from . import reference
-from .boundary import Boundary, Covered, Plan, bad_count, bad_list, coercer, view_checker
+from .boundary import Boundary, coercer, view_checker
 from .emit import make_function, rename_parameters
+from .signature import CallSignature, Covered, bad_count, bad_list
 from .source import (
     Spelling,
     Usual,
@@ -42,7 +43,7 @@ from .source import (
     call_source,
     kernel_arguments,
     redispatch_source,
-    respelled_plan,
+    respelled_signature,
     runner_source,
     values,
 )
@@ -75,33 +76,33 @@ class _Body:
     def __init__(
         self,
         entry: OperatorEntry,
-        plan: Plan,
+        signature: CallSignature,
         boundary: Boundary,
         kernel: Runner,
         prefix: tuple[Any, ...],
         covered: Covered,
     ) -> None:
         self._shape = boundary, len(prefix), [index for index, _, _ in covered]
-        count = len(plan.results)
+        count = len(signature.results)
 
         def several(value: Any) -> Any:
             if isinstance(value, (tuple, list)) and len(value) == count:
                 return value
-            raise bad_count(plan.name, count, value)
+            raise bad_count(signature.name, count, value)
 
         def as_list(value: Any) -> Any:
             if isinstance(value, (tuple, list)):
                 return value
-            raise bad_list(plan.name, value)
+            raise bad_list(signature.name, value)
 
         def unequal(value: Any, base: Any) -> None:
-            raise bad_count(plan.name, len(base), value)
+            raise bad_count(signature.name, len(base), value)
 
         self.constants: dict[str, Any] = {
             "__kernel": kernel,
             "__array": boundary.array_type,
-            "__coerce": coercer(boundary, plan.name),
-            "__view_of": view_checker(boundary, plan.name),
+            "__coerce": coercer(boundary, signature.name),
+            "__view_of": view_checker(boundary, signature.name),
             "__several": several,
             "__list": as_list,
             "__unequal": unequal,
@@ -119,9 +120,9 @@ class _Body:
                 "__mutated": frontend.mutated,
             }
 
-    def lines(self, plan: Plan) -> list[str]:
-        """Return the lines, with the arguments' names as ``plan`` has them."""
-        return body_lines(plan, *self._shape)
+    def lines(self, signature: CallSignature) -> list[str]:
+        """Return the lines, with the arguments' names as ``signature`` has them."""
+        return body_lines(signature, *self._shape)
 
 
 def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -129,20 +130,20 @@ def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any])
 
     What is wrong with the arguments the call itself will say.
     """
-    plan = entry.plan
-    if plan is None or not plan.can_generate or context.current() is not None:
+    signature = entry.signature
+    if signature is None or not signature.is_specializable or context.current() is not None:
         return
     mask = None
     with suppress(Exception):
-        mask = reference.arguments_mask(plan, bind(plan.schema, args, kwargs, is_tensor))
+        mask = reference.arguments_mask(signature, bind(signature.schema, args, kwargs, is_tensor))
     if mask is not None:
         entry.call_table[mask]
 
 
 def caller(entry: OperatorEntry) -> Runner:
     """Return the generated function that a user's call runs (see `reference.caller`)."""
-    plan = entry.plan
-    if plan is None or not plan.can_generate:
+    signature = entry.signature
+    if signature is None or not signature.is_specializable:
         return reference.caller(entry)
     interpreted = reference.caller(entry)
 
@@ -150,25 +151,25 @@ def caller(entry: OperatorEntry) -> Runner:
         # See Note [Raw arrays change the code].
         if args and not hasattr(args[0], "_dispatch_mask"):
             with entry.registry.lock:
-                if plan is entry.plan:
-                    entry.op._lazy[0].take(_call(entry, plan, interpreted, raw=True))
+                if signature is entry.signature:
+                    entry.op._lazy[0].take(_call(entry, signature, interpreted, raw=True))
         return interpreted(*args, **kwargs)
 
-    return _call(entry, plan, otherwise, raw=False)
+    return _call(entry, signature, otherwise, raw=False)
 
 
 def respelled(entry: OperatorEntry, spelling: Spelling) -> Runner:
     """Return the generated function of a frontend (see `reference.respelled`)."""
-    plan = entry.plan
-    if plan is None or not plan.can_generate:
+    signature = entry.signature
+    if signature is None or not signature.is_specializable:
         return reference.respelled(entry, spelling)
-    return _call(entry, respelled_plan(plan, spelling), spelling.otherwise, raw=False, spelling=spelling)
+    return _call(entry, respelled_signature(signature, spelling), spelling.otherwise, raw=False, spelling=spelling)
 
 
 def _call(
-    entry: OperatorEntry, plan: Plan, otherwise: Runner, *, raw: bool, spelling: Spelling | None = None
+    entry: OperatorEntry, signature: CallSignature, otherwise: Runner, *, raw: bool, spelling: Spelling | None = None
 ) -> Runner:
-    names = _constants(plan)
+    names = _constants(signature)
     names |= {
         "__table": entry.call_table,
         "__masked": entry.masked_table,
@@ -179,40 +180,40 @@ def _call(
     if spelling is not None:
         names |= {f"__extra_{name}": default for name, default in spelling.extra.items()}
         names |= {"__tensor": spelling.tensor_type, "__elsewhere": spelling.elsewhere}
-    usual, constants = _usual(entry, plan)
+    usual, constants = _usual(entry, signature)
     if usual is not None and usual.raw and spelling is None:
         raw = True
     elif usual is not None and not usual.raw and usual.tensor_type is not None:
         names["__tensor"] = usual.tensor_type
     if usual is not None and usual.raw and spelling is not None:
         usual = None
-    masked, others = _usual_masked(entry, plan)
-    source = call_source(plan, raw=raw, usual=usual, masked=masked, spelling=spelling)
-    return _compile(source, "call", names, plan, {**constants, **others}, spelling)
+    masked, others = _usual_masked(entry, signature)
+    source = call_source(signature, raw=raw, usual=usual, masked=masked, spelling=spelling)
+    return _compile(source, "call", names, signature, {**constants, **others}, spelling)
 
 
-def _usual_masked(entry: OperatorEntry, plan: Plan) -> tuple[UsualMasked | None, Mapping[str, Any]]:
+def _usual_masked(entry: OperatorEntry, signature: CallSignature) -> tuple[UsualMasked | None, Mapping[str, Any]]:
     """Return what is compiled in for a context with masks, and its constants."""
     index = entry.usual_masked
     body: Inlined | None = None if index is None else getattr(entry.masked_table.get(index), "inlined", None)
     if index is None or body is None:
         return None, {}
-    return UsualMasked(body.either, index[0], body.lines(plan)), body.constants | {"__state": index[1]}
+    return UsualMasked(body.either, index[0], body.lines(signature)), body.constants | {"__state": index[1]}
 
 
-def _usual(entry: OperatorEntry, plan: Plan) -> tuple[Usual | None, Mapping[str, Any]]:
+def _usual(entry: OperatorEntry, signature: CallSignature) -> tuple[Usual | None, Mapping[str, Any]]:
     """Return what is compiled in, and its constants; see Note [The usual mask is compiled in]."""
     mask = entry.usual
     runner: Any = None if mask is None else entry.call_table.get(mask)
     if mask is None or runner is None:
         return None, {}
     body: _Body | None = getattr(runner, "body", None)
-    raw = not mask & MARKERS and any(parameter.tensors for parameter in plan.parameters)
+    raw = not mask & MARKERS and any(parameter.tensors for parameter in signature.parameters)
     if raw and (body is None or TYPE_MASKS.get(body.constants["__array"]) != mask):
         return None, {}
     if body is None:
-        return Usual(mask, raw, [f"return __kernel({values(plan)})"], _tensor_type(mask)), {"__kernel": runner}
-    return Usual(mask, raw, body.lines(plan), _tensor_type(mask)), body.constants
+        return Usual(mask, raw, [f"return __kernel({values(signature)})"], _tensor_type(mask)), {"__kernel": runner}
+    return Usual(mask, raw, body.lines(signature), _tensor_type(mask)), body.constants
 
 
 def _tensor_type(mask: int) -> type | None:
@@ -222,21 +223,21 @@ def _tensor_type(mask: int) -> type | None:
 
 def explained_source(entry: OperatorEntry) -> str:
     """Return the source of the functions for calls and redispatches, as it is now."""
-    plan = entry.plan
-    if plan is None or not plan.can_generate:
+    signature = entry.signature
+    if signature is None or not signature.is_specializable:
         return f"# {entry.name} is interpreted: see dispatch_core.calls.reference.caller and redispatcher\n"
-    usual, _ = _usual(entry, plan)
-    masked, _ = _usual_masked(entry, plan)
-    call = call_source(plan, raw=usual is not None and usual.raw, usual=usual, masked=masked)
-    return f"{call}\n\n{redispatch_source(plan)}"
+    usual, _ = _usual(entry, signature)
+    masked, _ = _usual_masked(entry, signature)
+    call = call_source(signature, raw=usual is not None and usual.raw, usual=usual, masked=masked)
+    return f"{call}\n\n{redispatch_source(signature)}"
 
 
 def redispatcher(entry: OperatorEntry) -> Runner:
     """Return the generated function for an explicit mask (see `reference.redispatcher`)."""
-    if entry.plan is None or not entry.plan.can_generate:
+    if entry.signature is None or not entry.signature.is_specializable:
         return reference.redispatcher(entry)
-    plan = entry.plan
-    names = _constants(plan)
+    signature = entry.signature
+    names = _constants(signature)
     names |= {
         "__table": entry.explicit_table,
         "__context": context.current,
@@ -246,40 +247,40 @@ def redispatcher(entry: OperatorEntry) -> Runner:
         "__keyset": DispatchKeySet,
         "__as_mask": as_mask,
     }
-    return _compile(redispatch_source(plan), "redispatch", names, plan)
+    return _compile(redispatch_source(signature), "redispatch", names, signature)
 
 
 def below(entry: OperatorEntry, mask: int) -> Runner:
     """Return the generated function that runs what lies at a mask (see `reference.below`)."""
-    plan = entry.plan
-    if plan is None or not plan.can_generate:
+    signature = entry.signature
+    if signature is None or not signature.is_specializable:
         return reference.below(entry, mask)
     names = {"__table": entry.explicit_table, "__context": context.current, "__at": mask}
-    return _compile(below_source(plan), "redispatch", names, plan)
+    return _compile(below_source(signature), "redispatch", names, signature)
 
 
 def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
     """Return a generated runner for a kernel that sees what the caller passed (see `reference.caller_runner`)."""
-    plan = entry.plan
-    if plan is None or not plan.can_generate:
+    signature = entry.signature
+    if signature is None or not signature.is_specializable:
         return reference.caller_runner(entry, kernel, prefix)
-    if not prefix and _takes_in_order(kernel, plan):
+    if not prefix and _takes_in_order(kernel, signature):
         return kernel
-    arguments = kernel_arguments(plan, len(prefix), unwrap=False)
+    arguments = kernel_arguments(signature, len(prefix), unwrap=False)
     names = {f"__before{number}": value for number, value in enumerate(prefix)}
     return _compile(
-        runner_source(plan, [f"return __kernel({arguments})"]), "kernel", names | {"__kernel": kernel}, plan
+        runner_source(signature, [f"return __kernel({arguments})"]), "kernel", names | {"__kernel": kernel}, signature
     )
 
 
-def _takes_in_order(kernel: Runner, plan: Plan) -> bool:
+def _takes_in_order(kernel: Runner, signature: CallSignature) -> bool:
     """Tell whether a kernel may be given every argument by position: keyword-only ones too, if it names them just so."""
-    if not any(parameter.keyword_only for parameter in plan.parameters):
+    if not any(parameter.keyword_only for parameter in signature.parameters):
         return True
     if type(kernel) is not FunctionType:
         return False
     code = kernel.__code__
-    names = tuple(parameter.name for parameter in plan.parameters)
+    names = tuple(parameter.name for parameter in signature.parameters)
     return code.co_varnames[: code.co_argcount] == names and not code.co_posonlyargcount
 
 
@@ -295,12 +296,12 @@ def backend_runner(
 
     Its attribute ``body`` is what a caller can run in its place, once nobody watches the kernel any more.
     """
-    plan = entry.plan
-    if plan is None or not plan.can_generate:
+    signature = entry.signature
+    if signature is None or not signature.is_specializable:
         return reference.backend_runner(entry, boundary, kernel, prefix, covered, watch)
-    body = _Body(entry, plan, boundary, kernel, prefix, covered)
+    body = _Body(entry, signature, boundary, kernel, prefix, covered)
     names = dict(body.constants)
-    run: Any = _compile(runner_source(plan, body.lines(plan)), "kernel", names, plan)
+    run: Any = _compile(runner_source(signature, body.lines(signature)), "kernel", names, signature)
     if watch is None:
         run.body = body
         return run
@@ -319,45 +320,45 @@ def backend_runner(
 
 
 class Inlined:
-    """What somebody else writes for an operator: its lines, for a plan that may be respelled, and their constants.
+    """What somebody else writes for an operator: its lines, for a signature that may be respelled, and their constants.
 
     ``either`` are the keys that may be or not be among those of the arguments, without which the lines mean the same.
     """
 
     __slots__ = ("constants", "either", "lines")
 
-    def __init__(self, lines: Callable[[Plan], Sequence[str]], constants: dict[str, Any], either: int) -> None:
+    def __init__(self, lines: Callable[[CallSignature], Sequence[str]], constants: dict[str, Any], either: int) -> None:
         self.lines, self.constants, self.either = lines, constants, either
 
 
-def runner_of(plan: Plan, inlined: Inlined) -> Runner:
+def runner_of(signature: CallSignature, inlined: Inlined) -> Runner:
     """Return a runner made of lines that somebody else writes, which a caller can run in its place."""
-    source = runner_source(plan, ["__c = __context()", *inlined.lines(plan)])
-    run: Any = _compile(source, "recorder", dict(inlined.constants), plan)
+    source = runner_source(signature, ["__c = __context()", *inlined.lines(signature)])
+    run: Any = _compile(source, "recorder", dict(inlined.constants), signature)
     run.inlined = inlined
     return run
 
 
-def _constants(plan: Plan) -> dict[str, Any]:
+def _constants(signature: CallSignature) -> dict[str, Any]:
     """Return the constants of a call: the arguments' defaults and checkers."""
     names: dict[str, Any] = {"__none": None, "__error": Exception, "__trim": trim_traceback}
-    for index, parameter in enumerate(plan.parameters):
+    for index, parameter in enumerate(signature.parameters):
         if not parameter.required:
             names[f"__default{index}"] = parameter.default
         if not parameter.tensors:
-            names[f"__check{index}"] = _named_checker(plan, index)
+            names[f"__check{index}"] = _named_checker(signature, index)
     return names
 
 
-def _named_checker(plan: Plan, index: int) -> Callable[[object], object]:
+def _named_checker(signature: CallSignature, index: int) -> Callable[[object], object]:
     """Return the argument's checker, with errors that name operator and argument."""
-    check = plan.parameters[index].check
+    check = signature.parameters[index].check
 
     def checked(value: object) -> object:
         try:
             return check(value)
         except TypeError as error:
-            fault = argument_error(plan.schema, index, value, str(error))
+            fault = argument_error(signature.schema, index, value, str(error))
         raise fault
 
     return checked
@@ -367,13 +368,13 @@ def _compile(
     source: str,
     kind: str,
     names: dict[str, Any],
-    plan: Plan,
+    signature: CallSignature,
     constants: Mapping[str, Any] = MappingProxyType({}),
     spelling: Spelling | None = None,
 ) -> Runner:
     """Make one function; the operator's name and signature are what CPython's own argument errors begin with."""
-    function: Runner = make_function(source, f"{kind} of {plan.name}", names, constants, is_shared=True)
-    rename_parameters(function, {p.word: p.name for p in plan.parameters if p.word != p.name})
-    function.__name__ = plan.name if spelling is None else spelling.name
-    function.__qualname__ = f"{declaration(plan.schema)}\n{plan.name}" if spelling is None else spelling.name
+    function: Runner = make_function(source, f"{kind} of {signature.name}", names, constants, is_shared=True)
+    rename_parameters(function, {p.word: p.name for p in signature.parameters if p.word != p.name})
+    function.__name__ = signature.name if spelling is None else spelling.name
+    function.__qualname__ = f"{declaration(signature.schema)}\n{signature.name}" if spelling is None else spelling.name
     return function

@@ -7,7 +7,7 @@ the tests run against both. They also serve operators that were registered witho
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..arrays.owners import TYPE_MASKS, is_tensor, mask_of
@@ -16,7 +16,8 @@ from ..keys import context
 from ..keys.keyset import as_mask
 from ..keys.table import MARKERS
 from ..schema.check import bind
-from .boundary import Boundary, Covered, Plan, Result, bad_count, bad_list, coercer, unwrap, view_checker
+from .boundary import Boundary, coercer, view_checker
+from .signature import CallSignature, Covered, Result, bad_count, bad_list
 
 if TYPE_CHECKING:
     from ..operators.call_tables import Tables
@@ -29,32 +30,23 @@ Runner = Callable[..., Any]
 Rebinds = list[tuple[Any, Any]]
 
 
-def tensors_in(plan: Plan, values: tuple[Any, ...]) -> Iterator[Any]:
-    """Yield the tensors that the dispatcher looks at among an operator's arguments; not those given for a vararg."""
-    for parameter, value in zip(plan.parameters, values, strict=False):
-        if parameter.tensors in ("list", "optional_list"):
-            yield from (item for item in value if item is not None)
-        elif parameter.tensors and value is not None:
-            yield value
-
-
-def arguments_mask(plan: Plan, values: tuple[Any, ...]) -> int:
+def arguments_mask(signature: CallSignature, values: tuple[Any, ...]) -> int:
     """Or the masks of all tensor arguments.
 
     Raises ``FrontendMismatchError`` when frontend tensors and raw arrays are mixed.
     """
     mask = 0
     raw = wrapped = False
-    for tensor in tensors_in(plan, values):
+    for _, tensor in signature.tensors(values):
         mask |= mask_of(tensor)
         if hasattr(tensor, "_dispatch_mask"):
             wrapped = True
         else:
             raw = True
     if raw and wrapped:
-        kinds = sorted({type(tensor).__qualname__ for tensor in tensors_in(plan, values)})
+        kinds = sorted({type(tensor).__qualname__ for _, tensor in signature.tensors(values)})
         raise FrontendMismatchError(
-            f"{plan.name}: expected every argument to be a Tensor of one frontend, but got {' and '.join(kinds)}",
+            f"{signature.name}: expected every argument to be a Tensor of one frontend, but got {' and '.join(kinds)}",
             hint="wrap the array in the frontend's tensor first, for example with from_numpy",
         )
     return mask
@@ -64,13 +56,13 @@ def caller(entry: OperatorEntry) -> Runner:
     """Return the function that a user's call runs: bind, find the keys, apply the masks, run what the table says."""
     # The tables of the schema by which the function binds; see Note [Tables belong to a schema] in `call_tables`.
     tables = entry.tables
-    plan = tables.plan
+    signature = tables.signature
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if plan is None:
+        if signature is None:
             return _run(tables, unchecked_mask(args, kwargs))(*args, **kwargs)
-        values = bind(plan.schema, args, kwargs, is_tensor)
-        return _run(tables, arguments_mask(plan, values))(*values)
+        values = bind(signature.schema, args, kwargs, is_tensor)
+        return _run(tables, arguments_mask(signature, values))(*values)
 
     return call
 
@@ -85,17 +77,17 @@ def respelled(entry: OperatorEntry, spelling: Any) -> Runner:
     real = {given: name for name, given in spelling.names.items()}
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        plan = entry.plan
+        signature = entry.signature
         own = {real.get(name, name): value for name, value in kwargs.items() if name not in spelling.extra}
-        if plan is None:
+        if signature is None:
             return call(*args, **own)
         if any(kwargs.get(name, default) is not default for name, default in spelling.extra.items()):
             return spelling.otherwise(*args, **kwargs)
-        given = dict(zip((parameter.name for parameter in plan.parameters), args, strict=False)) | own
-        last = [parameter.name for parameter in plan.parameters if not parameter.keyword_only][-1]
+        given = dict(zip((parameter.name for parameter in signature.parameters), args, strict=False)) | own
+        last = [parameter.name for parameter in signature.parameters if not parameter.keyword_only][-1]
         strange = [
             parameter.name
-            for parameter in plan.parameters
+            for parameter in signature.parameters
             if parameter.tensors == "tensor" and not hasattr(given.get(parameter.name, entry), "_dispatch_mask")
         ]
         if type(given.get(last)) in spelling.elsewhere or any(name in given for name in strange):
@@ -108,16 +100,16 @@ def respelled(entry: OperatorEntry, spelling: Any) -> Runner:
 def redispatcher(entry: OperatorEntry) -> Runner:
     """Return the function that runs the operator for an explicit mask, with the context's exclusions applied."""
     tables = entry.tables
-    plan = tables.plan
+    signature = tables.signature
 
     def redispatch(keyset: Any, /, *args: Any, **kwargs: Any) -> Any:
         mask = context.apply_exclusions(as_mask(keyset))
-        if plan is None:
+        if signature is None:
             return tables.explicit[mask | unchecked_mask(args, kwargs) & MARKERS](*args, **kwargs)
-        values = bind(plan.schema, args, kwargs, is_tensor)
+        values = bind(signature.schema, args, kwargs, is_tensor)
         # A keyset that a kernel was given carries its frontend's marker; one made by hand does not.
         if not mask & MARKERS:
-            mask |= arguments_mask(plan, values) & MARKERS
+            mask |= arguments_mask(signature, values) & MARKERS
         return tables.explicit[mask](*values)
 
     return redispatch
@@ -154,12 +146,12 @@ def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...])
 
     ``prefix`` holds what stands before the arguments: the keyset, the operator, both or nothing.
     """
-    plan = entry.plan
-    if plan is None:
+    signature = entry.signature
+    if signature is None:
         return lambda *args, **kwargs: kernel(*prefix, *args, **kwargs)
 
     def run(*values: Any) -> Any:
-        positional, keywords = plan.split(values)
+        positional, keywords = signature.split(values)
         return kernel(*prefix, *positional, **keywords)
 
     return run
@@ -178,24 +170,23 @@ def backend_runner(
     ``covered`` lists kernels that serve one value of one argument, and are called without it. A ``watch`` compares what
     the kernels return with the shape rule's answer, for as long as it takes.
     """
-    plan = entry.plan
-    if plan is None:
+    signature = entry.signature
+    if signature is None:
         return _unchecked_runner(boundary, kernel, prefix)
     if watch is not None:
         kernel = watch.over(kernel, len(prefix))
         covered = tuple((index, only, watch.over(special, fixed=(index, only))) for index, only, special in covered)
-    wrap_results = result_wrapper(entry, plan, boundary)
+    wrap_results = result_wrapper(entry, signature, boundary)
 
     def run(*values: Any) -> Any:
         data = values
         if boundary.frontend is not None:
-            data = tuple(unwrap(p.tensors, value) for p, value in zip(plan.parameters, values, strict=False))
-            data += values[len(data) :]
-        positional, keywords = plan.split(data)
+            data = signature.unwrap(values)
+        positional, keywords = signature.split(data)
         for index, only, special in covered:
             if type(values[index]) is type(only) and values[index] == only:
-                if plan.parameters[index].keyword_only:
-                    del keywords[plan.parameters[index].name]
+                if signature.parameters[index].keyword_only:
+                    del keywords[signature.parameters[index].name]
                 else:
                     del positional[index]
                 return wrap_results(special(*positional, **keywords), values)
@@ -225,10 +216,12 @@ def _unchecked_runner(boundary: Boundary, kernel: Runner, prefix: tuple[Any, ...
     return run
 
 
-def result_wrapper(entry: OperatorEntry, plan: Plan, boundary: Boundary) -> Callable[[Any, tuple[Any, ...]], Any]:
+def result_wrapper(
+    entry: OperatorEntry, signature: CallSignature, boundary: Boundary
+) -> Callable[[Any, tuple[Any, ...]], Any]:
     """Return a function from what a kernel returned, and the caller's arguments, to what the caller gets."""
     frontend, op = boundary.frontend, entry.op
-    coerce, check_view = coercer(boundary, plan.name), view_checker(boundary, plan.name)
+    coerce, check_view = coercer(boundary, signature.name), view_checker(boundary, signature.name)
 
     def fresh(data: Any) -> Any:
         data = coerce(data)
@@ -257,9 +250,9 @@ def result_wrapper(entry: OperatorEntry, plan: Plan, boundary: Boundary) -> Call
             return data
         if result.is_list:
             if not isinstance(data, list | tuple):
-                raise bad_list(plan.name, data)
+                raise bad_list(signature.name, data)
             if result.kind == "self" and len(data) != len(values[result.source]):
-                raise bad_count(plan.name, len(values[result.source]), data)
+                raise bad_count(signature.name, len(values[result.source]), data)
             bases = (
                 values[result.source]
                 if result.kind == "self"
@@ -276,24 +269,15 @@ def result_wrapper(entry: OperatorEntry, plan: Plan, boundary: Boundary) -> Call
         return fresh(data) if result.kind == "fresh" else view(base, data, values)
 
     def wrap(returned: Any, values: tuple[Any, ...]) -> Any:
-        count = len(plan.results)
-        found: Any = returned if plan.schema.is_varret else None
-        # What is to be bound to other data once every result was found good: a call that fails has changed no argument.
+        # Bound to other data once every result was found good: a call that fails has changed no argument.
         later: Rebinds = []
-        if count == 1:
-            found = one(plan.results[0], returned, values, later)
-        elif count > 1:
-            if not isinstance(returned, tuple | list) or len(returned) != count:
-                raise bad_count(plan.name, count, returned)
-            found = tuple(one(*pair, values, later) for pair in zip(plan.results, returned, strict=True))
+        results = zip(signature.results, signature.unpack(returned), strict=True)
+        found = [one(result, data, values, later) for result, data in results]
         if frontend is not None:
             for argument, data in later:
                 frontend.rebind(argument, data)
-        if frontend is not None and frontend.mutated is not None:
-            for index in plan.writes:
-                for item in values[index] if isinstance(values[index], list | tuple) else (values[index],):
-                    if item is not None:
-                        frontend.mutated(item)
-        return found
+            if frontend.mutated is not None:
+                signature.report_writes(frontend.mutated, values)
+        return signature.pack(found) if found or not signature.schema.is_varret else returned
 
     return wrap

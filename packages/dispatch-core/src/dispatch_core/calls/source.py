@@ -1,4 +1,4 @@
-"""The text of the functions that `codegen` makes, written from an operator's plan.
+"""The text of the functions that `codegen` makes, written from an operator's signature.
 
 Note [What the generated code may assume]
     A callable ors the masks of its tensor arguments without looking first. Where one has none, `interpret` takes the call
@@ -20,8 +20,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from .._record import Record, replace
-from .boundary import Boundary, Parameter, Plan, Result
+from .boundary import Boundary
 from .emit import define, indent, quote, quote_name
+from .signature import CallSignature, Parameter, Result
 
 __all__ = [
     "Spelling",
@@ -31,7 +32,7 @@ __all__ = [
     "body_lines",
     "call_source",
     "redispatch_source",
-    "respelled_plan",
+    "respelled_signature",
     "runner_source",
 ]
 
@@ -87,7 +88,7 @@ _QUICK: Final = MappingProxyType(
 
 
 def call_source(
-    plan: Plan,
+    signature: CallSignature,
     *,
     raw: bool = False,
     usual: Usual | None = None,
@@ -98,37 +99,37 @@ def call_source(
 
     With ``raw`` it also looks at the types of arrays that are no tensors. For the ``usual`` mask it runs the kernel
     itself, for any other it asks the table; likewise for what is usual under ``masked`` keys. With a ``spelling``, by which
-    ``plan`` is respelled already, it is a frontend's function that does as the operator does.
+    ``signature`` is respelled already, it is a frontend's function that does as the operator does.
     """
     elsewhere: list[str] = []
     extra: Sequence[str] = ()
     if spelling is not None:
         extra = tuple(spelling.extra)
-    rest = [*_check_lines(plan), "__c = __context()"]
+    rest = [*_check_lines(signature), "__c = __context()"]
     if usual is not None:
         rest += [f"if __m == {usual.mask} and __c is None:", *indent(quote(usual.body))]
     if masked is not None:
         test = [f"if __m | {masked.either} == {masked.mask | masked.either}:", *indent(quote(masked.body))]
         rest += [quote_name("__state"), "if __c is __state:", *indent(test)]
-    rest += [f"return (__table[__m] if __c is None else __masked[__m, __c])({values(plan)})"]
-    wrapped = _mask_lines(plan, lambda name: f"{name}._dispatch_mask")
-    first = next((parameter for parameter in plan.parameters if parameter.tensors), None)
-    otherwise = f"return __otherwise({_arguments_as_given(plan, extra)})"
+    rest += [f"return (__table[__m] if __c is None else __masked[__m, __c])({values(signature)})"]
+    wrapped = _mask_lines(signature, lambda name: f"{name}._dispatch_mask")
+    first = next((parameter for parameter in signature.parameters if parameter.tensors), None)
+    otherwise = f"return __otherwise({_arguments_as_given(signature, extra)})"
     if spelling is not None:
         tests = [f"{name} is not __extra_{name}" for name in extra]
         if spelling.elsewhere:
-            last = [parameter.word for parameter in plan.parameters if not parameter.keyword_only][-1]
+            last = [parameter.word for parameter in signature.parameters if not parameter.keyword_only][-1]
             tests.append(f"(type({last}) is not __tensor and type({last}) in __elsewhere)")
         elsewhere = [f"if {' or '.join(tests)}:", f"    {otherwise}"] if tests else []
     if usual is not None and not usual.raw:
-        wrapped = _unless_usual(plan, usual, lambda name: f"{name}._dispatch_mask == {usual.mask}", wrapped)
+        wrapped = _unless_usual(signature, usual, lambda name: f"{name}._dispatch_mask == {usual.mask}", wrapped)
     if first is None:
         lines = ["__m = 0", *rest]
     elif not raw:
         lines = ["try:", *indent(wrapped), "except (AttributeError, TypeError):", "    pass"]
         lines += ["else:", *indent(rest), otherwise]
     else:
-        lines = _attempt(_mask_lines(plan, lambda name: f"__types[type({name})]"))
+        lines = _attempt(_mask_lines(signature, lambda name: f"__types[type({name})]"))
         if first.tensors == "tensor":
             # The first tensor tells a raw call from a wrapped one, for less than a failed look at an attribute costs;
             # its class says it for less still.
@@ -140,21 +141,21 @@ def call_source(
             lines = [*_attempt(wrapped), "if __m < 0:", *indent(lines)]
         lines += ["if __m < 0:", f"    {otherwise}"]
         if usual is not None and usual.raw:
-            tests = _unless_usual(plan, usual, lambda name: f"type({name}) is __array", lines)
+            tests = _unless_usual(signature, usual, lambda name: f"type({name}) is __array", lines)
             lines = [quote_name("__array"), *tests]
         lines += rest
-    return define(f"__call({_signature(plan, extra)})", _trimmed([*elsewhere, *lines]))
+    return define(f"__call({_parameter_list(signature, extra)})", _trimmed([*elsewhere, *lines]))
 
 
-def respelled_plan(plan: Plan, spelling: Spelling) -> Plan:
-    """Return ``plan`` with the arguments' names as a frontend writes them."""
-    given = [replace(each, name=spelling.names.get(each.name, each.name)) for each in plan.parameters]
-    return replace(plan, parameters=tuple(given))
+def respelled_signature(signature: CallSignature, spelling: Spelling) -> CallSignature:
+    """Return ``signature`` with the arguments' names as a frontend writes them."""
+    given = [replace(each, name=spelling.names.get(each.name, each.name)) for each in signature.parameters]
+    return replace(signature, parameters=tuple(given))
 
 
-def redispatch_source(plan: Plan) -> str:
+def redispatch_source(signature: CallSignature) -> str:
     """Return the source of the function that runs an operator for an explicit mask."""
-    signature = _signature(plan)
+    parameters = _parameter_list(signature)
     lines = [
         "if type(__m) is not int:",
         "    __m = __m.mask | __m.marker if type(__m) is __keyset else __as_mask(__m)",
@@ -162,30 +163,30 @@ def redispatch_source(plan: Plan) -> str:
         "if __c is not None:",
         "    __m ^= __m & __c[1]",
     ]
-    if any(parameter.tensors for parameter in plan.parameters):
+    if any(parameter.tensors for parameter in signature.parameters):
         # A keyset that a kernel was given carries its frontend's marker; one made by hand does not, and neither it nor
         # the tensors were looked at before.
-        wrapped = _attempt(_mask_lines(plan, lambda name: f"{name}._dispatch_mask", into="__k"), "__k")
-        raw = _attempt(_mask_lines(plan, lambda name: f"__types[type({name})]", into="__k"), "__k")
+        wrapped = _attempt(_mask_lines(signature, lambda name: f"{name}._dispatch_mask", into="__k"), "__k")
+        raw = _attempt(_mask_lines(signature, lambda name: f"__types[type({name})]", into="__k"), "__k")
         unmarked = [*wrapped, "if __k < 0:", *indent(raw)]
-        unmarked += ["    if __k < 0:", f"        return __interpret(__m, {_arguments_as_given(plan)})"]
+        unmarked += ["    if __k < 0:", f"        return __interpret(__m, {_arguments_as_given(signature)})"]
         lines += ["if not __m & __markers:", *indent([*unmarked, "__m |= __k & __markers"])]
-    lines += [*_check_lines(plan), f"return __table[__m]({values(plan)})"]
-    return define(f"__redispatch(__m, /{', ' if signature else ''}{signature})", _trimmed(lines))
+    lines += [*_check_lines(signature), f"return __table[__m]({values(signature)})"]
+    return define(f"__redispatch(__m, /{', ' if parameters else ''}{parameters})", _trimmed(lines))
 
 
-def below_source(plan: Plan) -> str:
+def below_source(signature: CallSignature) -> str:
     """Return the source of the function that runs an operator for the mask ``__at``, its arguments as they stand."""
     found = "__table[__at] if (__c := __context()) is None else __table[__at & ~__c[1]]"
-    return runner_source(plan, [f"return ({found})({values(plan)})"])
+    return runner_source(signature, [f"return ({found})({values(signature)})"])
 
 
-def runner_source(plan: Plan, body: Sequence[str]) -> str:
+def runner_source(signature: CallSignature, body: Sequence[str]) -> str:
     """Return the source of a function that takes all arguments in schema order and runs ``body``."""
-    return define(f"__run({values(plan)})", body)
+    return define(f"__run({values(signature)})", body)
 
 
-def body_lines(plan: Plan, boundary: Boundary, prefix: int, covered: Sequence[int]) -> list[str]:
+def body_lines(signature: CallSignature, boundary: Boundary, prefix: int, covered: Sequence[int]) -> list[str]:
     """Return the lines that call a backend's kernel and make of its results what the schema says.
 
     ``prefix`` is the number of values that stand before the arguments; ``covered`` are the indices of the arguments whose
@@ -195,15 +196,15 @@ def body_lines(plan: Plan, boundary: Boundary, prefix: int, covered: Sequence[in
     lines = []
     branch = "if"
     for number, index in enumerate(covered):
-        arguments = kernel_arguments(plan, 0, unwrap=wrapped, leave_out=index)
+        arguments = kernel_arguments(signature, 0, unwrap=wrapped, leave_out=index)
         # Equal is not enough: True and 1.0 equal 1, and mean something else to a kernel.
-        name, only = plan.parameters[index].word, f"__only{number}"
+        name, only = signature.parameters[index].word, f"__only{number}"
         lines += [f"{branch} {name} is {only} or (type({name}) is type({only}) and {name} == {only}):"]
         lines += [f"    __d = __special{number}({arguments})"]
         branch = "elif"
-    call = f"__d = __kernel({kernel_arguments(plan, prefix, unwrap=wrapped)})"
+    call = f"__d = __kernel({kernel_arguments(signature, prefix, unwrap=wrapped)})"
     lines += ["else:", f"    {call}"] if covered else [call]
-    return lines + _result_lines(plan, boundary)
+    return lines + _result_lines(signature, boundary)
 
 
 def _trimmed(lines: list[str]) -> list[str]:
@@ -216,13 +217,13 @@ def _attempt(lines: list[str], into: str = "__m") -> list[str]:
     return ["try:", *indent(lines), "except (AttributeError, KeyError, TypeError):", f"    {into} = -1"]
 
 
-def _unless_usual(plan: Plan, usual: Usual, test: Callable[[str], str], lines: list[str]) -> list[str]:
+def _unless_usual(signature: CallSignature, usual: Usual, test: Callable[[str], str], lines: list[str]) -> list[str]:
     """Return ``lines``, which find the mask, for the case that not all tensors have just the usual one.
 
     To compare masks costs less than to or them. It does not pay for a list.
     """
     tests = []
-    for parameter in plan.parameters:
+    for parameter in signature.parameters:
         name = parameter.word
         if parameter.tensors == "tensor" and parameter.default is not None:
             tests.append(test(name))
@@ -236,11 +237,11 @@ def _unless_usual(plan: Plan, usual: Usual, test: Callable[[str], str], lines: l
     return [f"if {' and '.join(tests)}:", f"    __m = {usual.mask}", "else:", *indent(lines)]
 
 
-def _mask_lines(plan: Plan, mask: Callable[[str], str], into: str = "__m") -> list[str]:
+def _mask_lines(signature: CallSignature, mask: Callable[[str], str], into: str = "__m") -> list[str]:
     """Return lines that or the masks of all tensor arguments together."""
-    required = [mask(p.word) for p in plan.parameters if p.tensors == "tensor" and p.default is not None]
+    required = [mask(p.word) for p in signature.parameters if p.tensors == "tensor" and p.default is not None]
     lines = [f"{into} = {' | '.join(required) or '0'}"]
-    for parameter in plan.parameters:
+    for parameter in signature.parameters:
         name = parameter.word
         if parameter.tensors == "optional" or (parameter.tensors == "tensor" and parameter.default is None):
             lines += [f"if {name} is not None:", f"    {into} |= {mask(name)}"]
@@ -254,10 +255,10 @@ def _mask_lines(plan: Plan, mask: Callable[[str], str], into: str = "__m") -> li
     return lines
 
 
-def _check_lines(plan: Plan) -> list[str]:
+def _check_lines(signature: CallSignature) -> list[str]:
     """Return lines that check the arguments without tensors, and coerce them where the schema allows it."""
     lines = []
-    for index, parameter in enumerate(plan.parameters):
+    for index, parameter in enumerate(signature.parameters):
         if parameter.tensors:
             continue
         name, quick = parameter.word, _QUICK.get(parameter.type, "True")
@@ -270,10 +271,10 @@ def _check_lines(plan: Plan) -> list[str]:
     return lines
 
 
-def _result_lines(plan: Plan, boundary: Boundary) -> list[str]:
+def _result_lines(signature: CallSignature, boundary: Boundary) -> list[str]:
     """Return lines that turn what the kernel returned, ``__d``, into what the caller gets."""
     frontend = boundary.frontend
-    count = len(plan.results)
+    count = len(signature.results)
     names = ["__d"] if count == 1 else [f"__d{index}" for index in range(count)]
     made: list[str] = []
     written: list[str] = []
@@ -281,15 +282,15 @@ def _result_lines(plan: Plan, boundary: Boundary) -> list[str]:
     if count > 1:
         made += [f"if type(__d) is not tuple or len(__d) != {count}:", "    __d = __several(__d)"]
         made += [f"{', '.join(names)} = __d"]
-    for index, result in enumerate(plan.results):
+    for index, result in enumerate(signature.results):
         # See Note [Nothing is written before everything is checked].
-        first, last, output = _one_result(plan, result, names[index], f"__r{index}", boundary)
+        first, last, output = _one_result(signature, result, names[index], f"__r{index}", boundary)
         made += first
         written += last
         outputs.append(output)
     if frontend is not None and frontend.mutated is not None:
-        for index in plan.writes:
-            parameter = plan.parameters[index]
+        for index in signature.writes:
+            parameter = signature.parameters[index]
             name = parameter.word
             if parameter.tensors in ("list", "optional_list"):
                 written += [f"for __t in {name}:", "    if __t is not None:", "        __mutated(__t)"]
@@ -302,25 +303,25 @@ def _result_lines(plan: Plan, boundary: Boundary) -> list[str]:
 
 
 def _one_result(
-    plan: Plan, result: Result, data: str, made: str, boundary: Boundary
+    signature: CallSignature, result: Result, data: str, made: str, boundary: Boundary
 ) -> tuple[list[str], list[str], str]:
     """Return the lines that make one result, those that write to its argument, and what the caller gets for it."""
     if result.kind == "other":
         return [], [], data
-    base = plan.parameters[result.source].word if result.source >= 0 else ""
+    base = signature.parameters[result.source].word if result.source >= 0 else ""
     if result.kind == "self":
-        return _written_result(plan, result, data, made, boundary, base)
+        return _written_result(signature, result, data, made, boundary, base)
     if not result.is_list:
-        lines, output = _made_result(plan, result, data, made, boundary, base)
+        lines, output = _made_result(signature, result, data, made, boundary, base)
         return lines, [], output
     lines = [f"if type({data}) is not list and type({data}) is not tuple:", f"    {data} = __list({data})"]
     lines += [f"{made} = []", f"for __i in {data}:"]
-    inner, output = _made_result(plan, result, "__i", "__x", boundary, base)
+    inner, output = _made_result(signature, result, "__i", "__x", boundary, base)
     return [*lines, *(f"    {line}" for line in inner), f"    {made}.append({output})"], [], made
 
 
 def _written_result(
-    plan: Plan, result: Result, data: str, made: str, boundary: Boundary, base: str
+    signature: CallSignature, result: Result, data: str, made: str, boundary: Boundary, base: str
 ) -> tuple[list[str], list[str], str]:
     """Treat a result that is a written argument: the kernel returned its array, None, or the array to take its place."""
     if not result.is_list:
@@ -328,7 +329,7 @@ def _written_result(
             check = f"if {data} is None or {data} is {base}:", f"    {data} = {base}", "else:", f"    __view_of({data})"
             return list(check), [], data
         replaced = f"if {data} is not {base}._dispatch_data and {data} is not None:"
-        if len(plan.results) == 1:
+        if len(signature.results) == 1:
             return [], [replaced, f"    __rebind({base}, __view_of({data}))"], base
         return [replaced, f"    __view_of({data})"], [replaced, f"    __rebind({base}, {data})"], base
     lines = [f"if type({data}) is not list and type({data}) is not tuple:", f"    {data} = __list({data})"]
@@ -343,7 +344,7 @@ def _written_result(
 
 
 def _made_result(
-    plan: Plan, result: Result, data: str, made: str, boundary: Boundary, base: str
+    signature: CallSignature, result: Result, data: str, made: str, boundary: Boundary, base: str
 ) -> tuple[list[str], str]:
     """Treat a result that is a fresh tensor or a view."""
     frontend = boundary.frontend
@@ -353,7 +354,7 @@ def _made_result(
     if frontend is None:
         made = data
     elif is_view and frontend.view is not None:
-        values = "".join(f"{parameter.word}, " for parameter in plan.parameters)
+        values = "".join(f"{parameter.word}, " for parameter in signature.parameters)
         lines += [f"{made} = __view({base}, {data}, __op, ({values}))"]
     else:
         lines += [f"{made} = __new()", f"{made}._dispatch_mask = {boundary.mask}", f"{made}._dispatch_data = {data}"]
@@ -362,10 +363,10 @@ def _made_result(
     return lines, made
 
 
-def _signature(plan: Plan, extra: Sequence[str] = ()) -> str:
+def _parameter_list(signature: CallSignature, extra: Sequence[str] = ()) -> str:
     """Return the parameter list of the schema and what else there is, defaults as named constants."""
     parts, star = [], False
-    for index, parameter in enumerate(plan.parameters):
+    for index, parameter in enumerate(signature.parameters):
         if parameter.keyword_only and not star:
             parts.append("*")
             star = True
@@ -375,13 +376,13 @@ def _signature(plan: Plan, extra: Sequence[str] = ()) -> str:
     return ", ".join(parts)
 
 
-def values(plan: Plan) -> str:
+def values(signature: CallSignature) -> str:
     """Return all arguments in schema order, as a call spells them."""
-    return ", ".join(parameter.word for parameter in plan.parameters)
+    return ", ".join(parameter.word for parameter in signature.parameters)
 
 
-def _arguments_as_given(plan: Plan, extra: Sequence[str] = ()) -> str:
-    parts = [_by_keyword(p, p.word) if p.keyword_only else p.word for p in plan.parameters]
+def _arguments_as_given(signature: CallSignature, extra: Sequence[str] = ()) -> str:
+    parts = [_by_keyword(p, p.word) if p.keyword_only else p.word for p in signature.parameters]
     return ", ".join([*parts, *(f"{name}={name}" for name in extra)])
 
 
@@ -390,10 +391,10 @@ def _by_keyword(parameter: Parameter, value: str) -> str:
     return f"{parameter.name}={value}" if parameter.word == parameter.name else f"**{{{parameter.name!r}: {value}}}"
 
 
-def kernel_arguments(plan: Plan, prefix: int, *, unwrap: bool, leave_out: int = -1) -> str:
+def kernel_arguments(signature: CallSignature, prefix: int, *, unwrap: bool, leave_out: int = -1) -> str:
     """Return the arguments of a kernel's call: the keyword-only ones by keyword, the tensors unwrapped if need be."""
     parts = [f"__before{number}" for number in range(prefix)]
-    for index, parameter in enumerate(plan.parameters):
+    for index, parameter in enumerate(signature.parameters):
         if index == leave_out:
             continue
         value = _unwrapped(parameter) if unwrap else parameter.word

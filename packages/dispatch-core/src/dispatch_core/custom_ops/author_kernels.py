@@ -15,7 +15,7 @@ from typing import Any
 from ..arrays.access import to_data
 from ..arrays.frontend import FRONTENDS, AutogradFormula, Frontend
 from ..arrays.owners import TYPE_MASKS
-from ..calls.boundary import Plan, TensorKind
+from ..calls.signature import CallSignature, TensorKind
 from ..keys.table import AUTOGRAD
 from ..operators.registration import KernelFactory
 
@@ -27,17 +27,19 @@ def fake_kernel(fake: Callable[..., Any]) -> KernelFactory:
 
     def make(op: Any, keyset: Any) -> Callable[..., Any]:
         frontend = FRONTENDS.get(keyset.marker)
-        return fake if frontend is None else _wrap_fake(fake, op._entry.plan, frontend)
+        return fake if frontend is None else _wrap_fake(fake, op._entry.signature, frontend)
 
     make.stands_for = lambda: fake  # type: ignore[attr-defined]  # see Note [The function behind a kernel] in `kernel_names`
     return KernelFactory(make)
 
 
-def _wrap_fake(fake: Callable[..., Any], plan: Plan | None, frontend: Frontend[Any]) -> Callable[..., Any]:
+def _wrap_fake(
+    fake: Callable[..., Any], signature: CallSignature | None, frontend: Frontend[Any]
+) -> Callable[..., Any]:
     """Return a function of arrays that calls ``fake`` with tensors."""
     wrap = frontend.wrap
-    kinds: dict[str, TensorKind] = {p.name: p.tensors for p in plan.parameters} if plan is not None else {}
-    positional = tuple(p.tensors for p in plan.parameters if not p.keyword_only) if plan is not None else ()
+    kinds: dict[str, TensorKind] = {p.name: p.tensors for p in signature.parameters} if signature is not None else {}
+    positional = tuple(p.tensors for p in signature.parameters if not p.keyword_only) if signature is not None else ()
 
     def tensors(value: Any, kind: TensorKind) -> Any:
         if kind in ("list", "optional_list"):
@@ -48,7 +50,7 @@ def _wrap_fake(fake: Callable[..., Any], plan: Plan | None, frontend: Frontend[A
         return wrap(value) if type(value) in TYPE_MASKS else value
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        if plan is None:
+        if signature is None:
             found = fake(*map(by_type, args), **{name: by_type(value) for name, value in kwargs.items()})
         else:
             given = [tensors(value, kind) for value, kind in zip(args, positional, strict=False)]

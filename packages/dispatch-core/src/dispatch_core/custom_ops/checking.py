@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final
 
 from ..arrays.access import dtype, shape, storage_of, strides, to_data
 from ..arrays.frontend import frontend_of
 from ..arrays.owners import device_key, is_tensor, mask_of
-from ..calls.boundary import Plan
+from ..calls.signature import CallSignature
 from ..devices import Device
 from ..errors import OpCheckError
 from ..keys.table import AUTOGRAD, DispatchKey, keys_of
@@ -52,19 +52,19 @@ def opcheck(
     unknown = [name for name in names if name not in _CHECKS]
     if unknown:
         raise OpCheckError(f"opcheck has no check {unknown[0]!r}", hint=f"choose from {', '.join(_CHECKS)}")
-    plan = overload._entry.plan
-    if plan is None:
+    signature = overload._entry.signature
+    if signature is None:
         raise OpCheckError(f"{overload.name} has no schema to check", hint="Library.define gives it one")
-    given = bind(plan.schema, tuple(args), kwargs or {}, is_tensor)
+    given = bind(signature.schema, tuple(args), kwargs or {}, is_tensor)
     results: dict[str, Any] = {}
     for name in names:
         # In one go, so that arguments which are the same object stay so.
         copied: dict[int, Any] = {}
         values = tuple(_copy(value, copied) for value in given)
         try:
-            if not any(_key_of(tensor) is DispatchKey.Meta for _, tensor in _tensors(plan, values)):
+            if not any(_key_of(tensor) is DispatchKey.Meta for _, tensor in signature.tensors(values)):
                 with result_watch.pause():
-                    _CHECKS[name](overload, plan, values)
+                    _CHECKS[name](overload, signature, values)
         except Exception as error:  # noqa: BLE001  # any error of a kernel is a result of the check
             failure = OpCheckError(
                 f"opcheck of {overload.name}: {name} failed: {error}"
@@ -109,11 +109,11 @@ class _FailureError(Exception):
     """What a check found."""
 
 
-def _call(op: OpOverload, plan: Plan, values: tuple[Any, ...]) -> tuple[Any, ...]:
+def _call(op: OpOverload, signature: CallSignature, values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Call the operator and return its results as a tuple, held against the schema."""
-    positional, keywords = plan.split(values)
+    positional, keywords = signature.split(values)
     returned = op(*positional, **keywords)
-    returns = plan.schema.returns
+    returns = signature.schema.returns
     found = (returned,) if len(returns) == 1 else () if returned is None else returned
     if not isinstance(found, tuple | list) or len(found) != len(returns):
         raise _FailureError(
@@ -125,23 +125,6 @@ def _call(op: OpOverload, plan: Plan, values: tuple[Any, ...]) -> tuple[Any, ...
         except TypeError as error:
             raise _FailureError(f"result {index} {error}") from None
     return tuple(found)
-
-
-def _tensors(plan: Plan, values: tuple[Any, ...]) -> Iterator[tuple[int, Any]]:
-    """Yield the tensors among the arguments, each with the index of its argument."""
-    for index, (parameter, value) in enumerate(zip(plan.parameters, values, strict=False)):
-        if parameter.tensors in ("list", "optional_list"):
-            yield from ((index, item) for item in value if item is not None)
-        elif parameter.tensors and value is not None:
-            yield index, value
-
-
-def _result_tensors(plan: Plan, found: tuple[Any, ...]) -> Iterator[tuple[int, Any]]:
-    for index, (result, value) in enumerate(zip(plan.results, found, strict=True)):
-        if result.kind != "other":
-            for item in value if result.is_list else (value,):
-                if item is not None:
-                    yield index, item
 
 
 def _key_of(tensor: Any) -> DispatchKey:
@@ -161,53 +144,57 @@ def _contents(tensor: Any) -> bytes:
     return pickle.dumps(data)
 
 
-def _check_schema(op: OpOverload, plan: Plan, values: tuple[Any, ...]) -> None:
-    tensors = list(_tensors(plan, values))
+def _check_schema(op: OpOverload, signature: CallSignature, values: tuple[Any, ...]) -> None:
+    tensors = list(signature.tensors(values))
     before = [_contents(tensor) for _, tensor in tensors]
     places: dict[Hashable, set[int]] = {}
     for index, tensor in tensors:
         places.setdefault(storage_of(tensor), set()).add(index)
-    written = {storage_of(tensor) for index, tensor in tensors if plan.parameters[index].writes}
+    written = {storage_of(tensor) for index, tensor in tensors if signature.parameters[index].writes}
     held = [storage_of(tensor) for _, tensor in tensors]
-    found = _call(op, plan, values)
+    found = _call(op, signature, values)
     for (index, tensor), contents, place in zip(tensors, before, held, strict=True):
         # What shares memory with a written argument changes with it.
         if place not in written and _contents(tensor) != contents:
             raise _FailureError(
-                f"argument {plan.parameters[index].name!r} was written to, but the schema does not say so"
+                f"argument {signature.parameters[index].name!r} was written to, but the schema does not say so"
             )
     returned: dict[Hashable, int] = {}
-    for index, tensor in _result_tensors(plan, found):
-        result, place = plan.results[index], storage_of(tensor)
+    for index, tensor in signature.result_tensors(found):
+        result, place = signature.results[index], storage_of(tensor)
         if result.kind == "fresh":
-            _check_fresh(plan, index, place, places, returned)
+            _check_fresh(signature, index, place, places, returned)
         elif result.kind == "self" and all(tensor is not argument for i, argument in tensors if i == result.source):
-            name = plan.parameters[result.source].name
+            name = signature.parameters[result.source].name
             raise _FailureError(f"result {index} is not argument {name!r}, but the schema says that it is")
         elif result.kind == "view":
             strangers = places.get(place, {result.source}) - {result.source}
             if strangers and result.source not in places[place]:
-                names = ", ".join(repr(plan.parameters[i].name) for i in sorted(strangers))
+                names = ", ".join(repr(signature.parameters[i].name) for i in sorted(strangers))
                 raise _FailureError(
                     f"result {index} shares memory with argument {names}, not with the one it is a view of"
                 )
 
 
 def _check_fresh(
-    plan: Plan, index: int, place: Hashable, places: dict[Hashable, set[int]], returned: dict[Hashable, int]
+    signature: CallSignature,
+    index: int,
+    place: Hashable,
+    places: dict[Hashable, set[int]],
+    returned: dict[Hashable, int],
 ) -> None:
     if place in places:
-        names = ", ".join(repr(plan.parameters[i].name) for i in sorted(places[place]))
+        names = ", ".join(repr(signature.parameters[i].name) for i in sorted(places[place]))
         raise _FailureError(f"result {index} shares memory with argument {names}, but the schema does not say so")
     if place in returned:
         raise _FailureError(f"results {returned[place]} and {index} share memory, but the schema does not say so")
     returned[place] = index
 
 
-def _check_autograd(op: OpOverload, plan: Plan, values: tuple[Any, ...]) -> None:
-    if all(result.kind == "other" for result in plan.results) and not plan.writes:
+def _check_autograd(op: OpOverload, signature: CallSignature, values: tuple[Any, ...]) -> None:
+    if all(result.kind == "other" for result in signature.results) and not signature.writes:
         return
-    for index, tensor in _tensors(plan, values):
+    for index, tensor in signature.tensors(values):
         mask = getattr(tensor, "_dispatch_mask", 0) & AUTOGRAD
         if not mask or not getattr(tensor, "requires_grad", True):
             continue
@@ -215,19 +202,19 @@ def _check_autograd(op: OpOverload, plan: Plan, values: tuple[Any, ...]) -> None
             slot = op._entry.slot(key)
             if slot.rule in ("missing", "backend fallback"):
                 raise _FailureError(
-                    f"argument {plan.parameters[index].name!r} requires grad, but the operator has no kernel for {key.name}"
-                    f" ({slot.rule}): register_autograd gives it one"
+                    f"argument {signature.parameters[index].name!r} requires grad, but the operator has no kernel for"
+                    f" {key.name} ({slot.rule}): register_autograd gives it one"
                 )
 
 
-def _check_fake(op: OpOverload, plan: Plan, values: tuple[Any, ...]) -> None:
+def _check_fake(op: OpOverload, signature: CallSignature, values: tuple[Any, ...]) -> None:
     device_key("meta")
     stand_ins = tuple(
         _stand_in(value, parameter.tensors, parameter.type)
-        for parameter, value in zip(plan.parameters, values, strict=True)
+        for parameter, value in zip(signature.parameters, values, strict=True)
     )
-    real = list(_result_tensors(plan, _call(op, plan, values)))
-    fake = list(_result_tensors(plan, _call(op, plan, stand_ins)))
+    real = list(signature.result_tensors(_call(op, signature, values)))
+    fake = list(signature.result_tensors(_call(op, signature, stand_ins)))
     if [index for index, _ in real] != [index for index, _ in fake]:
         raise _FailureError(f"the real results have {len(real)} tensors, the fake ones {len(fake)}")
     for (index, expected), (_, actual) in zip(real, fake, strict=True):
@@ -257,7 +244,7 @@ def _stand_in(value: Any, kind: str, type_name: str) -> Any:
     return made if frontend is None else frontend.wrap(made)
 
 
-_CHECKS: Final[dict[str, Callable[[OpOverload, Plan, tuple[Any, ...]], None]]] = {
+_CHECKS: Final[dict[str, Callable[[OpOverload, CallSignature, tuple[Any, ...]], None]]] = {
     "test_schema": _check_schema,
     "test_autograd_registration": _check_autograd,
     "test_faketensor": _check_fake,

@@ -19,7 +19,7 @@ from typing import Any, Final
 from .._record import replace
 from ..arrays.frontend import AutogradFormula
 from ..arrays.owners import is_tensor, named_key
-from ..calls.boundary import make_plan
+from ..calls.signature import make_signature
 from ..errors import ArgumentError, NoKernelError, OverwriteWarning, RegistrationError, SchemaError
 from ..keys.table import DispatchKey
 from ..operators.library import Library
@@ -167,7 +167,7 @@ class CustomOpDef:
             raise ArgumentError(f"expected a FunctionSchema, not {type(schema).__name__}", hint="use custom_op")
         self._schema = schema
         self._name = str(schema.name)
-        self._plan = make_plan(schema, is_tensor)
+        self._signature = make_signature(schema, is_tensor)
         self._fn = fn
         self._fake: Callable[..., Any] | None = None
         self._formula = AutogradFormula()
@@ -281,7 +281,7 @@ class CustomOpDef:
     def _key(self, device: str | None) -> DispatchKey:
         if device is None:
             return _EXPLICIT
-        if not self._schema.tensor_arguments and self._plan.device_index is None:
+        if not self._schema.tensor_arguments and self._signature.device_index is None:
             raise RegistrationError(
                 f"{self._name}: a kernel for device {device!r} would never run, because no argument says which device a call"
                 f" is for: {self._schema}",
@@ -293,7 +293,7 @@ class CustomOpDef:
         # A kernel for the device meta is a fake too, and takes the place of the one that stands there from the beginning.
         override = True if key is DispatchKey.Meta else None
         self._library.impl(
-            self.op, check_results(fn, self._plan, composite=key is _EXPLICIT), key, allow_override=override
+            self.op, check_results(fn, self._signature, composite=key is _EXPLICIT), key, allow_override=override
         )
         # A disabled kernel gives way to the function itself.
         if device is not None and fn is not self._fn:
@@ -314,15 +314,14 @@ class CustomOpDef:
     def _run_fake(self, *args: Any, **kwargs: Any) -> Any:
         if self._fake is not None:
             return self._fake(*args, **kwargs)
-        results = self._plan.results
+        results = self._signature.results
         if any(result.kind != "self" for result in results):
             raise NoKernelError(
                 f"{self._name}: there is no fake, which would say the shape and dtype of the results",
                 hint=f"register one: @{self._schema.name.name}.register_fake",
             )
         values = (*args, *kwargs.values())
-        written = tuple(values[result.source] for result in results)
-        return written[0] if len(written) == 1 else written or None
+        return self._signature.pack([values[result.source] for result in results])
 
     def __repr__(self) -> str:
         return f"<CustomOpDef {self._name}>"

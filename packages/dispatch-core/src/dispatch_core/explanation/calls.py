@@ -148,20 +148,20 @@ def _choose(
 
 def _bind(entry: OperatorEntry, args: Values, kwargs: dict[str, Any]) -> tuple[Values, int]:
     """Return the arguments in schema order and their mask; raises the errors of the call."""
-    plan = entry.plan
-    if plan is None:
+    signature = entry.signature
+    if signature is None:
         return args, unchecked_mask(args, kwargs)
-    values = bind(plan.schema, args, kwargs, is_tensor)
-    return values, arguments_mask(plan, values)
+    values = bind(signature.schema, args, kwargs, is_tensor)
+    return values, arguments_mask(signature, values)
 
 
 def _argument_keys(entry: OperatorEntry, values: Values, kwargs: Mapping[str, Any]) -> Iterable[ArgumentKeys]:
-    plan = entry.plan
+    signature = entry.signature
     named: list[tuple[str, Any]]
-    if plan is None:
+    if signature is None:
         named = [*((str(index), value) for index, value in enumerate(values)), *kwargs.items()]
     else:
-        pairs = zip(plan.parameters, values, strict=False)
+        pairs = zip(signature.parameters, values, strict=False)
         named = [(parameter.name, value) for parameter, value in pairs if parameter.tensors]
     for name, value in named:
         if isinstance(value, list | tuple):
@@ -281,7 +281,7 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
                 break
     if found.is_composite():
         off = DispatchKeySet(
-            masked_off(entry.registry, entry.plan, found.mask, values or (), kwargs) if found.explicit else 0
+            masked_off(entry.registry, entry.signature, found.mask, values or (), kwargs) if found.explicit else 0
         )
         without = f", without the keys that are masked off: {show_keys(off)}" if off else ""
         notes.append(f"a composite: the operators that it calls are dispatched again{without}")
@@ -310,11 +310,11 @@ def _explain_mixed(
     entry: OperatorEntry, hook: Any, values: Values, kwargs: dict[str, Any], about: dict[str, Any]
 ) -> Explanation:
     """Explain a call whose tensors lie on several devices: refused, unless their frontend has a hook that decides."""
-    plan = entry.plan
+    signature = entry.signature
     if hook is not refuse_mixed:
         note = f"the tensors lie on several devices: their frontend decides, in {kernel_name(hook)}"
         return Explanation(**about, notes=(note,))
-    positional, named = plan.split(values) if plan is not None else (list(values), kwargs)
+    positional, named = signature.split(values) if signature is not None else (list(values), kwargs)
     try:
         refuse_mixed(entry.op, tuple(positional), named)
     except DispatchError as error:

@@ -22,7 +22,7 @@ from .._record import replace
 from ..arrays.access import to_data
 from ..arrays.frontend import Frontend, frontend_of
 from ..arrays.owners import TYPE_MASKS
-from ..calls.boundary import Plan
+from ..calls.signature import CallSignature
 from ..errors import ArgumentError, DispatchError
 from ..forks import Order, forkable
 from ..graph import Call, Constant, Graph, Step, Value, Wrap
@@ -73,7 +73,7 @@ class _Recorder:
         with self._lock:
             given = tuple(self._given(value) for value in args)
             named = {name: self._given(value) for name, value in kwargs.items()}
-            self.steps.append(Call(op, given, named, self._results(op._entry.plan, held, result)))
+            self.steps.append(Call(op, given, named, self._results(op._entry.signature, held, result)))
             for seen in _seen_in(held):
                 # A write may have given a tensor another array.
                 if to_data(seen.tensor) is not seen.data:
@@ -129,18 +129,15 @@ class _Recorder:
         self._count += 1
         return Value(self._count - 1)
 
-    def _results(self, plan: Plan | None, given: tuple[Any, ...], result: Any) -> Any:
+    def _results(self, signature: CallSignature | None, given: tuple[Any, ...], result: Any) -> Any:
         """Return a result with a value in the place of everything in it."""
-        if plan is None or plan.schema.is_varret:
+        if signature is None or signature.schema.is_varret:
             return None if result is None else self._result(result, given, nested=True, written=True)
-        if not plan.results:
-            return None
-        if len(plan.results) == 1:
-            only = plan.results[0]
-            return self._result(result, given, nested=only.is_list, written=only.kind == "self")
-        return tuple(
-            self._result(item, given, nested=promised.is_list, written=promised.kind == "self")
-            for promised, item in zip(plan.results, result, strict=True)
+        return signature.pack(
+            [
+                self._result(item, given, nested=promised.is_list, written=promised.kind == "self")
+                for promised, item in zip(signature.results, signature.unpack(result), strict=True)
+            ]
         )
 
     def _result(self, result: Any, given: tuple[Any, ...], *, nested: bool, written: bool) -> Any:
@@ -298,7 +295,7 @@ def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any
     recorders = [recorder for recorder in _recorders.get() if recorder.registry is owner and recorder.open]
     if not recorders:
         return op.redispatch(below, *args, **kwargs)
-    positional, named = _hold(op._entry.plan, args, kwargs)
+    positional, named = _hold(op._entry.signature, args, kwargs)
     wanted = [recorder for recorder in recorders if not recorder.decompose]
     composite = None if len(wanted) == len(recorders) else _composite(op, below, args, kwargs)
     if composite is not None:
@@ -324,13 +321,13 @@ def _composite(
 ) -> Callable[[], Any] | None:
     """Return what runs the composite that the call arrives at, with its calls recorded; None for another kernel."""
     entry = op._entry
-    plan = entry.plan
+    signature = entry.signature
     found = resolve(entry, below.mask | below.marker, 0)
-    if plan is None or plan.schema.is_vararg or not isinstance(found, Resolution) or not found.is_composite():
+    if signature is None or signature.schema.is_vararg or not isinstance(found, Resolution) or not found.is_composite():
         return None
     values = (*args, *kwargs.values())
     # As in Note [A composite below masked keys] of `runners`, but for this layer's own key.
-    dropped = masked_off(entry.registry, plan, found.mask, values, {}) & ~DispatchKey.Tracer
+    dropped = masked_off(entry.registry, signature, found.mask, values, {}) & ~DispatchKey.Tracer
     run = replace(found, explicit=False).runner()
 
     def call() -> Any:
@@ -340,9 +337,11 @@ def _composite(
     return call
 
 
-def _hold(plan: Plan | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _hold(
+    signature: CallSignature | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return a call's arguments with `_Seen` in the place of tensors."""
-    parameters = () if plan is None else plan.parameters
+    parameters = () if signature is None else signature.parameters
     # Where the schema is silent, everything that is a tensor is meant as one.
     promised = {parameter.name: bool(parameter.tensors) for parameter in parameters}
     in_order = [bool(parameter.tensors) for parameter in parameters if not parameter.keyword_only]

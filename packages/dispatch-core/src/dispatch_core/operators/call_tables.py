@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..arrays import owners
-from ..calls.boundary import Plan, make_plan
+from ..calls.signature import CallSignature, make_signature
 from ..errors import ClosedOperatorError, DispatchError
 from ..keys import context
 from ..keys.table import DispatchKey
@@ -89,24 +89,24 @@ class _Explicit(Table):
 
 
 class Tables:
-    """An operator's tables under one schema, and the plan of calls for that schema."""
+    """An operator's tables under one schema, and the signature of calls for that schema."""
 
-    __slots__ = ("_plan", "call", "entry", "explicit", "masked", "schema")
+    __slots__ = ("_signature", "call", "entry", "explicit", "masked", "schema")
 
     def __init__(self, entry: OperatorEntry, schema: FunctionSchema | None) -> None:
         self.entry, self.schema = entry, schema
-        self._plan: Plan | None = None
+        self._signature: CallSignature | None = None
         self.call: Table = _Call(self)
         self.masked: Table = _Masked(self)
         self.explicit: Table = _Explicit(self)
 
     @property
-    def plan(self) -> Plan | None:
-        """Return the plan of calls, or None where there is no schema."""
-        plan = self._plan
-        if plan is None and self.schema is not None:
-            plan = self._plan = make_plan(self.schema, owners.is_tensor)
-        return plan
+    def signature(self) -> CallSignature | None:
+        """Return the signature of calls, or None where there is no schema."""
+        signature = self._signature
+        if signature is None and self.schema is not None:
+            signature = self._signature = make_signature(self.schema, owners.is_tensor)
+        return signature
 
     def clear(self) -> None:
         """Empty the tables."""

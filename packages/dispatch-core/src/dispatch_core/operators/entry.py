@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from ..calls.boundary import Plan
+from ..calls.signature import CallSignature
 from ..keys.table import DispatchKey
 from ..levels import Level
 from ..schema.model import FunctionSchema, OperatorName
@@ -104,9 +104,9 @@ class OperatorEntry:
         before.clear()
 
     @property
-    def plan(self) -> Plan | None:
-        """Return the plan of calls, or None for an operator without schema."""
-        return self.tables.plan
+    def signature(self) -> CallSignature | None:
+        """Return the signature of calls, or None for an operator without schema."""
+        return self.tables.signature
 
     @property
     def call_table(self) -> Table:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .._record import replace
 from ..arrays.owners import is_tensor
-from ..calls.reference import tensors_in, unchecked_mask
+from ..calls.reference import unchecked_mask
 from ..errors import ArgumentError, ClosedOperatorError, NoKernelError, OperatorNotFoundError
 from ..keys import context
 from ..keys.keyset import KeyLike, KeysetLike, as_key, as_mask
@@ -79,13 +79,13 @@ class KernelHandle:
         Arguments are checked and defaults filled in as in any call; tensors are unwrapped for a kernel that sees arrays,
         arrays passed as they are. Raises ``ClosedOperatorError`` once the kernel was taken back.
         """
-        plan = self._entry.plan
+        signature = self._entry.signature
         # A kernel under a device's key was given its frontend's marker with the keyset, but has arrays to pass on.
         mask = as_mask(keyset) & ~MARKERS
-        if plan is None:
+        if signature is None:
             return self._runner(mask | unchecked_mask(args, kwargs) & MARKERS)(*args, **kwargs)
-        values = bind(plan.schema, args, kwargs, is_tensor)
-        for tensor in tensors_in(plan, values):
+        values = bind(signature.schema, args, kwargs, is_tensor)
+        for _, tensor in signature.tensors(values):
             mask |= getattr(tensor, "_dispatch_mask", 0) & MARKERS
         return self._runner(mask)(*values)
 

@@ -22,7 +22,7 @@ from .._record import Record, replace
 from ..arrays.frontend import FRONTENDS, Frontend, refuse_mixed
 from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
 from ..calls.boundary import Boundary, make_boundary
-from ..calls.reference import tensors_in, unchecked_mask
+from ..calls.reference import unchecked_mask
 from ..discovery import loader
 from ..errors import (
     BackendError,
@@ -175,10 +175,10 @@ class Resolution(Record):
 
     def _unless_elsewhere(self, run: Runner, boundary: Boundary) -> Runner:
         """Return ``run``, with calls whose ``device`` argument names another device left to a composite kernel."""
-        entry, plan, home = self.entry, self.entry.plan, KEY_DEVICES.get(boundary.key.backend)
-        if plan is None or plan.device_index is None or plan.is_factory or home is None:
+        entry, signature, home = self.entry, self.entry.signature, KEY_DEVICES.get(boundary.key.backend)
+        if signature is None or signature.device_index is None or signature.is_factory or home is None:
             return run
-        index = plan.device_index
+        index = signature.device_index
         found = [slot for alias in COMPOSITES if (slot := entry.newest(alias)) is not None]
         if not found:
             return run
@@ -198,13 +198,13 @@ class Resolution(Record):
 
     def run_with_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Bind the arguments and run the winner."""
-        plan = self.entry.plan
-        if plan is None:
+        signature = self.entry.signature
+        if signature is None:
             marker = unchecked_mask(args, kwargs) & MARKERS
             return self._add_marker(marker).runner()(*args, **kwargs)
-        values = bind(plan.schema, args, kwargs, is_tensor)
+        values = bind(signature.schema, args, kwargs, is_tensor)
         marker = 0
-        for tensor in tensors_in(plan, values):
+        for _, tensor in signature.tensors(values):
             marker |= getattr(tensor, "_dispatch_mask", 0) & MARKERS
         return self._add_marker(marker).runner()(*values)
 
@@ -263,16 +263,16 @@ def _prepare(mask: int) -> None:
                     frontend.prepare(key)
 
 
-# An entry's schema, and with it the plan, may be taken back by another thread at any time, so each is read once.
+# An entry's schema, and with it the signature, may be taken back by another thread at any time, so each is read once.
 def _device_index(entry: OperatorEntry) -> int | None:
     """Return the index of the argument that chooses the device of a factory, or None."""
-    plan = entry.plan
-    return plan.device_index if plan is not None and plan.is_factory else None
+    signature = entry.signature
+    return signature.device_index if signature is not None and signature.is_factory else None
 
 
 def _writes(entry: OperatorEntry) -> bool:
-    plan = entry.plan
-    return plan is not None and bool(plan.writes)
+    signature = entry.signature
+    return signature is not None and bool(signature.writes)
 
 
 class _Mixed(Record):
@@ -290,8 +290,8 @@ class _Mixed(Record):
         hook, entry = self.hook, self.entry
 
         def run(*values: Any, **keywords: Any) -> Any:
-            plan = entry.plan
-            positional, named = plan.split(values) if plan is not None else (values, keywords)
+            signature = entry.signature
+            positional, named = signature.split(values) if signature is not None else (values, keywords)
             return hook(entry.op, tuple(positional), named)
 
         if call_trace.TRACE.is_on():

@@ -5,7 +5,7 @@ Note [When results are compared]
     wrong values far from where it stands. So a kernel's results are compared with the rule's answer: shape, dtype, and
     strides where they matter. A `Watch` stands around the kernel of a table's entry and compares every call; once
     `_QUIET` calls in a row have brought no new dtypes and ranks it takes itself out, so that later calls cost what they
-    cost without it. A pipeline compares when a plan runs for the first time, and ``opcheck`` always does. With the
+    cost without it. A pipeline compares when a signature runs for the first time, and ``opcheck`` always does. With the
     environment variable ``DISPATCH_CHECK_RESULTS`` watches stay.
     Nothing is compared where there is no rule, where a composite serves Meta, and where the rule raises: it cannot tell
     the result without values, or it is stricter than the kernel.
@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.access import dtype, shape, strides
 from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, device_key, is_tensor
-from ..calls.boundary import Boundary, Plan, bad_count, bad_result, coercer, view_checker
+from ..calls.boundary import Boundary, bad_result, coercer, view_checker
+from ..calls.signature import CallSignature
 from ..changes import on_refresh
 from ..environment import Switch
 from ..errors import BackendError, KernelResultError
@@ -80,11 +81,11 @@ def watch_for(
 
     ``registration`` and ``covered`` are its kernels; there is none where the functional operator computes the new values.
     """
-    plan = entry.plan
-    if plan is None or boundary.key is _META or not boundary.array_types or plan.schema.is_vararg:
+    signature = entry.signature
+    if signature is None or boundary.key is _META or not boundary.array_types or signature.schema.is_vararg:
         return None
-    rule = rule_of(entry) if _has_rules(entry) and (plan.results or plan.writes) else None
-    return None if rule is None else Watch(entry, plan, boundary, rule, registration, covered)
+    rule = rule_of(entry) if _has_rules(entry) and (signature.results or signature.writes) else None
+    return None if rule is None else Watch(entry, signature, boundary, rule, registration, covered)
 
 
 @contextmanager
@@ -106,12 +107,12 @@ class Watch:
         "_covered",
         "_entry",
         "_numbers",
-        "_plan",
         "_quiet",
         "_registration",
         "_rule",
         "_said",
         "_seen",
+        "_signature",
         "_view",
         "is_settled",
         "when_settled",
@@ -120,19 +121,19 @@ class Watch:
     def __init__(
         self,
         entry: OperatorEntry,
-        plan: Plan,
+        signature: CallSignature,
         boundary: Boundary,
         rule: Registration,
         registration: Registration | None,
         covered: Sequence[Registration],
     ) -> None:
-        self._entry, self._plan, self._boundary = entry, plan, boundary
+        self._entry, self._signature, self._boundary = entry, signature, boundary
         self._rule, self._registration, self._covered = rule, registration, covered
-        self._coerce, self._view = coercer(boundary, plan.name), view_checker(boundary, plan.name)
+        self._coerce, self._view = coercer(boundary, signature.name), view_checker(boundary, signature.name)
         #: The rule as a function of the arguments in order, once it is needed.
         self._said: Runner | None = None
         self._numbers = [
-            checker(item.type, is_tensor) if str(item.type) in _NUMBERS else None for item in plan.schema.returns
+            checker(item.type, is_tensor) if str(item.type) in _NUMBERS else None for item in signature.schema.returns
         ]
         #: The dtypes and ranks that have come, and how many calls in a row have brought no new ones.
         self._seen: set[Any] = set()
@@ -146,16 +147,16 @@ class Watch:
 
         It takes ``skip`` values before the arguments; ``fixed`` is the index and the value of one that it is called without.
         """
-        plan, whose = self._plan, self._registration
+        signature, whose = self._signature, self._registration
         if fixed is not None:
-            when = plan.parameters[fixed[0]].name, fixed[1]
+            when = signature.parameters[fixed[0]].name, fixed[1]
             whose = next((special for special in self._covered if special.when == when), whose)
 
         def compare(*args: Any, **kwargs: Any) -> Any:
             if self.is_settled:
                 return kernel(*args, **kwargs)
             values, rest = [], iter(args[skip:])
-            for index, parameter in enumerate(plan.parameters):
+            for index, parameter in enumerate(signature.parameters):
                 if fixed is not None and index == fixed[0]:
                     values.append(fixed[1])
                 else:
@@ -200,8 +201,7 @@ class Watch:
 
         It is asked where shape or dtype differs: the functional operator makes arrays that no argument could take.
         """
-        results = self._plan.results
-        for result, found in zip(results, (returned,) if len(results) == 1 else returned, strict=False):
+        for result, found in zip(self._signature.results, self._signature.unpack(returned), strict=True):
             if result.kind == "self" and any(
                 array is not None and (shape(array) != shape(written) or dtype(array) != dtype(written))
                 for array, _, written in _together(found, found, values[result.source], is_list=result.is_list)
@@ -210,7 +210,7 @@ class Watch:
 
     def _describe(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
         """Return the arrays' dtypes and ranks, and the arguments as the rule takes them."""
-        plan, make = self._plan, stand_in_maker()
+        signature, make = self._signature, stand_in_maker()
         looks: list[Any] = []
         known: dict[int, Any] = {}
 
@@ -224,16 +224,11 @@ class Watch:
                 looks.append((kind, len(sizes)))
             return found
 
-        given: list[Any] = []
-        for index, (parameter, value) in enumerate(zip(plan.parameters, values, strict=True)):
-            if parameter.tensors in ("list", "optional_list"):
-                given.append([describe(item) for item in value])
-            elif parameter.tensors:
-                given.append(describe(value))
-            else:
-                # See Note [A rule runs unseen].
-                is_left_out = index == plan.device_index or parameter.type.startswith("Generator")
-                given.append(None if is_left_out else value)
+        given = list(signature.map_tensors(describe, values))
+        for index, parameter in enumerate(signature.parameters):
+            # See Note [A rule runs unseen].
+            if index == signature.device_index or parameter.type.startswith("Generator"):
+                given[index] = None
         return tuple(looks), given
 
     def _answer(self, given: list[Any]) -> Any:
@@ -255,7 +250,7 @@ class Watch:
 
     def _bind_rule(self) -> Runner:
         """Return a function that calls the rule itself, below every layer, with the arguments as kernels take them."""
-        plan, rule, frontend = self._plan, self._rule, self._boundary.frontend
+        signature, rule, frontend = self._signature, self._rule, self._boundary.frontend
         # A fake is made for the caller's frontend (Note [A fake sees the caller's arguments] in `author_kernels`).
         keyset = DispatchKeySet(_META.value | (0 if frontend is None else frontend.marker))
         fn = rule.fn.make(self._entry.op, keyset) if isinstance(rule.fn, KernelFactory) else rule.fn
@@ -263,7 +258,7 @@ class Watch:
         doubts = getattr(fn, "doubts", None)  # see `make_recorder` in `pipelines.record`
 
         def ask(given: list[Any]) -> Any:
-            positional, keywords = plan.split(tuple(given))
+            positional, keywords = signature.split(tuple(given))
             if doubts is not None and doubts(*positional, **keywords):
                 return None
             return fn(*prefix, *positional, **keywords)
@@ -271,14 +266,10 @@ class Watch:
         return ask
 
     def _compare(self, returned: Any, answer: Any, values: Sequence[Any], whose: Registration | None) -> None:
-        results = self._plan.results
+        results = self._signature.results
         count = len(results)
-        found = (returned,) if count == 1 else returned
+        found = self._signature.unpack(returned, lambda: self._who(values, whose))
         expected = (answer,) if count == 1 else answer
-        if count == 0:
-            return
-        if not isinstance(found, tuple | list) or len(found) != count:
-            raise bad_count(self._plan.name, count, returned, self._who(values, whose))
         if not isinstance(expected, tuple | list) or len(expected) != count:
             expected = (None,) * count
         for index, (result, value, meta) in enumerate(zip(results, found, expected, strict=True)):
@@ -308,7 +299,7 @@ class Watch:
             return self._coerce(item) if kind == "fresh" else self._view(item)
         except KernelResultError:
             pass
-        raise bad_result(self._plan.name, self._boundary, item, self._who(values, whose))
+        raise bad_result(self._signature.name, self._boundary, item, self._who(values, whose))
 
     def _compare_number(self, index: int, value: Any, values: Sequence[Any], whose: Registration | None) -> None:
         check = self._numbers[index]
@@ -319,7 +310,7 @@ class Watch:
         except TypeError as error:
             text = str(error)
         raise KernelResultError(
-            f"{self._plan.name}: result {index} {text}\n{self._who(values, whose)}", hint=HINTS["number"]
+            f"{self._signature.name}: result {index} {text}\n{self._who(values, whose)}", hint=HINTS["number"]
         )
 
     def _who(self, values: Sequence[Any], whose: Registration | None) -> str:

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any
 from ..arrays.access import to_data
 from ..arrays.frontend import Frontend
 from ..arrays.owners import TYPE_MASKS, device_key
-from ..calls.boundary import Boundary, Covered, Plan, Result, unwrap
-from ..calls.reference import result_wrapper, tensors_in, unchecked_mask
+from ..calls.boundary import Boundary
+from ..calls.reference import result_wrapper, unchecked_mask
+from ..calls.signature import CallSignature, Covered, Result
 from ..changes import on_refresh
 from ..devices import Device
 from ..discovery import loader
@@ -111,10 +112,14 @@ def open_device(device: Device) -> None:
 
 def conform_results(entry: OperatorEntry, run: Runner, frontend: Frontend[Any] | None) -> Runner:
     """Return ``run`` with results as the schema says; see Note [Results of a composite below Autograd]."""
-    plan, op = entry.plan, entry.op
-    if frontend is None or plan is None or not any(result.kind in ("fresh", "view") for result in plan.results):
+    signature, op = entry.signature, entry.op
+    if (
+        frontend is None
+        or signature is None
+        or not any(result.kind in ("fresh", "view") for result in signature.results)
+    ):
         return run
-    tensor_type, wrap, view, results = frontend.tensor_type, frontend.wrap, frontend.view, plan.results
+    tensor_type, wrap, view, results = frontend.tensor_type, frontend.wrap, frontend.view, signature.results
 
     def fit(result: Result, found: Any, values: tuple[Any, ...]) -> Any:
         if not isinstance(found, tensor_type) or any(found is value for value in values):
@@ -142,10 +147,10 @@ _STAYS = MARKERS | DispatchKey.Profiler | DispatchKey.Pipeline
 
 def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
     """Return ``run`` under an exclusion of the keys that are masked off; see Note [A composite below masked keys]."""
-    plan = entry.plan
+    signature = entry.signature
 
     def run_with_exclusions(*values: Any, **keywords: Any) -> Any:
-        dropped = masked_off(entry.registry, plan, mask, values, keywords)
+        dropped = masked_off(entry.registry, signature, mask, values, keywords)
         if not dropped:
             return run(*values, **keywords)
         with context.exclude_keys(dropped):
@@ -155,11 +160,11 @@ def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
 
 
 def masked_off(
-    registry: Registry, plan: Plan | None, mask: int, values: tuple[Any, ...], keywords: dict[str, Any]
+    registry: Registry, signature: CallSignature | None, mask: int, values: tuple[Any, ...], keywords: dict[str, Any]
 ) -> int:
     """Return the keys that an ordinary call with these arguments would have and ``mask`` lacks."""
-    held = unchecked_mask(values, keywords) if plan is None else 0
-    for tensor in tensors_in(plan, values) if plan is not None else ():
+    held = unchecked_mask(values, keywords) if signature is None else 0
+    for _, tensor in signature.tensors(values) if signature is not None else ():
         held |= getattr(tensor, "_dispatch_mask", 0) or TYPE_MASKS.get(type(tensor), 0)
     held = registry.translate_mask(held)
     state = context.current()
@@ -175,11 +180,11 @@ def functional_overload(entry: OperatorEntry) -> OperatorEntry | None:
     It is named like the in-place one without the underscore, or stands in the same packet, and takes the same arguments
     without those that are only written to. There is none for an operator that does not return all that it writes.
     """
-    name, schema, plan = entry.operator_name, entry.schema, entry.plan
+    name, schema, signature = entry.operator_name, entry.schema, entry.signature
     if (
         schema is None
-        or plan is None
-        or {item.source for item in plan.results if item.kind == "self"} != set(plan.writes)
+        or signature is None
+        or {item.source for item in signature.results if item.kind == "self"} != set(signature.writes)
     ):
         return None
     in_place = name.name.endswith("_") and not name.name.endswith("__")
@@ -202,21 +207,21 @@ def _shape_of(argument: Argument) -> tuple[object, ...]:
 
 def make_functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary: Boundary, mask: int) -> Runner:
     """Return a runner for arrays that cannot be written: compute the new value, then rebind the tensor to it."""
-    plan = entry.plan
-    assert plan is not None and functional.schema is not None  # noqa: PT018  # functional_overload found both
+    signature = entry.signature
+    assert signature is not None and functional.schema is not None  # noqa: PT018  # functional_overload found both
     if boundary.frontend is None:
         raise unwritable(entry, functional, boundary)
-    wrap = result_wrapper(entry, plan, boundary)
+    wrap = result_wrapper(entry, signature, boundary)
     explicit_table = functional.explicit_table
     watch = watch_for(entry, boundary)
     names = {argument.name for argument in functional.schema.arguments}
-    kept = [index for index, parameter in enumerate(plan.parameters) if parameter.name in names]
+    kept = [index for index, parameter in enumerate(signature.parameters) if parameter.name in names]
 
     def compute(*data: Any) -> Any:
         return explicit_table[mask](*[data[index] for index in kept])
 
     def run(*values: Any) -> Any:
-        data = tuple(unwrap(p.tensors, value) for p, value in zip(plan.parameters, values, strict=True))
+        data = signature.unwrap(values)
         if watch is None:
             return wrap(compute(*data), values)
         found = compute(*data) if watch.is_settled else watch.run(compute, data, {}, data)

@@ -35,7 +35,7 @@ Runner = Callable[..., Any]
 
 def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwise: Runner) -> Runner:
     """Return the generated recorder: what ``plain`` does, ``below`` for a view at once, ``otherwise`` for unusual calls."""
-    entry, plan, frontend = plain.entry, plain.plan, boundary.frontend
+    entry, signature, frontend = plain.entry, plain.signature, boundary.frontend
     cache_key = None if plain.cache_key is None else plain.cache_key()
     ask = _asker(plain.meta)
     constants = {
@@ -65,7 +65,7 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
             "__record_view": frontend.view,
             "__record_mutated": frontend.mutated,
         }
-    has_effect = bool(plan.writes) or "nondeterministic_seeded" in entry.tags
+    has_effect = bool(signature.writes) or "nondeterministic_seeded" in entry.tags
 
     def lines(spelled: Any) -> list[str]:
         return recorder_lines(
@@ -76,7 +76,7 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
             is_pointwise="pointwise" in entry.tags,
         )
 
-    return codegen.runner_of(plan, codegen.Inlined(lines, constants, DispatchKey.Pipeline.value))
+    return codegen.runner_of(signature, codegen.Inlined(lines, constants, DispatchKey.Pipeline.value))
 
 
 def _asker(rule: Runner) -> Runner:

@@ -64,8 +64,8 @@ class Limits:
 
 def _count_bytes(step: Step) -> int:
     """Return how much memory the results of a step take up; views take none."""
-    plan = step.entry.plan
-    if plan is None or any(result.kind == "view" for result in plan.results):
+    signature = step.entry.signature
+    if signature is None or any(result.kind == "view" for result in signature.results):
         return 0
     return sum(
         math.prod(output.shape) * getattr(output.dtype, "itemsize", 1) for output in step.outputs if output is not None

@@ -219,9 +219,9 @@ def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Cal
 
 def _storing(node: Node, step: Step) -> Callable[[list[Any], Any], None]:
     """Make the function that puts a kernel's result into its place in the list."""
-    plan = step.entry.plan
-    assert plan is not None
-    results = plan.results
+    signature = step.entry.signature
+    assert signature is not None
+    results, unpack = signature.results, signature.unpack
     slots = [None if output is None else output.index for output in node.outputs]
     if len(results) == 1 and results[0].kind != "self" and not results[0].is_list and slots[0] is not None:
         only = slots[0]
@@ -233,7 +233,7 @@ def _storing(node: Node, step: Step) -> Callable[[list[Any], Any], None]:
 
     def store(values: list[Any], found: Any) -> None:
         places = iter(slots)
-        for result, value in zip(results, (found,) if len(results) == 1 else found or (), strict=True):
+        for result, value in zip(results, unpack(found), strict=True):
             if result.kind == "self":
                 continue
             for each in value if result.is_list else (value,):

@@ -21,7 +21,7 @@ from .pending import Pending, storage_key
 from .steps import to_outputs
 
 if TYPE_CHECKING:
-    from ..calls.boundary import Parameter
+    from ..calls.signature import Parameter
     from ..keys import context
     from ..operators.dispatch_table import Slot
     from .steps import RecordedCall, Step
@@ -348,15 +348,15 @@ def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
     numbers = iter([value for value in values if value.number is not None])
     nodes = []
     for step in found.steps:
-        plan = step.entry.plan
-        assert plan is not None
+        signature = step.entry.signature
+        assert signature is not None
 
         arguments = tuple([_seen(value, found.slots, values, numbers) for value in step.values])
         written: list[Value] = []
         _collect(tuple(arguments[index] for index in step.written), written)
         outputs = tuple([None if each is None else values[found.slots[id(each)]] for each in step.outputs])
-        kernel = _kernel(step.entry.slot(device_of(step)), plan.parameters, arguments)
-        nodes.append(Node(step.name, step.entry.tags, kernel, plan.parameters, arguments, outputs, tuple(written)))
+        kernel = _kernel(step.entry.slot(device_of(step)), signature.parameters, arguments)
+        nodes.append(Node(step.name, step.entry.tags, kernel, signature.parameters, arguments, outputs, tuple(written)))
     return Program(tuple(nodes), tuple(values), fuse)
 
 

@@ -1,4 +1,4 @@
-"""The text of the functions that record calls, written from an operator's plan.
+"""The text of the functions that record calls, written from an operator's signature.
 
 They do what the plain recorder in `recording` does, for most operators, and leave the calls that are unusual to it: those
 whose shape rule cannot tell the result, or whose result takes the place of an argument's array.
@@ -12,78 +12,79 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..calls.boundary import Boundary, Parameter, Plan
+from ..calls.boundary import Boundary
 from ..calls.emit import indent
+from ..calls.signature import CallSignature, Parameter
 from ..calls.source import values
 
-__all__ = ["can_generate", "recorder_lines"]
+__all__ = ["is_specializable", "recorder_lines"]
 
 
-def can_generate(plan: Plan) -> bool:
+def is_specializable(signature: CallSignature) -> bool:
     """Tell whether there is text for an operator.
 
     It makes fresh results or one view, or writes to one argument, which it returns, and takes no lists of tensors then.
     """
-    if not plan.can_generate or not plan.results:
+    if not signature.is_specializable or not signature.results:
         return False
-    if plan.writes and any("list" in each.tensors for each in plan.parameters):
+    if signature.writes and any("list" in each.tensors for each in signature.parameters):
         return False
-    if len(plan.results) > 1:
-        plain = all(each.kind == "fresh" and not each.is_list and not each.is_optional for each in plan.results)
-        return plain and not plan.writes
-    result = plan.results[0]
+    if len(signature.results) > 1:
+        plain = all(each.kind == "fresh" and not each.is_list and not each.is_optional for each in signature.results)
+        return plain and not signature.writes
+    result = signature.results[0]
     if result.is_list or result.is_optional or result.kind == "other":
         return False
     written = (result.source,) if result.kind == "self" else ()
-    if plan.writes != written:
+    if signature.writes != written:
         return False
-    source = plan.parameters[result.source] if result.source >= 0 else None
+    source = signature.parameters[result.source] if result.source >= 0 else None
     return source is None or not ("list" in source.tensors or _may_be_none(source))
 
 
 def recorder_lines(
-    plan: Plan, boundary: Boundary, *, cache_key: Any, has_effect: bool, is_pointwise: bool
+    signature: CallSignature, boundary: Boundary, *, cache_key: Any, has_effect: bool, is_pointwise: bool
 ) -> list[str]:
     """Return the lines that record a call.
 
     ``cache_key`` is that of Note [What shape rules have said] in `inlined`, or None where the rule is asked each time.
     ``has_effect`` says that the operator does more than to make a value, ``is_pointwise`` that it may read what it writes.
     """
-    arguments = values(plan)
+    arguments = values(signature)
     wrapped = boundary.frontend is not None
     otherwise = f"    return __unusual({arguments})"
     lines = ["__t = __innermost()", "if __t is None or not __t.takes_records:", otherwise, "__t = __t.session"]
-    if plan.device_index is not None and not plan.is_factory:
-        device = plan.parameters[plan.device_index].word
+    if signature.device_index is not None and not signature.is_factory:
+        device = signature.parameters[signature.device_index].word
         lines += [f"if {device} is not None and {device}.type != __home:", f"    return __below({arguments})"]
-    result = plan.results[0]
+    result = signature.results[0]
     # A view of an array that is there is made at once, and reads nothing.
     lent = otherwise if result.kind != "view" else ""
-    for index, parameter in enumerate(plan.parameters):
+    for index, parameter in enumerate(signature.parameters):
         if parameter.tensors:
-            lines += _spec_lines(index, parameter, lent, wrapped=wrapped, keyed=bool(plan.writes))
+            lines += _spec_lines(index, parameter, lent, wrapped=wrapped, keyed=bool(signature.writes))
     if result.kind == "view":
         # A view of an array that is there is made at once.
         at_once = ["    __t.stats.views += 1", f"    return __below({arguments})"] if wrapped else [otherwise]
         lines += [f"if type(__x{result.source}) is not __made:", *at_once]
-    doubts = _doubts(plan, wrapped=wrapped, is_pointwise=is_pointwise) if plan.writes else ""
+    doubts = _doubts(signature, wrapped=wrapped, is_pointwise=is_pointwise) if signature.writes else ""
     if doubts:
         lines += [f"if {doubts}:", otherwise]
-    lines += _answer_lines(plan, cache_key)
+    lines += _answer_lines(signature, cache_key)
     refused = ["__i is None"] + [f"__i is not __b{result.source}"] * (result.kind == "self")
     lines += [f"if {' or '.join(refused)}:", otherwise]
     if result.kind == "self":
-        lines += _step_lines(plan, "None")
-    elif len(plan.results) == 1:
+        lines += _step_lines(signature, "None")
+    elif len(signature.results) == 1:
         memory = f"__x{result.source}.memory" if result.kind == "view" else "None"
-        lines += [*_made_lines("__d", "__i", memory), *_step_lines(plan, "__d")]
+        lines += [*_made_lines("__d", "__i", memory), *_step_lines(signature, "__d")]
     else:
-        names = _several(plan)
+        names = _several(signature)
         for index, name in enumerate(names):
             lines += _made_lines(name, f"__i[{index}]", "None")
-        lines += _step_lines(plan, f"({', '.join(names)})")
+        lines += _step_lines(signature, f"({', '.join(names)})")
     lines += ["__t.has_effects = True"] if has_effect else []
-    return [*lines, "if len(__r) >= __t.remaining:", "    __t.check_limits()", *_returned(plan, boundary)]
+    return [*lines, "if len(__r) >= __t.remaining:", "    __t.check_limits()", *_returned(signature, boundary)]
 
 
 def _made_lines(name: str, layout: str, memory: str) -> list[str]:
@@ -97,9 +98,9 @@ def _made_lines(name: str, layout: str, memory: str) -> list[str]:
     ]
 
 
-def _several(plan: Plan) -> list[str]:
+def _several(signature: CallSignature) -> list[str]:
     """Return the names of several results."""
-    return [f"__d{index}" for index in range(len(plan.results))]
+    return [f"__d{index}" for index in range(len(signature.results))]
 
 
 def _spec_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool, keyed: bool) -> list[str]:
@@ -138,12 +139,12 @@ def _spec_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool, k
     return [f"if {name} is None:", nothing, "else:", *indent(lines)]
 
 
-def _doubts(plan: Plan, *, wrapped: bool, is_pointwise: bool) -> str:
+def _doubts(signature: CallSignature, *, wrapped: bool, is_pointwise: bool) -> str:
     """Return the condition under which a write may have to run at once: `Recorder.reason_not_deferrable` tells."""
-    target, key = f"__x{plan.writes[0]}", f"__p{plan.writes[0]}"
+    target, key = f"__x{signature.writes[0]}", f"__p{signature.writes[0]}"
     doubts = [] if wrapped else [f"type({target}) is not __made"]
-    for index, parameter in enumerate(plan.parameters):
-        if parameter.tensors and index not in plan.writes:
+    for index, parameter in enumerate(signature.parameters):
+        if parameter.tensors and index not in signature.writes:
             other = f"__p{index}"
             if not is_pointwise:
                 doubts.append(f"__x{index} is {target}")
@@ -151,14 +152,14 @@ def _doubts(plan: Plan, *, wrapped: bool, is_pointwise: bool) -> str:
     return " or ".join(doubts)
 
 
-def _answer_lines(plan: Plan, cache_key: Any) -> list[str]:
+def _answer_lines(signature: CallSignature, cache_key: Any) -> list[str]:
     """Return lines that look up what the shape rule said, or ask it."""
-    names = [f"__b{index}" if each.tensors else each.word for index, each in enumerate(plan.parameters)]
+    names = [f"__b{index}" if each.tensors else each.word for index, each in enumerate(signature.parameters)]
     given = [
-        f"[*{name}]" if "list" in each.tensors else name for name, each in zip(names, plan.parameters, strict=True)
+        f"[*{name}]" if "list" in each.tensors else name for name, each in zip(names, signature.parameters, strict=True)
     ]
-    if plan.device_index is not None:
-        given[plan.device_index] = "None"
+    if signature.device_index is not None:
+        given[signature.device_index] = "None"
     if cache_key is None:
         return [f"__i = __ask({', '.join(given)})"]
     key = f"__d = ({cache_key.text(names)},)"
@@ -172,7 +173,7 @@ def _answer_lines(plan: Plan, cache_key: Any) -> list[str]:
     ]
 
 
-def _step_lines(plan: Plan, made: str) -> list[str]:
+def _step_lines(signature: CallSignature, made: str) -> list[str]:
     """Return lines that note the step; see Note [Records become steps] in `step_queue`."""
     return [
         "__x = __frame(1)",
@@ -184,27 +185,28 @@ def _step_lines(plan: Plan, made: str) -> list[str]:
         "        __b = __x.f_code",
         "    __its_user[0] = __b",
         "__r = __t.records",
-        f"__r.append((__step, ({_given(plan)}), {made}, __b, __x.f_lasti, __c))",
+        f"__r.append((__step, ({_given(signature)}), {made}, __b, __x.f_lasti, __c))",
     ]
 
 
-def _given(plan: Plan) -> str:
+def _given(signature: CallSignature) -> str:
     """Return the arguments as a step keeps them."""
     return "".join(
-        f"{f'__x{index}' if parameter.tensors else parameter.word}, " for index, parameter in enumerate(plan.parameters)
+        f"{f'__x{index}' if parameter.tensors else parameter.word}, "
+        for index, parameter in enumerate(signature.parameters)
     )
 
 
-def _returned(plan: Plan, boundary: Boundary) -> list[str]:
+def _returned(signature: CallSignature, boundary: Boundary) -> list[str]:
     """Return lines that give the caller what the schema says."""
-    frontend, result = boundary.frontend, plan.results[0]
-    base = plan.parameters[result.source].word if result.source >= 0 else ""
+    frontend, result = boundary.frontend, signature.results[0]
+    base = signature.parameters[result.source].word if result.source >= 0 else ""
     if result.kind == "self":
         if frontend is None:
             return [f"return __x{result.source}"]
         return [*(["__record_mutated(" + base + ")"] if frontend.mutated is not None else []), f"return {base}"]
-    if len(plan.results) > 1:
-        names = _several(plan)
+    if len(signature.results) > 1:
+        names = _several(signature)
         if frontend is None:
             return [f"return {', '.join(names)}"]
         lines = []
@@ -217,7 +219,7 @@ def _returned(plan: Plan, boundary: Boundary) -> list[str]:
         return ["return __d"]
     if result.kind == "view" and frontend.view is not None:
         return [
-            f"return __record_view({base}, __d, __record_op, ({''.join(f'{each.word}, ' for each in plan.parameters)}))"
+            f"return __record_view({base}, __d, __record_op, ({''.join(f'{each.word}, ' for each in signature.parameters)}))"
         ]
     return ["__r = __record_new()", f"__r._dispatch_mask = {boundary.mask}", "__r._dispatch_data = __d", "return __r"]
 

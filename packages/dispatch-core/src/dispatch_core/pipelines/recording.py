@@ -23,7 +23,8 @@ from ..arrays import access, owners
 from ..arrays.frontend import FRONTENDS
 from ..arrays.lent_memory import LENT, is_lent
 from ..calls import codegen
-from ..calls.boundary import Boundary, Plan
+from ..calls.boundary import Boundary
+from ..calls.signature import CallSignature
 from ..errors import NoKernelError
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey, keys_of
@@ -34,10 +35,10 @@ from .callers import caller_location
 from .inlined import inlined_recorder
 from .materialization import materialize_argument, run_random_steps, to_step_argument
 from .pending import Pending, PendingMemory, describe, pending_type, storage_key
-from .recorder_source import can_generate
+from .recorder_source import is_specializable
 from .session import Session
 from .stats import HOST_READ
-from .steps import step_type, values_in
+from .steps import step_type
 
 __all__ = ["PIPELINE", "Recorder", "make_recorder"]
 
@@ -51,7 +52,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     Calls of a kernel with an attribute ``runs_at_once``, which says why, are not recorded. A kernel under Meta may have a
     function ``doubts``, which says of arguments why the kernel's answer may not hold for other arrays than meta's, or "".
     """
-    entry, plan = op._entry, op._entry.plan
+    entry, signature = op._entry, op._entry.signature
     below = (keyset.mask | keyset.marker) & ~PIPELINE
     key = next((key for key in keys_of(below) if key.owns_arrays), None)
     winner = resolve(entry, below, 0)
@@ -69,14 +70,14 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     def run_materialized(*values: Any, **keywords: Any) -> Any:
         return pass_on(*arrive(values), **dict(zip(keywords, arrive(tuple(keywords.values())), strict=True)))
 
-    if plan is None:
+    if signature is None:
         return run_materialized
     if key is None or key is DispatchKey.Meta or not _is_kernel(winner, key):
         return pass_on
-    if plan.is_factory and any(parameter.type == "Any" for parameter in plan.parameters):
+    if signature.is_factory and any(parameter.type == "Any" for parameter in signature.parameters):
         return _host_data(pass_on)
     frontend = FRONTENDS.get(keyset.marker)
-    if plan.writes and not all(each.mutable for each in owners.KEY_TYPES.get(key, ())):
+    if signature.writes and not all(each.mutable for each in owners.KEY_TYPES.get(key, ())):
 
         def rebind(*values: Any) -> Any:
             # Nothing is written: the tensor is given another array. Steps keep the one that they were recorded with.
@@ -91,7 +92,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     made = pending_type(key)
     never_recorded = getattr(winner.slot.kernel, "runs_at_once", "")
     plain = Recorder(
-        entry, plan, key, below & ~MARKERS, made, has_frontend=frontend is not None, never_recorded=never_recorded
+        entry, signature, key, below & ~MARKERS, made, has_frontend=frontend is not None, never_recorded=never_recorded
     )
     boundary = _PendingBoundary(key, frontend, (owners.ARRAY_TYPES[made], *owners.KEY_TYPES.get(key, ())))
     record = entry.registry.engine.backend_runner(entry, boundary, plain, ())
@@ -99,8 +100,8 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     def run(*values: Any) -> Any:
         return run_materialized(*values) if finish() is None else record(*values)
 
-    if plan.device_index is not None and not plan.is_factory:
-        here, index = run, plan.device_index
+    if signature.device_index is not None and not signature.is_factory:
+        here, index = run, signature.device_index
 
         def run(*values: Any) -> Any:
             # What goes to another device is composed of calls that are recorded there.
@@ -108,7 +109,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
             return pass_on(*values) if device is not None and device.type != plain.home else here(*values)
 
     is_plain = plain.never_recorded or plain.doubts is not None or not plain.has_strides
-    if is_plain or not can_generate(plan) or entry.registry.engine is not codegen:
+    if is_plain or not is_specializable(signature) or entry.registry.engine is not codegen:
         return run
     return inlined_recorder(plain, boundary, pass_on, run)
 
@@ -152,14 +153,14 @@ class Recorder:
         "mask",
         "meta",
         "never_recorded",
-        "plan",
+        "signature",
         "step",
     )
 
     def __init__(
         self,
         entry: Any,
-        plan: Plan,
+        signature: CallSignature,
         key: DispatchKey,
         mask: int,
         made: type[Pending],
@@ -167,13 +168,13 @@ class Recorder:
         has_frontend: bool,
         never_recorded: str = "",
     ) -> None:
-        self.entry, self.plan, self.mask, self.made = entry, plan, mask, made
+        self.entry, self.signature, self.mask, self.made = entry, signature, mask, made
         self.has_frontend = has_frontend
         #: The device that the kernel computes for.
         self.home = owners.KEY_DEVICES.get(key.backend)
         self.has_strides = any(each.strides is not None for each in owners.KEY_TYPES.get(key, ()))
-        self.step = step_type(entry, mask, plan.writes)
-        self.never_recorded = never_recorded or _reason_never_recorded(plan)
+        self.step = step_type(entry, mask, signature.writes)
+        self.never_recorded = never_recorded or _reason_never_recorded(signature)
         self.meta: Any = None
         if not self.never_recorded:
             # Without the meta device a fake has no arrays to look at.
@@ -199,22 +200,23 @@ class Recorder:
         """Record a call, or run it at once where it cannot wait."""
         session = current()
         assert session is not None
-        plan = self.plan
+        signature = self.signature
         values = args
         if kwargs:
-            values = (*args, *(kwargs[each.name] for each in plan.parameters[len(args) :]))
+            values = (*args, *(kwargs[each.name] for each in signature.parameters[len(args) :]))
         if self.never_recorded:
             return self._run_eagerly(session, values, self.never_recorded)
         values = tuple(
             to_step_argument(value, session) if parameter.tensors else value
-            for parameter, value in zip(plan.parameters, values, strict=True)
+            for parameter, value in zip(signature.parameters, values, strict=True)
         )
-        if plan.results and plan.results[0].kind == "view" and not isinstance(values[plan.results[0].source], Pending):
+        views = [result.source for result in signature.results[:1] if result.kind == "view"]
+        if views and not isinstance(values[views[0]], Pending):
             session.stats.views += 1
             return self.entry.explicit_table[self.mask](*values)
         if LENT and not session.ignores_lent and self._touches_lent(values):
             return self._run_eagerly(session, values, "lent")
-        if plan.writes:
+        if signature.writes:
             why = self.reason_not_deferrable(values)
             if why:
                 return self._run_eagerly(session, values, why)
@@ -236,18 +238,17 @@ class Recorder:
         """Return the arguments of the shape rule: array specs in the place of arrays and pending values."""
         found = [
             describe(value) if parameter.tensors else value
-            for parameter, value in zip(self.plan.parameters, values, strict=True)
+            for parameter, value in zip(self.signature.parameters, values, strict=True)
         ]
-        if self.plan.device_index is not None:
-            found[self.plan.device_index] = None
+        if self.signature.device_index is not None:
+            found[self.signature.device_index] = None
         return found
 
     def _record(self, session: Session, values: tuple[Any, ...], described: Any) -> tuple[Any] | None:
-        plan = self.plan
-        single = len(plan.results) == 1
+        signature = self.signature
         outputs: list[Pending | None] = []
         results = []
-        for result, meta in zip(plan.results, (described,) if single else described or (), strict=True):
+        for result, meta in zip(signature.results, signature.unpack(described), strict=True):
             if result.kind == "self":
                 results.append(values[result.source])
                 if not _same(describe(values[result.source]), meta):
@@ -262,19 +263,16 @@ class Recorder:
                 outputs.append(made)
             results.append(made)
         session.add(self.step.of(values, tuple(outputs), *caller_location()))
-        return (results[0] if single else tuple(results),)
+        return (signature.pack(results),)
 
     def reason_not_deferrable(self, values: tuple[Any, ...]) -> str:
         """Say why a write cannot wait, or ""."""
-        written = [value for index in self.plan.writes for value in values_in(values[index])]
+        read: list[Any] = []
+        written: list[Any] = []
+        for index, value in self.signature.tensors(values):
+            (written if self.signature.parameters[index].writes else read).append(value)
         if not self.has_frontend and not all(isinstance(value, Pending) for value in written):
             return "others can see the memory that it writes to"
-        read = [
-            each
-            for index, (parameter, value) in enumerate(zip(self.plan.parameters, values, strict=True))
-            if parameter.tensors and index not in self.plan.writes
-            for each in values_in(value)
-        ]
         if "pointwise" not in self.entry.tags and any(each is other for each in read for other in written):
             # Kernels refuse it, but for those that read each element where they write it.
             return "it reads from the tensor that it writes to"
@@ -288,13 +286,7 @@ class Recorder:
 
     def _touches_lent(self, values: tuple[Any, ...]) -> bool:
         """Tell whether somebody outside may write to memory that a call touches; see Note [Lent memory] in `lending`."""
-        return any(
-            is_lent(storage_key(each))
-            for parameter, value in zip(self.plan.parameters, values, strict=True)
-            if parameter.tensors
-            for each in values_in(value)
-            if not _has_no_views(each)
-        )
+        return any(is_lent(storage_key(each)) for _, each in self.signature.tensors(values) if not _has_no_views(each))
 
     def _pending(self, session: Session, meta: Any, memory: PendingMemory | None) -> Pending:
         if not self.has_strides:
@@ -322,12 +314,12 @@ def _same(given: Any, found: Any) -> bool:
     )
 
 
-def _reason_never_recorded(plan: Plan) -> str:
+def _reason_never_recorded(signature: CallSignature) -> str:
     """Say why calls of an operator are never recorded, or ""."""
-    if not plan.results and not plan.writes:
+    if not signature.results and not signature.writes:
         return "no result"
-    if any(result.kind == "other" for result in plan.results):
+    if any(result.kind == "other" for result in signature.results):
         return HOST_READ
-    if plan.schema.is_vararg or plan.schema.is_varret:
+    if signature.schema.is_vararg or signature.schema.is_varret:
         return "takes or gives whatever it likes"
     return ""

@@ -282,10 +282,10 @@ def mark_failed(step: Step, error: Any) -> None:
 
 def _keep(step: Step, found: Any) -> None:
     """Give the arrays that a kernel returned to the values that stand for them."""
-    plan = step.entry.plan
-    assert plan is not None
+    signature = step.entry.signature
+    assert signature is not None
     outputs = iter(step.outputs)
-    for result, value in zip(plan.results, (found,) if len(plan.results) == 1 else found or (), strict=True):
+    for result, value in zip(signature.results, signature.unpack(found), strict=True):
         if result.kind == "self":
             continue
         for each in value if result.is_list else (value,):

@@ -82,9 +82,9 @@ class Step:
 
     def inputs(self) -> Iterator[Any]:
         """Yield the arrays and pending values among the arguments."""
-        plan = self.entry.plan
-        if plan is not None:
-            for parameter, value in zip(plan.parameters, self.values, strict=False):
+        signature = self.entry.signature
+        if signature is not None:
+            for parameter, value in zip(signature.parameters, self.values, strict=False):
                 if parameter.tensors:
                     yield from values_in(value)
 

@@ -107,18 +107,18 @@ class _Names:
 
 
 def _shown_step(step: Step, names: _Names) -> ShownStep:
-    plan = step.entry.plan
-    assert plan is not None
+    signature = step.entry.signature
+    assert signature is not None
     given = [
         names.argument(value, tensors=bool(parameter.tensors))
-        for parameter, value in zip(plan.parameters, step.values, strict=True)
+        for parameter, value in zip(signature.parameters, step.values, strict=True)
     ]
     inputs = tuple(dict.fromkeys(names.of(value).number for value in step.inputs()))
     writes = tuple(dict.fromkeys(names.of(value).number for value in step.writes()))
     made = [None if value is None else names.of(value, is_input=False) for value in step.outputs]
-    views = [given[result.source] for result in plan.results if result.kind == "view"]
-    positional, keywords = _without_defaults(plan.parameters, given)
-    call = Call(step.entry.op, positional, keywords, _results(plan.results, given, made))
+    views = [given[result.source] for result in signature.results if result.kind == "view"]
+    positional, keywords = _without_defaults(signature.parameters, given)
+    call = Call(step.entry.op, positional, keywords, _results(signature.results, given, made))
     return ShownStep(
         call,
         _line(str(call)),
