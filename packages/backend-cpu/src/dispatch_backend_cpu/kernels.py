@@ -6,14 +6,14 @@ from typing import Final
 
 from . import creation, random
 from .kernel_table import Kernel, KernelTable
-from .ops import copy, indexing, inplace, lists, matmul, pointwise, reduction, softmax, sorting, view
+from .ops import copy, indexing, inplace, lists, loss, matmul, pointwise, reduction, sorting, view
 
 __all__ = ["KERNELS", "PRIMS", "SPECIALIZED"]
 
 KERNELS: Final = KernelTable()
 """Every kernel of the ``aten`` namespace."""
 
-for _module in (creation, random, pointwise, inplace, reduction, matmul, softmax, view, copy, indexing, lists, sorting):
+for _module in (creation, random, pointwise, inplace, reduction, matmul, loss, view, copy, indexing, lists, sorting):
     KERNELS.update(_module.KERNELS)
 
 SPECIALIZED: Final[dict[str, Kernel]] = {**pointwise.SPECIALIZED, **inplace.SPECIALIZED}

@@ -49,7 +49,7 @@ PLAIN: Final = frozenset({int, float})
 """The types of numbers that need no second look; operators differ in their rules for bools and complex numbers."""
 
 Dtypes = frozenset[np.dtype[Any]]
-"""The dtypes for which a ufunc gives what torch gives."""
+"""The dtypes for which a ufunc gives torch's result."""
 
 
 class _Numbers(dict[float, Array]):
@@ -189,7 +189,7 @@ def negative(a: Array, out: Array) -> Array:
     return out
 
 
-#: Ufunc → what writes its result into an array, where that is not the ufunc itself.
+#: Ufunc → the function that writes its result into an array, where that is not the ufunc itself.
 INTO: Final[dict[Any, Callable[..., Any]]] = {np.negative: negative}
 
 

@@ -1,9 +1,9 @@
 """Chains as loops that Numba compiles, where it is installed: the optional extra ``dispatch-backend-cpu[jit]``.
 
-Note [What is compiled]
-    Only what IEEE 754 rounds exactly: arithmetic, roots, roundings, comparisons and choices in float32 and float64, with no
-    licence to reorder them, so that a compiled chain gives the results of the ufuncs. Exponentials and the like are the
-    libraries' own and differ by more than a rounding step: chains with them stay with NumPy.
+Note [Compiled operations]
+    Only operations that IEEE 754 rounds exactly: arithmetic, roots, roundings, comparisons and choices in float32 and
+    float64, with no licence to reorder them, so that a compiled chain gives the results of the ufuncs. Exponentials and the
+    like are the libraries' own and differ by more than a rounding step: chains with them stay with NumPy.
 
 Note [When it is compiled]
     A compilation takes about a second, so a chain gets one when it has run `DISPATCH_CPU_JIT` times (10 unless set; 0:
@@ -80,7 +80,7 @@ def runs_before() -> int:
 
 
 def can_compile(operations: list[Operation]) -> bool:
-    """Return whether a chain can be compiled; see Note [What is compiled]."""
+    """Return whether a chain can be compiled; see Note [Compiled operations]."""
     return all(operation.out.is_scalar or _is_exact(operation) for operation in operations)
 
 
@@ -226,6 +226,6 @@ class CompiledWriter(ChainWriter):
 
     def _row(self, source: str, value: Value) -> str:
         """Return the source of an array as one row."""
-        if not self.space.in_order:
+        if not self.space.is_in_order:
             source = f"{source}.transpose({self.space.order})"
         return source if len(value.shape) == 1 else f"{source}.reshape(-1)"

@@ -38,14 +38,14 @@ class Space:
         return prod(self.shape)
 
     @property
-    def in_order(self) -> bool:
+    def is_in_order(self) -> bool:
         """Whether the dimensions stay as they are."""
         return self.order == tuple(range(len(self.shape)))
 
     @property
     def is_row(self) -> bool:
         """Whether all arrays are seen as one row as they are."""
-        return self.is_flat and self.in_order
+        return self.is_flat and self.is_in_order
 
     def tiles(self, most: int) -> list[Tile]:
         """Return the tiles, of at most ``most`` elements and about equally large, in the order of memory."""

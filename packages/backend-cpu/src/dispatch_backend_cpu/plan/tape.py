@@ -1,8 +1,8 @@
 """The computation of element-wise kernels as a list of ufunc calls: formulas are run on symbols.
 
 Note [Formulas are traced]
-    A kernel's formula is a function of arrays. Run on symbols it leaves behind which ufuncs it calls on what, with the
-    dtypes that NumPy would choose; run on tiles, these calls give the bits that the formula gives on whole arrays. A
+    A kernel's formula is a function of arrays. Run on symbols it records the ufuncs that it calls and their operands, with
+    the dtypes that NumPy would choose; run on tiles, these calls give the bits that the formula gives on whole arrays. A
     formula that does anything else, such as to look at values, cannot be traced, and its operator is not fused.
 """
 
@@ -159,7 +159,7 @@ class Tape:
 
 
 def _resolvable(value: Any) -> Any:
-    """Return what ``resolve_dtypes`` takes for an operand."""
+    """Return an operand in the form that ``resolve_dtypes`` takes."""
     if isinstance(value, (Symbol, np.ndarray, np.generic)):
         weak = isinstance(value, Symbol) and value.weak
         return _WEAK[value.dtype.kind] if weak else value.dtype
@@ -169,6 +169,6 @@ def _resolvable(value: Any) -> Any:
 
 
 def _example(value: Any) -> Any:
-    """Return what ``result_type`` takes for an operand."""
+    """Return an operand in the form that ``result_type`` takes."""
     asked = _resolvable(value)
     return asked(0) if isinstance(asked, type) else asked

@@ -35,7 +35,7 @@ class TiledWriter(ChainWriter):
         by_halves = fold is not None and fold.over_all and self.space.is_row and self.space.size <= LONGEST_ROW
         tree = halves(0, self.space.size, TILE)
         tiles = _tiles_of(tree) if by_halves else self.space.tiles(TILE)
-        whole_rows = all(len(shape) > 1 for _, shape, _ in tiles) and self.space.in_order and not self.space.is_flat
+        whole_rows = all(len(shape) > 1 for _, shape, _ in tiles) and self.space.is_in_order and not self.space.is_flat
         fused = fold is not None and (by_halves or (not fold.over_all and whole_rows))
         sliced = self._write_inputs()
         self.write_scalars()
@@ -89,7 +89,7 @@ class TiledWriter(ChainWriter):
 
     def _reshape(self, source: str) -> str:
         """Return the source of an array in the order and shape of the space."""
-        if not self.space.in_order:
+        if not self.space.is_in_order:
             source = f"{source}.transpose({self.space.order})"
         if self.space.is_flat and len(self.space.shape) != 1:
             source = f"{source}.reshape(-1)"
