@@ -52,7 +52,8 @@ class Pipeline:
         self._session = Session(_checked(options))
 
     def __enter__(self) -> Self:
-        _load_shape_rules()
+        if DispatchKey.Meta not in owners.KEY_TYPES:
+            _load_shape_rules()
         if DispatchKey.Pipeline not in self._registry.fallbacks:
             self._register()
         before = innermost()

@@ -18,18 +18,15 @@ MANY: Final = 512
 class Limits:
     """The limits that the user has set, and the number of steps with which unobservable ones are searched."""
 
-    __slots__ = ("_bytes", "_many", "_max_bytes", "_max_steps")
+    __slots__ = ("_bytes", "_many", "_max_bytes", "_max_steps", "has_bytes")
 
     def __init__(self, max_steps: int | None, max_bytes: int | None) -> None:
         self._max_steps, self._max_bytes = max_steps, max_bytes
+        #: Whether the bytes of results are limited.
+        self.has_bytes = max_bytes is not None
         #: Bytes of the results of the recorded steps, where there is a limit.
         self._bytes = 0
         self._many = MANY
-
-    @property
-    def has_bytes(self) -> bool:
-        """Whether the bytes of results are limited."""
-        return self._max_bytes is not None
 
     def count_remaining(self, count: int) -> int:
         """Return how many calls may be recorded after ``count`` steps before the limits are checked."""

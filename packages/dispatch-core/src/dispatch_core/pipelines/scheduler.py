@@ -55,20 +55,21 @@ __all__ = ["Scheduler"]
 class Scheduler(StepQueue):
     """Runs the recorded steps that are needed."""
 
+    #: The scheduler that recorded in this context before; its steps come before all of this one's.
+    outer: Scheduler | None = None
+    #: How many runs are under way, each inside the one before.
+    _running = 0
+    #: The fingerprint of the records that are flushed, where no plan ran all of them.
+    _key: tuple[Any, ...] | None = None
+
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
-        #: The scheduler that recorded in this context before; its steps come before all of this one's.
-        self.outer: Scheduler | None = None
         #: Whether steps may run by whole plans: no report or trace of single steps is asked for.
         self._allows_whole_plans = options["progress"] is None and not options["trace"] and not self.limits.has_bytes
         #: The errors of steps that have failed since the last flush.
         self._failed: list[PipelineError] = []
-        #: How many runs are under way, each inside the one before.
-        self._running = 0
         #: The plans that are being run.
         self._runs: list[PlanRun] = []
-        #: The fingerprint of the records that are flushed, where no plan ran all of them.
-        self._key: tuple[Any, ...] | None = None
 
     def check_limits(self) -> None:
         """Flush if the last call has reached a limit, or if the block has ended meanwhile, in another thread."""
@@ -106,7 +107,8 @@ class Scheduler(StepQueue):
                     raise without_traceback(error)
 
     def _run_required(self, reads: Sequence[Any], writes: Sequence[Any]) -> None:
-        self._publish_results()
+        if self._runs:
+            self._publish_results()
         chosen: Sequence[Step] = ()
         if self.steps and (writes or self.has_effects or any(map(_is_missing, reads))):
             chosen = required_steps(self.steps[:], reads, writes)
@@ -134,8 +136,9 @@ class Scheduler(StepQueue):
         """
         with self.lock:
             self.stats.flushes += 1
-            self._publish_results()
-            if not (self._may_run_whole() and self._run_whole()):
+            if self._runs:
+                self._publish_results()
+            if not (self.is_empty or (self._may_run_whole() and self._run_whole())):
                 self._flush_steps()
             failed, self._failed = self._failed, []
             unread = [error for error in failed if not error.has_been_raised]

@@ -29,6 +29,12 @@ class Session(Scheduler):
     """A pipeline's blocks, and the calls that are recorded in them."""
 
     outer: Session | None
+    #: Refers to the object that holds ``__exit__`` while a block is open; see Note [Abandoned pipelines] in `blocks`.
+    handle: weakref.ref[object] | None = None
+    #: Whether `close` or `abandon` has ended its blocks. A generator in a cycle is closed after its handle is gone.
+    is_closed = False
+    #: Whether it was opened, and has not been flushed since by the end of its last block.
+    is_unfinished = False
 
     def __init__(self, options: dict[str, Any]) -> None:
         super().__init__(options)
@@ -36,12 +42,6 @@ class Session(Scheduler):
         self.ignores_lent: bool = options["inputs_unchanged"]
         #: The blocks that are open, in all contexts.
         self.blocks: list[Block] = []
-        #: Refers to the object that holds ``__exit__`` while a block is open; see Note [Abandoned pipelines] in `blocks`.
-        self.handle: weakref.ref[object] | None = None
-        #: Whether `close` or `abandon` has ended its blocks. A generator in a cycle is closed after its handle is gone.
-        self.is_closed = False
-        #: Whether it was opened, and has not been flushed since by the end of its last block.
-        self.is_unfinished = False
         _sessions.add(weakref.ref(self, _sessions.discard))
 
     # Opening and ending.

@@ -24,24 +24,25 @@ __all__ = ["StepQueue"]
 class StepQueue:
     """The recorded steps of a pipeline, until they have run or are dropped."""
 
+    #: How often records were taken.
+    _times_taken = 0
+    #: Whether calls may be recorded.
+    is_open = False
+    #: Whether one of the steps may write to an argument or draw random numbers.
+    has_effects = False
+    #: With how many records the limits are checked.
+    remaining = 0
+    _is_removing = False
+
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
         #: The calls that have been recorded since steps were made; see Note [Records become steps].
         self.records: list[RecordedCall] = []
         self._steps: list[Step] = []
-        #: How often records were taken.
-        self._times_taken = 0
         self.stats = Stats()
-        #: Whether calls may be recorded.
-        self.is_open = False
         #: Held while steps run; see Note [Records become steps].
         self.lock = PipelineLock()
-        #: Whether one of the steps may write to an argument or draw random numbers.
-        self.has_effects = False
         self.limits = Limits(options["max_ops"], options["max_bytes"])
-        #: With how many records the limits are checked.
-        self.remaining = 0
-        self._is_removing = False
 
     @property
     def steps(self) -> list[Step]:
