@@ -14,7 +14,7 @@ from typing import Any
 from .environment import parse_names
 from .errors import DispatchError
 from .operator_report import left_out_note, report
-from .operators.registration import Origin
+from .origins import Origin
 from .plugins import BackendState, backends
 from .plugins.doctor import Finding, examine
 from .plugins.messages import printable

@@ -18,7 +18,7 @@ from .interrupts import by_subscript
 from .levels import Level
 
 if TYPE_CHECKING:
-    from .operators.registration import Origin
+    from .origins import Origin
 
 __all__ = ["Transaction", "current_level", "issue", "on_rollback", "run_outside", "transaction", "warn"]
 

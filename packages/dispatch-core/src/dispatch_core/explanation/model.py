@@ -11,7 +11,7 @@ from ..keys.keyset import DispatchKeySet
 from ..keys.table import AUTOGRAD, DispatchKey
 from ..operators.dispatch_table import Slot
 from ..operators.kernel_names import kernel_name, kernel_place
-from ..operators.registration import Origin
+from ..origins import Origin
 
 __all__ = ["ArgumentKeys", "Explanation", "KeyOutcome", "Overload", "describe_slot", "plain", "show_keys"]
 

@@ -1,10 +1,11 @@
 """Operators: registrations, the dispatch table, the function that runs for a mask, overloads, registries, libraries."""
 
+from ..origins import Origin
 from .entry import OperatorEntry
 from .library import Library
 from .namespaces import OpNamespace, OpOverloadPacket, Ops
 from .overloads import OpOverload, respell
-from .registration import KernelFactory, Origin, Registration, fallthrough_kernel, kernel_factory
+from .registration import KernelFactory, Registration, fallthrough_kernel, kernel_factory
 from .registries import Registry, registry
 
 __all__ = [

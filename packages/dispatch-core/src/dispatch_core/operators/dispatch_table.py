@@ -12,7 +12,8 @@ from typing import Any, Final, Protocol
 
 from .._record import Record
 from ..keys.table import DispatchKey
-from .registration import Origin, Registration
+from ..origins import Origin
+from .registration import Registration
 
 __all__ = ["Slot", "compute_slot"]
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 from ..calls.signature import CallSignature
 from ..keys.table import DispatchKey
 from ..levels import Level
+from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
 from .call_tables import Table, Tables
 from .dispatch_table import Slot, compute_slot
 from .overloads import OpOverload, make_overload
-from .registration import Origin, Registration, Registrations
+from .registration import Registration, Registrations
 
 if TYPE_CHECKING:
     from ..keys import context

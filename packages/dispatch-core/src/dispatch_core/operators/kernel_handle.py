@@ -12,13 +12,13 @@ from ..errors import ArgumentError, ClosedOperatorError, NoKernelError, Operator
 from ..keys import context
 from ..keys.keyset import KeyLike, KeysetLike, as_key, as_mask
 from ..keys.table import MARKERS, DispatchKey, keys_of
+from ..origins import Origin
 from ..schema.check import bind
 from .dispatch_table import Slot
 from .entry import OperatorEntry
 from .kernel_names import kernel_keys
 from .namespaces import OpOverloadPacket
 from .overloads import OpOverload
-from .registration import Origin
 from .registries import Registry, the_registry
 from .resolution import Resolution
 

@@ -18,13 +18,13 @@ from ..keys import context
 from ..keys.keyset import KeyLike, KeysetLike, as_key, as_mask
 from ..keys.table import PROFILES, DispatchKey
 from ..levels import Level
+from ..origins import Origin
 from ..tracebacks import api_boundary, trim_traceback
 from .dispatch_table import Slot
 from .entry import OperatorEntry
 from .kernel_names import kernel_keys
 from .kernel_store import KernelStore
 from .overloads import OpOverload
-from .registration import Origin
 from .resolution import Resolution
 
 __all__ = ["OperatorEntry", "Registry", "registry"]
