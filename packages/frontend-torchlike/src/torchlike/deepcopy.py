@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .autograd.grad_mode import no_grad
+from .history.grad_mode import no_grad
+from .history.views import replay
 from .interop import as_subclass, is_recording, read_elements
 from .tensors import Tensor, wrap
-from .views import replay
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,12 +12,12 @@ from typing import Any, Final
 import dispatch_core as dc
 
 from . import npu
-from .autograd.device_keys import AUTOGRAD_BITS
 from .autograd.functional import backward
 from .conversions import CASTS, cpu, to, type_
 from .creation import construct, tensor
 from .deepcopy import deep_copy
 from .functions import METHODS
+from .history.device_keys import AUTOGRAD_BITS
 from .interop import data_ptr, dlpack_device, read_printable, reduce, to_array, to_numpy
 from .printing import format_tensor
 from .python_operators import PYTHON_OPERATORS

@@ -16,11 +16,11 @@ from dispatch_core.frontends import Frontend, register_frontend
 from dispatch_core.keys import AUTOGRAD, DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
-from .autograd.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
-from .autograd.differentiable import Differentiable
-from .rebinding import rebind
+from .history.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
+from .history.differentiable import Differentiable
+from .history.rebinding import rebind
+from .history.views import set_view
 from .size import Size
-from .views import set_view
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,17 +1,18 @@
 """Gradients (source: ``torch.autograd``): grad mode, backward, ``grad`` and custom functions."""
 
-from .function import Function
-from .functional import backward, grad
-from .grad_mode import (
+from ..history import (
+    Node,
+    RemovableHandle,
     enable_grad,
+    grad_mode,
     inference_mode,
     is_grad_enabled,
     is_inference_mode_enabled,
     no_grad,
     set_grad_enabled,
 )
-from .hooks import RemovableHandle
-from .node import Node
+from .function import Function
+from .functional import backward, grad
 
 __all__ = [
     "Function",
@@ -20,6 +21,7 @@ __all__ = [
     "backward",
     "enable_grad",
     "grad",
+    "grad_mode",
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",

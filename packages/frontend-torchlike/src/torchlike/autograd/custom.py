@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import dispatch_core as dc
 from dispatch_core.keys import AUTOGRAD
 
+from ..history.grad_mode import is_grad_enabled
 from .fallback import find_tensors, run_without_formula
 from .function import Function
-from .grad_mode import is_grad_enabled
 
 if TYPE_CHECKING:
     from ..tensors import Tensor

@@ -14,9 +14,9 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import is_non_overlapping_and_dense
 from dispatch_core.forks import Order, forkable
 
-from .grad_mode import enable_grad, no_grad
-from .metadata import Meta, to_scalar_type
-from .node import Edge, Leaf, Node
+from ..history.grad_mode import enable_grad, no_grad
+from ..history.metadata import Meta, to_scalar_type
+from ..history.node import Edge, Leaf, Node
 from .saved import check_cut
 
 if TYPE_CHECKING:

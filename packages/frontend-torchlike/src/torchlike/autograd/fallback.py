@@ -10,10 +10,10 @@ from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
 from dispatch_aten.variants import functional_of
 from dispatch_core.keys import AUTOGRAD
 
-from .device_keys import autograd_bit
-from .grad_mode import is_grad_enabled
+from ..history.device_keys import autograd_bit
+from ..history.grad_mode import is_grad_enabled
+from ..history.node import Node, next_sequence
 from .inplace import check_inplace, rebase
-from .node import Node, next_sequence
 
 if TYPE_CHECKING:
     from ..tensors import Tensor

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
 
+from ..history.device_keys import autograd_bit
+from ..history.grad_mode import is_grad_enabled, no_grad
+from ..history.metadata import to_scalar_type
+from ..history.node import Edge, Leaf, Node, Output, next_sequence
+from ..history.views import CUSTOM
 from ..tensors import Tensor, wrap
-from ..views import CUSTOM
-from .device_keys import autograd_bit
-from .grad_mode import is_grad_enabled, no_grad
-from .metadata import to_scalar_type
-from .node import Edge, Leaf, Node, Output, next_sequence
 from .saved import Saved, make_released_error, make_version_error, restore_result
 
 __all__ = ["Function"]

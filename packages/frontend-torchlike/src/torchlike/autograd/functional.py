@@ -9,8 +9,8 @@ from dispatch_core.tracebacks import api_boundary
 
 from ..arguments import check_tensors
 from ..functions import FUNCTIONS
+from ..history.node import Edge
 from .engine import accumulate, execute
-from .node import Edge
 
 if TYPE_CHECKING:
     from ..tensors import Tensor

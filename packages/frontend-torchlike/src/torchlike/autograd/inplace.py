@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
 
-from ..views import replay, set_history
-from .device_keys import autograd_bit
-from .node import Node, next_sequence
+from ..history.device_keys import autograd_bit
+from ..history.node import Node, next_sequence
+from ..history.views import replay, set_history
 
 if TYPE_CHECKING:
     from ..tensors import Tensor

@@ -20,14 +20,14 @@ from dispatch_aten.gradients import conjugate
 from dispatch_core.frontends import array_types, make_function
 from dispatch_core.keys import AUTOGRAD
 
-from ..views import ONE_OF_SEVERAL, View
+from ..history.device_keys import AUTOGRAD_BITS
+from ..history.grad_mode import is_grad_enabled
+from ..history.metadata import is_plain
+from ..history.node import Node, Output, sequence
+from ..history.views import ONE_OF_SEVERAL, View
 from .derivative import Derivative
-from .device_keys import AUTOGRAD_BITS
-from .grad_mode import is_grad_enabled
 from .inplace import check_inplace, rebase
 from .kernel_source import write_kernel_source
-from .metadata import is_plain
-from .node import Node, Output, sequence
 from .node_source import write_node_source
 from .saved import Saved, make_released_error, make_version_error, read_version, restore_result
 

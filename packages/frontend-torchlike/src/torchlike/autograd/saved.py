@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import dispatch_core as dc
 
 from ..dtypes import format_type
+from ..history.device_keys import autograd_bit
+from ..history.node import Leaf, Node, Output, Storage, TensorState
 from ..tensors import bare
-from .device_keys import autograd_bit
-from .node import Leaf, Node, Output, Storage, TensorState
 
 if TYPE_CHECKING:
     from ..tensors import Tensor

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from ..arguments import check_tensor
-from ..autograd.grad_mode import no_grad
 from ..functions import METHODS
+from ..history.grad_mode import no_grad
 from ..tensors import Tensor
 
 __all__ = [

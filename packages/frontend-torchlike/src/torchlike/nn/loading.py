@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from dispatch_core.tracebacks import api_boundary
 
-from ..autograd.grad_mode import no_grad
-from ..autograd.hooks import Hook, RemovableHandle
+from ..history.grad_mode import no_grad
+from ..history.hooks import Hook, RemovableHandle
 from ..tensors import Tensor
 from .parameter import Parameter
 from .saving import EXTRA_STATE, Saving

@@ -8,8 +8,8 @@ from typing import Any, Self
 from dispatch_core.tracebacks import trim_traceback
 
 from ..autograd.functional import clear_gradient
-from ..autograd.hooks import RemovableHandle
-from .conversion import Convertible
+from ..history.hooks import RemovableHandle
+from .conversions import Convertible
 from .loading import Loading
 from .registration import Registrar
 

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-from ..autograd.hooks import Hook, RemovableHandle
+from ..history.hooks import Hook, RemovableHandle
 from ..tensors import Tensor
 from .tree import Tree
 

@@ -18,11 +18,11 @@ import dispatch_core as dc
 from dispatch_core.frontends import array_type
 from dispatch_core.keys import AUTOGRAD
 
-from .autograd.grad_mode import enable_grad, is_grad_enabled
-from .autograd.node import Edge, Leaf, Node, Storage, TensorState
+from .grad_mode import enable_grad, is_grad_enabled
+from .node import Edge, Leaf, Node, Storage, TensorState
 
 if TYPE_CHECKING:
-    from .tensors import Tensor
+    from ..tensors import Tensor
 
 __all__ = ["CUSTOM", "ONE_OF_SEVERAL", "Chain", "View", "replay", "set_history", "set_view"]
 

@@ -45,7 +45,7 @@ next_sequence: Final = sequence.__next__
 class Storage:
     """The state that all aliases of one piece of memory share: the version counter, and more for immutable arrays.
 
-    ``data`` and ``aliases`` are used for immutable arrays only (see `rebinding`).
+    ``data`` and ``aliases`` are used for immutable arrays only (see `history.rebinding`).
     """
 
     __slots__ = ("aliases", "data", "version")

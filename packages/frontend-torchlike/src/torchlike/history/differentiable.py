@@ -10,11 +10,11 @@ from weakref import ref
 import dispatch_core as dc
 from dispatch_core.forks import Order, forkable
 
-from ..views import View
 from .device_keys import autograd_bit
 from .hooks import RemovableHandle
 from .metadata import Meta, is_plain
 from .node import Leaf, Node, TensorState
+from .views import View
 
 if TYPE_CHECKING:
     from ..tensors import Tensor

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import dispatch_core as dc
 from dispatch_core.frontends import storage_of
 
-from .autograd.node import Leaf, Storage
+from .node import Leaf, Storage
 from .views import Chain, View, replay
 
 if TYPE_CHECKING:
-    from .tensors import Tensor
+    from ..tensors import Tensor
 
 __all__ = ["rebind"]
 

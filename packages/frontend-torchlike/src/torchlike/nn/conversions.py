@@ -8,8 +8,8 @@ from typing import Any, Self
 from dispatch_aten.dtypes import ScalarType
 from dispatch_core.tracebacks import api_boundary
 
-from ..autograd.grad_mode import no_grad
 from ..functions import FUNCTIONS
+from ..history.grad_mode import no_grad
 from ..tensors import Tensor
 from .tree import Tree
 
