@@ -185,7 +185,7 @@ ScalarType.__name__ = "torchlike.dtype"
 declare_dtypes(ScalarType, numbers={dtype.value: dtype for dtype in ScalarType}, types=_BY_TYPE)
 
 
-class Settings:
+class DefaultDtype:
     """The default dtype, and how often one has been chosen: a cache can tell by it that the dtype has not changed meanwhile.
 
     One object, which generated code holds; ``set_default_dtype`` changes it.
@@ -197,7 +197,7 @@ class Settings:
         self.dtype, self.generation = float32, 0
 
 
-SETTINGS: Final = Settings()
+SETTINGS: Final = DefaultDtype()
 """The settings of the process."""
 
 

@@ -38,7 +38,7 @@ from .rules import NUMBERS_BY_TYPE, RULES
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
-    from dispatch_aten.dtypes import ScalarType, Settings
+    from dispatch_aten.dtypes import DefaultDtype, ScalarType
 
 __all__ = ["HasSpec", "RuleKey", "cached_rule", "memoize", "rule_key"]
 
@@ -206,7 +206,7 @@ def cached_rule(name: str, then: Callable[[Any, Any], Any] | None = None) -> Cal
     TensorMeta(shape=(3, 2), strides=(1, 3), dtype=torchlike.float32, storage_offset=0)
     """
 
-    def remembers() -> tuple[Settings, bool]:
+    def remembers() -> tuple[DefaultDtype, bool]:
         warnings.warn("remembers is deprecated until 0.2: use cache_key", DeprecationWarning, stacklevel=2)
         key = rule_key(name)
         return key.settings, key._by_type
