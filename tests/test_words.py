@@ -18,10 +18,7 @@ PLACES = [
     *("tests", "examples", "benchmarks", "docs", "README.md", "CONTRIBUTING.md", "conftest.py", "noxfile.py"),
 ]
 #: Places, and names of packages, whose words are still being changed.
-UNFINISHED = {
-    "docs",
-    *(f"packages/{name}" for name in "dispatch-core backend-npu frontend-torchlike".split()),
-}
+UNFINISHED = {"docs", "packages/dispatch-core", "packages/backend-npu", "packages/frontend-torchlike"}
 
 #: Words that a docstring may begin with. One that is missing, and is a verb in the imperative, is added.
 IMPERATIVES = frozenset((ROOT / "tests/data/imperatives.txt").read_text().split())
