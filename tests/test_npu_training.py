@@ -63,11 +63,11 @@ class Training:
 
 def release():
     """Let go of everything that is kept for later."""
-    from dispatch_backend_npu.aclnn import calls
+    from dispatch_backend_npu.aclnn import pools
 
     plans.clear()
     gc.collect()
-    calls.clear()
+    pools.clear()
 
 
 def descriptors(simulator):

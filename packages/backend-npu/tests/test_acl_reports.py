@@ -12,7 +12,7 @@ import torchlike
 from dispatch_backend_npu import runtime
 from dispatch_backend_npu.acl import AclError, AclWarning, OutOfMemoryError, codes, reports
 from dispatch_backend_npu.acl.prototypes import prototypes
-from dispatch_backend_npu.aclnn import calls
+from dispatch_backend_npu.aclnn import calls, pools
 from dispatch_backend_npu.aclnn.descriptors import Descriptors
 from dispatch_backend_npu.arrays import from_numpy
 from dispatch_backend_npu.kernels import KERNELS
@@ -63,7 +63,7 @@ def program():
     runtime.synchronize()
     del x, y, found
     gc.collect()
-    calls.clear()
+    pools.clear()
     runtime.finalize(force=True)
 
 
@@ -123,7 +123,7 @@ def test_a_failure_of_no_call_is_reported_once_for_each_code(closed):
             Descriptors().add("const aclIntArray*", (1, 2))
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                calls.clear()
+                pools.clear()
             yield from caught
 
     [first] = destroyed(561103)
@@ -146,7 +146,7 @@ def test_a_warning_that_is_an_error_leaves_nothing_behind(closed):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(AclWarning, match="aclDestroyIntArray failed with 561103"):
-            calls.clear()
+            pools.clear()
     assert closed.counts() == {}
 
 
@@ -179,4 +179,4 @@ def test_an_error_is_not_hidden_by_a_failure_that_it_leads_to(closed, monkeypatc
         KERNELS["sort"](a)
     monkeypatch.undo()
     with pytest.warns(AclWarning, match="aclDestroyAclOpExecutor failed with 561103"):
-        calls.clear()
+        pools.clear()

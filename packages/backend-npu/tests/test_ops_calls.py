@@ -12,7 +12,7 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import OperatorError
 from dispatch_backend_npu import fallback
 from dispatch_backend_npu.acl.errors import AclError, OutOfMemoryError
-from dispatch_backend_npu.aclnn import calls, table
+from dispatch_backend_npu.aclnn import calls, pools, table
 from dispatch_backend_npu.aclnn.row_kernels import operator_row
 from dispatch_backend_npu.arrays import AclArray, from_numpy, to_numpy
 from dispatch_backend_npu.kernels import KERNELS
@@ -25,9 +25,9 @@ pytestmark = pytest.mark.no_pipeline(reason="kernels are called by hand, on raw 
 @pytest.fixture(autouse=True)
 def _fresh(npu):
     dc.load_backend("npu")
-    calls.clear()
+    pools.clear()
     yield
-    calls.clear()
+    pools.clear()
 
 
 def array(*values, dtype=np.float32):
@@ -156,7 +156,7 @@ def test_a_failure_names_the_function_and_leaves_nothing(simulator, function, co
     assert caught.value.function == function
     del caught
     gc.collect()
-    calls.clear()
+    pools.clear()
     after = simulator.counts()
     kinds = ("tensors", "scalars", "executors")
     assert [after.get(kind, 0) for kind in kinds] == [before.get(kind, 0) for kind in kinds]
@@ -193,7 +193,7 @@ def test_cleared_calls_are_destroyed(simulator):
         KERNELS["exp"](from_numpy(np.ones(count, np.float32)))
     assert simulator.counts()["tensors"] >= 10
     gc.collect()
-    calls.clear()
+    pools.clear()
     counts = simulator.counts()
     assert not {"tensors", "scalars", "int_arrays", "bool_arrays", "tensor_lists", "executors"} & counts.keys()
     assert to_numpy(KERNELS["exp"](kept)) == pytest.approx(np.exp([1, 2]), rel=1e-6)

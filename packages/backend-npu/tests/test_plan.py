@@ -9,7 +9,7 @@ import pytest
 torchlike = pytest.importorskip("torchlike", reason="a frontend records")
 
 import dispatch_core as dc  # noqa: E402  # after the skip
-from dispatch_backend_npu.aclnn import calls  # noqa: E402
+from dispatch_backend_npu.aclnn import pools  # noqa: E402
 from dispatch_core.pipelines import plan as plans  # noqa: E402
 
 pytestmark = [
@@ -22,10 +22,10 @@ pytestmark = [
 def _fresh():
     """Clear prepared calls and plans before and after each test."""
     plans.clear()
-    calls.clear()
+    pools.clear()
     yield
     plans.clear()
-    calls.clear()
+    pools.clear()
 
 
 def tensor(*values, dtype=torchlike.float32):
@@ -231,7 +231,7 @@ def test_a_failure_among_several_functions_of_an_operator_is_that_operator_s(sim
         "aclnnInplaceMaskedFillScalar",
     ):
         plans.clear()
-        calls.clear()
+        pools.clear()
         simulator.fail_nth(function, 1, 561003)
         with pytest.raises(dc.DispatchError, match=rf"aten::masked_fill\.Scalar.*{function} failed with 561003"):
             run().item()
@@ -358,7 +358,7 @@ def test_an_interrupt_in_a_first_phase_leaves_no_executor(simulator, monkeypatch
     del found, pipe
     plans.clear()
     gc.collect()
-    calls.clear()
+    pools.clear()
     assert "executors" not in simulator.counts()
 
 
@@ -403,7 +403,7 @@ def test_plans_leave_nothing_once_they_are_dropped(simulator):
     del a, found
     plans.clear()
     gc.collect()
-    calls.clear()
+    pools.clear()
     after = simulator.counts()
     kinds = ("tensors", "scalars", "int_arrays", "executors", "tensor_lists")
     # Errors of other tests may still refer to their arrays.

@@ -11,7 +11,6 @@ Note [Prepared calls]
 from __future__ import annotations
 
 import ctypes
-import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,80 +19,14 @@ from dispatch_aten.shapes import TensorMeta, storage_extent
 from ..acl import library, reports
 from ..acl.constants import DATA_TYPES
 from ..runtime import allocator
-from ..runtime.session import Stage, at_finalize, at_timeout
 from ..runtime.stream import current
-from .descriptors import Descriptors, destroy_all, destroy_released, int64, quarantine
+from .descriptors import Descriptors, int64
 from .table import PROTOTYPES
 
 if TYPE_CHECKING:
     from ..arrays import AclArray
 
-__all__ = [
-    "CallTemplate",
-    "PreparedCall",
-    "ScalarParameter",
-    "clear",
-    "clear_at_close",
-    "generation",
-    "is_same_scalar",
-    "pool",
-]
-
-#: Every cache of templates.
-_caches: Final[list[dict[Any, Any]]] = []
-
-
-def clear_at_close(cache: dict[Any, Any]) -> dict[Any, Any]:
-    """Have `clear` empty a cache of templates, and return it."""
-    _caches.append(cache)
-    return cache
-
-
-class Pool(list[Any]):
-    """Prepared calls or states that wait for their next use; `clear` empties every pool."""
-
-    __slots__ = ("__weakref__",)
-
-    # Compared by identity.
-    __eq__ = object.__eq__
-    __hash__ = object.__hash__  # type: ignore[assignment]  # lists have none
-
-
-_pools: Final[weakref.WeakSet[Pool]] = weakref.WeakSet()
-
-
-def pool() -> Pool:
-    """Return a new, empty pool."""
-    new = Pool()
-    _pools.add(new)
-    return new
-
-
-def clear() -> None:
-    """Drop every prepared call and plan, and destroy their descriptors and executors."""
-    for cache in _caches:
-        cache.clear()
-    for each in list(_pools):
-        each.clear()
-    destroy_released()
-
-
-def _close(device: int) -> None:
-    """Destroy every descriptor and executor before the runtime is closed."""
-    global _generation
-    _generation += 1
-    clear()
-    destroy_all()
-
-
-_generation = 0
-at_finalize(Stage.PLANS, _close)
-at_timeout(lambda session, device: quarantine())
-
-
-def generation() -> int:
-    """Return how many times the runtime has been closed; calls that were prepared before are of no use."""
-    return _generation
+__all__ = ["CallTemplate", "PreparedCall", "ScalarParameter", "is_same_scalar"]
 
 
 class ScalarParameter:

@@ -19,7 +19,8 @@ from dispatch_core.caches import keep
 
 from .. import arrays as on_device
 from ..arrays import AclArray
-from .calls import CallTemplate, ScalarParameter, clear_at_close
+from .calls import CallTemplate, ScalarParameter
+from .pools import clear_at_close
 from .table import PROTOTYPES
 
 __all__ = ["PlaceholderBlock", "allocate_result", "collect_launches", "forbid_collecting", "launch"]

@@ -27,8 +27,9 @@ from dispatch_core.calls import define, make_function
 
 from .. import arrays
 from ..runtime import allocator
-from .calls import CallTemplate, ScalarParameter, clear_at_close
+from .calls import CallTemplate, ScalarParameter
 from .checks import check_overlap, to_device
+from .pools import clear_at_close
 from .table import OPERATORS, PROTOTYPES
 
 __all__ = ["OperatorRow", "operator_row"]

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from dispatch_core.planning import PlannedStep, Program
 
-from ..aclnn import calls
+from ..aclnn import pools
 from .arena import assign_offsets, nbytes_of
 from .state import RunState
 from .tasks import NodeTasks, to_spec
@@ -25,7 +25,7 @@ class Schedule:
         self.tasks = tuple([task for node_tasks in planned for task in node_tasks.tasks])
         #: Whether every node is planned.
         self.is_whole = len(planned) == len(program.nodes)
-        self.states: list[Any] = calls.pool()
+        self.states: list[Any] = pools.Pool()
         #: Indices of the arrays that are there before the first step.
         self.given = tuple([value.index for value in program.values if value.given and value.number is None])
         inner, self.arena = assign_offsets(program, planned)
@@ -80,7 +80,7 @@ class Schedule:
                 state: RunState = self.states.pop()
             except IndexError:
                 return RunState(self)
-            if state.generation == calls.generation():
+            if state.generation == pools.generation():
                 return state
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from ..acl import library
-from ..aclnn import calls
+from ..aclnn import pools
 from ..aclnn.calls import is_same_scalar
 from ..arrays import AclArray
 from ..runtime import allocator
@@ -63,7 +63,7 @@ class RunState:
         self._workspace: Any = None
         #: Whether kernels run instead of tasks, because an input is no array of this device.
         self.runs_kernels = False
-        self.generation = calls.generation()
+        self.generation = pools.generation()
         #: For each task its executor, None where the kernel runs instead.
         self.ready = self._executors
         #: The addresses that the second phases get.
