@@ -10,11 +10,10 @@ Note [One distribution, found twice]
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
-
-from ._version import __version__
 
 __all__ = [
     "ARRAY_TYPES",
@@ -152,7 +151,8 @@ def core_version() -> str:
     try:
         return importlib_metadata.version("dispatch-core")
     except (importlib_metadata.PackageNotFoundError, KeyError, FileNotFoundError):
-        return __version__
+        version: str = sys.modules[__package__].__version__
+        return version
 
 
 def _order(claim: Claim) -> tuple[str, str, str]:
