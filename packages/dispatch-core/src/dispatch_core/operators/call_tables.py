@@ -23,7 +23,6 @@ from ..errors import ClosedOperatorError, DispatchError
 from ..keys import context
 from ..keys.table import DispatchKey
 from ..schema.model import FunctionSchema
-from .resolution import resolve
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -119,6 +118,8 @@ class Tables:
 
         ``arguments`` is as for `resolve`. Raises ``ClosedOperatorError`` where the operator is gone.
         """
+        from .resolution import resolve  # needed at a first call, and kept off the import path of the core
+
         entry = self.entry
         while True:
             generation, is_current = entry.generation, entry.tables is self

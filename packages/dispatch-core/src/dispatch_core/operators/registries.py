@@ -25,7 +25,6 @@ from .entry import OperatorEntry
 from .kernel_names import kernel_keys
 from .kernel_store import KernelStore
 from .overloads import OpOverload
-from .resolution import Resolution
 
 __all__ = ["OperatorEntry", "Registry", "registry"]
 
@@ -139,6 +138,8 @@ class Registry(KernelStore):
 
         Raises ``NoKernelError`` when there is none.
         """
+        from .resolution import Resolution  # as in `call_tables`
+
         found = as_key(key)
         entry = self._overload(name, args, kwargs)._entry
         registration = entry.newest(found)
