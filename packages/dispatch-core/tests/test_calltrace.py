@@ -71,7 +71,7 @@ def test_a_trace_that_is_off_leaves_runners_bare(registry, library, toy, monkeyp
     assert runner is kernel or registry.engine is dc.calls.reference
     entry.invalidate()
     monkeypatch.setattr(call_trace.TRACE, "_on", True)
-    assert entry.explicit_table.lookup(DispatchKey.AutogradToy).__qualname__.startswith("traced.")
+    assert entry.explicit_table.lookup(DispatchKey.AutogradToy).__qualname__.startswith("trace_calls.")
 
 
 def test_refreshing_reads_the_variable_again(registry, library, monkeypatch, capsys):
