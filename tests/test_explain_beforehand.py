@@ -169,7 +169,7 @@ found = [
     (entry.name, each.fn)
     for entry in dc.registry
     for key in dc.DispatchKey
-    for each in (*entry.registrations(key), *entry.covered(key))
+    for each in (*entry.registrations(key), *entry.specialized_kernels(key))
 ] + [(key.name, each.fn) for key, each in dc.registry.fallbacks.items()]
 for operator, fn in found:
     name, place = kernel_name(fn), kernel_place(fn)

@@ -192,10 +192,10 @@ def test_covered_kernels_are_told(registry, library, toy):
     library.impl("g", lambda x, *, n: x, toy.key)
     library.impl("g", lambda x: x, toy.key, when=("n", 1))
     (note,) = dc.explain(registry.ops.t.g, toy.array([1])).notes
-    assert note.startswith("this call with n=1 runs the covered kernel ")
+    assert note.startswith("this call with n=1 runs the specialized kernel ")
     assert f"registered at {__file__}:" in note
     (note,) = dc.explain(registry.ops.t.g, toy.array([1]), n=2).notes
-    assert note.startswith("a call with n=1 runs the covered kernel ")
+    assert note.startswith("a call with n=1 runs the specialized kernel ")
 
 
 def test_a_composite_tells_what_its_calls_lack(registry, library, toy, tensors):

@@ -17,7 +17,7 @@ LEVELS = ["backend", "alternative", "program"]
 
 @pytest.fixture
 def f(registry, library):
-    """An operator with an argument that covered kernels may serve."""
+    """An operator with an argument that specialized kernels may serve."""
     library.define("f(int x, *, int n=1) -> str")
     return registry.ops.t.f.default
 
@@ -55,7 +55,7 @@ def answering(answer):
     st.booleans(),
 )
 def test_the_highest_level_wins_and_within_it_the_newest(steps, interpreted):
-    """A model of the rule: general kernels by level and time, and covered ones that rank above the general winner."""
+    """A model of the rule: general kernels by level and time, and specialized ones that rank above the general winner."""
     registry = dc.Registry(interpreted=interpreted)
     library = dc.Library("t", "DEF", registry=registry)
     library.define("f(int x, *, int n=1) -> str")
@@ -85,7 +85,7 @@ def test_the_highest_level_wins_and_within_it_the_newest(steps, interpreted):
                     with pytest.raises(dc.NoKernelError):
                         f.redispatch("CPU", 0, n=n)
                     continue
-                # A covered kernel exists beside arrays only: an explicit keyset has a boundary, too.
+                # A specialized kernel exists beside arrays only: an explicit keyset has a boundary, too.
                 winner = max(found for found in (general, special) if found is not None)
                 assert f.redispatch("CPU", 0, n=n) == winner[1]
 

@@ -19,7 +19,7 @@ def state(registry):
     """Return all that registrations change."""
     return (
         {
-            name: (entry.schema, entry.tags, dict(entry._registrations), dict(entry._covered))
+            name: (entry.schema, entry.tags, dict(entry._registrations), dict(entry._specialized))
             for name, entry in registry.entries.items()
         },
         {name: list(found) for name, found in registry.packets.items()},

@@ -33,7 +33,7 @@ from ..tracebacks import trim_traceback
 from . import reference
 from .boundary import Boundary, coercer, view_checker
 from .emit import make_function, rename_parameters
-from .signature import CallSignature, Covered, bad_count, bad_list
+from .signature import CallSignature, SpecializedKernels, bad_count, bad_list
 from .source import (
     Spelling,
     Usual,
@@ -80,9 +80,9 @@ class _Body:
         boundary: Boundary,
         kernel: Runner,
         prefix: tuple[Any, ...],
-        covered: Covered,
+        specialized: SpecializedKernels,
     ) -> None:
-        self._shape = boundary, len(prefix), [index for index, _, _ in covered]
+        self._shape = boundary, len(prefix), [index for index, _, _ in specialized]
         count = len(signature.results)
 
         def several(value: Any) -> Any:
@@ -109,7 +109,7 @@ class _Body:
             "__op": entry.op,
         }
         self.constants |= {f"__before{number}": value for number, value in enumerate(prefix)}
-        for number, (_, only, special) in enumerate(covered):
+        for number, (_, only, special) in enumerate(specialized):
             self.constants |= {f"__only{number}": only, f"__special{number}": special}
         frontend = boundary.frontend
         if frontend is not None:
@@ -289,7 +289,7 @@ def backend_runner(
     boundary: Boundary,
     kernel: Runner,
     prefix: tuple[Any, ...],
-    covered: Covered = (),
+    specialized: SpecializedKernels = (),
     watch: Watch | None = None,
 ) -> Runner:
     """Return a generated runner for a kernel that sees a backend's arrays (see `reference.backend_runner`).
@@ -298,15 +298,15 @@ def backend_runner(
     """
     signature = entry.signature
     if signature is None or not signature.is_specializable:
-        return reference.backend_runner(entry, boundary, kernel, prefix, covered, watch)
-    body = _Body(entry, signature, boundary, kernel, prefix, covered)
+        return reference.backend_runner(entry, boundary, kernel, prefix, specialized, watch)
+    body = _Body(entry, signature, boundary, kernel, prefix, specialized)
     names = dict(body.constants)
     run: Any = _compile(runner_source(signature, body.lines(signature)), "kernel", names, signature)
     if watch is None:
         run.body = body
         return run
     names["__kernel"] = watch.over(kernel, len(prefix))
-    for number, (index, only, special) in enumerate(covered):
+    for number, (index, only, special) in enumerate(specialized):
         names[f"__special{number}"] = watch.over(special, fixed=(index, only))
 
     def settle() -> None:

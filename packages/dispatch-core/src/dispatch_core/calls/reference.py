@@ -17,7 +17,7 @@ from ..keys.keyset import as_mask
 from ..keys.table import MARKERS
 from ..schema.check import bind
 from .boundary import Boundary, coercer, view_checker
-from .signature import CallSignature, Covered, Result, bad_count, bad_list
+from .signature import CallSignature, Result, SpecializedKernels, bad_count, bad_list
 
 if TYPE_CHECKING:
     from ..operators.call_tables import Tables
@@ -162,12 +162,12 @@ def backend_runner(
     boundary: Boundary,
     kernel: Runner,
     prefix: tuple[Any, ...],
-    covered: Covered = (),
+    specialized: SpecializedKernels = (),
     watch: Watch | None = None,
 ) -> Runner:
     """Return a runner for a kernel that sees a backend's arrays: unwrap, call, wrap as the schema says.
 
-    ``covered`` lists kernels that serve one value of one argument, and are called without it. A ``watch`` compares what
+    ``specialized`` lists kernels that serve one value of one argument, and are called without it. A ``watch`` compares what
     the kernels return with the shape rule's answer, for as long as it takes.
     """
     signature = entry.signature
@@ -175,7 +175,9 @@ def backend_runner(
         return _unchecked_runner(boundary, kernel, prefix)
     if watch is not None:
         kernel = watch.over(kernel, len(prefix))
-        covered = tuple((index, only, watch.over(special, fixed=(index, only))) for index, only, special in covered)
+        specialized = tuple(
+            (index, only, watch.over(special, fixed=(index, only))) for index, only, special in specialized
+        )
     wrap_results = result_wrapper(entry, signature, boundary)
 
     def run(*values: Any) -> Any:
@@ -183,7 +185,7 @@ def backend_runner(
         if boundary.frontend is not None:
             data = signature.unwrap(values)
         positional, keywords = signature.split(data)
-        for index, only, special in covered:
+        for index, only, special in specialized:
             if type(values[index]) is type(only) and values[index] == only:
                 if signature.parameters[index].keyword_only:
                     del keywords[signature.parameters[index].name]

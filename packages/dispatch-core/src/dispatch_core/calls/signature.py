@@ -18,8 +18,8 @@ from ..schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kin
 
 __all__ = ["CallSignature", "Parameter", "Result", "TensorKind", "bad_count", "bad_list", "make_signature"]
 
-#: Covered kernels: the argument's index, the value that they serve, and the function, called without that argument.
-Covered = tuple[tuple[int, Any, Callable[..., Any]], ...]
+#: Each one's argument by index, the value that it serves, and the function, called without that argument.
+SpecializedKernels = tuple[tuple[int, Any, Callable[..., Any]], ...]
 #: The builtins that generated code uses, which an argument of that name would hide.
 _CALLED: Final = frozenset(
     "AttributeError KeyError TypeError float getattr int isinstance len list tuple type zip".split()

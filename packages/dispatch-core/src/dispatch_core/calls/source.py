@@ -186,16 +186,16 @@ def runner_source(signature: CallSignature, body: Sequence[str]) -> str:
     return define(f"__run({values(signature)})", body)
 
 
-def body_lines(signature: CallSignature, boundary: Boundary, prefix: int, covered: Sequence[int]) -> list[str]:
+def body_lines(signature: CallSignature, boundary: Boundary, prefix: int, specialized: Sequence[int]) -> list[str]:
     """Return the lines that call a backend's kernel and make of its results what the schema says.
 
-    ``prefix`` is the number of values that stand before the arguments; ``covered`` are the indices of the arguments whose
-    value a covered kernel serves.
+    ``prefix`` is the number of values that stand before the arguments; ``specialized`` are the indices of the
+    arguments whose value a specialized kernel serves.
     """
     wrapped = boundary.frontend is not None
     lines = []
     branch = "if"
-    for number, index in enumerate(covered):
+    for number, index in enumerate(specialized):
         arguments = kernel_arguments(signature, 0, unwrap=wrapped, leave_out=index)
         # Equal is not enough: True and 1.0 equal 1, and mean something else to a kernel.
         name, only = signature.parameters[index].word, f"__only{number}"
@@ -203,7 +203,7 @@ def body_lines(signature: CallSignature, boundary: Boundary, prefix: int, covere
         lines += [f"    __d = __special{number}({arguments})"]
         branch = "elif"
     call = f"__d = __kernel({kernel_arguments(signature, prefix, unwrap=wrapped)})"
-    lines += ["else:", f"    {call}"] if covered else [call]
+    lines += ["else:", f"    {call}"] if specialized else [call]
     return lines + _result_lines(signature, boundary)
 
 

@@ -266,7 +266,7 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
         notes.append(f"the kernel gets the keyset {show_keys(DispatchKeySet(found.effective))} first")
     if found.boundary() is not None and winner.key is found.key:
         names = [] if entry.schema is None else [argument.name for argument in entry.schema.arguments]
-        for special in found.slot.covered:
+        for special in found.slot.specialized:
             name, value = special.when or ("", None)
             if name not in names:
                 continue
@@ -274,7 +274,7 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
             # As generated code asks: equal is not enough, and a tensor answers with a tensor.
             served = values is not None and type(given) is type(value) and given == value
             notes.append(
-                f"{'this call' if served else 'a call'} with {name}={value!r} runs the covered kernel"
+                f"{'this call' if served else 'a call'} with {name}={value!r} runs the specialized kernel"
                 f" {kernel_name(special.fn)}, registered at {special.origin}"
             )
             if served:

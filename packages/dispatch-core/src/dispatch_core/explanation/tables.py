@@ -16,12 +16,12 @@ __all__ = ["list_registrations", "list_slots"]
 
 def list_registrations(entry: OperatorEntry) -> list[dict[str, Any]]:
     """Return everything that is registered for an operator itself, highest key first, as plain data."""
-    keys = {key for key in DispatchKey if entry.registrations(key) or entry.covered(key)}
+    keys = {key for key in DispatchKey if entry.registrations(key) or entry.specialized_kernels(key)}
     rows = []
     for key in sorted(keys, key=lambda key: -key.rank):
         general = entry.registrations(key)
-        active = {*general[:1], *(entry.covered(key, general[0]) if general else ())}
-        for found in (*general, *entry.covered(key)):
+        active = {*general[:1], *(entry.specialized_kernels(key, general[0]) if general else ())}
+        for found in (*general, *entry.specialized_kernels(key)):
             rows.append(
                 {
                     "key": key.name,

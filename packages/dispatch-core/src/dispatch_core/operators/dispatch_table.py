@@ -28,8 +28,8 @@ class Slot(Record):
 
     rule: str
     registration: Registration | None = None
-    #: The covered kernels that serve some calls in the winner's place.
-    covered: tuple[Registration, ...] = ()
+    #: The specialized kernels that serve some calls in the winner's place.
+    specialized: tuple[Registration, ...] = ()
 
     @property
     def kernel(self) -> Any:
@@ -48,8 +48,8 @@ class Registered(Protocol):
     def newest(self, key: DispatchKey) -> Registration | None:
         """Return the active registration under exactly ``key``."""
 
-    def covered(self, key: DispatchKey, general: Registration) -> tuple[Registration, ...]:
-        """Return the covered kernels under ``key`` that a general one does not hide."""
+    def specialized_kernels(self, key: DispatchKey, general: Registration) -> tuple[Registration, ...]:
+        """Return the specialized kernels under ``key`` that a general one does not hide."""
 
     def fallback(self, key: DispatchKey) -> Registration | None:
         """Return the registry's fallback for ``key``."""
@@ -117,7 +117,7 @@ def compute_slot(op: Registered, key: DispatchKey | None) -> Slot:
         return found if found is not None and (key is None or key is name or MEMBERS[name.name](key)) else None
 
     if key is not None and (own := op.newest(key)) is not None:
-        return Slot("kernel", own, op.covered(key, own))
+        return Slot("kernel", own, op.specialized_kernels(key, own))
     for default in (_NONFUNCTIONAL, _EXPLICIT):
         if (found := alias(default)) is not None:
             return Slot("default backend kernel", found)

@@ -39,10 +39,10 @@ class OperatorEntry:
 
     # There may be ten thousand entries, most of them never called: no dictionary, and empty mappings are shared.
     __slots__ = (
-        "_covered",
         "_op",
         "_registrations",
         "_slots",
+        "_specialized",
         "_usual_has_data",
         "_way",
         "closed",
@@ -76,7 +76,7 @@ class OperatorEntry:
         self._slots: dict[DispatchKey | None, Slot] = {}
         # The winner first; the mappings and tuples are replaced, never changed.
         self._registrations: Mapping[DispatchKey, Registrations] = _NOTHING
-        self._covered: Mapping[DispatchKey, Registrations] = _NOTHING
+        self._specialized: Mapping[DispatchKey, Registrations] = _NOTHING
         #: The operator whose kernels of a higher level this one gives way to, the kernel that then runs, and whether that
         #: holds under Autograd keys, too.
         self._way: tuple[str, Registration, bool] | None = None
@@ -139,9 +139,9 @@ class OperatorEntry:
         """Return the registrations under exactly ``key``, the active one first."""
         return self._registrations.get(key, ())
 
-    def covered(self, key: DispatchKey, general: Registration | None = None) -> tuple[Registration, ...]:
-        """Return the covered kernels under ``key``, the first that serves a call first; those that ``general`` leaves."""
-        found = self._covered.get(key, ())
+    def specialized_kernels(self, key: DispatchKey, general: Registration | None = None) -> tuple[Registration, ...]:
+        """Return the specialized kernels under ``key`` that ``general`` leaves, the first that serves a call first."""
+        found = self._specialized.get(key, ())
         return found if general is None else tuple(each for each in found if each.is_above(general))
 
     # The questions of `dispatch_table.compute_slot`.

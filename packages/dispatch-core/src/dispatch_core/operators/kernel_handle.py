@@ -100,9 +100,9 @@ class KernelHandle:
         entry = self._entry
         if self._generation != entry.generation:
             self._check_alive()
-            held = entry.covered(self.key)
-            left = tuple(special for special in self._slot.covered if special in held)
-            self._slot = replace(self._slot, covered=left)
+            held = entry.specialized_kernels(self.key)
+            left = tuple(special for special in self._slot.specialized if special in held)
+            self._slot = replace(self._slot, specialized=left)
             self._runners, self._generation = {}, entry.generation
         runner = self._runners.get(mask)
         if runner is None:

@@ -105,13 +105,13 @@ class KernelStore(OperatorIndex):
 
         An unknown name makes an operator without schema, whose arguments are not checked; where an operator library has
         operators of much the same name, an ``UnknownOperatorWarning`` names them.
-        ``with_keyset`` puts the effective keyset first. ``when=("alpha", 1)`` registers a covered kernel, which serves calls
-        with that value and does not receive the argument; a general kernel that is registered after it hides it. Registering
-        again replaces the kernel with an ``OverwriteWarning``; ``allow_override=True`` says that this is meant, and False
-        that it must not be. Of several kernels the one of the highest ``level`` is active, and within a level the newest:
-        "program" is above "backend", which is the level of a backend's registrations while it loads, and of no others.
-        Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` where ``allow_override`` forbids to
-        replace another kernel, or ``when`` names no argument.
+        ``with_keyset`` puts the effective keyset first. ``when=("alpha", 1)`` registers a specialized kernel, which serves
+        calls with that value and does not receive the argument; a general kernel that is registered after it hides it.
+        Registering again replaces the kernel with an ``OverwriteWarning``; ``allow_override=True`` says that this is meant,
+        and False that it must not be. Of several kernels the one of the highest ``level`` is active, and within a level the
+        newest: "program" is above "backend", which is the level of a backend's registrations while it loads, and of no
+        others. Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` where ``allow_override`` forbids
+        to replace another kernel, or ``when`` names no argument.
         """
         if not callable(fn) and not isinstance(fn, KernelFactory):
             raise ArgumentError(f"the kernel for {name} is not callable: {type(fn).__qualname__}")
@@ -234,15 +234,15 @@ class KernelStore(OperatorIndex):
             known = () if entry.schema is None else tuple(argument.name for argument in entry.schema.arguments)
             if new.when[0] not in known:
                 raise RegistrationError(
-                    f"{entry.name}: a covered kernel is registered for argument {new.when[0]!r}, which the schema lacks",
+                    f"{entry.name}: a specialized kernel is registered for argument {new.when[0]!r}, which the schema lacks",
                     hint=f"its arguments are {', '.join(known) or 'unknown, because it has no schema'}",
                 )
         rivals = entry.registrations(new.key)
         if new.when is not None:
-            rivals = tuple(found for found in entry.covered(new.key) if found.when == new.when)
+            rivals = tuple(found for found in entry.specialized_kernels(new.key) if found.when == new.when)
         elif not rivals:
-            # Without a general kernel beside them, covered ones would be hidden without a word.
-            rivals = tuple(found for found in entry.covered(new.key) if new.is_above(found))
+            # Without a general kernel beside them, specialized ones would be hidden without a word.
+            rivals = tuple(found for found in entry.specialized_kernels(new.key) if new.is_above(found))
         if not rivals:
             return
         below, above = (rivals[0], new) if new.is_above(rivals[0]) else (new, rivals[0])
@@ -256,7 +256,10 @@ class KernelStore(OperatorIndex):
 
     def _put(self, entry: OperatorEntry, new: Registration) -> None:
         if new.when is not None:
-            entry._covered = {**entry._covered, new.key: insert_by_level(entry.covered(new.key), new)}
+            entry._specialized = {
+                **entry._specialized,
+                new.key: insert_by_level(entry.specialized_kernels(new.key), new),
+            }
         else:
             entry._registrations = {**entry._registrations, new.key: insert_by_level(entry.registrations(new.key), new)}
         entry.invalidate()
@@ -264,7 +267,7 @@ class KernelStore(OperatorIndex):
     def remove_kernel(self, entry: OperatorEntry, registration: Registration) -> None:
         """Take one registration back; the next one for the same key becomes active."""
         with self.lock:
-            for attribute in ("_registrations", "_covered"):
+            for attribute in ("_registrations", "_specialized"):
                 held = getattr(entry, attribute)
                 left = tuple(found for found in held.get(registration.key, ()) if found is not registration)
                 rest = {key: found for key, found in held.items() if key is not registration.key}

@@ -68,7 +68,7 @@ def caller_origin() -> Origin:
 class Registration(Record):
     """One kernel of one operator under one key, or one fallback under a key.
 
-    ``when`` names an argument and the only value of it that the kernel serves (a covered kernel); the kernel is then
+    ``when`` names an argument and the only value of it that the kernel serves (a specialized kernel); the kernel is then
     called without that argument. ``boxed`` kernels are fallbacks and take the operator before its arguments. Of several
     in one place the first by ``level`` and ``number``, which grows with time, wins; ``is_meant`` says that it was
     registered to take another one's place.

@@ -149,7 +149,7 @@ class Registry(KernelStore):
                 hint=f"kernels are registered under {kernel_keys(entry)}",
             )
         # Not explicit: priority is bypassed, and nothing is masked off for the calls that a composite makes.
-        slot = Slot("kernel", registration, entry.covered(found, registration))
+        slot = Slot("kernel", registration, entry.specialized_kernels(found, registration))
         chosen = Resolution(entry, found.value, found, slot, found.value, explicit=False)
         return chosen.run_with_arguments(args, kwargs)
 

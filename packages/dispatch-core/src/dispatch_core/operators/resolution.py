@@ -43,10 +43,10 @@ from .runners import (
     conform_results,
     exclude_masked_off,
     functional_overload,
-    make_covered_kernels,
     make_device_selector,
     make_functional_runner,
     make_kernel,
+    make_specialized_kernels,
     open_device,
 )
 
@@ -163,9 +163,9 @@ class Resolution(Record):
         prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
         fn = make_kernel(registration.fn, entry, keyset)
         if boundary is not None and registration.key is key:
-            covered = make_covered_kernels(entry, keyset, self.slot.covered)
-            watch = watch_for(entry, boundary, registration, self.slot.covered)
-            run = engine.backend_runner(entry, boundary, fn, prefix, covered, watch)
+            specialized = make_specialized_kernels(entry, keyset, self.slot.specialized)
+            watch = watch_for(entry, boundary, registration, self.slot.specialized)
+            run = engine.backend_runner(entry, boundary, fn, prefix, specialized, watch)
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
         run = fn if in_order else engine.caller_runner(entry, fn, prefix)

@@ -75,17 +75,17 @@ def watch_for(
     entry: OperatorEntry,
     boundary: Boundary,
     registration: Registration | None = None,
-    covered: Sequence[Registration] = (),
+    specialized: Sequence[Registration] = (),
 ) -> Watch | None:
     """Return a watch over a table's entry, or None where there is nothing to compare with.
 
-    ``registration`` and ``covered`` are its kernels; there is none where the functional operator computes the new values.
+    ``registration`` and ``specialized`` are its kernels; there is none where the functional operator computes new values.
     """
     signature = entry.signature
     if signature is None or boundary.key is _META or not boundary.array_types or signature.schema.is_vararg:
         return None
     rule = rule_of(entry) if _has_rules(entry) and (signature.results or signature.writes) else None
-    return None if rule is None else Watch(entry, signature, boundary, rule, registration, covered)
+    return None if rule is None else Watch(entry, signature, boundary, rule, registration, specialized)
 
 
 @contextmanager
@@ -104,7 +104,6 @@ class Watch:
     __slots__ = (
         "_boundary",
         "_coerce",
-        "_covered",
         "_entry",
         "_numbers",
         "_quiet",
@@ -113,6 +112,7 @@ class Watch:
         "_said",
         "_seen",
         "_signature",
+        "_specialized",
         "_view",
         "is_settled",
         "when_settled",
@@ -125,10 +125,10 @@ class Watch:
         boundary: Boundary,
         rule: Registration,
         registration: Registration | None,
-        covered: Sequence[Registration],
+        specialized: Sequence[Registration],
     ) -> None:
         self._entry, self._signature, self._boundary = entry, signature, boundary
-        self._rule, self._registration, self._covered = rule, registration, covered
+        self._rule, self._registration, self._specialized = rule, registration, specialized
         self._coerce, self._view = coercer(boundary, signature.name), view_checker(boundary, signature.name)
         #: The rule as a function of the arguments in order, once it is needed.
         self._said: Runner | None = None
@@ -150,7 +150,7 @@ class Watch:
         signature, whose = self._signature, self._registration
         if fixed is not None:
             when = signature.parameters[fixed[0]].name, fixed[1]
-            whose = next((special for special in self._covered if special.when == when), whose)
+            whose = next((special for special in self._specialized if special.when == when), whose)
 
         def compare(*args: Any, **kwargs: Any) -> Any:
             if self.is_settled:

@@ -26,7 +26,7 @@ from ..arrays.frontend import Frontend
 from ..arrays.owners import TYPE_MASKS, device_key
 from ..calls.boundary import Boundary
 from ..calls.reference import result_wrapper, unchecked_mask
-from ..calls.signature import CallSignature, Covered, Result
+from ..calls.signature import CallSignature, Result, SpecializedKernels
 from ..changes import on_refresh
 from ..devices import Device
 from ..discovery import loader
@@ -47,10 +47,10 @@ __all__ = [
     "conform_results",
     "exclude_masked_off",
     "functional_overload",
-    "make_covered_kernels",
     "make_device_selector",
     "make_functional_runner",
     "make_kernel",
+    "make_specialized_kernels",
     "masked_off",
     "open_device",
     "unwritable",
@@ -64,8 +64,10 @@ def make_kernel(fn: Any, entry: OperatorEntry, keyset: DispatchKeySet) -> Runner
     return fn.make(entry.op, keyset) if isinstance(fn, KernelFactory) else fn
 
 
-def make_covered_kernels(entry: OperatorEntry, keyset: DispatchKeySet, specials: tuple[Registration, ...]) -> Covered:
-    """Return the covered kernels of a key: each one's argument by index, its value and its function.
+def make_specialized_kernels(
+    entry: OperatorEntry, keyset: DispatchKeySet, specials: tuple[Registration, ...]
+) -> SpecializedKernels:
+    """Return the specialized kernels of a key: each one's argument by index, its value and its function.
 
     One whose argument the schema lacks is left out: the schema may be another one since it was registered.
     """

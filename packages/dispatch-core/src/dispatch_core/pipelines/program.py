@@ -66,8 +66,8 @@ class Node:
     #: The operator's name with namespace and overload.
     name: str
     tags: frozenset[str]
-    #: The function that is registered for the device and will run, a covered kernel where one serves the arguments; what a
-    #: plugin runs instead must mean the same. None where the value of a number decides, which each run gives anew.
+    #: The registered function that will run on the device, a specialized kernel where one serves the arguments; a plugin's
+    #: function in its place must mean the same. None where the value of a number decides, which each run gives again.
     kernel: Any
     parameters: tuple[Parameter, ...]
     #: In schema order, with values in the place of arrays and floats; lists are tuples.
@@ -363,7 +363,7 @@ def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
 def _kernel(slot: Slot, parameters: Sequence[Parameter], arguments: tuple[Any, ...]) -> Any:
     """Return the function that these arguments will run; None where that is decided by a number that a run gives."""
     winner = slot.registration
-    for special in slot.covered:
+    for special in slot.specialized:
         name, only = special.when or ("", None)
         given = next(
             (value for each, value in zip(parameters, arguments, strict=True) if each.name == name), _NOT_THERE

@@ -40,7 +40,7 @@ def _registered_by(registry: Registry, distribution: str) -> Iterator[tuple[Oper
     wanted = normalize(distribution)
     for entry in registry:
         for key in DispatchKey:
-            for found in (*entry.registrations(key), *entry.covered(key)):
+            for found in (*entry.registrations(key), *entry.specialized_kernels(key)):
                 if normalize(found.origin.distribution) == wanted:
                     yield entry, found
 
