@@ -132,7 +132,7 @@ def _to_device(
 
 
 def _to(
-    self: Array, dtype: ScalarType | None, device: Any, copy: bool, memory_format: int | None, non_blocking: bool
+    self: Array, dtype: ScalarType | None, device: Any, non_blocking: bool, copy: bool, memory_format: int | None
 ) -> Array:
     stays = (
         (dtype is None or dtype == dc.dtype(self))
@@ -150,45 +150,20 @@ def _meta_in(self: Array, memory_format: int) -> Any:
     return RULES["contiguous"](meta_of(self), memory_format=memory_format)
 
 
-def _to_device_dtype(
-    self: Array,
-    device: Any,
-    dtype: ScalarType,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: int | None = None,
-) -> Array:
-    return _to(self, dtype, device, copy, memory_format, non_blocking)
+def _to_device_dtype(self: Array, device: Any, dtype: ScalarType, *options: Any) -> Array:
+    return _to(self, dtype, device, *options)
 
 
-def _to_dtype(
-    self: Array,
-    dtype: ScalarType,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: int | None = None,
-) -> Array:
-    return _to(self, dtype, None, copy, memory_format, non_blocking)
+def _to_dtype(self: Array, dtype: ScalarType, *options: Any) -> Array:
+    return _to(self, dtype, None, *options)
 
 
-def _to_other(
-    self: Array, other: Array, non_blocking: bool = False, copy: bool = False, memory_format: int | None = None
-) -> Array:
-    return _to(self, dc.dtype(other), dc.device(other), copy, memory_format, non_blocking)
+def _to_other(self: Array, other: Array, *options: Any) -> Array:
+    return _to(self, dc.dtype(other), dc.device(other), *options)
 
 
-def _to_dtype_layout(
-    self: Array,
-    *,
-    dtype: ScalarType | None = None,
-    layout: Any = None,
-    device: Any = None,
-    pin_memory: bool | None = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: int | None = None,
-) -> Array:
-    return _to(self, dtype, device, copy, memory_format, non_blocking)
+def _to_dtype_layout(self: Array, *, layout: Any, pin_memory: Any, **options: Any) -> Array:
+    return _to(self, **options)
 
 
 def _item(self: Array) -> Any:

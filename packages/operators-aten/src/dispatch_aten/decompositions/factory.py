@@ -134,41 +134,25 @@ def _fill(self: Array, value: Number) -> Array:
     return _full_like(self, value)
 
 
-def _options(self: Array, dtype: ScalarType | None, device: Any) -> dict[str, Any]:
+def _like(self: Array, options: dict[str, Any]) -> dict[str, Any]:
+    """Return dtype and device of ``options``, for those that are None the ones of ``self``."""
+    dtype, device = options.get("dtype"), options.get("device")
     return {
         "dtype": dc.dtype(self) if dtype is None else dtype,
         "device": dc.device(self) if device is None else device,
     }
 
 
-def _new_empty(
-    self: Array, size: Sequence[int], *, dtype: ScalarType | None = None, device: Any = None, **options: Any
-) -> Array:
-    return dc.wrap_like(self, aten.empty.memory_format(size, **_options(self, dtype, device)))
+def _new_empty(self: Array, size: Sequence[int], **options: Any) -> Array:
+    return dc.wrap_like(self, aten.empty.memory_format(size, **_like(self, options)))
 
 
-def _new_empty_strided(
-    self: Array,
-    size: Sequence[int],
-    stride: Sequence[int],
-    *,
-    dtype: ScalarType | None = None,
-    device: Any = None,
-    **options: Any,
-) -> Array:
-    return dc.wrap_like(self, aten.empty_strided.default(size, stride, **_options(self, dtype, device)))
+def _new_empty_strided(self: Array, size: Sequence[int], stride: Sequence[int], **options: Any) -> Array:
+    return dc.wrap_like(self, aten.empty_strided.default(size, stride, **_like(self, options)))
 
 
-def _new_full(
-    self: Array,
-    size: Sequence[int],
-    fill_value: Number,
-    *,
-    dtype: ScalarType | None = None,
-    device: Any = None,
-    **options: Any,
-) -> Array:
-    return dc.wrap_like(self, aten.full.default(size, fill_value, **_options(self, dtype, device)))
+def _new_full(self: Array, size: Sequence[int], fill_value: Number, **options: Any) -> Array:
+    return dc.wrap_like(self, aten.full.default(size, fill_value, **_like(self, options)))
 
 
 def _new_zeros(self: Array, size: Sequence[int], **options: Any) -> Array:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 from dispatch_aten.promotion import Number
+from dispatch_aten.variants import is_inplace
 
 from ._shared import Array, as_scalar_tensor, aten, cast, common_dtype, overload
 
@@ -156,19 +157,11 @@ NUMBERS_AS_TENSORS: Final = frozenset(
 """Overloads that torch's Python never calls: it makes a tensor of the number first, so that layers see the other one."""
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = (
-    {f"{name}.Scalar": _number_last(f"{name}.Tensor") for name in _ARITHMETIC}
-    | {f"{name}.Scalar_Tensor": _number_first(f"{name}.Tensor") for name in _ARITHMETIC if name.startswith("bitwise")}
+    {name: kernel for name, (_, kernel) in BY_TENSOR.items() if not is_inplace(name)}
     | {f"{name}.Scalar": _comparison(name) for name in _COMPARISONS}
-    | {f"bitwise_{way}_shift.Tensor_Scalar": _number_last(f"bitwise_{way}_shift.Tensor") for way in ("left", "right")}
-    | {f"bitwise_{way}_shift.Scalar_Tensor": _number_first(f"bitwise_{way}_shift.Tensor") for way in ("left", "right")}
     | {
-        "remainder.Scalar_Tensor": _number_first("remainder.Tensor"),
-        "div.Scalar_mode": _number_last("div.Tensor_mode"),
-        "floor_divide.Scalar": _number_last("floor_divide"),
         "pow.Scalar": _number_first("pow.Tensor_Tensor"),
         "pow.Tensor_Scalar": _pow_scalar,
-        "rsub.Scalar": _rsub_scalar,
-        "rsub.Tensor": _rsub_tensor,
         "masked_fill.Scalar": _masked_fill_scalar,
         "scatter.value": _scatter_value,
         "clamp": _clamp,
