@@ -285,7 +285,7 @@ def test_several_threads_may_run_backward():
         try:
             for _ in range(20):
                 (w * 2).sum().backward()
-        except Exception as error:  # noqa: BLE001  # whatever it is fails the test
+        except Exception as error:  # noqa: BLE001  # any error fails the test
             errors.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(4)]

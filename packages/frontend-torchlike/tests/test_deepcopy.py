@@ -1,4 +1,4 @@
-"""Deep copies: what shared memory shares it again, and nothing is shared with the original."""
+"""Deep copies: tensors that shared memory share it again, and nothing is shared with the original."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Tensors in a pipeline: steps that fail, what the predecessors' pipelines got wrong, hooks, threads and layers."""
+"""Tensors in a pipeline: steps that fail, order of effects, hooks, threads and layers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_users_line_is_shown_for_methods_operators_composites_and_modules(da
 
 
 def test_a_wrong_call_fails_at_its_own_line_with_the_eager_error(data):
-    with pytest.raises(Exception) as eager:  # whatever it is, it must be the same
+    with pytest.raises(Exception) as eager:  # any error must be the same
         data @ torchlike.ones(3)
     with dc.pipeline() as pipe:
         recorded = pipe.stats().recorded
@@ -410,5 +410,5 @@ def test_a_trace_around_a_pipeline_is_the_trace_without(data):
 
 def test_explain_tells_of_the_pipeline(data):
     with dc.pipeline():
-        told = str(dc.explain(dc.ops.aten.add.Tensor, data, data))
-    assert "Pipeline" in told
+        text = str(dc.explain(dc.ops.aten.add.Tensor, data, data))
+    assert "Pipeline" in text

@@ -1,4 +1,4 @@
-"""The program of a pipeline that records tensors with autograd, and what it counts."""
+"""The program of a pipeline that records tensors with autograd, and its counters."""
 
 from xml.etree import ElementTree as ET
 

@@ -1,4 +1,4 @@
-"""Tensors as text, against what torch 2.13 printed for the same elements."""
+"""Tensors as text, against torch 2.13's text for the same elements."""
 
 import pytest
 

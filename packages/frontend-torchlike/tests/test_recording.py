@@ -1,4 +1,4 @@
-"""Generated recorders note the same steps as the plain one, which defines what recording means."""
+"""Generated recorders record the same steps as the plain one, which defines recording."""
 
 import threading
 
@@ -53,7 +53,7 @@ def programs(draw):
 
 
 def record_program(program):
-    """Run a program in a pipeline; return what every call gave or raised, and what was recorded."""
+    """Run a program in a pipeline; return the result or error of every call, and the recorded steps."""
     given_, calls_ = program
     tensors = [t.ones(shape).to(dtype) for shape, dtype in given_]
     said = []
@@ -62,7 +62,7 @@ def record_program(program):
             values = [tensors[value] if kind == "tensor" else value for kind, value in arguments]
             try:
                 found = getattr(tensors[first], name)(*values)
-            except Exception as error:  # noqa: BLE001  # whatever it is, the other run must raise it too
+            except Exception as error:  # noqa: BLE001  # any error must be raised by the other run too
                 said.append((type(error), str(error)))
                 found = tensors[first]
             else:

@@ -1,4 +1,4 @@
-"""What a tensor tells of itself, and its ways to Python, NumPy, copies and pickles."""
+"""Attributes of tensors, and their conversion to Python, NumPy, copies and pickles."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""The core's tools on tensors with autograd: graphs that include backward, and explanations of what runs."""
+"""The core's tools on tensors with autograd: graphs that include backward, and explanations of calls."""
 
 import pytest
 

@@ -42,7 +42,7 @@ def outcome(call):
     """Return a result's type, dtype and elements, or the error's type."""
     try:
         found = call()
-    except Exception as error:  # noqa: BLE001  # whatever the operator refuses
+    except Exception as error:  # noqa: BLE001  # any refusal of the operator
         return type(error)
     assert type(found) is torchlike.Tensor
     return found.dtype, found.tolist()
