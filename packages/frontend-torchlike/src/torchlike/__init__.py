@@ -13,6 +13,7 @@ tensor([2., 4., 6.])
 from typing import Any
 
 import dispatch_aten  # noqa: F401  # defines the operators that everything below calls
+from dispatch_aten.dtypes import get_default_dtype, set_default_dtype
 from dispatch_core.tracebacks import hide_frames as _hide_frames
 
 from . import autograd, methods, npu  # noqa: F401  # completes the Tensor class
@@ -27,17 +28,7 @@ from .autograd import (
 )
 from .creation import FACTORIES, as_tensor, tensor
 from .devices import device
-from .dtypes import (
-    DTYPES,
-    can_cast,
-    dtype,
-    finfo,
-    get_default_dtype,
-    iinfo,
-    promote_types,
-    result_type,
-    set_default_dtype,
-)
+from .dtypes import DTYPES, can_cast, dtype, finfo, iinfo, promote_types, result_type
 from .functions import FUNCTIONS
 from .interop import from_numpy
 from .printing import set_printoptions

@@ -67,8 +67,7 @@ def _adapt_norm(function: Callable[..., Any]) -> Callable[..., Any]:
             p = 2
         options = {} if dtype is None else {"dtype": dtype}
         if dim is None and not keepdim:
-            found: Tensor = function(input, p, **options)
-            return found
+            return function(input, p, **options)
         found = function(input, p, [] if dim is None else dim, keepdim, **options)
         return found
 
@@ -90,8 +89,7 @@ def _refuse_empty(error: type[Exception], text: str) -> Callable[[Callable[..., 
         def join(tensors: Any, *args: Any, **kwargs: Any) -> Tensor:
             if not isinstance(tensors, Tensor) and not len(tensors):
                 raise error(text)
-            found: Tensor = function(tensors, *args, **kwargs)
-            return found
+            return function(tensors, *args, **kwargs)
 
         return join
 

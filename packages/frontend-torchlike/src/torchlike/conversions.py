@@ -64,8 +64,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return self
     if device is not None and device != self.device:
         return move(self, device, dtype)
-    result: Tensor = dc.ops.aten.to.dtype_layout(self, **given)
-    return result
+    return dc.ops.aten.to.dtype_layout(self, **given)
 
 
 def _materialize(tensor: Tensor) -> None:

@@ -88,8 +88,7 @@ def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) ->
     """Make a tensor, sharing memory with an array or tensor where dtype and device allow (source: ``torch.as_tensor``)."""
     dtype = None if dtype is None else as_dtype(dtype)
     if isinstance(data, Tensor):
-        converted: Tensor = data.to(device=device, dtype=dtype)
-        return converted
+        return data.to(device=device, dtype=dtype)
     if not isinstance(data, np.ndarray):
         return _convert(*read(data, dtype), device)
     shared: Tensor = from_numpy(data)
@@ -150,8 +149,7 @@ def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
         if generator is not None:
             kwargs["generator"] = generator
         if out is not None:
-            result: Tensor = packet(*args, out=out, **kwargs)
-            return result
+            return packet(*args, out=out, **kwargs)
         if dtype is not None:
             kwargs["dtype"] = dtype
         return wrap_result(packet(*args, device=as_device(device), **kwargs), requires_grad)

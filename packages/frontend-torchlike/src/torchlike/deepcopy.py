@@ -96,11 +96,9 @@ def _copy_by_views(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     state = tensor._state
     root = state.base if state.is_view else tensor
     if state.storage is None or root is None:
-        copied: Tensor = tensor.detach().clone()
-        return copied
+        return tensor.detach().clone()
     copy = memo.get(_make_key(state.storage))
     if copy is None:
         copy = _remember(memo, state.storage, root.detach().clone())
     view: Tensor = replay(copy, state.chain, state.skip) if state.is_view else copy
-    alias: Tensor = view.detach()
-    return alias
+    return view.detach()

@@ -1,6 +1,7 @@
 """Dtypes under torch's names, their limits, and how they combine.
 
->>> promote_types(float32, int64), can_cast(float64, int32), finfo(float16).max
+>>> import torchlike as t
+>>> promote_types(t.float32, t.int64), can_cast(t.float64, t.int32), finfo(t.float16).max
 (torchlike.float32, False, 65504.0)
 """
 
@@ -14,59 +15,22 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten import promotion
-from dispatch_aten.dtypes import (
-    BY_NAME,
-    ScalarType,
-    as_dtype,
-    bfloat16,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    float64,
-    get_default_dtype,
-    int8,
-    int16,
-    int32,
-    int64,
-    set_default_dtype,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from dispatch_aten.dtypes import BY_NAME, ScalarType, as_dtype, get_default_dtype
 from dispatch_aten.promotion import Operand
 
 if TYPE_CHECKING:
     from .tensors import Tensor
 
 __all__ = [
-    "BY_NAME",
     "DTYPES",
-    "bfloat16",
     "can_cast",
-    "complex64",
-    "complex128",
     "dtype",
     "finfo",
-    "float16",
-    "float32",
-    "float64",
     "format_type",
-    "get_default_dtype",
     "iinfo",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
     "promote_types",
     "result_type",
-    "set_default_dtype",
     "to_numpy_dtype",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
 ]
 
 dtype: Final = ScalarType
@@ -74,14 +38,14 @@ dtype: Final = ScalarType
 #: Every dtype by every name that torch has for it.
 DTYPES: Final[dict[str, ScalarType]] = {
     **{name: value for name, value in BY_NAME.items() if name != "complex32"},
-    "half": float16,
-    "float": float32,
-    "double": float64,
-    "short": int16,
-    "int": int32,
-    "long": int64,
-    "cfloat": complex64,
-    "cdouble": complex128,
+    "half": ScalarType.Half,
+    "float": ScalarType.Float,
+    "double": ScalarType.Double,
+    "short": ScalarType.Short,
+    "int": ScalarType.Int,
+    "long": ScalarType.Long,
+    "cfloat": ScalarType.ComplexFloat,
+    "cdouble": ScalarType.ComplexDouble,
 }
 
 
@@ -153,7 +117,8 @@ _BFLOAT16 = (2.0**-7, (2.0 - 2.0**-7) * 2.0**127, 2.0**-126, 0.01)
 class finfo(_TypeInfo):  # noqa: N801  # torch's name
     """The limits of a floating-point dtype (source: ``torch.finfo``); ``TypeError`` for others.
 
-    >>> finfo(float32).eps
+    >>> import torchlike
+    >>> finfo(torchlike.float32).eps
     1.1920928955078125e-07
     """
 
@@ -166,7 +131,7 @@ class finfo(_TypeInfo):  # noqa: N801  # torch's name
                 f"torchlike.finfo() requires a floating point input type. Use torchlike.iinfo to handle '{self.type}'"
             )
         real = self.type.to_real()
-        if real == bfloat16:
+        if real is ScalarType.BFloat16:
             self.eps, self.max, self.smallest_normal, self.resolution = _BFLOAT16
         else:
             known = np.finfo(to_numpy_dtype(real))
@@ -178,7 +143,8 @@ class finfo(_TypeInfo):  # noqa: N801  # torch's name
 class iinfo(_TypeInfo):  # noqa: N801  # torch's name
     """The limits of an integer dtype (source: ``torch.iinfo``); ``TypeError`` for others.
 
-    >>> iinfo(int8)
+    >>> import torchlike
+    >>> iinfo(torchlike.int8)
     iinfo(min=-128, max=127, dtype=int8)
     """
 

@@ -19,20 +19,12 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import UnsupportedError
 from dispatch_core.tracebacks import trim_traceback
 
+from . import operator_table as table
 from .adapted_functions import ADAPTED, METHOD_FORMS
 from .arguments import to_python_number
 from .creation import FACTORIES, tensor, wrap_result
 from .devices import as_device
 from .dtypes import result_type
-from .operator_table import (
-    FUNCTIONAL_ONLY,
-    FUNCTIONS_ONLY,
-    HIDDEN,
-    INPLACE_FUNCTIONS,
-    METHODS_ONLY,
-    OverloadGroup,
-    read_operators,
-)
 from .tensors import Tensor
 
 __all__ = ["FUNCTIONAL", "FUNCTIONS", "METHODS", "NUMBER_OVERLOADS", "PLAIN_NUMBERS", "QUICK", "TENSOR_OVERLOADS"]
@@ -77,7 +69,7 @@ def _make_empty_on(template: Tensor, device: dc.Device) -> Tensor:
     return wrap_result(made, False)
 
 
-def _make_general(operator: OverloadGroup) -> Callable[..., Any]:
+def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
     """Make a function that binds its arguments as torch does and leaves the choice of overload to the dispatcher."""
     name = operator.name
     sizes, like = name in _SIZES, operator.is_like
@@ -171,7 +163,7 @@ def _takes_sizes(overload: Any) -> bool:
     return len(arguments) > 1 and str(arguments[1].type) in ("SymInt[]", "int[]")
 
 
-def _make_unary(operator: OverloadGroup) -> Callable[..., Any]:
+def _make_unary(operator: table.OverloadGroup) -> Callable[..., Any]:
     """Make a function of one tensor that is the overload itself, but for the argument's name and ``out``."""
     overload = getattr(dc.ops.aten, operator.name).default
     general = _make_general(operator)
@@ -182,7 +174,7 @@ def _make_unary(operator: OverloadGroup) -> Callable[..., Any]:
     return dc.respell(overload, operator.name, Tensor, otherwise, names={"self": "input"}, extra={"out": None})
 
 
-def _make_binary(operator: OverloadGroup) -> Callable[..., Any]:
+def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
     """Make a function that is the overload for two tensors itself, but for the arguments' names and ``out``.
 
     A tensor and a plain number go to their overload directly, and anything else to the packet.
@@ -253,7 +245,7 @@ _BINARY: Final = frozenset(
 )
 
 
-def _make(operator: OverloadGroup) -> Callable[..., Any]:
+def _make(operator: table.OverloadGroup) -> Callable[..., Any]:
     if operator.name in _BINARY:
         function = _make_binary(operator)
     elif operator.unary and operator.first == "self":
@@ -279,18 +271,22 @@ QUICK: Final[dict[str, Callable[..., Any]]] = {}
 
 
 def _fill() -> None:
-    for name, operator in read_operators().items():
-        if name in HIDDEN or name in FACTORIES or name.endswith(("_backward", "_backward_data", "_forward", "__")):
+    for name, operator in table.read_operators().items():
+        if (
+            name in table.HIDDEN
+            or name in FACTORIES
+            or name.endswith(("_backward", "_backward_data", "_forward", "__"))
+        ):
             continue
         function = _make(operator)
         if name in _BINARY or (operator.unary and operator.first == "self"):
             QUICK[name] = function
-        if name.rstrip("_") in FUNCTIONAL_ONLY:
+        if name.rstrip("_") in table.FUNCTIONAL_ONLY:
             FUNCTIONAL[name] = function
             continue
-        if name not in METHODS_ONLY and (not name.endswith("_") or name in INPLACE_FUNCTIONS):
+        if name not in table.METHODS_ONLY and (not name.endswith("_") or name in table.INPLACE_FUNCTIONS):
             FUNCTIONS[name] = function
-        if operator.first == "self" and name not in FUNCTIONS_ONLY:
+        if operator.first == "self" and name not in table.FUNCTIONS_ONLY:
             METHODS[name] = function
 
 

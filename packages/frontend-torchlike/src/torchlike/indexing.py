@@ -143,8 +143,7 @@ def _select(self: Tensor, dim: int, index: int, place: int) -> Tensor:
     size = dc.shape(self)[dim]
     if not -size <= index < size:
         raise IndexError(f"index {index} is out of bounds for dimension {place} with size {size}")
-    result: Tensor = _select_int(self, dim, index)
-    return result
+    return _select_int(self, dim, index)
 
 
 def _read_bounds(item: slice) -> tuple[int | None, int | None, int]:
@@ -161,8 +160,7 @@ def _slice(self: Tensor, dim: int, item: slice) -> Tensor:
     start, stop, step = _read_bounds(item)
     if start is None and stop is None and step == 1:
         return self
-    result: Tensor = _slice_tensor(self, dim, start, stop, step)
-    return result
+    return _slice_tensor(self, dim, start, stop, step)
 
 
 #: As in Python, a slice's bound beyond any size is one that is as far as there is.
@@ -182,8 +180,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     if type(index) is int and (shape := self._meta()[0]):
         if not -shape[0] <= index < shape[0]:
             raise IndexError(f"index {index} is out of bounds for dimension 0 with size {shape[0]}")
-        row: Tensor = _select_int(self, 0, index)
-        return row
+        return _select_int(self, 0, index)
     result, left = _split(self, index)
     if left:
         result = _index(result, left)

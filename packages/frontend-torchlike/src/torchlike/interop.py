@@ -148,8 +148,7 @@ def put(array: NDArray[Any], device: Any = None) -> Tensor:
 def read_elements(tensor: Tensor) -> NDArray[Any]:
     """Return the elements of a tensor on any device as a NumPy array that must not be written to."""
     try:
-        array: NDArray[Any] = host.get(tensor.detach() if tensor.requires_grad else tensor)
-        return array
+        return host.get(tensor.detach() if tensor.requires_grad else tensor)
     except Exception as error:
         trim_traceback(error)
         raise
@@ -175,8 +174,7 @@ def _get_shareable(tensor: Tensor) -> NDArray[Any]:
             )
         if tensor.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        array: NDArray[Any] = host.get(tensor)
-        return array
+        return host.get(tensor)
     except Exception as error:
         trim_traceback(error)
         raise
@@ -200,8 +198,7 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> NDA
 
 def dlpack_device(tensor: Tensor) -> tuple[int, int]:
     """Answer ``__dlpack_device__``; no memory is handed out yet."""
-    device: tuple[int, int] = _get_shareable(tensor).__dlpack_device__()
-    return device
+    return _get_shareable(tensor).__dlpack_device__()
 
 
 def from_numpy(ndarray: NDArray[Any]) -> Tensor:

@@ -49,18 +49,6 @@ def _new_tensor(self: Tensor, data: Any, **kwargs: Any) -> Tensor:
     return tensor(data, **{"dtype": self.dtype, "device": self.device, **kwargs})
 
 
-def _reverse_dims(self: Tensor) -> Tensor:
-    """Reverse the order of the dimensions."""
-    result: Tensor = dc.ops.aten.numpy_T(self)
-    return result
-
-
-def _exchange_last_dims(self: Tensor) -> Tensor:
-    """Exchange the last two dimensions."""
-    result: Tensor = dc.ops.aten.mT(self)
-    return result
-
-
 def _cover(key: dc.DispatchKey) -> None:
     from .autograd.register import cover  # hundreds of registrations, which programs without gradients do without
 
@@ -75,7 +63,7 @@ def _make_autograd_kernel(op: Any, keyset: Any, formula: Any) -> Callable[..., A
 
 #: Methods that are no operator of the same name.
 _OTHERS: Final[dict[str, Any]] = {
-    "T": property(_reverse_dims),
+    "T": property(dc.ops.aten.numpy_T, doc="The tensor with the order of its dimensions reversed."),
     "__array__": to_array,
     "__array_ufunc__": call_ufunc,
     "__deepcopy__": deep_copy,
@@ -88,7 +76,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "backward": _backward,
     "cpu": cpu,
     "data_ptr": data_ptr,
-    "mT": property(_exchange_last_dims),
+    "mT": property(dc.ops.aten.mT, doc="The tensor with its last two dimensions exchanged."),
     "new_tensor": _new_tensor,
     "numpy": to_numpy,
     "record_stream": npu.record_stream,

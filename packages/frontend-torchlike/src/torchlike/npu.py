@@ -162,8 +162,7 @@ def set_sync_timeout(seconds: float | None) -> None:
 
 def sync_timeout() -> float | None:
     """Return the time limit of synchronisations in seconds, None where there is none."""
-    found: float | None = _get_runtime().sync_timeout()
-    return found
+    return _get_runtime().sync_timeout()
 
 
 def current_stream(device: Any = None) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
@@ -98,7 +98,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
 
     @staticmethod
     def _dispatch_autograd(op: Any, keyset: Any, formula: Any) -> Callable[..., Any]:
-        return cast("Callable[..., Any]", Tensor._make_autograd_kernel(op, keyset, formula))
+        return Tensor._make_autograd_kernel(op, keyset, formula)
 
     # History.
 
@@ -148,7 +148,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
     @property
     def dtype(self) -> ScalarType:
         """The type of the elements."""
-        return cast("ScalarType", dc.dtype(self))
+        return dc.dtype(self)
 
     @property
     def device(self) -> dc.Device:

@@ -20,10 +20,9 @@ class _ToDevice(Function):
     @staticmethod
     def forward(ctx: Any, tensor: Tensor, target: dc.Device, dtype: Any) -> Tensor:
         ctx.source, ctx.dtype = tensor.device, tensor.dtype
-        copy: Tensor = dc.call_direct(
+        return dc.call_direct(
             "aten::_to_copy", "CompositeExplicitAutograd", tensor.detach(), device=target, dtype=dtype
         )
-        return copy
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
@@ -33,8 +32,7 @@ class _ToDevice(Function):
 @api_boundary
 def move(tensor: Tensor, target: dc.Device, dtype: Any = None) -> Tensor:
     """Copy a tensor to another device."""
-    moved: Tensor = _ToDevice.apply(tensor, target, dtype)
-    return moved
+    return _ToDevice.apply(tensor, target, dtype)
 
 
 #: Operators whose first tensor decides, because they copy the others or only read positions from them.

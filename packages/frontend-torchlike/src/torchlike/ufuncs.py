@@ -100,8 +100,7 @@ def call_with_array(function: Callable[[Any, Any], Any], tensor: Tensor, array: 
 
 def _call_matmul(left: Tensor, right: Tensor) -> Tensor:
     dtype = result_type(left, right)
-    result: Tensor = FUNCTIONS["matmul"](left.to(dtype), right.to(dtype))
-    return result
+    return FUNCTIONS["matmul"](left.to(dtype), right.to(dtype))
 
 
 @api_boundary

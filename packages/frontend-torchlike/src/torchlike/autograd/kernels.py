@@ -114,8 +114,7 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
         "_sequence": sequence,
         "_read_version": read_version,
     }
-    kernel: Callable[..., Any] = make_function(write_kernel_source(derivative), f"autograd of {op.name}", scope)
-    return kernel
+    return make_function(write_kernel_source(derivative), f"autograd of {op.name}", scope)
 
 
 def _release(node: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import ref
 
 import dispatch_core as dc
@@ -13,7 +13,7 @@ from dispatch_core.forks import Order, forkable
 from .device_keys import autograd_bit
 from .hooks import RemovableHandle
 from .metadata import Meta, is_plain
-from .node import Leaf, Node, TensorState
+from .node import Leaf, Node
 from .views import View
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Differentiable:
                 UserWarning,
                 stacklevel=2,
             )
-        return cast("Tensor | None", state.grad)
+        return state.grad
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -118,7 +118,7 @@ class Differentiable:
     @property
     def grad_fn(self) -> Node | None:
         """The node of the graph that made the tensor, or None for a leaf."""
-        return cast("TensorState", self._state).grad_fn
+        return self._state.grad_fn
 
     @property
     def is_leaf(self) -> bool:
@@ -157,7 +157,7 @@ class Differentiable:
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         edge = self._state.edge
-        return cast("RemovableHandle", edge.node.register_result_hook(edge.output_nr, hook))
+        return edge.node.register_result_hook(edge.output_nr, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
         """Call ``hook(tensor)`` whenever a gradient has been accumulated into a leaf's ``.grad``."""

@@ -57,26 +57,22 @@ def _to_number(name: str) -> int:
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``max(input, 0)``."""
-    result: Tensor = _relu_(input) if inplace else _relu(input)
-    return result
+    return _relu_(input) if inplace else _relu(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * sigmoid(input)``."""
-    result: Tensor = FUNCTIONAL["silu_" if inplace else "silu"](input)
-    return result
+    return FUNCTIONAL["silu_" if inplace else "silu"](input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, ``negative_slope * input`` elsewhere."""
-    result: Tensor = FUNCTIONAL["leaky_relu_" if inplace else "leaky_relu"](input, negative_slope)
-    return result
+    return FUNCTIONAL["leaky_relu_" if inplace else "leaky_relu"](input, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, ``alpha * (exp(input) - 1)`` elsewhere."""
-    result: Tensor = FUNCTIONAL["elu_" if inplace else "elu"](input, alpha)
-    return result
+    return FUNCTIONAL["elu_" if inplace else "elu"](input, alpha)
 
 
 def _choose_dim(name: str, input: Tensor, dim: int | None) -> int:
@@ -92,28 +88,24 @@ def _choose_dim(name: str, input: Tensor, dim: int | None) -> int:
 
 def softmax(input: Tensor, dim: int | None = None, dtype: ScalarType | None = None) -> Tensor:
     """Return exponentials that add up to one along ``dim``."""
-    result: Tensor = FUNCTIONS["softmax"](input, _choose_dim("softmax", input, dim), dtype)
-    return result
+    return FUNCTIONS["softmax"](input, _choose_dim("softmax", input, dim), dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, dtype: ScalarType | None = None) -> Tensor:
     """Return the logarithm of ``softmax``, computed without overflow."""
-    result: Tensor = FUNCTIONS["log_softmax"](input, _choose_dim("log_softmax", input, dim), dtype)
-    return result
+    return FUNCTIONS["log_softmax"](input, _choose_dim("log_softmax", input, dim), dtype)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set elements to zero with probability ``p`` while training, and scale the others by ``1 / (1 - p)``."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-    result: Tensor = FUNCTIONS["dropout_" if inplace else "dropout"](input, p, training)
-    return result
+    return FUNCTIONS["dropout_" if inplace else "dropout"](input, p, training)
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """Return the rows of ``weight`` that ``input`` names."""
-    result: Tensor = FUNCTIONS["embedding"](weight, input, -1 if padding_idx is None else padding_idx)
-    return result
+    return FUNCTIONS["embedding"](weight, input, -1 if padding_idx is None else padding_idx)
 
 
 def cross_entropy(
@@ -131,18 +123,14 @@ def cross_entropy(
     >>> cross_entropy(torchlike.zeros(1, 4), torchlike.tensor([2]))
     tensor(1.3863)
     """
-    result: Tensor = dc.ops.aten.cross_entropy_loss(
-        input, target, weight, _to_number(reduction), ignore_index, label_smoothing
-    )
-    return result
+    return dc.ops.aten.cross_entropy_loss(input, target, weight, _to_number(reduction), ignore_index, label_smoothing)
 
 
 def nll_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
     """Return the negative log probability of the target classes, from log probabilities."""
-    result: Tensor = dc.ops.aten.nll_loss_nd(input, target, weight, _to_number(reduction), ignore_index)
-    return result
+    return dc.ops.aten.nll_loss_nd(input, target, weight, _to_number(reduction), ignore_index)
 
 
 def _warn_of_broadcast(name: str, input: Tensor, target: Tensor) -> None:
@@ -160,15 +148,13 @@ def _warn_of_broadcast(name: str, input: Tensor, target: Tensor) -> None:
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return the squared differences, or their mean or sum."""
     _warn_of_broadcast("mse_loss", input, target)
-    result: Tensor = dc.ops.aten.mse_loss(*FUNCTIONS["broadcast_tensors"]([input, target]), _to_number(reduction))
-    return result
+    return dc.ops.aten.mse_loss(*FUNCTIONS["broadcast_tensors"]([input, target]), _to_number(reduction))
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """Return the absolute differences, or their mean or sum."""
     _warn_of_broadcast("l1_loss", input, target)
-    result: Tensor = dc.ops.aten.l1_loss(*FUNCTIONS["broadcast_tensors"]([input, target]), _to_number(reduction))
-    return result
+    return dc.ops.aten.l1_loss(*FUNCTIONS["broadcast_tensors"]([input, target]), _to_number(reduction))
 
 
 def binary_cross_entropy_with_logits(
@@ -183,10 +169,7 @@ def binary_cross_entropy_with_logits(
     check_tensor(target, "binary_cross_entropy_with_logits", "target")
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    result: Tensor = dc.ops.aten.binary_cross_entropy_with_logits(
-        input, target, weight, pos_weight, _to_number(reduction)
-    )
-    return result
+    return dc.ops.aten.binary_cross_entropy_with_logits(input, target, weight, pos_weight, _to_number(reduction))
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:

@@ -64,22 +64,19 @@ def _count_fans(tensor: Tensor) -> tuple[int, int]:
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with numbers drawn evenly from ``a`` to ``b``."""
-    result: Tensor = METHODS["uniform_"](tensor, a, b, generator=generator)
-    return result
+    return METHODS["uniform_"](tensor, a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Fill with normally distributed numbers."""
-    result: Tensor = METHODS["normal_"](tensor, mean, std, generator=generator)
-    return result
+    return METHODS["normal_"](tensor, mean, std, generator=generator)
 
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """Fill with one number."""
-    result: Tensor = METHODS["fill_"](tensor, val)
-    return result
+    return METHODS["fill_"](tensor, val)
 
 
 def ones_(tensor: Tensor) -> Tensor:

@@ -189,8 +189,7 @@ class Flatten(Module):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input: Tensor) -> Tensor:
-        result: Tensor = FUNCTIONS["flatten"](input, self.start_dim, self.end_dim)
-        return result
+        return FUNCTIONS["flatten"](input, self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"

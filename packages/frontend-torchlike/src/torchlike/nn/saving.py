@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from ..history.hooks import Hook, RemovableHandle
 from ..tensors import Tensor
@@ -77,7 +77,7 @@ class Saving(Tree):
             if getattr(hook, "_from_public_api", False):
                 raise RuntimeError("state_dict post-hook must return None")
             destination = changed
-        return cast("dict[str, Any]", destination)
+        return destination
 
     def register_state_dict_pre_hook(self, hook: Hook) -> RemovableHandle:
         """Call ``hook(module, prefix, keep_vars)`` before the module's state is saved."""

@@ -97,8 +97,7 @@ class Tree:
         module: Any = self
         for name in target.split(".") if target else ():
             module = module._find(name, Tree, "an nn.Module")
-        found: Module = module
-        return found
+        return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put a submodule at a dotted path; with ``strict`` there must be one."""
@@ -114,8 +113,7 @@ class Tree:
 
     def get_parameter(self, target: str) -> Parameter:
         """Find a parameter by its dotted path."""
-        found: Parameter = self._find(target, Parameter, "an nn.Parameter")
-        return found
+        return self._find(target, Parameter, "an nn.Parameter")
 
     def get_buffer(self, target: str) -> Tensor:
         """Find a buffer by its dotted path."""
