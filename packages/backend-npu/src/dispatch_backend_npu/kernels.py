@@ -12,7 +12,6 @@ from importlib import import_module
 from typing import Any, Final
 
 from dispatch_core.calls import LazyFunction
-from dispatch_core.devices import Device
 
 from .aclnn import table
 from .aclnn.table import OPERATORS
@@ -50,11 +49,11 @@ def _describe_row(name: str) -> tuple[str, str]:
     return f"{table.__name__}.OPERATORS[{name!r}]: {OPERATORS[name][0]}", f"{table.__file__}:{line}"
 
 
-def _make_module_kernel(name: str, module: str) -> Kernel:
+def _make_module_kernel(name: str, module: str, table: str = "KERNELS") -> Kernel:
     """Make the kernel that a module's table has under a name."""
 
     def find() -> Kernel:
-        kernel: Kernel = import_module(module, __package__).KERNELS[name]
+        kernel: Kernel = getattr(import_module(module, __package__), table)[name]
         return kernel
 
     return _make_lazy(name, find, find)
@@ -95,18 +94,7 @@ KERNELS: Final[dict[str, Kernel]] = (
 )
 """Every kernel of the ``aten`` namespace."""
 
-
-def _device_put(data: Any, *, device: Device) -> Any:
-    from .ops.copy import device_put  # imports everything that calls need
-
-    return device_put(data, device=device)
-
-
-def _device_get(self: Any) -> Any:
-    from .ops.copy import device_get  # imports everything that calls need
-
-    return device_get(self)
-
-
-PRIMS: Final[dict[str, Kernel]] = {"device_get": _device_get, "device_put": _device_put}
+PRIMS: Final[dict[str, Kernel]] = {
+    name: _make_module_kernel(name, ".ops.copy", "PRIMS") for name in ("device_get", "device_put")
+}
 """The kernels of the ``prims`` namespace."""

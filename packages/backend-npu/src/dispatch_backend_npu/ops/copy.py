@@ -12,8 +12,9 @@ from dispatch_core.devices import Device
 from .. import arrays
 from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
+from ..runtime.device import guard
 
-__all__ = ["KERNELS", "device_get", "device_put"]
+__all__ = ["KERNELS", "PRIMS"]
 
 _clone_rule: Final = cached_rule("clone")
 _to_copy_rule: Final = cached_rule("_to_copy")
@@ -58,26 +59,25 @@ def _local_scalar_dense(self: AclArray) -> Any:
     ).item()
 
 
-KERNELS: Final[dict[str, Callable[..., Any]]] = {
-    "clone": _clone,
-    "_to_copy": _to_copy,
-    "_local_scalar_dense": _local_scalar_dense,
-}
-
-
-def device_get(self: AclArray) -> Any:
+def _device_get(self: AclArray) -> Any:
     """Return a NumPy array of the values, copied to the host (``prims::device_get``)."""
     return arrays.to_numpy(self)
 
 
-def device_put(data: Any, *, device: Device) -> AclArray:
+def _device_put(data: Any, *, device: Device) -> AclArray:
     """Copy a NumPy array to the device (``prims::device_put``).
 
     Raises ``ArgumentTypeError`` for another object, ``DtypeError`` for dtypes that torch does not have.
     """
     if device.index is None:
         return arrays.from_numpy(data)
-    from ..runtime.device import guard  # only for several devices
-
     with guard(device.index):
         return arrays.from_numpy(data)
+
+
+KERNELS: Final[dict[str, Callable[..., Any]]] = {
+    "clone": _clone,
+    "_to_copy": _to_copy,
+    "_local_scalar_dense": _local_scalar_dense,
+}
+PRIMS: Final[dict[str, Callable[..., Any]]] = {"device_get": _device_get, "device_put": _device_put}

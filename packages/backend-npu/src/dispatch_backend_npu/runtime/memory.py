@@ -49,7 +49,7 @@ def copy_to_device(array: NDArray[Any] | HostBlock, pointer: int, stream: Stream
     if isinstance(array, HostBlock):
         if stream is not None:
             _queue(pointer, array.pointer, array.nbytes, ACL_MEMCPY_HOST_TO_DEVICE, stream)
-            array.used_by(stream)
+            array.record_stream(stream)
             return
         address = array.pointer
     else:
@@ -69,7 +69,7 @@ def copy_to_host(
 
     if into is not None and stream is not None:
         _queue(into.pointer, pointer, nbytes, ACL_MEMCPY_DEVICE_TO_HOST, stream)
-        into.used_by(stream)
+        into.record_stream(stream)
         return into.array()[:nbytes]
     array = np.empty(nbytes, np.uint8) if into is None else into.array()[:nbytes]
     _wait_if_busy()
@@ -146,7 +146,7 @@ class HostBlock:
         if hasattr(self, "pointer"):
             self._home.returned.append((self.pointer, self._size, self._uses))
 
-    def used_by(self, stream: Stream) -> None:
+    def record_stream(self, stream: Stream) -> None:
         """Declare that the work that is queued on a stream now uses this memory."""
         self._uses = (*(event for event in self._uses if not event.query()), stream.record_event())
 
