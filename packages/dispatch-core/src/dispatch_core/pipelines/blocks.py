@@ -2,15 +2,14 @@
 
 Note [Blocks may end in any order]
     A block ends as a rule in the context that began it, the innermost first. A generator that is suspended inside one, a
-    handle that another thread closes, and a task that outlives the block that started it do otherwise. So what a context
-    holds is the chain of its blocks. One that has ended is passed over wherever it stands, and taken off the chain once it
-    is the innermost there, the masks are those that it has set, and nothing waits that it has recorded.
+    handle that another thread closes, and a task that outlives the block that started it do otherwise. So a context holds
+    the chain of its blocks. A block that has ended is passed over wherever it stands, and removed from the chain once it
+    is the innermost there, the masks are those that it has set, and no step of its pipeline is left to run.
 
 Note [Abandoned pipelines]
     An interrupt may fall between the entry into a block and its body, or while the block ends. A pipeline whose handle,
-    which holds ``__exit__``, is gone has ended; the session refers to its handle weakly. What it has recorded and somebody
-    can observe runs before the next operator in that context, which arrives at the recorder, because the Pipeline key stays
-    included so long.
+    which holds ``__exit__``, is gone has ended; the session refers to its handle weakly. Its observable steps run before
+    the next operator in that context, which arrives at the recorder, because the Pipeline key stays included so long.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ class Block:
         #: The block around it in its context.
         self.outer = innermost()
         self.is_open = True
-        #: Whether generated recorders may note calls: they measure nothing, and look no further than here.
+        #: Whether generated recorders may record calls: they measure nothing, and look no further than here.
         self.takes_records = not session.options["trace"]
         #: The context's masks inside it.
         self.state = context.with_included(_PIPELINE)
@@ -51,7 +50,7 @@ class Block:
 
 
 _innermost: Final[ContextVar[Block | None]] = ContextVar("dispatch_core.pipeline", default=None)
-#: Give the block that was entered last in this context, which may have ended.
+#: Return the block that was entered last in this context, which may have ended.
 innermost = _innermost.get
 _set_innermost: Final = by_subscript(_innermost.set)
 _reset_innermost, _reset_masks = by_subscript(_innermost.reset), by_subscript(context.reset_state)
@@ -94,7 +93,7 @@ def enter(session: Session, handle: object) -> None:
 def leave(session: Session) -> bool:
     """End the innermost block of ``session`` in this context; in another context than its own, its latest one.
 
-    Tell whether there was one. See Note [Blocks may end in any order].
+    Return whether there was one. See Note [Blocks may end in any order].
     """
     block = innermost()
     while block is not None and not (block.session is session and block.is_open):
@@ -117,7 +116,7 @@ def _end(block: Block) -> None:
 
 
 def tidy() -> None:
-    """Take blocks off this context's chain that have ended, as far as that can be."""
+    """Remove blocks that have ended from this context's chain, as far as possible."""
     while (block := innermost()) is not None and not block.is_open:
         session = block.session
         if (session.is_unfinished and not session.is_open) or context.current() != block.state:
@@ -131,12 +130,12 @@ def tidy() -> None:
 
 
 def finish() -> Session | None:
-    """Run what waits in pipelines that ended without having run it, and return the session that records."""
+    """Run the steps of pipelines that ended without running them, and return the session that records."""
     block = innermost()
     while block is not None and not block.is_open:
         session = block.session
         if session.is_unfinished and not session.is_open:
-            # Whoever asks for a value is told of its error.
+            # Reading a value raises its error.
             with suppress(Exception):
                 session.finish()
         block = block.outer

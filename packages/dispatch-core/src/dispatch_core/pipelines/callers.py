@@ -1,9 +1,9 @@
-"""Whose code a call comes from: the user's line is what an error shows, not one inside a frontend or an operator library.
+"""The user's line that a call comes from, which errors show, past the lines of frontends and operator libraries.
 
-Note [Whose line it is]
-    A step remembers the innermost code that is neither the dispatcher's, nor of the package of the tensors' frontend or of
-    the operator's library: the line that errors name. It keeps the code object and an instruction's offset, because to find
-    the line's number takes longer than to record the step.
+Note [The user's line]
+    A step keeps the innermost code that is neither the dispatcher's, nor of the package of the tensors' frontend or of the
+    operator's library. It keeps the code object and an instruction's offset, because finding the line's number takes longer
+    than recording the step.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["INSIDE", "caller_location", "is_internal"]
 
-#: How the files of generated code and of the dispatcher's own begin.
+#: How the names of generated files and of the dispatcher's own begin.
 _FILES: Final = GENERATED, "<autograd", str(__file__).rpartition("pipelines")[0]
 
 
 def is_internal(file: str) -> bool:
-    """Tell whether a file of code is the dispatcher's, or belongs to the package of a frontend or an installed plugin.
+    """Return whether a file of code is the dispatcher's, or of the package of a frontend or an installed plugin.
 
     >>> is_internal(__file__), is_internal("train.py")
     (True, False)
@@ -65,7 +65,7 @@ INSIDE: Final = _Inside()
 
 
 def caller_location() -> tuple[CodeType, int]:
-    """Return the code of the user that is calling, and the instruction in it."""
+    """Return the user's code that is calling, and the instruction in it."""
     frame = sys._getframe(1)
     # `recorder_source` writes this out.
     while INSIDE[frame.f_code.co_filename] and frame.f_back is not None:

@@ -31,20 +31,20 @@ E = TypeVar("E", bound=BaseException)
 
 
 class PipelineError(DispatchError, RuntimeError):
-    """A recorded step failed when it was run; the cause is what its kernel raised, and it is of that class too."""
+    """A recorded step failed when it was run; the cause is its kernel's error, and it is of that class too."""
 
     hint = None
-    #: Whether somebody has been told: see Note [Unread errors] in `scheduler`.
+    #: Whether reading a value has raised it: see Note [Unread errors] in `scheduler`.
     has_been_raised = False
 
     def __reduce__(self) -> Any:
         kind = next((base for base in type(self).__bases__ if not issubclass(base, DispatchError)), None)
-        return _unpickled, (kind if type(self) in _made else None, self.args, _attributes(self))
+        return _unpickle, (kind if type(self) in _made else None, self.args, _attributes(self))
 
     def release_arrays(self) -> None:
-        """Let arrays that a failed step should have written to be read again: the flush that tells of it has ended."""
-        for place in [place for place, (_, error) in list(_poisoned.items()) if error is self]:
-            _poisoned.pop(place, None)
+        """Allow reading arrays that the failed step should have written to: the flush that raises the error has ended."""
+        for key in [key for key, (_, error) in list(_poisoned.items()) if error is self]:
+            _poisoned.pop(key, None)
 
 
 #: Classes made by `_class_for`.
@@ -53,8 +53,8 @@ _made: Final[set[type]] = set()
 
 def step_error(step: Step, raised: BaseException) -> PipelineError:
     """Return the error for a step whose kernel raised: the operator, its arguments, and where it was called."""
-    place = f"\nRecorded at {step.line}" if step.line else ""
-    message = f"{describe_call(step)} failed in a pipeline: {type(raised).__name__}: {_text(raised)}{place}"
+    where = f"\nRecorded at {step.line}" if step.line else ""
+    message = f"{describe_call(step)} failed in a pipeline: {type(raised).__name__}: {_text(raised)}{where}"
     kind: Any = type(raised)
     error = _bare(_class_for(kind), raised)
     error.args = (message,)
@@ -72,7 +72,7 @@ def missing_error(value: Pending) -> PipelineError:
 
 
 def without_traceback(error: E) -> E:
-    """Return an error to be raised, once more perhaps: without the traceback that it had the last time."""
+    """Return an error to be raised, perhaps again, without the traceback that it had the last time."""
     if isinstance(error, PipelineError):
         error.has_been_raised = True
     return error.with_traceback(None)
@@ -80,10 +80,10 @@ def without_traceback(error: E) -> E:
 
 def describe_call(step: Step) -> str:
     """Return a step as a call with the dtypes and shapes of its tensors."""
-    return f"{step.name}({', '.join(map(_described, step.inputs()))})"
+    return f"{step.name}({', '.join(map(_describe_array, step.inputs()))})"
 
 
-def _described(value: Any) -> str:
+def _describe_array(value: Any) -> str:
     value = value.meta if isinstance(value, Pending) else value
     return f"{access.dtype(value)}{list(access.shape(value))}"
 
@@ -97,14 +97,14 @@ def _text(raised: BaseException) -> str:
 
 # Arrays.
 
-#: Place of an array that was there → the array and the error of the step that should have written to it.
+#: Storage key of an array that was there → the array and the error of the step that should have written to it.
 _poisoned: Final[dict[Hashable, tuple[Any, PipelineError]]] = {}
 
 
 def poison(value: Any, error: PipelineError) -> None:
-    """Let what reads a value raise ``error``, because a step that should have written to it has failed.
+    """Let reading a value raise ``error``, because a step that should have written to it has failed.
 
-    For an array that was there before, until the flush that tells of the error has ended.
+    For an array that was there before, until the flush that raises the error has ended.
     """
     if isinstance(value, Pending):
         value.memory.error = error
@@ -115,12 +115,12 @@ def poison(value: Any, error: PipelineError) -> None:
 
 
 def has_poisoned_arrays() -> bool:
-    """Tell whether there is an array that a failed step should have written to."""
+    """Return whether there is an array that a failed step should have written to."""
     return bool(_poisoned)
 
 
 def error_of(value: Any) -> BaseException | None:
-    """Return why a value is not what it should be, or None."""
+    """Return the error that reading a value raises, or None."""
     if isinstance(value, Pending):
         error = value.error or value.memory.error
         if error is not None or value.value is None:
@@ -135,7 +135,7 @@ def error_of(value: Any) -> BaseException | None:
 
 
 def _bare(kind: type[PipelineError], raised: BaseException) -> PipelineError:
-    """Make an error without running anybody's constructor."""
+    """Make an error without running a constructor in Python."""
     base: Any = kind
     while base.__flags__ & _HEAP_TYPE:
         base = base.__base__
@@ -143,19 +143,19 @@ def _bare(kind: type[PipelineError], raised: BaseException) -> PipelineError:
         error: PipelineError = base.__new__(kind)
     except TypeError:
         try:
-            # An exception group cannot be made without what is in it.
+            # An exception group cannot be made without its exceptions.
             error = base.__new__(kind, *raised.args)
         except Exception:  # noqa: BLE001  # whatever is wrong with that class, this error can be made
             error = PipelineError.__new__(PipelineError)
     return error
 
 
-#: Marks classes that are made at run time, whose ``__new__`` may be anybody's (``Py_TPFLAGS_HEAPTYPE``).
+#: Marks classes that are made at run time, whose ``__new__`` may be Python code (``Py_TPFLAGS_HEAPTYPE``).
 _HEAP_TYPE: Final = 1 << 9
 
 
 def _attributes(raised: BaseException) -> dict[str, Any]:
-    """Return what handlers of an error's class look for: ``errno``, ``filename``, its own attributes."""
+    """Return the attributes that handlers of an error's class read: ``errno``, ``filename``, its own."""
     found: dict[str, Any] = {}
     for base in type(raised).__mro__:
         if base not in (BaseException, Exception, object):
@@ -172,7 +172,7 @@ def _take_over(error: PipelineError, attributes: dict[str, Any]) -> None:
         with suppress(Exception):
             setattr(error, name, value)
     if "msg" in attributes:
-        # This is what is printed of some builtin errors, whatever their str().
+        # Some builtin errors are printed by it, whatever their str().
         error.msg = error.args[0]  # type: ignore[attr-defined]
 
 
@@ -182,7 +182,7 @@ _MEMBERS: Final = types.MemberDescriptorType, types.GetSetDescriptorType
 
 @lru_cache(maxsize=256)
 def _class_for(kind: Any) -> Any:
-    """Return a class that is caught by whoever catches ``kind``, where Python lets one be made."""
+    """Return a class that a handler of ``kind`` catches too, where Python lets one be made."""
     if issubclass(PipelineError, kind):
         return PipelineError
     if issubclass(kind, PipelineError):
@@ -196,8 +196,8 @@ def _class_for(kind: Any) -> Any:
     return made
 
 
-def _unpickled(kind: Any, args: tuple[Any, ...], attributes: dict[str, Any]) -> PipelineError:
-    """Make an error anew in another process."""
+def _unpickle(kind: Any, args: tuple[Any, ...], attributes: dict[str, Any]) -> PipelineError:
+    """Make an error again in another process."""
     error = _bare(PipelineError if kind is None else _class_for(kind), PipelineError(""))
     error.args = args
     _take_over(error, attributes)

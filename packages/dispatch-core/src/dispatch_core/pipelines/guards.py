@@ -1,10 +1,10 @@
-"""Guards: functions that tell whether what was noted is what a plan was made for, written for one structure.
+"""Guards: generated functions that return whether records have the structure that a plan was made for.
 
 Note [Guards]
-    A survey takes longer than a short plan takes to run. What a loop records again and again is recognised by a guard
-    instead: straight-line code that looks at each argument once, by identity wherever that is enough, and gives the list of
-    values that the plan starts from. A guard says yes only where the survey's key would be the one that it was written for,
-    or where an array stands in two places that two arrays had, and nothing is written to.
+    A fingerprint takes longer than a short plan takes to run. Calls that a loop records again and again are recognised by a
+    guard instead: straight-line code that looks at each argument once, by identity wherever that is enough, and returns the
+    list of values that the plan starts from. A guard accepts only records whose fingerprint would be the one that it was
+    written for, or where an array stands in two places that two arrays had, and nothing is written to.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Guard", "find", "keep"]
 
-#: Gives a plan's values and what it makes that is kept, or None.
+#: Returns a plan's values and those of its results that are kept, or None.
 Guard = Callable[[Sequence["RecordedCall"]], "tuple[list[Any], dict[int, Pending]] | None"]
 
 #: The first call, the number of calls, and whether they are fused → guards and their plans, the newest first.
@@ -39,13 +39,13 @@ _KEPT: Final = 256
 
 
 def find(records: Sequence[RecordedCall], *, fuse: bool) -> tuple[Plan, list[Any], dict[int, Pending]] | None:
-    """Return the plan for what was noted, its values, and by their indices what it makes that is kept."""
+    """Return the plan for records, its values, and by their indices those of its results that are kept."""
     known = _guards.get(_beginning(records, fuse=fuse))
     if known is not None:
         for guard, plan in known:
             try:
                 found = guard(records)
-            except (TypeError, ValueError):  # A step stands where a note was, or the other way round.
+            except (TypeError, ValueError):  # A step stands in the place of a tuple, or the other way round.
                 continue
             if found is not None:
                 return plan, *found
@@ -53,8 +53,8 @@ def find(records: Sequence[RecordedCall], *, fuse: bool) -> tuple[Plan, list[Any
 
 
 def keep(records: Sequence[RecordedCall], found: ProgramFingerprint, plan: Plan, *, fuse: bool) -> None:
-    """Write the guard for what ``found`` surveyed; ``plan`` runs all of it."""
-    guard = _Writer(found).written(records)
+    """Write the guard for the records of a fingerprint; ``plan`` runs all of them."""
+    guard = _GuardWriter(found).write(records)
     if guard is None:
         return
     alike = caches.keep(_guards, _beginning(records, fuse=fuse), [], _KEPT)
@@ -67,7 +67,7 @@ def _beginning(records: Sequence[RecordedCall], *, fuse: bool) -> tuple[Any, int
     return first[0] if isinstance(first, tuple) else type(first), len(records), fuse
 
 
-class _Writer:
+class _GuardWriter:
     """Writes one guard."""
 
     def __init__(self, found: ProgramFingerprint) -> None:
@@ -87,17 +87,17 @@ class _Writer:
         self._uses: dict[str, int] = {}
         self._fresh = 0
 
-    def written(self, records: Sequence[RecordedCall]) -> Guard | None:
-        """Return the guard, or None where a call has an argument that it could not tell from another."""
+    def write(self, records: Sequence[RecordedCall]) -> Guard | None:
+        """Return the guard, or None where a call has an argument that code cannot compare."""
         lines = self._lines
         lines.append(f"if changes[0] != {self._constant(CHANGES[0])}: return None")
         for number, record in enumerate(records):
-            is_noted = isinstance(record, tuple)
+            is_tuple = isinstance(record, tuple)
             call, given = (record[0], record[1]) if isinstance(record, tuple) else (type(record), record.values)
             outputs = to_outputs(record[2]) if isinstance(record, tuple) else record.outputs
             state = "state" if number == 0 else "then"
             values = f"v{number}"
-            if is_noted:
+            if is_tuple:
                 made = f"o{number}"
                 lines.append(f"call, {values}, {made}, _, _, {state} = records[{number}]")
                 lines.append(f"if call is not {self._constant(call)}: return None")
@@ -111,12 +111,12 @@ class _Writer:
             if looked is None:
                 return None
             lines += [*looked, f"{values} = None"]
-            if is_noted and len(outputs) == 1:
+            if is_tuple and len(outputs) == 1:
                 names = [made]
             else:
                 names = [f"o{number}_{index}" for index in range(len(outputs))]
-                source = made if is_noted else "step.outputs"
-                if is_noted and not outputs:
+                source = made if is_tuple else "step.outputs"
+                if is_tuple and not outputs:
                     lines.append(f"if {made} is not None: return None")
                 else:
                     lines.append(f"{''.join(f'{name}, ' for name in names)}= {source}" if names else "_ = None")
@@ -129,7 +129,7 @@ class _Writer:
                 lines.append(f"if {name}.meta is not {self._constant(output.meta)}: return None")
         lines.append("step = None")
         self._places()
-        return self._compiled(records)
+        return self._compile(records)
 
     def _constant(self, value: Any) -> str:
         name = f"k{len(self._scope)}"
@@ -152,14 +152,14 @@ class _Writer:
             elif isinstance(value, Pending):
                 return None
             elif kind is float or kind is complex:
-                name = self._given()
+                name = self._name_input()
                 checks.append(f"{name}.__class__ is not {kind.__name__}")
             elif kind in owners.ARRAY_TYPES:
-                name = self._names[id(value)] = self._given()
-                layout = self._constant(read_spec(value))
+                name = self._names[id(value)] = self._name_input()
+                spec = self._constant(read_spec(value))
                 # Mostly it is remembered, which is seen without a call of ours.
-                differs = f"(seen := known(id({name}))) is None or seen[1] is not {layout}"
-                checks.append(f"({differs}) and looks({name}) is not {layout}")
+                differs = f"(seen := known(id({name}))) is None or seen[1] is not {spec}"
+                checks.append(f"({differs}) and looks({name}) is not {spec}")
             elif kind in (list, tuple) and not _is_plain(value):
                 checks.append(f"{name}.__class__ is not {kind.__name__} or len({name}) != {len(value)}")
                 nested = self._arguments(name, value)
@@ -181,8 +181,8 @@ class _Writer:
             *([f"{' = '.join(forgotten)} = None"] if forgotten else []),
         ]
 
-    def _given(self) -> str:
-        """Give a name to what a plan starts from."""
+    def _name_input(self) -> str:
+        """Add a value that the plan starts from, and return its name."""
         name = f"x{len(self._values)}"
         self._values.append(name)
         return name
@@ -195,21 +195,21 @@ class _Writer:
         names = {number: name for number, name in enumerate(self._values) if name in self._names.values()}
         first: dict[int, str] = {}
         for index, name in names.items():
-            place = found.places[index]
-            if place in first:
-                self._lines.append(f"if owner({name}) != owner({first[place]}): return None")
+            memory = found.places[index]
+            if memory in first:
+                self._lines.append(f"if owner({name}) != owner({first[memory]}): return None")
             else:
-                first[place] = name
+                first[memory] = name
         if len(first) > 1:
             owners = ", ".join(f"owner({name})" for name in first.values())
             self._lines.append(f"if len({{{owners}}}) != {len(first)}: return None")
 
-    def _compiled(self, records: Sequence[RecordedCall]) -> Guard:
+    def _compile(self, records: Sequence[RecordedCall]) -> Guard:
         found = self._found
         kept = []
         for output in found.pending.values():
             name = self._names[id(output)]
-            # Referred to by the note or step, by the name here, by the call, and by each use.
+            # Referred to by the record or step, by the name here, by the call, and by each use.
             own = 3 + self._uses.get(name, 0)
             is_kept = found.is_kept(output)
             self._lines.append(f"if count({name}) {'<=' if is_kept else '>'} {own}: return None")
@@ -221,12 +221,12 @@ class _Writer:
 
 
 def _is_plain(value: Any) -> bool:
-    """Tell whether a list consists of numbers and the like alone."""
+    """Return whether a list consists of numbers, strings and None."""
     return all(isinstance(item, (int, float, str)) or item is None for item in value)
 
 
 def _same(value: Any, known: Any) -> bool:
-    """Tell whether an argument is equal to another and of the same type, its elements too."""
+    """Return whether an argument is equal to another and of the same type, its elements too."""
     if type(value) is not type(known) or value != known:
         return False
     return not isinstance(value, (list, tuple)) or list(map(type, value)) == list(map(type, known))

@@ -1,4 +1,4 @@
-"""What users hold: the context manager that opens a pipeline, and its options."""
+"""The context manager that opens a pipeline, and its options."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Pipeline:
 
     ``max_ops`` and ``max_bytes`` make it flush by itself as soon as so many steps, or steps with results of so many bytes
     in all, wait; the step that reaches the limit is run with them. Views take no bytes. ``fuse=False`` runs every kernel
-    alone. ``inputs_unchanged=True`` is the user's promise not to write to memory that he shares with tensors while the
-    block is open, so that calls on it are recorded like any others. ``trace=True`` prints each step on stderr as it runs,
-    and measures the time in shape rules. ``progress(done, total)`` is called during flushes that take long, at most about
-    twenty times a second; what it raises ends the flush, and what was not run stays recorded. None stands for the default:
-    no limits, ``fuse``, no promise, no ``trace``.
+    alone. ``inputs_unchanged=True`` is the user's promise not to write to memory that tensors share while the block is
+    open, so that calls on it are recorded like any others. ``trace=True`` prints each step on stderr as it runs, and
+    measures the time in shape rules. ``progress(done, total)`` is called during flushes that take long, at most about
+    twenty times a second; an error that it raises ends the flush, and the steps that are left stay recorded. None stands
+    for the default: no limits, ``fuse``, no promise, no ``trace``.
 
     The block may be entered again, inside itself and after its end; other threads and tasks have blocks of their own.
     Raises ``ArgumentError`` for unknown options and ill-typed values.
@@ -49,7 +49,7 @@ class Pipeline:
         if registry is not None and not isinstance(registry, Registry):
             raise ArgumentError(f"pipeline(): option 'registry' must be a Registry or None, not {registry!r}")
         self._registry = process_registry if registry is None else registry
-        self._session = Session(_checked(options))
+        self._session = Session(_check(options))
 
     def __enter__(self) -> Self:
         if DispatchKey.Meta not in owners.KEY_TYPES:
@@ -102,7 +102,7 @@ class Pipeline:
 
     @api_boundary
     def flush(self) -> None:
-        """Run everything recorded so far, in order, also after the block. Raises the first error that nobody was told of.
+        """Run every observable step in order, also after the block. Raises the first error that no read has raised.
 
         >>> pipe = pipeline(max_ops=100)
         >>> pipe.flush()
@@ -110,12 +110,12 @@ class Pipeline:
         self._session.flush()
 
     def graph(self, *, groups: Sequence[Sequence[Step]] | None = None) -> PipelineGraph:
-        """Return what is recorded and not run yet, to print, to draw and to save.
+        """Return the recorded steps that have not run, to print, to draw and to save.
 
         ``groups`` are shown as fused; by default those that the devices' plugins plan. Raises ``ArgumentError`` for a group
         with a step that is not pending.
         """
-        from .drawing.structure import snapshot  # nobody who does not look pays for it
+        from .drawing.structure import snapshot  # most programs draw none
 
         session = self._session
         with session.lock:
@@ -126,7 +126,7 @@ class Pipeline:
             return snapshot(session.steps, self._registry, groups)
 
     def stats(self) -> Stats:
-        """Return what the pipeline has done so far, as it is now."""
+        """Return the figures of the pipeline so far, as a copy."""
         session = self._session
         with session.lock:
             session.take_records()
@@ -159,7 +159,7 @@ def _positive(value: Any) -> int | None:
     return number if number > 0 else None
 
 
-#: option → its default, what gives the value as it is kept or None where it is refused, and what it may be in words.
+#: option → its default, a function that returns the value to keep or None to refuse it, and the description in errors.
 _OPTIONS: Final[dict[str, tuple[Any, Callable[[Any], Any], str]]] = {
     "max_ops": (None, _positive, "a positive int"),
     "max_bytes": (None, _positive, "a positive int"),
@@ -171,8 +171,8 @@ _OPTIONS: Final[dict[str, tuple[Any, Callable[[Any], Any], str]]] = {
 _DEFAULTS: Final = {name: default for name, (default, _, _) in _OPTIONS.items()}
 
 
-def _checked(options: dict[str, Any]) -> dict[str, Any]:
-    """Return all options, None replaced by the default. Raises ``ArgumentError`` for what is none of them or ill-typed."""
+def _check(options: dict[str, Any]) -> dict[str, Any]:
+    """Return all options, None replaced by the default. Raises ``ArgumentError`` for unknown names and ill-typed values."""
     if not options:
         return _DEFAULTS
     found = _DEFAULTS.copy()

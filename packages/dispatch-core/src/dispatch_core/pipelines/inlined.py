@@ -1,9 +1,9 @@
 """Generated recorders, which become part of the operators' calls.
 
-Note [What shape rules have said]
-    A generated recorder asks the shape rule only what it has not asked before. A kernel under Meta whose attribute
+Note [Answers of shape rules]
+    A generated recorder asks the shape rule only for answers that are not kept. A kernel under Meta whose attribute
     ``cache_key`` is a function that returns a key promises that its answers depend on the key alone. The key's
-    ``text(names)`` is the text of a tuple's elements, given the names of the arguments, for tensors of their layouts; the
+    ``text(names)`` is the text of a tuple's elements, given the names of the arguments, for tensors of their specs; the
     text calls its ``settings`` by the name ``__settings``. ``cache(ask)`` returns a dictionary, and a function that
     asks and keeps the answer there. The operator library's shape rules have that attribute.
 """
@@ -34,7 +34,7 @@ Runner = Callable[..., Any]
 
 
 def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwise: Runner) -> Runner:
-    """Return the generated recorder: what ``plain`` does, ``below`` for a view at once, ``otherwise`` for unusual calls."""
+    """Return the generated form of ``plain``; it calls ``below`` for a view at once, ``otherwise`` for unusual calls."""
     entry, signature, frontend = plain.entry, plain.signature, boundary.frontend
     cache_key = None if plain.cache_key is None else plain.cache_key()
     ask = _asker(plain.meta)
@@ -80,7 +80,7 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
 
 
 def _asker(rule: Runner) -> Runner:
-    """Return a function that asks a shape rule; it returns None where the rule cannot tell the result."""
+    """Return a function that asks a shape rule; it returns None where the rule cannot infer the result."""
 
     def ask(*values: Any) -> Any:
         if any(value is UNKNOWN or (type(value) is list and UNKNOWN in value) for value in values):

@@ -1,17 +1,18 @@
-"""Which recorded steps have to run, and which nobody can observe.
+"""Which recorded steps must run, and which are not observable: results that are never used are not computed.
 
-Note [What a boundary computes]
-    Whoever reads a value needs the step that makes it, and from there backwards through the record:
-    (a) the steps that make the inputs of what is needed;
-    (b) earlier writes to any memory that a needed step, or the reader, reads;
-    (c) earlier observable steps that touch memory which a needed step writes.
-    All of these lie before what needs them, so one pass from the end finds them. Random numbers are drawn from a memory of
-    their own, the generators' state, which every random step reads and writes.
+Note [Required steps]
+    Reading a value requires the step that makes it, and from there backwards through the record:
+    (a) the steps that make the inputs of required steps;
+    (b) earlier writes to any memory that a required step, or the reader, reads;
+    (c) earlier observable steps that touch memory which a required step writes.
+    All of these precede the steps that require them, so one pass from the end finds them. Random numbers are drawn from
+    a memory of their own, the generators' state, which every random step reads and writes.
 
-Note [Who can observe a value]
-    A pending value that is referred to from outside the record is held by somebody: references are counted and those that
-    the record itself holds are taken off. That costs a pass over all references, so it is made only where rule (c) asks,
-    and where steps are to be forgotten.
+Note [Observable steps]
+    Results that are never used are not computed (dead-code elimination). A step is observable if the result of it is
+    referred to from outside the record, by the count of references less those of the record itself, or through the memory
+    that it writes. That costs a pass over all references, so it is made only where rule (c) asks, and where steps are to
+    be dropped.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ __all__ = [
     "storage_keys_in",
 ]
 
-#: Stands among what is read or written for the state of the random number generators.
+#: Stands among the values that are read or written for the state of the random number generators.
 RANDOM: Final = "the state of the generators"
 
 
 def required_steps(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence[Any]) -> list[Step]:
     """Return, in order, the steps that must run before ``reads`` can be read and ``writes`` written.
 
-    See Note [What a boundary computes].
+    See Note [Required steps].
     """
     wanted = {id(value) for value in reads if isinstance(value, Pending)}
     read = set(map(_key_of, reads))
@@ -75,14 +76,14 @@ def required_steps(steps: Sequence[Step], reads: Sequence[Any], writes: Sequence
 
 
 def observable_steps(steps: Sequence[Step]) -> list[Step]:
-    """Return, in order, the steps whose effect somebody can still see.
+    """Return, in order, the steps with an effect that is observable.
 
-    A step is seen if its result has an owner outside the record, if it writes to memory that is seen, if it draws random
-    numbers, or if a step that is seen uses its result. See Note [Who can observe a value].
+    A step is if its result is referred to from outside the record, if it writes to memory that is observable, if it draws
+    random numbers, or if an observable step uses its result. See Note [Observable steps].
     """
     if are_all_observable(steps):
         return list(steps)
-    known, used, live = _referred(steps)
+    known, used, live = _count_references(steps)
     memories = {known[key].memory for key in live}
     chosen = []
     for step, ids in zip(reversed(steps), reversed(used), strict=True):
@@ -134,11 +135,11 @@ def are_all_observable(records: Sequence[RecordedCall]) -> bool | None:
 
 
 def externally_referenced(steps: Sequence[Step]) -> set[int]:
-    """Return the ids of the pending values that somebody outside the record refers to."""
-    return _referred(steps)[2]
+    """Return the ids of the pending values that are referred to from outside the record."""
+    return _count_references(steps)[2]
 
 
-def _referred(steps: Sequence[Step]) -> tuple[dict[int, Pending], list[list[int]], set[int]]:
+def _count_references(steps: Sequence[Step]) -> tuple[dict[int, Pending], list[list[int]], set[int]]:
     """Return the pending values of the record by their ids, the ids of each step's, and those that are held outside."""
     #: How often the record refers to each.
     inside: dict[int, int] = {}
@@ -163,7 +164,7 @@ def _references(known: dict[int, Any]) -> dict[int, int]:
     return {key: sys.getrefcount(known[key]) - _OWN for key in known}
 
 
-#: How many references the table and the counting itself are; what that is depends on the interpreter.
+#: How many references the table and the counting itself hold; the number depends on the interpreter.
 _OWN = 0
 _OWN = _references({0: object()})[0]
 
@@ -173,7 +174,7 @@ def _key_of(value: Any) -> Hashable:
 
 
 def storage_keys_in(values: Iterable[Any]) -> list[Hashable]:
-    """Return the places of all arrays and pending values among arguments."""
+    """Return the storage keys of all arrays and pending values among arguments."""
     known = owners.ARRAY_TYPES
     return [
         storage_key(item)
@@ -184,7 +185,7 @@ def storage_keys_in(values: Iterable[Any]) -> list[Hashable]:
 
 
 def _changes(step: Step) -> set[Hashable]:
-    """Return the places that a step writes to."""
+    """Return the storage keys that a step writes to."""
     found: set[Hashable] = set(map(storage_key, step.writes()))
     if step.is_random:
         found.add(RANDOM)
@@ -192,5 +193,5 @@ def _changes(step: Step) -> set[Hashable]:
 
 
 def _is_there(value: Any) -> bool:
-    """Tell whether memory is there already, so that arrays the record knows nothing of may lie in it."""
+    """Return whether memory is there already, so that it may hold arrays that the record does not know."""
     return not isinstance(value, Pending) or value.value is not None or value.memory.key is not None

@@ -1,10 +1,10 @@
-"""Whose lock it is to run a pipeline's steps: a lock that waits for nobody who waits for its own holder.
+"""A reentrant lock that avoids deadlock between the pipelines of several threads.
 
-Note [Threads that wait in a circle]
+Note [Threads that wait in a cycle]
     A kernel may ask for a value of another thread's pipeline while that thread's kernel asks for one of this one's. Two
-    ordinary locks would wait for each other for ever. The last to come sees that the holder is itself waiting, directly or
-    through others, for what this thread holds: the holder can do nothing until this thread is done. So this thread goes
-    ahead in the holder's place, as the holder itself could do by entering once more.
+    ordinary locks would deadlock. The last thread to come sees that the holder is itself waiting, directly or through
+    others, for a lock of this thread: the holder can do nothing until this thread is done. So this thread goes ahead in
+    the holder's place, as the holder itself could do by entering again.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Final
 
 __all__ = ["PipelineLock"]
 
-#: Held while somebody decides whether to wait, so that of several who would close a circle only one goes ahead.
+#: Held while a thread decides whether to wait, so that of several that would close a cycle only one goes ahead.
 _deciding = threading.RLock()
-#: thread → what it is waiting for.
+#: thread → the lock that it is waiting for.
 _waiting: Final[dict[int, PipelineLock]] = {}
 
 
 class PipelineLock:
-    """A reentrant lock; see Note [Threads that wait in a circle]."""
+    """A reentrant lock; see Note [Threads that wait in a cycle]."""
 
     __slots__ = ("_depth", "_holder", "_lock", "_suspended")
 
     def __init__(self) -> None:
         # Reentrant itself, so that an interrupt at a bad moment does not let a thread wait for itself.
         self._lock = threading.RLock()
-        #: The thread whose lock it is, or 0.
+        #: The thread that holds the lock, or 0.
         self._holder = 0
         self._depth = 0
         #: Holders that wait while another goes ahead in their place, with their depths.
@@ -60,7 +60,7 @@ class PipelineLock:
             self._lock.release()
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take the lock as another lock is taken; tell whether that was possible."""
+        """Take the lock as another lock is taken; return whether that was possible."""
         me = get_ident()
         if self._holder == me:
             self._depth += 1
@@ -71,7 +71,7 @@ class PipelineLock:
         return True
 
     def release(self) -> None:
-        """Let the lock go."""
+        """Release the lock."""
         self.__exit__(None, None, None)
 
     def _at_fork_reinit(self) -> None:
@@ -99,7 +99,7 @@ class PipelineLock:
         return False
 
     def take_from_others(self) -> bool:
-        """Free the lock in a forked process, which has one thread; tell whether another one held it."""
+        """Free the lock in a forked process, which has one thread; return whether another one held it."""
         others = self._holder not in (0, get_ident())
         if others:
             self._holder = self._depth = 0
@@ -111,7 +111,7 @@ class PipelineLock:
 
 
 def forget_others() -> None:
-    """Forget in a forked process who was waiting."""
+    """Forget in a forked process which threads were waiting."""
     global _deciding
     _deciding = threading.RLock()
     _waiting.clear()

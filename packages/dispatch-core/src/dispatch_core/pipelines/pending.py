@@ -1,14 +1,14 @@
-"""Pending values: what stands where a backend's array will be, once its step has run.
+"""Pending values, which stand in the place of arrays until their steps have run.
 
-Note [Pending-ness lives in the data]
+Note [Tensors hold pending values]
     A pending value stands where a backend's array stands: in a frontend's tensor, or in the hands of a caller who uses raw
     arrays. It has a shape, strides and a dtype at once, from the meta device's kernel, and an array once its step has run.
-    Its type tells its key, and with it Pipeline, so that a call on it arrives at the recorder, whether or not a pipeline is
-    open where it is used.
+    Its type stands for its key, and with it Pipeline, so that a call on it arrives at the recorder, whether or not a
+    pipeline is open where it is used.
 
 Note [Storage keys]
-    Two values may share memory. A place is what all values in one memory have in common: for an array what its backend's
-    `ArrayType.storage` says, for a pending value an object that its views share, until one of them has an array.
+    Two values may share memory. All values in one memory have the same storage key: for an array the answer of its
+    backend's `ArrayType.storage`, for a pending value an object that its views share, until one of them has an array.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class PendingMemory:
     __slots__ = ("error", "key")
 
     def __init__(self) -> None:
-        #: What the arrays in it have in common, once there is one.
+        #: The storage key of the arrays in it, once there is one.
         self.key: Hashable = None
-        #: Why what was to be written to it is not there.
+        #: The error of the step that should have written to it.
         self.error: BaseException | None = None
 
 
@@ -48,10 +48,10 @@ class Pending:
     #: The key of the backend whose array this will be.
     key: DispatchKey
 
-    #: Its layout: shape, strides, dtype. See Note [Array specs] in `array_specs`.
+    #: Its array spec: shape, strides, dtype. See Note [Array specs] in `array_specs`.
     meta: Any
     session: Session
-    #: The memory, once somebody has asked for it.
+    #: The memory, once a view or a comparison needs it.
     shared: PendingMemory | None
     value: Any
     error: BaseException | None
@@ -83,7 +83,7 @@ class Pending:
         return access.dtype(self.meta)
 
     def result(self) -> Any:
-        """Give the backend's array, computed now if it is not there yet; raises the error of the step that failed."""
+        """Return the backend's array, computed now if it is not there yet; raises the error of the step that failed."""
         return self.session.materialize(self)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
@@ -93,15 +93,15 @@ class Pending:
         return copy.deepcopy(self.result(), memo)
 
     def __reduce__(self) -> Any:
-        return _itself, (self.result(),)
+        return _pass_through, (self.result(),)
 
     def __repr__(self) -> str:
         state = "failed" if self.error is not None else "pending" if self.value is None else "computed"
         return f"<{state} {self.key.label} array, shape {self.shape}, {self.dtype}>"
 
 
-def _itself(array: Any) -> Any:
-    """Return what a pickle or a copy of a pending value is made of."""
+def _pass_through(array: Any) -> Any:
+    """Return the array that a pickle or a copy of a pending value is made of."""
     return array
 
 
@@ -123,7 +123,7 @@ def describe(value: Any) -> Any:
 
 
 def storage_key(value: Any) -> Hashable:
-    """Return what ``value`` has in common with all others in the same memory; see Note [Storage keys]."""
+    """Return the key of the memory that ``value`` lies in; see Note [Storage keys]."""
     if isinstance(value, Pending):
         memory = value.memory
         if memory.key is None and value.value is not None:
@@ -134,7 +134,7 @@ def storage_key(value: Any) -> Hashable:
 
 
 def known_storage_key(value: Any) -> Hashable:
-    """Return the place of ``value``; None for a pending value whose memory nobody has asked for, and nobody shares."""
+    """Return the storage key of ``value``; None for a pending value whose memory no other value shares."""
     return None if isinstance(value, Pending) and value.shared is None else storage_key(value)
 
 
@@ -171,9 +171,9 @@ def pending_type(key: DispatchKey) -> type[Pending]:
 
 
 def _device_index(pending: Pending) -> int | None:
-    """Tell on which device a pending value lies or will lie: where arrays are made now.
+    """Return the index of the device that a pending value lies or will lie on: where arrays are made now.
 
-    What backends work with several devices at a time is not recorded; see ``runs_at_once`` in `recording`.
+    Calls of backends that work with several devices at a time are not recorded; see ``runs_at_once`` in `recording`.
     """
     if pending.value is not None:
         return access.device(pending.value).index

@@ -2,7 +2,7 @@
 
 Note [Plans are kept]
     A plan serves every recording with the structure that it was made for (see Note [Structure] in `program`). The most
-    recently used ones are kept; looking one up takes no lock, because a look-up only reads, and notes when it was.
+    recently used ones are kept; looking one up takes no lock, because a look-up only reads, and sets when it was.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..keys.table import DispatchKey
     from .steps import Step
 
-__all__ = ["KEPT", "Part", "Plan", "cached", "clear", "make"]
+__all__ = ["KEPT", "Part", "Plan", "clear", "find", "make"]
 
 #: How many plans are kept.
 KEPT: Final = 512
@@ -35,7 +35,7 @@ _clock: Final = itertools.count()
 
 
 class Part:
-    """One step of a plan: the nodes that it covers, what runs, and which values nobody needs afterwards."""
+    """One step of a plan: the nodes that it covers, the function that runs, and the values that it uses last."""
 
     __slots__ = ("frees", "is_planned", "made", "nodes", "run")
 
@@ -51,14 +51,14 @@ class Part:
         self.nodes, self.run, self.frees = nodes, run, frees
         #: Whether the device's plugin has planned it; otherwise it is one node's own kernel.
         self.is_planned = is_planned
-        #: What its nodes make, each with its node's index.
+        #: The results of its nodes, each with its node's index.
         self.made = made
 
     def misfit(self, values: list[Any]) -> tuple[int, tuple[str, Any, Any]] | None:
-        """Return the node that made something else than its shape rule says, and in what it differs; None if none did."""
+        """Return the node whose result differs from its shape rule, and the difference; None if no result does."""
         for node, value in self.made:
             array = values[value.index]
-            # What no other node needs may be left out.
+            # A result that no other node needs may be left out.
             if array is not None:
                 found = conformance.difference(array, value.shape, value.strides, value.dtype)
                 if found is not None:
@@ -73,20 +73,20 @@ class Plan:
 
     def __init__(self, parts: Sequence[Part], constants: Sequence[Any], planned: Sequence[PlannedStep]) -> None:
         self.parts = tuple(parts)
-        #: What stands in the list of values behind the program's own.
+        #: The values in the list behind the program's own.
         self.constants = list(constants)
         #: How many nodes run together with others.
         self.fused = sum(len(step.nodes) for step in planned if len(step.nodes) > 1)
         #: Bytes of results that are never stored.
         self.saved = sum(step.saved for step in planned)
         self.used = next(_clock)
-        #: Whether somebody can observe what each step does, so that all of them ran when a pipeline was flushed.
+        #: Whether each step is observable, so that all of them ran when a pipeline was flushed.
         self.is_whole = False
-        #: Whether it has run, and made what the shape rules say.
+        #: Whether it has run, with results that agree with the shape rules.
         self.is_compared = False
 
 
-def cached(key: tuple[Any, ...]) -> Plan | None:
+def find(key: tuple[Any, ...]) -> Plan | None:
     """Return the plan that is kept for a structure; see Note [Plans are kept].
 
     Raises ``TypeError`` for a structure with an argument that cannot be a key.
@@ -114,7 +114,7 @@ def _keep(key: tuple[Any, ...], plan: Plan) -> None:
 def make(found: ProgramFingerprint, device: DispatchKey, *, fuse: bool) -> Plan:
     """Ask the device's plugin for a plan, complete it, and keep it."""
     program = build(found, fuse=fuse)
-    planned = _asked(program, device)
+    planned = _ask_planner(program, device)
     runs_last = {step.nodes[-1]: step for step in planned}
     covered = {node for step in planned for node in step.nodes}
     constants: list[Any] = []
@@ -124,13 +124,13 @@ def make(found: ProgramFingerprint, device: DispatchKey, *, fuse: bool) -> Plan:
             order.append((runs_last[index].nodes, runs_last[index].run, True))
         elif index not in covered:
             order.append(((index,), _one_kernel(node, step, len(program.values), constants), False))
-    plan = Plan(list(_freeing(program, order)), constants, planned)
+    plan = Plan(list(_add_frees(program, order)), constants, planned)
     _keep(found.key, plan)
     return plan
 
 
-def _asked(program: Program, device: DispatchKey) -> list[PlannedStep]:
-    """Return what the device's plugin plans; where that makes no sense, nothing, with a warning."""
+def _ask_planner(program: Program, device: DispatchKey) -> list[PlannedStep]:
+    """Return the planned steps of the device's plugin; where they are not valid, none, with a warning."""
     name = owners.KEY_DEVICES.get(device.backend)
     if name is None:
         return []
@@ -149,25 +149,26 @@ def _asked(program: Program, device: DispatchKey) -> list[PlannedStep]:
 
 
 def _check(program: Program, planned: Iterable[PlannedStep]) -> None:
-    """Check that nothing runs twice, or before what it needs."""
-    place = list(range(len(program.nodes)))
+    """Check that no node runs twice, or before its inputs are there."""
+    turn = list(range(len(program.nodes)))
     seen: set[int] = set()
     for step in planned:
         if not step.nodes or list(step.nodes) != sorted(set(step.nodes)) or not seen.isdisjoint(step.nodes):
             raise BackendError(f"a planned step runs the nodes {step.nodes}", hint="each once, in ascending order")
         seen.update(step.nodes)
         for covered in step.nodes:
-            place[covered] = step.nodes[-1]
+            turn[covered] = step.nodes[-1]
     maker = {id(value): index for index, node in enumerate(program.nodes) for value in node.outputs}
     for index, node in enumerate(program.nodes):
         for value in node.inputs():
-            if place[maker.get(id(value), index)] > place[index]:
+            if turn[maker.get(id(value), index)] > turn[index]:
                 raise BackendError(
-                    f"{node.name} would run before what it needs", hint="a planned step runs where its last node stands"
+                    f"{node.name} would run before its inputs are there",
+                    hint="a planned step runs where its last node stands",
                 )
 
 
-def _freeing(
+def _add_frees(
     program: Program, order: Sequence[tuple[tuple[int, ...], Callable[[list[Any]], None], bool]]
 ) -> Iterable[Part]:
     """Yield the parts, each with the values that are needed for the last time."""
@@ -194,7 +195,7 @@ def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Cal
         else:
             indices.append(start + len(constants))
             constants.append(value)
-    store = _storing(node, step)
+    store = _make_store(node, step)
 
     if any(nested):
         places = list(zip(indices, nested, strict=True))
@@ -217,8 +218,8 @@ def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Cal
     return run
 
 
-def _storing(node: Node, step: Step) -> Callable[[list[Any], Any], None]:
-    """Make the function that puts a kernel's result into its place in the list."""
+def _make_store(node: Node, step: Step) -> Callable[[list[Any], Any], None]:
+    """Make the function that stores a kernel's result in the list of values."""
     signature = step.entry.signature
     assert signature is not None
     results, unpack = signature.results, signature.unpack

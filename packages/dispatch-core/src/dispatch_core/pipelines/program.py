@@ -41,9 +41,9 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:
-    """What stands at one place of the list that planned steps read and write: an array, or a float given by a call."""
+    """An entry of the list that planned steps read and write: an array, or a float among the arguments of a call."""
 
-    #: Its place in the list.
+    #: Its index in the list.
     index: int
     #: The Python type of a number; None for arrays.
     number: type | None = None
@@ -55,7 +55,7 @@ class Value:
     place: int = -1
     #: Whether it is there before the program runs.
     given: bool = True
-    #: Whether somebody can read it once the program has run. What is not kept need not be stored.
+    #: Whether it can be read once the program has run. Other values need not be stored.
     kept: bool = True
 
 
@@ -67,14 +67,14 @@ class Node:
     name: str
     tags: frozenset[str]
     #: The registered function that will run on the device, a specialized kernel where one serves the arguments; a plugin's
-    #: function in its place must mean the same. None where the value of a number decides, which each run gives again.
+    #: function in its place must mean the same. None where the value of a number decides, which differs between runs.
     kernel: Any
     parameters: tuple[Parameter, ...]
     #: In schema order, with values in the place of arrays and floats; lists are tuples.
     arguments: tuple[Any, ...]
-    #: What it makes, in the schema's order; None for an optional result that is not there.
+    #: Its results, in the schema's order; None for an optional result that is not there.
     outputs: tuple[Value | None, ...]
-    #: What it writes to.
+    #: The values that it writes to.
     written: tuple[Value, ...]
 
     def inputs(self) -> list[Value]:
@@ -92,9 +92,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
-    """What is to run on one device: nodes in the order in which they were recorded.
+    """The calls that are to run on one device: nodes in the order in which they were recorded.
 
-    A planner gives back a `PlannedStep` for each group of nodes that it wants to run in its own way; every other node
+    A planner returns a `PlannedStep` for each group of nodes that it wants to run in its own way; every other node
     runs its kernel.
     """
 
@@ -108,7 +108,7 @@ class Program:
 class PlannedStep:
     """Nodes that run together, in the place of the last of them.
 
-    ``run(values)`` reads what the nodes need from the list of all values, by their indices, and stores what they make; a
+    ``run(values)`` reads the nodes' inputs from the list of all values, by their indices, and stores their results; a
     value that is not kept and that no other node reads may be left out. If it raises, it has written to nothing: the
     nodes are then run one by one, so that the error belongs to one of them.
     """
@@ -121,14 +121,14 @@ class PlannedStep:
 
 
 def filled(value: Any, values: list[Any]) -> Any:
-    """Return an argument of a node with what stands in the list of all values in the place of its description."""
+    """Return an argument of a node with the entries of ``values`` in the place of their descriptions."""
     if isinstance(value, Value):
         return values[value.index]
     return [filled(item, values) for item in value] if type(value) is tuple else value
 
 
 class ProgramFingerprint:
-    """Calls for one device, numbered: their structure, what they start from, and where their results go."""
+    """The structure of calls for one device, the values that they start from, and the indices of their results."""
 
     __slots__ = ("_steps", "_take", "count", "key", "pending", "places", "slots", "state", "values")
 
@@ -139,7 +139,7 @@ class ProgramFingerprint:
         self.key: tuple[Any, ...] = ()
         #: The arrays and floats that are given; None where the calls make something.
         self.values: list[Any] = []
-        #: What the calls make: index of the value → the pending value; of what is recognised, that which is kept.
+        #: Index of a result → the pending value; of records that a guard has recognised, of those that are kept.
         self.pending: dict[int, Pending] = {}
         #: id of an array or a pending value → index.
         self.slots: dict[int, int] = {}
@@ -151,7 +151,7 @@ class ProgramFingerprint:
 
     @property
     def steps(self) -> Sequence[Step]:
-        """The calls as steps, made of records once somebody asks."""
+        """The calls as steps, made of the records at the first use."""
         if self._steps is None:
             assert self._take is not None
             self._steps = self._take()
@@ -159,7 +159,7 @@ class ProgramFingerprint:
         return steps
 
     def slot_of(self, output: Pending) -> int:
-        """Return the index of what a call makes."""
+        """Return the index of a call's result."""
         if not self.slots:
             # A guard has looked at the calls; see Note [Guards] in `guards`.
             again = fingerprint(self.steps, fuse=True)
@@ -168,8 +168,8 @@ class ProgramFingerprint:
         return self.slots[id(output)]
 
     def is_kept(self, output: Pending) -> bool:
-        """Tell whether somebody else refers to what a call has made."""
-        return bool(_kept(self) >> self.slots[id(output)] & 1)
+        """Return whether a call's result is referred to from outside the record."""
+        return bool(_kept_bits(self) >> self.slots[id(output)] & 1)
 
     @property
     def has_steps(self) -> bool:
@@ -192,10 +192,10 @@ def device_of(step: Step) -> DispatchKey:
 def fingerprint(
     records: Sequence[RecordedCall], *, fuse: bool, take: Callable[[], Sequence[Step]] | None = None
 ) -> ProgramFingerprint | None:
-    """Give numbers to what ``records`` or steps, all for one device, read and make; see Note [Structure].
+    """Return the fingerprint of ``records`` or steps, all for one device; see Note [Structure].
 
-    ``take`` makes steps of the records, where these are no steps yet. None where something that they need has failed, an
-    argument cannot be told from another, or the context had other masks at one call than at another.
+    ``take`` makes steps of the records, where these are no steps yet. None where a value that they read has failed, an
+    argument cannot be compared, or the context had other masks at one call than at another.
     """
     found = ProgramFingerprint(records, take)
     slots, values, pending = found.slots, found.values, found.pending
@@ -264,11 +264,11 @@ def fingerprint(
     return found
 
 
-# No functions within functions here: one that calls itself is a cycle, and what it sees would outlive the survey.
+# No functions within functions here: one that calls itself is a cycle, and would keep the values alive.
 
 
 def _add(value: Any, slots: dict[int, int], key: list[Any], values: list[Any], uses: list[int]) -> bool:
-    """Write one argument down; False if it cannot be given to a plan."""
+    """Add one argument to the fingerprint; return False if no plan can take it."""
     slot = slots.get(id(value))
     if slot is not None:
         uses[slot] += 1
@@ -309,7 +309,7 @@ def _references(pending: dict[int, Any]) -> list[int]:
     return [count(value) - own for value in pending.values()]
 
 
-#: How many references the table and the counting are, and the call; what that is depends on the interpreter.
+#: How many references the table, the counting and the call hold; the number depends on the interpreter.
 _OWN = 0
 _OWN = _references({0: object()})[0] + 1
 
@@ -322,19 +322,19 @@ def _places(found: ProgramFingerprint) -> list[int]:
     for slot, value in enumerate(found.values):
         output = pending.get(slot)
         if output is not None:
-            place: Hashable = output if output.shared is None else storage_key(output)
+            key: Hashable = output if output.shared is None else storage_key(output)
         elif type(value) in known:
-            place = storage_key(value)
+            key = storage_key(value)
         else:
             places.append(-1)
             continue
-        places.append(numbers.setdefault(place, len(numbers)))
+        places.append(numbers.setdefault(key, len(numbers)))
     return places
 
 
 def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
     """Make the program that a survey has numbered."""
-    kept = _kept(found)
+    kept = _kept_bits(found)
     values: list[Value] = []
     for slot, given in enumerate(found.values):
         output = found.pending.get(slot)
@@ -343,15 +343,15 @@ def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
             values.append(Value(slot, type(source)))
             continue
         place = found.places[slot] if found.places else slot
-        layout = access.shape(source), access.strides(source), access.dtype(source)
-        values.append(Value(slot, None, *layout, place, output is None, bool(kept >> slot & 1)))
+        look = access.shape(source), access.strides(source), access.dtype(source)
+        values.append(Value(slot, None, *look, place, output is None, bool(kept >> slot & 1)))
     numbers = iter([value for value in values if value.number is not None])
     nodes = []
     for step in found.steps:
         signature = step.entry.signature
         assert signature is not None
 
-        arguments = tuple([_seen(value, found.slots, values, numbers) for value in step.values])
+        arguments = tuple([_to_node_argument(value, found.slots, values, numbers) for value in step.values])
         written: list[Value] = []
         _collect(tuple(arguments[index] for index in step.written), written)
         outputs = tuple([None if each is None else values[found.slots[id(each)]] for each in step.outputs])
@@ -361,7 +361,7 @@ def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
 
 
 def _kernel(slot: Slot, parameters: Sequence[Parameter], arguments: tuple[Any, ...]) -> Any:
-    """Return the function that these arguments will run; None where that is decided by a number that a run gives."""
+    """Return the function that these arguments will run; None where a number decides, which differs between runs."""
     winner = slot.registration
     for special in slot.specialized:
         name, only = special.when or ("", None)
@@ -379,7 +379,7 @@ def _kernel(slot: Slot, parameters: Sequence[Parameter], arguments: tuple[Any, .
 _NOT_THERE: Final = object()
 
 
-def _seen(value: Any, slots: dict[int, int], values: Sequence[Value], numbers: Iterator[Value]) -> Any:
+def _to_node_argument(value: Any, slots: dict[int, int], values: Sequence[Value], numbers: Iterator[Value]) -> Any:
     """Return an argument with values in the place of arrays and floats."""
     slot = slots.get(id(value))
     if slot is not None:
@@ -387,11 +387,11 @@ def _seen(value: Any, slots: dict[int, int], values: Sequence[Value], numbers: I
     if type(value) is float or type(value) is complex:
         return next(numbers)
     if isinstance(value, (list, tuple)):
-        return tuple([_seen(item, slots, values, numbers) for item in value])
+        return tuple([_to_node_argument(item, slots, values, numbers) for item in value])
     return value
 
 
-def _kept(found: ProgramFingerprint) -> int:
+def _kept_bits(found: ProgramFingerprint) -> int:
     places = len(found.places)
     kept: int = found.key[-1 - places]
     return kept

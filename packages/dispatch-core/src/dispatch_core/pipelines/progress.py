@@ -1,4 +1,4 @@
-"""Telling a function how far a long flush is."""
+"""Progress reports of long flushes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["reporter"]
 #: Nanoseconds between two reports: at most twenty a second, and none of a flush that is shorter.
 _PAUSE: Final = 50_000_000
 
-#: Whether the function is being told: what it reads itself is not reported.
-_telling: Final[ContextVar[bool]] = ContextVar("dispatch_core.progress", default=False)
-_set_telling: Final = by_subscript(_telling.set)
+#: Whether a report is under way: steps that it needs itself are not reported.
+_reporting: Final[ContextVar[bool]] = ContextVar("dispatch_core.progress", default=False)
+_set_reporting: Final = by_subscript(_reporting.set)
 
 
 def _silent(done: int) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 def reporter(progress: Callable[[int, int], object] | None, total: int) -> Callable[[int], None]:
-    """Return what is called after each step, with the number of steps done.
+    """Return the function to call after each step, with the number of steps done.
 
     A flush that was reported is reported once more at its end, so that a bar gets full.
     """
@@ -36,14 +36,14 @@ def reporter(progress: Callable[[int, int], object] | None, total: int) -> Calla
     def report(done: int) -> None:
         nonlocal due, reported
         now = perf_counter_ns()
-        if _telling.get() or (now < due and not (reported and done == total)):
+        if _reporting.get() or (now < due and not (reported and done == total)):
             return
         reported = True
-        token = _set_telling[True]
+        token = _set_reporting[True]
         try:
             progress(done, total)
         finally:
-            _telling.reset(token)
+            _reporting.reset(token)
         due = perf_counter_ns() + _PAUSE
 
     return report

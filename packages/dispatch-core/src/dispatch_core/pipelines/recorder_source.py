@@ -1,11 +1,12 @@
 """The text of the functions that record calls, written from an operator's signature.
 
-They do what the plain recorder in `recording` does, for most operators, and leave the calls that are unusual to it: those
-whose shape rule cannot tell the result, or whose result takes the place of an argument's array.
+They record as the plain recorder in `recording` does, for most operators, and leave unusual calls to it: those whose shape
+rule cannot infer the result, or whose result takes the place of an argument's array.
 
 Names that begin with two underscores are constants, or the functions' own variables (see `source`): ``__c`` are the masks
 of the context, ``__t`` is the block and then its session, ``__x0`` the array or pending value of the first argument and
-``__b0`` its layout and ``__p0`` its key, ``__i`` the layout of the result, ``__d`` the result, ``__r`` the record.
+``__b0`` its array spec and ``__p0`` its storage key, ``__i`` the spec of the result, ``__d`` the result, ``__r`` the
+records.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ __all__ = ["is_specializable", "recorder_lines"]
 
 
 def is_specializable(signature: CallSignature) -> bool:
-    """Tell whether there is text for an operator.
+    """Return whether there is text for an operator.
 
     It makes fresh results or one view, or writes to one argument, which it returns, and takes no lists of tensors then.
     """
@@ -47,8 +48,9 @@ def recorder_lines(
 ) -> list[str]:
     """Return the lines that record a call.
 
-    ``cache_key`` is that of Note [What shape rules have said] in `inlined`, or None where the rule is asked each time.
-    ``has_effect`` says that the operator does more than to make a value, ``is_pointwise`` that it may read what it writes.
+    ``cache_key`` is that of Note [Answers of shape rules] in `inlined`, or None where the rule is asked each time.
+    ``has_effect`` says that the operator writes or draws random numbers, ``is_pointwise`` that it may read the array that it
+    writes.
     """
     arguments = values(signature)
     wrapped = boundary.frontend is not None
@@ -84,14 +86,14 @@ def recorder_lines(
             lines += _made_lines(name, f"__i[{index}]", "None")
         lines += _step_lines(signature, f"({', '.join(names)})")
     lines += ["__t.has_effects = True"] if has_effect else []
-    return [*lines, "if len(__r) >= __t.remaining:", "    __t.check_limits()", *_returned(signature, boundary)]
+    return [*lines, "if len(__r) >= __t.remaining:", "    __t.check_limits()", *_return_lines(signature, boundary)]
 
 
-def _made_lines(name: str, layout: str, memory: str) -> list[str]:
+def _made_lines(name: str, spec: str, memory: str) -> list[str]:
     """Return lines that make a pending value, as `Pending.of` does."""
     return [
         f"{name} = __made()",
-        f"{name}.meta = {layout}",
+        f"{name}.meta = {spec}",
         f"{name}.shared = {memory}",
         f"{name}.session = __t",
         f"{name}.value = {name}.error = None",
@@ -104,15 +106,15 @@ def _several(signature: CallSignature) -> list[str]:
 
 
 def _spec_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool, keyed: bool) -> list[str]:
-    """Return lines that find what an argument's tensor holds, its layout and, where it is ``keyed``, its place.
+    """Return lines that find the data of an argument's tensor, its spec and, where it is ``keyed``, its storage key.
 
-    ``lent`` is what is done where somebody outside holds the memory; nothing for views.
+    ``lent`` is the line for memory that is held outside; empty for views.
     """
-    name, data, layout, key = parameter.word, f"__x{index}", f"__b{index}", f"__p{index}"
+    name, data, spec, key = parameter.word, f"__x{index}", f"__b{index}", f"__p{index}"
     source = f"{name}._dispatch_data" if wrapped else name
     if "list" in parameter.tensors:
         return [
-            f"{data}, {layout} = __t.take_list({name})",
+            f"{data}, {spec} = __t.take_list({name})",
             *([f"if __its_lent and not __t.ignores_lent and __t.has_lent({data}):", lent] if lent else []),
         ]
     usual = " and ".join([f"{data}.session is __t", f"{data}.value is None", f"{data}.error is None"])
@@ -120,27 +122,27 @@ def _spec_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool, k
     lines = [
         f"{data} = {source}",
         f"if type({data}) is __made and {usual}:",
-        f"    {layout} = {data}.meta",
+        f"    {spec} = {data}.meta",
         *([f"    {key} = {data}.shared and __storage_key({data})"] if keyed else []),
         "else:",
         "    try:",
-        f"        __d, {layout}, {key} = {known}" if lent else f"        {layout} = {known}[1]",
+        f"        __d, {spec}, {key} = {known}" if lent else f"        {spec} = {known}[1]",
         "    except KeyError:",
-        f"        {data}, {layout} = __t.take({data})",
-        # What was pending and is an array by now is taken for one the next time.
+        f"        {data}, {spec} = __t.take({data})",
+        # A tensor whose value has been computed by now holds the array from the next call on.
         *([f"        {source} = {data}"] if wrapped else []),
         *([f"        {key} = __storage_key({data})"] if lent else []),
-        # The table is mostly empty, and what stands in it may be out of date: what serves unusual calls looks closer.
+        # The table is mostly empty, and its entries may be out of date: the plain recorder looks closer.
         *([f"    if __its_lent and {key} in __its_lent and not __t.ignores_lent:", f"    {lent}"] if lent else []),
     ]
     if not _may_be_none(parameter):
         return lines
-    nothing = f"    {data} = {layout} = {f'{key} = ' if keyed else ''}None"
+    nothing = f"    {data} = {spec} = {f'{key} = ' if keyed else ''}None"
     return [f"if {name} is None:", nothing, "else:", *indent(lines)]
 
 
 def _doubts(signature: CallSignature, *, wrapped: bool, is_pointwise: bool) -> str:
-    """Return the condition under which a write may have to run at once: `Recorder.reason_not_deferrable` tells."""
+    """Return the condition under which a write may have to run at once: see `Recorder.reason_not_deferrable`."""
     target, key = f"__x{signature.writes[0]}", f"__p{signature.writes[0]}"
     doubts = [] if wrapped else [f"type({target}) is not __made"]
     for index, parameter in enumerate(signature.parameters):
@@ -153,7 +155,7 @@ def _doubts(signature: CallSignature, *, wrapped: bool, is_pointwise: bool) -> s
 
 
 def _answer_lines(signature: CallSignature, cache_key: Any) -> list[str]:
-    """Return lines that look up what the shape rule said, or ask it."""
+    """Return lines that look up the shape rule's answer, or ask for it."""
     names = [f"__b{index}" if each.tensors else each.word for index, each in enumerate(signature.parameters)]
     given = [
         f"[*{name}]" if "list" in each.tensors else name for name, each in zip(names, signature.parameters, strict=True)
@@ -174,22 +176,22 @@ def _answer_lines(signature: CallSignature, cache_key: Any) -> list[str]:
 
 
 def _step_lines(signature: CallSignature, made: str) -> list[str]:
-    """Return lines that note the step; see Note [Records become steps] in `step_queue`."""
+    """Return lines that record the call; see Note [Records become steps] in `step_queue`."""
     return [
         "__x = __frame(1)",
         "__b = __x.f_code",
-        # See Note [Whose line it is] in `callers`. It is mostly the same code as the last time.
+        # See Note [The user's line] in `callers`. It is mostly the same code as the last time.
         "if __b is not __its_user[0]:",
         "    while __its_inside[__b.co_filename] and (__i := __x.f_back) is not None:",
         "        __x = __i",
         "        __b = __x.f_code",
         "    __its_user[0] = __b",
         "__r = __t.records",
-        f"__r.append((__step, ({_given(signature)}), {made}, __b, __x.f_lasti, __c))",
+        f"__r.append((__step, ({_values_text(signature)}), {made}, __b, __x.f_lasti, __c))",
     ]
 
 
-def _given(signature: CallSignature) -> str:
+def _values_text(signature: CallSignature) -> str:
     """Return the arguments as a step keeps them."""
     return "".join(
         f"{f'__x{index}' if parameter.tensors else parameter.word}, "
@@ -197,8 +199,8 @@ def _given(signature: CallSignature) -> str:
     )
 
 
-def _returned(signature: CallSignature, boundary: Boundary) -> list[str]:
-    """Return lines that give the caller what the schema says."""
+def _return_lines(signature: CallSignature, boundary: Boundary) -> list[str]:
+    """Return lines that return to the caller as the schema says."""
     frontend, result = boundary.frontend, signature.results[0]
     base = signature.parameters[result.source].word if result.source >= 0 else ""
     if result.kind == "self":

@@ -1,14 +1,14 @@
 """Recording: the kernels under the Pipeline key.
 
 Note [What is recorded]
-    A call on its way to a device whose backend has a kernel, and whose shape rule (the kernel under Meta) can tell the
+    A call on its way to a device whose backend has a kernel, and whose shape rule (the kernel under Meta) can infer the
     results without values. Its shape rule runs at once, so a wrong call fails at its own line. Everything else runs at
-    once, after what it needs: operators that give something else than tensors, operators without a shape rule, results
-    whose shape depends on values. A composite without a kernel of the backend runs at once too, and what it calls is
+    once, after the steps that it needs: operators that return something else than tensors, operators without a shape rule,
+    results whose shape depends on values. A composite without a kernel of the backend runs at once too, and its calls are
     recorded. Views of arrays that are there, and arrays of the host's data, are made at once: they compute nothing.
 
 Note [Recorders]
-    `Recorder` serves every operator and defines the meaning. What runs for most operators is generated (`inlined`) and
+    `Recorder` serves every operator and defines the meaning. The recorders of most operators are generated (`inlined`) and
     compiled into their calls (Note [The usual mask is compiled in] in `codegen`); it goes to the plain one where a call is
     unusual.
 """
@@ -80,7 +80,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     if signature.writes and not all(each.mutable for each in owners.KEY_TYPES.get(key, ())):
 
         def rebind(*values: Any) -> Any:
-            # Nothing is written: the tensor is given another array. Steps keep the one that they were recorded with.
+            # Nothing is written: the tensor gets another array. Steps keep the one that they were recorded with.
             session = finish()
             if session is not None:
                 session.stats.count_eager(entry.name, "the arrays cannot be written to")
@@ -104,7 +104,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
         here, index = run, signature.device_index
 
         def run(*values: Any) -> Any:
-            # What goes to another device is composed of calls that are recorded there.
+            # A copy to another device is composed of calls that are recorded there.
             device = values[index]
             return pass_on(*values) if device is not None and device.type != plain.home else here(*values)
 
@@ -115,7 +115,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
 
 def _host_data(pass_on: Runner) -> Runner:
-    """Return what runs for operators that take the host's data: its owner may change it, or the array share its memory."""
+    """Return the kernel of operators that take the host's data: its owner may change it, or the array share its memory."""
 
     def run(*values: Any) -> Any:
         session = current()
@@ -127,7 +127,7 @@ def _host_data(pass_on: Runner) -> Runner:
 
 
 def _is_kernel(winner: Any, key: DispatchKey) -> TypeGuard[Resolution]:
-    """Tell whether a kernel of the backend has won, and no composite."""
+    """Return whether a kernel of the backend has won, and no composite."""
     return isinstance(winner, Resolution) and winner.key is key and not winner.is_composite()
 
 
@@ -140,7 +140,7 @@ class _PendingBoundary(Boundary):
 
 
 class Recorder:
-    """The kernel proper: takes arrays and pending values, gives pending values."""
+    """The kernel proper: takes arrays and pending values, returns pending values."""
 
     __slots__ = (
         "cache_key",
@@ -187,7 +187,7 @@ class Recorder:
                 self.never_recorded = "no shape rule"
         found = resolve(entry, DispatchKey.Meta.value, 0)
         rule = found.slot.kernel if isinstance(found, Resolution) else None
-        #: See `make_recorder`, and Note [What shape rules have said] in `inlined`.
+        #: See `make_recorder`, and Note [Answers of shape rules] in `inlined`.
         self.doubts, self.cache_key = getattr(rule, "doubts", None), getattr(rule, "cache_key", None)
         if self.cache_key is None and hasattr(rule, "remembers"):
             warnings.warn(
@@ -221,7 +221,7 @@ class Recorder:
             if why:
                 return self._run_eagerly(session, values, why)
         try:
-            rule = session.stats.timed(self.meta) if session.options["trace"] else self.meta
+            rule = session.stats.time_rule(self.meta) if session.options["trace"] else self.meta
             given = self._describe(values)
             described = intern_spec(rule(*given))
         except NotImplementedError as error:
@@ -266,7 +266,7 @@ class Recorder:
         return (signature.pack(results),)
 
     def reason_not_deferrable(self, values: tuple[Any, ...]) -> str:
-        """Say why a write cannot wait, or ""."""
+        """Return why a write cannot be deferred, or ""."""
         read: list[Any] = []
         written: list[Any] = []
         for index, value in self.signature.tensors(values):
@@ -278,14 +278,14 @@ class Recorder:
             return "it reads from the tensor that it writes to"
         others = [each for each in read if not _has_no_views(each) and all(each is not other for other in written)]
         if others:
-            # Whether they overlap, which kernels refuse, is more than a shape rule can tell.
+            # Whether they overlap, which kernels refuse, no shape rule knows.
             places = set(map(storage_key, written))
             if any(storage_key(each) in places for each in others):
                 return "it reads from the memory that it writes to"
         return ""
 
     def _touches_lent(self, values: tuple[Any, ...]) -> bool:
-        """Tell whether somebody outside may write to memory that a call touches; see Note [Lent memory] in `lending`."""
+        """Return whether the user may write to memory that a call touches; see Note [Lent memory] in `lent_memory`."""
         return any(is_lent(storage_key(each)) for _, each in self.signature.tensors(values) if not _has_no_views(each))
 
     def _pending(self, session: Session, meta: Any, memory: PendingMemory | None) -> Pending:
@@ -299,12 +299,12 @@ class Recorder:
 
 
 def _has_no_views(value: Any) -> bool:
-    """Tell whether nothing else can lie in a value's memory, because nobody has asked for that."""
+    """Return whether no other value can lie in a value's memory."""
     return isinstance(value, Pending) and value.shared is None
 
 
 def _same(given: Any, found: Any) -> bool:
-    """Tell whether a written argument keeps its layout."""
+    """Return whether a written argument keeps its shape and strides."""
     if isinstance(given, (list, tuple)):
         return all(map(_same, given, found))
     return (
@@ -315,11 +315,11 @@ def _same(given: Any, found: Any) -> bool:
 
 
 def _reason_never_recorded(signature: CallSignature) -> str:
-    """Say why calls of an operator are never recorded, or ""."""
+    """Return why calls of an operator are never recorded, or ""."""
     if not signature.results and not signature.writes:
         return "no result"
     if any(result.kind == "other" for result in signature.results):
         return HOST_READ
     if signature.schema.is_vararg or signature.schema.is_varret:
-        return "takes or gives whatever it likes"
+        return "the schema fixes no arguments or results"
     return ""

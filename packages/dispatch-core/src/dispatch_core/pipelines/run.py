@@ -1,4 +1,4 @@
-"""Running recorded steps by a plan, and one by one where something fails: what depends on a failed step is left out."""
+"""Running recorded steps by a plan, or one by one where one fails: steps that depend on a failed one are left out."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def run_steps(
     *,
     fuse: bool = True,
 ) -> bool:
-    """Run steps, each after what it needs; tell whether one has failed.
+    """Run steps, each after those that it needs; return whether one has failed.
 
-    The plans that are being run stand in ``runs`` meanwhile. What ``progress`` raises ends the run; the steps that are left
-    are not done.
+    The plans that are being run stand in ``runs`` meanwhile. An error that ``progress`` raises ends the run; the steps that
+    are left are not done.
     """
     failed = False
-    report = None if progress is None else _reporting(progress, len(steps), stats)
+    report = None if progress is None else _make_report(progress, len(steps), stats)
     planning = stats.plan_time
     started = perf_counter_ns()
     try:
         for device, group in _by_device(steps):
-            plan = _planned(device, group, stats, fuse=fuse) if len(group) > 1 else None
+            plan = _find_plan(device, group, stats, fuse=fuse) if len(group) > 1 else None
             if plan is None:
                 failed |= _one_by_one(group, stats, report)
                 continue
@@ -61,11 +61,11 @@ def run_steps(
     return failed
 
 
-def _reporting(progress: Callable[[int, int], object], total: int, stats: Stats) -> Report:
-    """Make the function that tells how many of ``total`` steps have run from now on, for whomever."""
+def _make_report(progress: Callable[[int, int], object], total: int, stats: Stats) -> Report:
+    """Make the function that reports how many of ``total`` steps have run from now on, in this run or inside it."""
     before = stats.executed
-    tell = reporter(progress, total)
-    return lambda: tell(stats.executed - before)
+    report = reporter(progress, total)
+    return lambda: report(stats.executed - before)
 
 
 def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[Step]]]:
@@ -77,7 +77,7 @@ def _by_device(steps: Sequence[Step]) -> Iterator[tuple[DispatchKey, Sequence[St
             yield device, [step for step in group if not step.done]
 
 
-def _planned(
+def _find_plan(
     device: DispatchKey, steps: Sequence[Step], stats: Stats, *, fuse: bool
 ) -> tuple[Plan, ProgramFingerprint] | None:
     """Find the plan for steps, or make it; none where something that they need has failed."""
@@ -86,7 +86,7 @@ def _planned(
         found = None if has_poisoned_arrays() else fingerprint(steps, fuse=fuse)
         if found is None:
             return None
-        plan = plans.cached(found.key)
+        plan = plans.find(found.key)
         if plan is not None:
             stats.cache_hits += 1
         else:
@@ -103,7 +103,7 @@ def planned_groups(steps: Sequence[Step]) -> list[list[Step]]:
     """Return which of the steps would run together if they ran now."""
     found = []
     for device, group in _by_device(steps):
-        plan = _planned(device, group, Stats(), fuse=True) if len(group) > 1 else None
+        plan = _find_plan(device, group, Stats(), fuse=True) if len(group) > 1 else None
         if plan is not None:
             found += [[group[index] for index in part.nodes] for part in plan[0].parts if len(part.nodes) > 1]
     return found
@@ -112,8 +112,8 @@ def planned_groups(steps: Sequence[Step]) -> list[list[Step]]:
 class PlanRun:
     """One run of a plan.
 
-    Its steps are told that they are done when it ends, all at once. Somebody who asks for values meanwhile, a kernel or a
-    progress report, lets the run catch up with that; then he may run what is left before the plan comes to it.
+    Its steps are marked done when it ends, all at once. A kernel or a progress report that asks for values meanwhile makes
+    the run publish its results; then it may run the steps that are left before the plan comes to them.
     """
 
     __slots__ = ("_begun", "_ended", "_finished", "_found", "_is_disturbed", "_plan", "_stats")
@@ -125,7 +125,7 @@ class PlanRun:
         self._is_disturbed = False
 
     def __call__(self, report: Report | None) -> bool:
-        """Run the plan; tell whether a step has failed."""
+        """Run the plan; return whether a step has failed."""
         values = self._found.values
         values += self._plan.constants
         is_new = not self._plan.is_compared
@@ -136,7 +136,7 @@ class PlanRun:
                 self._begun += 1
                 try:
                     part.run(values)
-                except Exception as error:  # noqa: BLE001  # kept for whoever asks for the result
+                except Exception as error:  # noqa: BLE001  # kept until the result is read
                     raised = error
                     break
                 if is_new and (raised := self._misfit(part, values)) is not None:
@@ -176,7 +176,7 @@ class PlanRun:
         return _misfit(step, found[1])
 
     def publish_results(self) -> None:
-        """Let others see what has been made, and what has begun and not ended."""
+        """Let callers inside the run see its results, and the steps that have begun and not ended."""
         self._is_disturbed = True
         self._finish()
         for part in self._plan.parts[self._ended : self._begun]:
@@ -184,7 +184,7 @@ class PlanRun:
                 self._found.steps[index].done = True
 
     def _go_on(self, raised: Exception | None, report: Report | None, *, is_wrong: bool) -> bool:
-        """Run what is left one by one, so that what fails in a group gets its name.
+        """Run the steps that are left one by one, so that an error in a group names its step.
 
         A group that has run, and was ``wrong``, may have written to memory, and does not run again.
         """
@@ -204,7 +204,7 @@ class PlanRun:
         return _one_by_one([step for step in steps if not step.done], self._stats, report) or raised is not None
 
     def _finish(self) -> None:
-        """Give what the parts that have ended have made to the values that stand for it."""
+        """Set the pending values of the parts that have ended."""
         found, stats = self._found, self._stats
         for part in self._plan.parts[self._finished : self._ended]:
             for index in part.nodes:
@@ -213,7 +213,7 @@ class PlanRun:
                     if output is not None:
                         output.value = found.values[found.slot_of(output)]
                         if output.value is not None:
-                            # Before a view of it is asked for its place; see Note [Storage keys].
+                            # Before a view of it is asked for its storage key; see Note [Storage keys] in `pending`.
                             storage_key(output)
                 step.done = True
                 step.values = ()
@@ -229,7 +229,7 @@ class PlanRun:
             if (value := values[index]) is not None:
                 pending.value = value
                 if pending.shared is not None:
-                    # Before a view of it is asked for its place; see Note [Storage keys].
+                    # Before a view of it is asked for its storage key; see Note [Storage keys] in `pending`.
                     storage_key(pending)
         if found.has_steps:
             for step in found.steps:
@@ -244,7 +244,7 @@ class PlanRun:
 def _one_by_one(steps: Sequence[Step], stats: Stats, report: Report | None) -> bool:
     failed = False
     for step in steps:
-        # What a report or a kernel reads may have needed this one already.
+        # A value that a report or a kernel has read may have needed this step already.
         if not step.done:
             _run_step(step)
             stats.executed += 1
@@ -260,7 +260,7 @@ def _run_step(step: Step) -> None:
     if error is None:
         try:
             _keep(step, step.entry.explicit_table[step.mask](*map(with_arrays, step.values)))
-        except Exception as raised:  # noqa: BLE001  # whatever it is, it is kept for whoever asks for the result
+        except Exception as raised:  # noqa: BLE001  # every error is kept until the result is read
             error = step_error(step, raised)
     if error is None:
         step.values = ()
@@ -276,12 +276,12 @@ def mark_failed(step: Step, error: Any) -> None:
             output.error = error
     for value in step.writes():
         poison(value, error)
-    # The error's traceback keeps the step alive, and is not to keep what it would have made.
+    # The error's traceback keeps the step alive, and must not keep its results.
     step.values = step.outputs = ()
 
 
 def _keep(step: Step, found: Any) -> None:
-    """Give the arrays that a kernel returned to the values that stand for them."""
+    """Set the pending values of a step to the arrays that its kernel returned."""
     signature = step.entry.signature
     assert signature is not None
     outputs = iter(step.outputs)
@@ -294,12 +294,12 @@ def _keep(step: Step, found: Any) -> None:
                 if output.meta not in step.compared:
                     _compare(step, output, each)
                 output.value = each
-                # Before a view of it is asked for its place; see Note [Storage keys].
+                # Before a view of it is asked for its storage key; see Note [Storage keys] in `pending`.
                 storage_key(output)
 
 
 def _compare(step: Step, output: Pending, array: Any) -> None:
-    """Compare what a kernel returned with what was said of it; once for each layout that a recorder's steps have.
+    """Compare an array that a kernel returned with its spec; once for each spec that a recorder's steps have.
 
     Raises ``KernelResultError`` where it differs.
     """
@@ -312,7 +312,7 @@ def _compare(step: Step, output: Pending, array: Any) -> None:
     step.compared.add(meta)
 
 
-#: How many layouts a recorder knows to be what its kernel returns, before it compares again.
+#: How many specs a recorder knows its kernel to return, before it compares again.
 _COMPARED: Final = 256
 
 

@@ -162,7 +162,7 @@ class Scheduler(StepQueue):
         # Calls that a callback has recorded are not among these.
         self.drop(steps, chosen)
         if key is not None and len(chosen) == len(steps):
-            plan = plans.cached(key)
+            plan = plans.find(key)
             if plan is not None:
                 plan.is_whole = True
 
@@ -223,7 +223,7 @@ class Scheduler(StepQueue):
         taken = fingerprint(records, fuse=fuse, take=take)
         if taken is None:
             return None
-        kept_plan = plans.cached(taken.key)
+        kept_plan = plans.find(taken.key)
         if kept_plan is None or not kept_plan.is_whole:
             self._key = taken.key
             return None

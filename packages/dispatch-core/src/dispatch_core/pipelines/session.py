@@ -1,4 +1,4 @@
-"""A pipeline as recorders and blocks see it: what opens and ends it, and what it records."""
+"""A pipeline as blocks and recorders use it: it is opened, records calls, and ends."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Session(Scheduler):
         """End all blocks of the pipeline, in every thread and task, and flush: ``dc.current_pipeline().close()``.
 
         For a pipeline that an interrupt has left open while a name keeps it alive. Leaving its blocks does nothing then.
-        Raises what `flush` raises.
+        Raises as `flush` does.
         """
         self.abandon()
         try:

@@ -1,4 +1,4 @@
-"""What a pipeline has done so far, as figures."""
+"""The figures of a pipeline."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Final
 
 __all__ = ["HOST_READ", "Stats"]
 
-#: Why an operator that gives a number, an array or anything else than tensors is not recorded.
-HOST_READ: Final = "gives something else than tensors"
+#: Why an operator that returns a number, an array or anything else than tensors is not recorded.
+HOST_READ: Final = "returns something else than tensors"
 
-#: What the table shows: attribute → words, in the order of a call's life.
+#: The rows of the table: attribute → words, in the order of a call's life.
 _COUNTS: Final = {
     "recorded": "recorded",
     "views": "views made at once",
@@ -36,7 +36,7 @@ def _no_counts() -> Counter[Any]:
 
 
 class Stats:
-    """What a pipeline has done so far. Times in nanoseconds.
+    """The figures of a pipeline so far. Times in nanoseconds.
 
     >>> stats = Stats()
     >>> stats.recorded = 3
@@ -52,7 +52,7 @@ class Stats:
         self.executed = 0
         #: Executed steps that ran as part of a group.
         self.fused = 0
-        #: Recorded steps that were left out, because nobody could see their results.
+        #: Recorded steps that were left out, because their results were never used.
         self.dropped = 0
         #: Views of arrays that were there, and arrays of the host's data, made at once.
         self.views = 0
@@ -68,12 +68,12 @@ class Stats:
         self.impl_time = 0
         #: (operator, reason) → calls that ran at once.
         self.eager: Counter[tuple[str, str]] = _no_counts()
-        #: What read values on the host → how often: the operator, or ``result`` where a value was asked for its array.
+        #: Reader of values on the host → how often: an operator, or ``result`` where a value was asked for its array.
         self.boundaries: Counter[str] = _no_counts()
 
     @property
     def recorded_share(self) -> float:
-        """Return which part of the calls was recorded, from 0 to 1; 1 where there were none.
+        """The part of the calls that was recorded, from 0 to 1; 1 where there were none.
 
         Host reads need the values now, and views of arrays that are there compute nothing: neither is counted.
         """
@@ -87,8 +87,8 @@ class Stats:
         else:
             self.eager[operator, reason] += 1
 
-    def timed(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a shape rule whose time is counted."""
+    def time_rule(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a shape rule that counts its time."""
 
         def run(*args: Any) -> Any:
             started = perf_counter_ns()
@@ -108,7 +108,7 @@ class Stats:
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        """Return all figures as what JSON can hold.
+        """Return all figures as a dictionary for JSON.
 
         >>> Stats().as_dict()["recorded_share"]
         1.0

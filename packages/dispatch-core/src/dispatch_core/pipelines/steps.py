@@ -1,4 +1,4 @@
-"""What a pipeline records of a call: a tuple first, and a step once something is to run."""
+"""Recorded calls: a tuple first, and a step once calls are to run."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ __all__ = ["RecordedCall", "Step", "step_type", "to_outputs", "to_step", "values
 
 
 class Step:
-    """One recorded call: what runs, on what, and what it makes."""
+    """One recorded call: its operator, its arguments and its results."""
 
     __slots__ = ("code", "done", "error", "instruction", "outputs", "state", "values")
 
-    # What all steps of one recorder have in common stands in their class; see `step_type`.
+    # All steps of one recorder share these attributes of their class; see `step_type`.
     entry: OperatorEntry
     #: The keys that the kernel is found by, once the step runs.
     mask: int
     #: The indices of the arguments that it writes to.
     written: tuple[int, ...]
-    #: The layouts that its kernel's results were found to have.
+    #: The array specs that its kernel's results were found to have.
     compared: set[Any]
 
     #: All arguments in schema order, with arrays and pending values where the caller had tensors.
     values: tuple[Any, ...]
-    #: What the step makes, in the order of the schema; None for results that are not there.
+    #: The results, in the order of the schema; None for results that are not there.
     outputs: tuple[Pending | None, ...]
     #: The caller's code and the instruction in it.
     code: CodeType | None
@@ -97,14 +97,14 @@ class Step:
         return f"<Step {self.name}{' done' if self.done else ''}>"
 
 
-#: What a call makes: a value, several, or none.
+#: The results of a call: a value, several, or none.
 Made: TypeAlias = "Pending | tuple[Pending, ...] | None"
-#: A step's class, its arguments, what it makes, the caller's code and the instruction in it, the context's masks; or a step.
+#: A step's class, its arguments, its results, the caller's code and the instruction in it, the context's masks; or a step.
 RecordedCall: TypeAlias = "tuple[type[Step], tuple[Any, ...], Made, CodeType, int, context.State | None] | Step"
 
 
 def to_outputs(made: Made) -> tuple[Pending, ...]:
-    """Return what a note's call makes, as a step has it."""
+    """Return the results of a record as a step has them."""
     return () if made is None else made if isinstance(made, tuple) else (made,)
 
 
@@ -127,7 +127,7 @@ def step_type(entry: OperatorEntry, mask: int, written: tuple[int, ...]) -> type
 
 
 def values_in(value: Any) -> Iterator[Any]:
-    """Yield what stands in an argument that takes tensors: itself, or its elements; None left out."""
+    """Yield the values in an argument that takes tensors: itself, or its elements; None left out."""
     if isinstance(value, (list, tuple)):
         yield from (item for item in value if item is not None)
     elif value is not None:

@@ -23,7 +23,7 @@ __all__ = ["Layout", "arrange", "layers_of"]
 _WIDEST: Final = 24
 #: How much a point of a long edge weighs beside a box, so that long edges are straight.
 _POINT: Final = 6.0
-#: How much a box with a single edge weighs, so that it steps aside for what goes on.
+#: How much a box with a single edge weighs, so that it makes room for longer chains.
 _END: Final = 0.1
 _SWEEPS: Final = 6
 
@@ -185,9 +185,9 @@ class _Grid:
         return total
 
     def place(self, gap: float) -> None:
-        """Give everything its x, in rows that are sorted."""
+        """Compute the x of everything, in rows that are sorted."""
         for row in self.rows:
-            self._settle(row, [0.0] * len(row), gap)
+            self._fit_row(row, [0.0] * len(row), gap)
         for sweep in range(_SWEEPS + 2):
             is_down = sweep % 2 == 0
             for row in self.rows if is_down else reversed(self.rows):
@@ -197,7 +197,7 @@ class _Grid:
                     if sweep >= _SWEEPS or not near:
                         near = [*self.above[each], *self.below[each]]
                     wanted.append(self._pull(each, near))
-                self._settle(row, wanted, gap)
+                self._fit_row(row, wanted, gap)
 
     def _pull(self, each: int, near: Sequence[int]) -> float:
         """Return where the neighbours want something to be."""
@@ -206,8 +206,8 @@ class _Grid:
         weights = [self.weights[each] * self.weights[other] for other in near]
         return sum(weight * self.x[other] for weight, other in zip(weights, near, strict=True)) / sum(weights)
 
-    def _settle(self, row: Sequence[int], wanted: Sequence[float], gap: float) -> None:
-        """Give a row the places nearest to the wanted ones, in squares, that keep its order and its gaps.
+    def _fit_row(self, row: Sequence[int], wanted: Sequence[float], gap: float) -> None:
+        """Move a row to the places nearest to the wanted ones, by least squares, that keep its order and its gaps.
 
         Without its gaps a row must only not decrease, which pooling neighbours that do solves exactly.
         """

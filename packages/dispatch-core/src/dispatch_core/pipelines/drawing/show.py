@@ -24,7 +24,7 @@ class ShownValue:
     #: The number of the first value in the same memory; its own where it shares none.
     memory: int
     is_input: bool
-    #: Whether somebody outside the program refers to it. Inputs always count as held.
+    #: Whether objects outside the program refer to it. Inputs always count as held.
     is_held: bool
     has_failed: bool = False
 
@@ -50,7 +50,7 @@ class ShownStep:
     writes: tuple[int, ...]
     #: Those of the inputs that its results are views of.
     views: tuple[int, ...]
-    #: Whether nobody can see what it does, so that a flush leaves it out.
+    #: Whether its effects are not observable, so that a flush drops it.
     is_dropped: bool
     #: Whether memory that it makes or writes to is seen outside the program.
     is_output: bool
@@ -80,10 +80,10 @@ class Edge:
 
 @dataclass(frozen=True)
 class PipelineGraph:
-    """What a pipeline has recorded and not run yet.
+    """The program that a pipeline has recorded and not run yet.
 
-    ``str`` and `code` print it, `svg`, `dot` and `mermaid` draw it, `save` writes what a file's suffix says. `program` is
-    the same as the Tracer's graph: its ``code`` is Python, and ``replay`` runs it on other inputs.
+    ``str`` and `code` print it, `svg`, `dot` and `mermaid` draw it, `save` writes the form that a file's suffix names.
+    `program` is the same as the Tracer's graph: its ``code`` is Python, and ``replay`` runs it on other inputs.
     """
 
     program: Graph
@@ -97,7 +97,7 @@ class PipelineGraph:
 
     @property
     def outputs(self) -> tuple[ShownValue, ...]:
-        """Return the pending values that somebody outside the program refers to."""
+        """Return the pending values that objects outside the program refer to."""
         return tuple(value for value in self.values if value.is_held and not value.is_input)
 
     @property
@@ -133,7 +133,7 @@ class PipelineGraph:
 
     @property
     def code(self) -> str:
-        """Return the program as text: one line for each input and each step, with what it makes and where it was called."""
+        """Return the program as text: one line for each input and each step, with its results and the line of its call."""
         lines = [(str(value), self._note(value)) for value in self.inputs]
         lines += [(step.text, ", ".join(self.notes(step))) for step in self.steps]
         width = min(max((len(left) for left, _ in lines), default=0), 60)
@@ -150,17 +150,17 @@ class PipelineGraph:
         return f"{value.type}{shared}{', failed' if value.has_failed else ''}"
 
     def notes(self, step: ShownStep) -> list[str]:
-        """Return what the listing says of a step: what it makes and writes, what becomes of it, where it was called."""
+        """Return the comments of a step in the listing: its results and writes, its fate, the line of its call."""
         found = [self.values[number].type for number in step.results]
         found += [f"view of %{number}" for number in step.views]
-        found += ["writes " + self._written(number) for number in step.writes]
+        found += ["writes " + self._describe_write(number) for number in step.writes]
         if step.is_dropped:
             found.append("dropped")
         if step.group is not None:
             found.append(f"group {step.group}")
         return [*found, step.where] if step.where else found
 
-    def _written(self, number: int) -> str:
+    def _describe_write(self, number: int) -> str:
         value = self.values[number]
         return f"{value} {value.type}" + ("" if value.memory == number else f", memory of %{value.memory}")
 
@@ -199,7 +199,7 @@ class PipelineGraph:
     _repr_html_ = html
 
     def save(self, path: str | Path) -> Path:
-        """Write what the suffix says: .svg, .dot or .gv, .mmd or .mermaid, .html, .txt; return the path.
+        """Write the form that the suffix names: .svg, .dot or .gv, .mmd or .mermaid, .html, .txt; return the path.
 
         Raises ``ArgumentError`` for another suffix.
         """

@@ -1,7 +1,7 @@
-"""Taking a pipeline's pending program down as a graph of numbers and text.
+"""A pipeline's pending program, written down as a graph of numbers and text.
 
 Note [A picture holds nothing]
-    What nobody refers to any more is dropped when the pipeline is flushed. So the graph keeps numbers and text, and no
+    Results that nothing refers to are dropped when the pipeline is flushed. So the graph keeps numbers and text, and no
     value, array or step: looking at a program changes nothing about it.
 """
 
@@ -30,7 +30,7 @@ def snapshot(steps: Sequence[Step], registry: Registry, groups: Sequence[Sequenc
     Raises ``ArgumentError`` for a group with a step that is not pending, or that is in another group too.
     """
     steps = [step for step in steps if not step.done]
-    grouped = _grouped(steps, groups)
+    grouped = _find_groups(steps, groups)
     # Both count references, so they come before anything here refers to a value.
     seen = set(map(id, observable_steps(steps)))
     held = externally_referenced(steps)
@@ -50,7 +50,7 @@ def snapshot(steps: Sequence[Step], registry: Registry, groups: Sequence[Sequenc
     return PipelineGraph(program, values, tuple(shown))
 
 
-def _grouped(steps: Sequence[Step], groups: Sequence[Sequence[Step]]) -> dict[int, int]:
+def _find_groups(steps: Sequence[Step], groups: Sequence[Sequence[Step]]) -> dict[int, int]:
     """Return which steps, by their indices, are in which group."""
     places = {id(step): index for index, step in enumerate(steps)}
     found: dict[int, int] = {}
@@ -149,7 +149,7 @@ def _results(promised: Sequence[Any], given: Sequence[Any], made: Sequence[Value
 
 
 def _without_defaults(parameters: Sequence[Any], given: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Split arguments into those by place and those by name, without what a call need not say."""
+    """Split arguments into positional ones and keywords, without those that equal their defaults."""
     positional = []
     keywords = {}
     needed = 0

@@ -18,7 +18,7 @@ from .layered_layout import Point, arrange, layers_of
 if TYPE_CHECKING:
     from .show import Edge, PipelineGraph, ShownStep, ShownValue
 
-__all__ = ["contracted", "role_of", "to_svg"]
+__all__ = ["contract", "role_of", "to_svg"]
 
 #: Role of a box → fill, border, text, dashes, and its words in the legend.
 ROLES: Final = {
@@ -48,11 +48,11 @@ _CROWD: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
-class _Box:
+class _DrawnBox:
     role: str
     lines: tuple[str, ...]
     tip: str
-    #: What is drawn inside, and its size.
+    #: The drawing inside, and its size.
     inside: str = ""
     size: Point = (0.0, 0.0)
 
@@ -69,7 +69,7 @@ class _Box:
 def to_svg(graph: PipelineGraph) -> str:
     """Draw a program."""
     edges = graph.edges()
-    owners, groups = contracted(graph, edges)
+    owners, groups = contract(graph, edges)
     boxes = {("input", value.number): _input_box(value) for value in graph.inputs}
     for index, step in enumerate(graph.steps):
         owner = owners[index]
@@ -77,7 +77,7 @@ def to_svg(graph: PipelineGraph) -> str:
             boxes[owner] = _step_box(graph, step)
         elif owner not in boxes:
             inside, size = _inside(graph, groups[owner[1]], edges)
-            boxes[owner] = _Box("group", (f"fused, {len(groups[owner[1]])} steps",), "", inside, size)
+            boxes[owner] = _DrawnBox("group", (f"fused, {len(groups[owner[1]])} steps",), "", inside, size)
     outer: dict[tuple[tuple[str, int], tuple[str, int], str], Edge] = {}
     for edge in edges:
         source = ("input", edge.value) if edge.source is None else owners[edge.source]
@@ -98,7 +98,7 @@ def to_svg(graph: PipelineGraph) -> str:
     )
 
 
-def contracted(
+def contract(
     graph: PipelineGraph, edges: Sequence[Edge]
 ) -> tuple[dict[int, tuple[str, int]], dict[int, tuple[int, ...]]]:
     """Return for every step the box it is drawn in, and the groups that can be drawn as one box.
@@ -131,7 +131,7 @@ def role_of(graph: PipelineGraph, step: ShownStep) -> str:
 
 
 def _inside(graph: PipelineGraph, members: Sequence[int], edges: Iterable[Edge]) -> tuple[str, Point]:
-    """Draw the steps of a group; what comes from outside is named in boxes of its own."""
+    """Draw the steps of a group; values from outside are named in boxes of their own."""
     boxes = {("step", index): _step_box(graph, graph.steps[index]) for index in members}
     inner = {}
     for edge in edges:
@@ -147,7 +147,7 @@ def _inside(graph: PipelineGraph, members: Sequence[int], edges: Iterable[Edge])
 
 def _draw(
     graph: PipelineGraph,
-    boxes: dict[tuple[str, int], _Box],
+    boxes: dict[tuple[str, int], _DrawnBox],
     edges: dict[tuple[tuple[str, int], tuple[str, int], str], Edge],
 ) -> tuple[str, Point]:
     """Draw boxes and edges; return that and its width and height."""
@@ -180,12 +180,12 @@ def _draw(
             parts.append(f'</g>\n<g fill="{colour}">')
             parts += [f'<path d="M{x:.1f} {y:.1f}l-3.5 -7h7z"/>' for x, y in (route[-1] for _, route in chosen)]
             parts.append("</g>")
-    parts += [_boxed(box, centre) for box, centre in zip(drawn, layout.centres, strict=True)]
+    parts += [_draw_box(box, centre) for box, centre in zip(drawn, layout.centres, strict=True)]
     return "\n".join(parts) + "\n", (layout.width, layout.height)
 
 
 def _with_ports(
-    links: Sequence[tuple[int, int, str, int]], routes: Sequence[list[Point]], boxes: Sequence[_Box]
+    links: Sequence[tuple[int, int, str, int]], routes: Sequence[list[Point]], boxes: Sequence[_DrawnBox]
 ) -> list[list[Point]]:
     """Let edges that end at the same box end side by side, in the order in which they come."""
     ends: dict[int, list[int]] = {}
@@ -216,7 +216,7 @@ def _curve(route: Sequence[Point], tip: str) -> str:
     return f'<path d="{"".join(path)}"><title>{tip}</title></path>'
 
 
-def _boxed(box: _Box, centre: Point) -> str:
+def _draw_box(box: _DrawnBox, centre: Point) -> str:
     width, height = box.extent
     left, top = centre[0] - width / 2, centre[1] - height / 2
     fill, stroke, ink, dashes, _ = ROLES[box.role]
@@ -236,23 +236,23 @@ def _boxed(box: _Box, centre: Point) -> str:
     return "".join(parts) + "</g>"
 
 
-def _step_box(graph: PipelineGraph, step: ShownStep) -> _Box:
+def _step_box(graph: PipelineGraph, step: ShownStep) -> _DrawnBox:
     made = _few([f"{graph.values[number]} {graph.values[number].type}" for number in step.results])
     made += _few([f"writes {graph.values[number]} {graph.values[number].type}" for number in step.writes])
     tip = f"{step.text}  # {', '.join(graph.notes(step))}"
-    return _Box(role_of(graph, step), (step.name, *made), tip)
+    return _DrawnBox(role_of(graph, step), (step.name, *made), tip)
 
 
-def _input_box(value: ShownValue) -> _Box:
+def _input_box(value: ShownValue) -> _DrawnBox:
     shared = () if value.memory == value.number else (f"memory of %{value.memory}",)
-    return _Box("input", (str(value), value.type, *shared), "")
+    return _DrawnBox("input", (str(value), value.type, *shared), "")
 
 
-def _again_box(values: Sequence[ShownValue]) -> _Box:
+def _again_box(values: Sequence[ShownValue]) -> _DrawnBox:
     """Return a box that names values from elsewhere, drawn where one step uses them."""
     if len(values) == 1:
-        return _Box("again", (str(values[0]), values[0].type), "")
-    return _Box("again", tuple(_few([f"{value} {value.type}" for value in values])), ", ".join(map(str, values)))
+        return _DrawnBox("again", (str(values[0]), values[0].type), "")
+    return _DrawnBox("again", tuple(_few([f"{value} {value.type}" for value in values])), ", ".join(map(str, values)))
 
 
 def _few(lines: list[str]) -> list[str]:
@@ -260,7 +260,7 @@ def _few(lines: list[str]) -> list[str]:
 
 
 def _legend(graph: PipelineGraph, roles: set[str]) -> tuple[str, float]:
-    """Return a heading and what the colours mean, and how wide that is."""
+    """Return a heading and the legend of the colours, and their width."""
     heading = f"{len(graph.steps)} steps pending, {sum(step.is_dropped for step in graph.steps)} to be dropped"
     parts = [f'<text x="0" y="12" font-size="{_HEAD}" font-weight="bold" fill="#14263f">{heading}</text>\n']
     x = 0.0
