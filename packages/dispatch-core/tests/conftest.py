@@ -260,7 +260,7 @@ class Work:
 
 
 def value_of(data):
-    """Give the numbers of an array, a pending value or a tensor, computed if need be."""
+    """Return the numbers of an array, a pending value or a tensor, computed if need be."""
     return materialize(data).a.tolist()
 
 

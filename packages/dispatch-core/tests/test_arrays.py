@@ -293,7 +293,7 @@ def test_a_rolled_back_claim_leaves_a_private_registry_as_it_was(registry, toy):
     assert owners.TYPE_MASKS[toy.array] == toy.key.value
 
 
-def broken(array):
+def fail(array):
     """Read an array whose dtype the vendor's table lacks."""
     return {}["float8"]
 
@@ -327,7 +327,7 @@ READERS = {
 
 @pytest.mark.parametrize("what", READERS)
 def test_a_reader_that_raises_is_named(unreadable, what):
-    array = unreadable(**{what: broken})
+    array = unreadable(**{what: fail})
     with pytest.raises(dc.BackendError) as caught:
         READERS[what](array)
     assert str(caught.value) == (

@@ -65,7 +65,7 @@ def schemas(draw):
 
 @st.composite
 def calls(draw):
-    """A schema and what to call it with; tensors are spelled 'T', so that both twins get arrays of their own."""
+    """Draw a schema and arguments for it; tensors are spelled 'T', so that both twins get arrays of their own."""
     text, types, keyword_from = draw(schemas())
     args, kwargs = [], {}
     positional = True
@@ -411,7 +411,7 @@ def test_a_call_under_way_ends_as_it_began(registry, library, toy, tensors):
     def kernel(x):
         if x.a.tolist() == [0]:
             library.impl("f", other_kernel, toy.key)
-            op(tensors.wrap(toy.array([5])))  # the code is made anew, while this call still runs the old one
+            op(tensors.wrap(toy.array([5])))  # the code is made again, while this call still runs the old one
         return x, toy.array([1])
 
     library.impl("f", kernel, toy.key)

@@ -1,7 +1,7 @@
 """Eight threads that register, overwrite, take back, load and call for ten seconds: every answer was right at its time.
 
-Each thread owns one operator and is the only one to change it; everybody calls them all. The owner announces a state before
-it makes the change and says when it is made, so whoever calls knows which states its call may have met: those from the
+Each thread owns one operator and is the only one to change it; all threads call them all. The owner announces a state before
+it makes the change and says when it is made, so a caller knows the states that its call may have met: those from the
 last one that was made when the call began to the last one that was announced when it ended.
 
 ``DISPATCH_TEST_SECONDS`` sets for how long (10 by default).
@@ -185,7 +185,7 @@ class Operator:
         self.check_registered()
 
     def check_registered(self):
-        """Nothing that was registered is lost, and nothing that was taken back is left."""
+        """Check that no registration is lost, and none that was taken back is left."""
         state, entry = self.state, self.registry.entries.get(self.name)
         assert (entry is not None) == (state.defined or bool(state.kernels))
         counts = {} if entry is None else {key: len(found) for key, found in entry._registrations.items()}

@@ -48,7 +48,7 @@ class Slotted(OSError):
 
 
 def fail(work, error, **options):
-    """Record a failing step in a block, and give the pipeline's error for it."""
+    """Record a failing step in a block, and return the pipeline's error for it."""
     work.fail_with(error)
     with pytest.raises(type(error)) as caught, work.pipeline(**options):
         result = work.ops.call(work.array(1, 2))

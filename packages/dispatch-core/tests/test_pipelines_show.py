@@ -50,7 +50,7 @@ def view(made, a):
 
 
 def lines(graph):
-    """The listing without the notes' places."""
+    """Return the listing without the notes' places."""
     return [re.sub(r", test_pipelines_show\.py:\d+$|  +(?=#)", "", line).strip() for line in str(graph).splitlines()]
 
 
@@ -268,7 +268,7 @@ def test_views_and_writes_are_dashed_and_what_is_dropped_is_pale(registry, ops, 
 
 
 def boxes(svg):
-    """The rectangles of the drawing's boxes, in the picture's coordinates, by the text of their first line."""
+    """Return the rectangles of the drawing's boxes, in the picture's coordinates, by the text of their first line."""
     found = []
 
     def visit(element, x, y):

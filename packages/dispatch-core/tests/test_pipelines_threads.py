@@ -28,7 +28,7 @@ def switch_often():
 
 
 def in_threads(*works):
-    """Run functions at once, each in a thread of its own, and give their results; a thread that hangs fails the test."""
+    """Run functions at once, each in a thread of its own, and return their results; a thread that hangs fails the test."""
     barrier = threading.Barrier(len(works))
 
     def run(function):
@@ -261,7 +261,7 @@ def test_many_pipelines_at_once_with_values_of_each_other(work, switch_often):
 
 
 def in_child(function):
-    """Run a function in a forked process; give whether it returned true there, within the time."""
+    """Run a function in a forked process; return whether it returned true there, within the time."""
     child = os.fork()
     if not child:
         status = 2
@@ -298,7 +298,7 @@ def test_both_processes_compute_what_was_pending_at_a_fork(work, generation):
 
 @pytest.mark.parametrize(("op", "outcome"), [pytest.param("call", "computes", marks=forking)])
 def test_a_fork_while_another_thread_runs_steps(work, op, outcome):
-    """The child has no such thread. What it ran and has not ended is computed again, and nobody waits."""
+    """The child has no such thread. Its unfinished steps are computed again, without waiting."""
     running, go_on = threading.Event(), threading.Event()
     parent = os.getpid()
 

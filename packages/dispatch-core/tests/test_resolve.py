@@ -8,7 +8,7 @@ import dispatch_core as dc
 from dispatch_core import DispatchKey, DispatchKeySet
 
 
-def named(library, name, *keys):
+def register_names(library, name, *keys):
     """Define an operator without tensors, with kernels that return their key's name."""
     library.define(f"{name}(int x=0) -> str")
     for key in keys:
@@ -16,7 +16,7 @@ def named(library, name, *keys):
 
 
 def test_the_highest_key_with_a_kernel_wins(registry, library):
-    named(library, "f", "CPU", "Meta", "Tracer", "AutogradCPU")
+    register_names(library, "f", "CPU", "Meta", "Tracer", "AutogradCPU")
     for keys, winner in [
         (["CPU"], "CPU"),
         (["CPU", "Meta"], "Meta"),
@@ -27,7 +27,7 @@ def test_the_highest_key_with_a_kernel_wins(registry, library):
 
 
 def test_meta_beats_npu_beats_cpu_in_explicit_keysets(registry, library):
-    named(library, "f", "CPU", "NPU", "Meta")
+    register_names(library, "f", "CPU", "NPU", "Meta")
     assert registry.dispatch_with_keyset("t::f", ["CPU", "NPU", "Meta"]) == "Meta"
     assert registry.dispatch_with_keyset("t::f", ["CPU", "NPU"]) == "NPU"
 
@@ -36,7 +36,7 @@ def test_meta_beats_npu_beats_cpu_in_explicit_keysets(registry, library):
     "name", ["Tracer", "Python", "AutogradCPU", "AutocastCPU", "Pipeline", "BackendSelect", "Autograd"]
 )
 def test_a_functionality_without_a_kernel_is_passed_over(registry, library, name):
-    named(library, "f", "CPU")
+    register_names(library, "f", "CPU")
     assert registry.redispatch("t::f", ["CPU", name]) == "CPU"
 
 
@@ -45,20 +45,20 @@ def test_a_functionality_without_a_kernel_is_passed_over(registry, library, name
 )
 def test_a_device_or_layout_without_a_kernel_is_an_error(registry, library, name):
     """Another device's kernel must never see its arrays."""
-    named(library, "f", "CPU")
+    register_names(library, "f", "CPU")
     with pytest.raises(dc.NoKernelError, match=f"t::f: no kernel for {name}, the highest key of DispatchKeySet"):
         registry.redispatch("t::f", ["CPU", name])
 
 
 def test_alias_keys_in_a_set_are_passed_over_by_default(registry, library):
-    named(library, "f", "CPU")
+    register_names(library, "f", "CPU")
     for alias in [key for key in DispatchKey if key.is_alias]:
         assert registry.redispatch("t::f", [alias, "CPU"]) == "CPU"
         assert registry.dispatch_with_keyset("t::f", [alias, "CPU"]) == "CPU"
 
 
 def test_an_alias_key_with_a_kernel_takes_part_by_rank(registry, library):
-    named(library, "f", "CPU", "CompositeImplicitAutograd", "Autograd")
+    register_names(library, "f", "CPU", "CompositeImplicitAutograd", "Autograd")
     assert registry.redispatch("t::f", ["CompositeImplicitAutograd", "CPU"]) == "CPU"
     assert registry.redispatch("t::f", ["Autograd", "CPU"]) == "Autograd"
     assert registry.redispatch("t::f", ["CompositeImplicitAutograd"]) == "CompositeImplicitAutograd"
@@ -67,7 +67,7 @@ def test_an_alias_key_with_a_kernel_takes_part_by_rank(registry, library):
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_an_unclaimed_private_use_key_is_passed_over_and_a_claimed_one_is_not(registry, library, make_backend, number):
     key = f"PrivateUse{number}"
-    named(library, "f", "CPU")
+    register_names(library, "f", "CPU")
     for name in (key, f"Sparse{key}", f"Autograd{key}"):
         assert registry.redispatch("t::f", [name, "CPU"]) == "CPU"
     make_backend("vendor", key)
@@ -104,7 +104,7 @@ def test_the_keyset_a_kernel_gets_lacks_what_was_passed_over(registry, library):
 
 
 def test_a_fallthrough_of_its_own_beats_a_fallback(registry, library):
-    named(library, "f", "CPU")
+    register_names(library, "f", "CPU")
     registry.register_fallback("Tracer", lambda op, *args: "fallback")
     assert registry.redispatch("t::f", ["Tracer", "CPU"]) == "fallback"
     registry.register_fallthrough("t::f", "Tracer")
@@ -112,14 +112,14 @@ def test_a_fallthrough_of_its_own_beats_a_fallback(registry, library):
 
 
 def test_a_device_fallthrough_lets_the_next_device_run(registry, library):
-    named(library, "f", "CPU")
+    register_names(library, "f", "CPU")
     library.impl("f", dc.fallthrough_kernel, "Meta")
     assert registry.redispatch("t::f", ["Meta", "CPU"]) == "CPU"
 
 
 def test_the_empty_set_selects_a_composite_or_is_an_error_of_its_own(registry, library):
-    named(library, "f", "CompositeExplicitAutograd")
-    named(library, "g", "CPU")
+    register_names(library, "f", "CompositeExplicitAutograd")
+    register_names(library, "g", "CPU")
     assert registry.redispatch("t::f", DispatchKeySet()) == registry.dispatch("t::f") == "CompositeExplicitAutograd"
     for call in (lambda: registry.redispatch("t::g", 0), lambda: registry.dispatch("t::g")):
         with pytest.raises(dc.EmptyKeysetError) as caught:

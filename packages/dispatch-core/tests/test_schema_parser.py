@@ -206,7 +206,7 @@ def test_printing_reads_back_and_settles(written, printed):
 
 
 def assert_shows_its_place(fault, text):
-    """The line at fault is shown as it is, with a caret under the column that the message names."""
+    """Check that the line at fault is shown as it is, with a caret under the column that the message names."""
     *_, shown, caret = str(fault).removesuffix(f"\nHint: {fault.hint}").split("\n")
     assert shown == "  " + text.split("\n")[fault.line - 1]
     assert caret.index("^") == fault.column + 1
@@ -445,7 +445,7 @@ SPLICES = [*"()[]!?*|.,:=-+'\"\\#$ \n_9aé", "->", "...", "::", "Tensor", "int",
 
 
 @st.composite
-def mutated(draw):
+def mutations(draw):
     text = draw(st.sampled_from(REAL) | schemas().map(str))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
@@ -455,7 +455,7 @@ def mutated(draw):
 
 
 @settings(max_examples=400)
-@given(mutated() | st.text())
+@given(mutations() | st.text())
 @example('f(str x=""""") -> ()')
 @example("f(str x='\\")
 @example("f(int x=.) -> ()")
@@ -474,7 +474,7 @@ def test_malformed_text_gives_a_schema_error_and_nothing_else(text):
 
 
 @settings(max_examples=200)
-@given(mutated())
+@given(mutations())
 def test_what_a_library_refuses_to_define_leaves_nothing_behind(text):
     registry = Registry()
     library = Library("aten", "DEF", registry=registry)

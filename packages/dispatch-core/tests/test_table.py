@@ -69,7 +69,7 @@ SCENARIOS = {
 }
 
 
-def won(slot):
+def winner(slot):
     return slot.rule if slot.registration is None else slot.registration.key.name
 
 
@@ -80,7 +80,7 @@ def test_torchs_scenarios_hold_in_every_order_of_registration(keys):
         for key in order:
             registry.register_kernel("t::f", key, lambda: 0)
         table = registry.get("t::f").computed_table()
-        answers = {name: won(table[DispatchKey[name]]) for name in ASKED}
+        answers = {name: winner(table[DispatchKey[name]]) for name in ASKED}
         assert answers == {name: SCENARIOS[keys].get(name, "missing") for name in ASKED}, order
 
 
@@ -98,8 +98,8 @@ def test_taking_back_leads_through_the_same_tables_as_never_registering(keys):
             for other in [*left, "Tracer"]:
                 fresh.register_kernel("t::f", other, lambda: 0)
             wanted = fresh.get("t::f").computed_table()
-            assert {k: won(slot) for k, slot in entry.computed_table().items()} == {
-                k: won(s) for k, s in wanted.items()
+            assert {k: winner(slot) for k, slot in entry.computed_table().items()} == {
+                k: winner(s) for k, s in wanted.items()
             }
 
 
@@ -115,7 +115,7 @@ def test_any_order_of_registration_gives_the_same_table(order, keys):
         registry = dc.Registry()
         for key in sequence:
             registry.register_kernel("t::f", key, lambda: 0)
-        tables.append({k: (won(s), s.rule) for k, s in registry.get("t::f").computed_table().items()})
+        tables.append({k: (winner(s), s.rule) for k, s in registry.get("t::f").computed_table().items()})
     assert tables[0] == tables[1]
 
 
@@ -165,8 +165,8 @@ def test_aliases_cover_backends_that_come_later(registry):
     registry.register_kernel("t::f", "Autograd", lambda: 0)
     DispatchKey.register_backend("Covered")
     table = registry.get("t::f").computed_table()
-    assert won(table[DispatchKey.Covered]) == CEA
-    assert won(table[DispatchKey.AutogradCovered]) == "Autograd"
+    assert winner(table[DispatchKey.Covered]) == CEA
+    assert winner(table[DispatchKey.AutogradCovered]) == "Autograd"
 
 
 def test_an_ambiguous_slot_is_an_error_only_when_it_is_called(registry, library):

@@ -16,7 +16,7 @@ FOLDER = str(dc.__file__).removesuffix("__init__.py")
 
 
 def frames(error):
-    """The traceback from the test's own line on; the first frame is the one that catches."""
+    """Return the traceback from the test's own line on; the first frame is the one that catches."""
     return traceback.extract_tb(error.__traceback__)[1:]
 
 

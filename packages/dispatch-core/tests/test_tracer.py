@@ -244,7 +244,7 @@ def test_composites_can_be_taken_apart(registry, library, ops, tensor):
 
 
 def test_a_composite_that_is_taken_apart_runs_below_what_was_masked_off(registry, library, toy, tensors, ops):
-    """As it does when nobody traces."""
+    """As it does without a tracer."""
     seen = []
 
     def layer(name):

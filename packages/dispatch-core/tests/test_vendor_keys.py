@@ -129,7 +129,7 @@ def test_a_claim_that_is_taken_back_frees_the_slot(registry):
 
 
 def test_the_keys_of_a_backend_that_failed_stay_and_wait_for_another_try(registry, make_backend):
-    """A bit is never given to another name, as masks and pickles may hold it; nobody is told of a key that nobody has."""
+    """A bit is never given to another name, as masks and pickles may hold it; a key without an owner is in no listing."""
     with pytest.raises(ZeroDivisionError), registry.transaction():
         key = registry.add_backend(dc.BackendInfo("halfway"))
         registry.register_kernel("t::f", key, lambda: 0)

@@ -32,8 +32,8 @@ def same(x, *rest, **options):
     return type(x)(x.shape, x.strides, x.dtype)
 
 
-def strided(array, a):
-    """Give an array that shows NumPy's ``a`` as it is."""
+def show_array(array, a):
+    """Return an array that shows NumPy's ``a`` as it is."""
     found = array(0)
     found.a = a
     return found
@@ -44,19 +44,19 @@ WRONG = [
     ("(Tensor x) -> Tensor", lambda x: type(x)(x.a[None]), same, r"the result has shape \(1, 2, 3\), where "),
     (
         "(Tensor x) -> Tensor",
-        lambda x: strided(type(x), x.a.astype("f4")),
+        lambda x: show_array(type(x), x.a.astype("f4")),
         same,
         "the result has dtype float32, where .* says float64",
     ),
     (
         "(Tensor x) -> Tensor",
-        lambda x: strided(type(x), x.a.copy("F") if x.a.ndim == 2 else x.a + 0),
+        lambda x: show_array(type(x), x.a.copy("F") if x.a.ndim == 2 else x.a + 0),
         same,
         r"the result has strides \(1, 2\), where .* says \(3, 1\)",
     ),
     (
         "(Tensor(a) x) -> Tensor(a)",
-        lambda x: strided(type(x), x.a.T),
+        lambda x: show_array(type(x), x.a.T),
         lambda x: type(x)((3, 2)),
         r"the result has strides \(1, 3\), where .* says \(2, 1\)",
     ),
@@ -144,7 +144,7 @@ def test_a_reader_whose_answer_nobody_can_use_is_named(make_backend, what, answe
 
 
 def test_what_does_not_matter_is_not_compared(define, toy):
-    op = define("(Tensor x) -> Tensor", lambda x: strided(type(x), x.a.copy("F")), same)
+    op = define("(Tensor x) -> Tensor", lambda x: show_array(type(x), x.a.copy("F")), same)
     for values in ([[1, 2, 3]], [[1], [2]], np.empty((2, 0, 3)), 1):
         assert dc.shape(op(toy.array(values))) == np.shape(values)
 
@@ -188,7 +188,7 @@ def test_each_dtype_and_rank_is_compared(define, toy):
         op(toy.array([[1, 2]]))
     with pytest.raises(dc.KernelResultError):
         op(toy.array([[[1, 2]]]))
-    half = strided(toy.array, np.ones(2, "f2"))
+    half = show_array(toy.array, np.ones(2, "f2"))
     with pytest.raises(dc.KernelResultError, match=r"dtype float64, where .* says float16"):
         op(half)
 
@@ -205,7 +205,7 @@ def test_a_watch_takes_itself_out(define, toy, tensors, monkeypatch):
     assert len(asked) == result_watch._QUIET + 1
     runner = op._entry.call_table[x._dispatch_mask]
     if op._entry.registry.engine is not dc.calls.reference:
-        # What runs from now on is what would run if nobody had watched: the kernel stands in the operator's own code.
+        # The same runs from now on as if no call had been watched: the kernel stands in the operator's own code.
         assert runner.__globals__["__kernel"] is op._entry.kernels[toy.key]
         assert op._entry.usual == x._dispatch_mask
     op._entry.invalidate()
@@ -274,10 +274,10 @@ def test_strides_count_where_the_type_of_array_has_them(registry, library, make_
     library.define("t(Tensor(a) x) -> Tensor(a)")
     library.impl("t", lambda x: type(x)(x.shape[::-1], x.strides[::-1]), "Meta")
     for backend in (bare, liar):
-        library.impl("t", lambda x: strided(type(x), x.a.T), backend.key)
+        library.impl("t", lambda x: show_array(type(x), x.a.T), backend.key)
     assert dc.shape(registry.ops.t.t(bare.array([[1, 2, 3], [4, 5, 6]]))) == (3, 2)
     with pytest.raises(dc.KernelResultError, match="a type of array that has no strides leaves them out"):
-        registry.ops.t.t(strided(liar.array, np.ones((2, 3))[:, ::2]))
+        registry.ops.t.t(show_array(liar.array, np.ones((2, 3))[:, ::2]))
 
 
 def test_opcheck_compares_when_nobody_watches_any_more(define, toy):
@@ -324,7 +324,7 @@ class Rule:
 
 @pytest.mark.parametrize("steps", [1, 3])
 def test_a_pipeline_compares_when_it_first_runs(work, monkeypatch, steps):
-    """Also what a kernel returns that nobody watches any more."""
+    """Also a kernel whose calls are watched no more."""
     monkeypatch.setattr(result_watch, "_QUIET", 1)
     work.define("drop(Tensor x) -> Tensor", lambda x: work.toy.array(x.a if x.a.ndim == 1 else x.a[0]), same)
     for _ in range(3):
@@ -351,7 +351,7 @@ def test_a_view_of_what_is_pending_is_right_for_arrays_without_strides(registry,
 
     def run(backend):
         lib = dc.Library("t", "FRAGMENT", registry=registry)
-        made = lambda a: strided(backend.array, np.ascontiguousarray(a))
+        made = lambda a: show_array(backend.array, np.ascontiguousarray(a))
         lib.impl("t", lambda x: made(x.a.T), backend.key)
         lib.impl("inc", lambda x: made(x.a + 1), backend.key)
         lib.impl("first", lambda x: made(x.a[0]), backend.key)
