@@ -380,7 +380,7 @@ def test_the_generated_source_can_be_looked_at():
     ast.parse(source)
 
 
-# Note [The usual mask is compiled in]
+# Note [The specialized mask is compiled in]
 
 
 def test_a_registration_reaches_callers_whose_code_has_taken_the_kernel_in(registry, library, toy, tensors):
@@ -452,9 +452,9 @@ def test_a_device_kernel_takes_the_place_of_what_came_first(toy, tensors):
     graded = tensors.wrap(toy.array([1]))
     graded._dispatch_mask |= dc.DispatchKey.AutogradToy
     op(graded)
-    assert op._entry.usual == graded._dispatch_mask
+    assert op._entry.specialized_mask == graded._dispatch_mask
     op(x)
-    assert op._entry.usual == x._dispatch_mask
+    assert op._entry.specialized_mask == x._dispatch_mask
     op(graded)
-    assert op._entry.usual == x._dispatch_mask
+    assert op._entry.specialized_mask == x._dispatch_mask
     assert str(x._dispatch_mask) in dc.explain(op, x).source

@@ -207,7 +207,7 @@ def test_a_watch_takes_itself_out(define, toy, tensors, monkeypatch):
     if op._entry.registry.engine is not dc.calls.reference:
         # The same runs from now on as if no call had been watched: the kernel stands in the operator's own code.
         assert runner.__globals__["__kernel"] is op._entry.kernels[toy.key]
-        assert op._entry.usual == x._dispatch_mask
+        assert op._entry.specialized_mask == x._dispatch_mask
     op._entry.invalidate()
     op(x)
     assert len(asked) == result_watch._QUIET + 2

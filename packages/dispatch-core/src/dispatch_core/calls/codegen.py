@@ -4,8 +4,8 @@ Note [Raw arrays change the code]
     Most operators are called either on a frontend's tensors or on raw arrays. A callable starts with the code for tensors
     alone; the first raw array makes it take over the code that also looks at the arguments' types.
 
-Note [The usual mask is compiled in]
-    The first mask of a call becomes the operator's usual one, until one comes that leads to a kernel of a device with data.
+Note [The specialized mask is compiled in]
+    A call is specialized for the first mask that comes, until one comes that leads to a kernel of a device with data.
     The callable asks no table for that mask, and does what a device kernel's runner would do itself. Everything that such
     code knows of the kernel is a constant of the code object, not a global: a registration that changes it takes the whole
     code away at once, and a call under way in another thread ends as it began.
@@ -35,9 +35,9 @@ from .boundary import Boundary, coercer, view_checker
 from .emit import make_function, rename_parameters
 from .signature import CallSignature, SpecializedKernels, bad_count, bad_list
 from .source import (
+    SpecializedMask,
+    SpecializedState,
     Spelling,
-    Usual,
-    UsualMasked,
     below_source,
     body_lines,
     call_source,
@@ -180,40 +180,46 @@ def _call(
     if spelling is not None:
         names |= {f"__extra_{name}": default for name, default in spelling.extra.items()}
         names |= {"__tensor": spelling.tensor_type, "__elsewhere": spelling.elsewhere}
-    usual, constants = _usual(entry, signature)
-    if usual is not None and usual.raw and spelling is None:
+    specialized, constants = _specialized_mask(entry, signature)
+    if specialized is not None and specialized.raw and spelling is None:
         raw = True
-    elif usual is not None and not usual.raw and usual.tensor_type is not None:
-        names["__tensor"] = usual.tensor_type
-    if usual is not None and usual.raw and spelling is not None:
-        usual = None
-    masked, others = _usual_masked(entry, signature)
-    source = call_source(signature, raw=raw, usual=usual, masked=masked, spelling=spelling)
+    elif specialized is not None and not specialized.raw and specialized.tensor_type is not None:
+        names["__tensor"] = specialized.tensor_type
+    if specialized is not None and specialized.raw and spelling is not None:
+        specialized = None
+    masked, others = _specialized_state(entry, signature)
+    source = call_source(signature, raw=raw, specialized=specialized, masked=masked, spelling=spelling)
     return _compile(source, "call", names, signature, {**constants, **others}, spelling)
 
 
-def _usual_masked(entry: OperatorEntry, signature: CallSignature) -> tuple[UsualMasked | None, Mapping[str, Any]]:
+def _specialized_state(
+    entry: OperatorEntry, signature: CallSignature
+) -> tuple[SpecializedState | None, Mapping[str, Any]]:
     """Return what is compiled in for a context with masks, and its constants."""
-    index = entry.usual_masked
+    index = entry.specialized_state
     body: Inlined | None = None if index is None else getattr(entry.masked_table.get(index), "inlined", None)
     if index is None or body is None:
         return None, {}
-    return UsualMasked(body.either, index[0], body.lines(signature)), body.constants | {"__state": index[1]}
+    return SpecializedState(body.either, index[0], body.lines(signature)), body.constants | {"__state": index[1]}
 
 
-def _usual(entry: OperatorEntry, signature: CallSignature) -> tuple[Usual | None, Mapping[str, Any]]:
-    """Return what is compiled in, and its constants; see Note [The usual mask is compiled in]."""
-    mask = entry.usual
+def _specialized_mask(
+    entry: OperatorEntry, signature: CallSignature
+) -> tuple[SpecializedMask | None, Mapping[str, Any]]:
+    """Return what is compiled in, and its constants; see Note [The specialized mask is compiled in]."""
+    mask = entry.specialized_mask
     runner: Any = None if mask is None else entry.call_table.get(mask)
     if mask is None or runner is None:
         return None, {}
     body: _Body | None = getattr(runner, "body", None)
-    raw = not mask & MARKERS and any(parameter.tensors for parameter in signature.parameters)
+    raw = not mask & MARKERS and signature.has_tensors
     if raw and (body is None or TYPE_MASKS.get(body.constants["__array"]) != mask):
         return None, {}
     if body is None:
-        return Usual(mask, raw, [f"return __kernel({values(signature)})"], _tensor_type(mask)), {"__kernel": runner}
-    return Usual(mask, raw, body.lines(signature), _tensor_type(mask)), body.constants
+        return SpecializedMask(mask, raw, [f"return __kernel({values(signature)})"], _tensor_type(mask)), {
+            "__kernel": runner
+        }
+    return SpecializedMask(mask, raw, body.lines(signature), _tensor_type(mask)), body.constants
 
 
 def _tensor_type(mask: int) -> type | None:
@@ -226,9 +232,11 @@ def explained_source(entry: OperatorEntry) -> str:
     signature = entry.signature
     if signature is None or not signature.is_specializable:
         return f"# {entry.name} is interpreted: see dispatch_core.calls.reference.caller and redispatcher\n"
-    usual, _ = _usual(entry, signature)
-    masked, _ = _usual_masked(entry, signature)
-    call = call_source(signature, raw=usual is not None and usual.raw, usual=usual, masked=masked)
+    specialized, _ = _specialized_mask(entry, signature)
+    masked, _ = _specialized_state(entry, signature)
+    call = call_source(
+        signature, raw=specialized is not None and specialized.raw, specialized=specialized, masked=masked
+    )
     return f"{call}\n\n{redispatch_source(signature)}"
 
 
@@ -312,7 +320,7 @@ def backend_runner(
     def settle() -> None:
         names.update(body.constants)
         run.body = body
-        entry.settled(run)
+        entry.specialize_for_runner(run)
 
     run.is_watched = True
     watch.when_settled = settle

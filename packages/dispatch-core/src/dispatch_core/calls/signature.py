@@ -82,7 +82,12 @@ class CallSignature(Record):
     @property
     def is_factory(self) -> bool:
         """Tell whether a device argument alone decides where the operator runs: there are no tensor arguments."""
-        return self.device_index is not None and not any(parameter.tensors for parameter in self.parameters)
+        return self.device_index is not None and not self.has_tensors
+
+    @property
+    def has_tensors(self) -> bool:
+        """Return whether there are tensor arguments."""
+        return any(parameter.tensors for parameter in self.parameters)
 
     @property
     def is_specializable(self) -> bool:

@@ -25,9 +25,9 @@ from .emit import define, indent, quote, quote_name
 from .signature import CallSignature, Parameter, Result
 
 __all__ = [
+    "SpecializedMask",
+    "SpecializedState",
     "Spelling",
-    "Usual",
-    "UsualMasked",
     "below_source",
     "body_lines",
     "call_source",
@@ -51,7 +51,7 @@ class Spelling(Record):
     otherwise: Callable[..., Any]
 
 
-class UsualMasked(Record):
+class SpecializedState(Record):
     """What a callable does itself under one state of the context's masks; its constants are named in strings."""
 
     #: The bits of a mask that do not matter, and the others as they must be.
@@ -60,7 +60,7 @@ class UsualMasked(Record):
     body: Sequence[str]
 
 
-class Usual(Record):
+class SpecializedMask(Record):
     """The mask that a callable treats itself, and how."""
 
     mask: int
@@ -72,7 +72,7 @@ class Usual(Record):
     tensor_type: type | None = None
 
 
-#: Tests that let a value of the usual type pass without a call; others go to the argument's checker.
+#: Tests that let a value of the common type pass without a call; others go to the argument's checker.
 _QUICK: Final = MappingProxyType(
     {
         "int": "type({0}) is not int or not -0x8000000000000000 <= {0} <= 0x7FFFFFFFFFFFFFFF",
@@ -91,14 +91,14 @@ def call_source(
     signature: CallSignature,
     *,
     raw: bool = False,
-    usual: Usual | None = None,
-    masked: UsualMasked | None = None,
+    specialized: SpecializedMask | None = None,
+    masked: SpecializedState | None = None,
     spelling: Spelling | None = None,
 ) -> str:
     """Return the source of the function that a user's call runs.
 
-    With ``raw`` it also looks at the types of arrays that are no tensors. For the ``usual`` mask it runs the kernel
-    itself, for any other it asks the table; likewise for what is usual under ``masked`` keys. With a ``spelling``, by which
+    With ``raw`` it also looks at the types of arrays that are no tensors. For the ``specialized`` mask it runs the kernel
+    itself, for any other it asks the table; likewise for the one under ``masked`` keys. With a ``spelling``, by which
     ``signature`` is respelled already, it is a frontend's function that does as the operator does.
     """
     elsewhere: list[str] = []
@@ -106,8 +106,8 @@ def call_source(
     if spelling is not None:
         extra = tuple(spelling.extra)
     rest = [*_check_lines(signature), "__c = __context()"]
-    if usual is not None:
-        rest += [f"if __m == {usual.mask} and __c is None:", *indent(quote(usual.body))]
+    if specialized is not None:
+        rest += [f"if __m == {specialized.mask} and __c is None:", *indent(quote(specialized.body))]
     if masked is not None:
         test = [f"if __m | {masked.either} == {masked.mask | masked.either}:", *indent(quote(masked.body))]
         rest += [quote_name("__state"), "if __c is __state:", *indent(test)]
@@ -121,8 +121,9 @@ def call_source(
             last = [parameter.word for parameter in signature.parameters if not parameter.keyword_only][-1]
             tests.append(f"(type({last}) is not __tensor and type({last}) in __elsewhere)")
         elsewhere = [f"if {' or '.join(tests)}:", f"    {otherwise}"] if tests else []
-    if usual is not None and not usual.raw:
-        wrapped = _unless_usual(signature, usual, lambda name: f"{name}._dispatch_mask == {usual.mask}", wrapped)
+    if specialized is not None and not specialized.raw:
+        mask = specialized.mask
+        wrapped = _unless_specialized(signature, mask, lambda name: f"{name}._dispatch_mask == {mask}", wrapped)
     if first is None:
         lines = ["__m = 0", *rest]
     elif not raw:
@@ -134,14 +135,14 @@ def call_source(
             # The first tensor tells a raw call from a wrapped one, for less than a failed look at an attribute costs;
             # its class says it for less still.
             is_raw = f"type({first.word}) in __types"
-            if usual is not None and usual.tensor_type is not None:
+            if specialized is not None and specialized.tensor_type is not None:
                 is_raw = f"type({first.word}) is not __tensor and {is_raw}"
             lines = [f"if {is_raw}:", *indent(lines), "else:", *indent(_attempt(wrapped))]
         else:
             lines = [*_attempt(wrapped), "if __m < 0:", *indent(lines)]
         lines += ["if __m < 0:", f"    {otherwise}"]
-        if usual is not None and usual.raw:
-            tests = _unless_usual(signature, usual, lambda name: f"type({name}) is __array", lines)
+        if specialized is not None and specialized.raw:
+            tests = _unless_specialized(signature, specialized.mask, lambda name: f"type({name}) is __array", lines)
             lines = [quote_name("__array"), *tests]
         lines += rest
     return define(f"__call({_parameter_list(signature, extra)})", _trimmed([*elsewhere, *lines]))
@@ -217,8 +218,8 @@ def _attempt(lines: list[str], into: str = "__m") -> list[str]:
     return ["try:", *indent(lines), "except (AttributeError, KeyError, TypeError):", f"    {into} = -1"]
 
 
-def _unless_usual(signature: CallSignature, usual: Usual, test: Callable[[str], str], lines: list[str]) -> list[str]:
-    """Return ``lines``, which find the mask, for the case that not all tensors have just the usual one.
+def _unless_specialized(signature: CallSignature, mask: int, test: Callable[[str], str], lines: list[str]) -> list[str]:
+    """Return ``lines``, which find the mask, for the case that not all tensors have just the specialized one.
 
     To compare masks costs less than to or them. It does not pay for a list.
     """
@@ -234,7 +235,7 @@ def _unless_usual(signature: CallSignature, usual: Usual, test: Callable[[str], 
     # Where only optional tensors are looked at, all of them may be None.
     if all(each.startswith("(") for each in tests):
         return lines
-    return [f"if {' and '.join(tests)}:", f"    __m = {usual.mask}", "else:", *indent(lines)]
+    return [f"if {' and '.join(tests)}:", f"    __m = {mask}", "else:", *indent(lines)]
 
 
 def _mask_lines(signature: CallSignature, mask: Callable[[str], str], into: str = "__m") -> list[str]:

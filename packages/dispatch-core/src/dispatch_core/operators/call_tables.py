@@ -58,7 +58,7 @@ class _Call(Table):
         arguments = self.tables.entry.registry.translate_mask(mask)
         runner = self.tables.fill(self, mask, arguments, arguments | DispatchKey.BackendSelect)
         if not hasattr(runner, "is_watched"):
-            self.tables.entry.get_used_to(mask, runner)
+            self.tables.entry.specialize_for(mask, runner)
         return runner
 
 
@@ -74,7 +74,7 @@ class _Masked(Table):
         effective ^= effective & state[1]
         # The context excludes these keys from a composite's own calls, too: it needs no guard.
         runner = self.tables.fill(self, index, mask, effective)
-        self.tables.entry.get_used_to_masked(index, runner)
+        self.tables.entry.specialize_for_state(index, runner)
         return runner
 
 

@@ -43,7 +43,7 @@ class OperatorEntry:
         "_registrations",
         "_slots",
         "_specialized",
-        "_usual_has_data",
+        "_specialized_has_data",
         "_way",
         "closed",
         "generation",
@@ -51,10 +51,10 @@ class OperatorEntry:
         "operator_name",
         "origin",
         "registry",
+        "specialized_mask",
+        "specialized_state",
         "tables",
         "tags",
-        "usual",
-        "usual_masked",
     )
 
     def __init__(self, owner: Registry, name: OperatorName) -> None:
@@ -68,11 +68,11 @@ class OperatorEntry:
         self.closed = False
         #: Another object whenever the schema is another one.
         self.tables = Tables(self, None)
-        #: The mask that callers may treat on their own; see Note [The usual mask is compiled in] in `codegen`.
-        self.usual: int | None = None
-        self._usual_has_data = False
+        #: The mask that callers may treat on their own; see Note [The specialized mask is compiled in] in `codegen`.
+        self.specialized_mask: int | None = None
+        self._specialized_has_data = False
         #: The mask, and the masks of the context, that callers may treat on their own besides.
-        self.usual_masked: tuple[int, context.State] | None = None
+        self.specialized_state: tuple[int, context.State] | None = None
         self._slots: dict[DispatchKey | None, Slot] = {}
         # The winner first; the mappings and tuples are replaced, never changed.
         self._registrations: Mapping[DispatchKey, Registrations] = _NOTHING
@@ -191,25 +191,26 @@ class OperatorEntry:
         """Return, for every runtime key, the winning kernel, the rule that chose it and where it was registered."""
         return {key: self.slot(key) for key in DispatchKey if not key.is_alias}
 
-    def get_used_to(self, mask: int, runner: Runner) -> None:
+    def specialize_for(self, mask: int, runner: Runner) -> None:
         """Let callers treat ``mask`` on their own, unless they do so with a better one."""
         has_data = hasattr(runner, "body") and not mask & DispatchKey.Meta
         with self.registry.lock:
-            if self.call_table.get(mask) is runner and (self.usual is None or (has_data and not self._usual_has_data)):
-                self.usual, self._usual_has_data = mask, has_data
+            is_better = self.specialized_mask is None or (has_data and not self._specialized_has_data)
+            if is_better and self.call_table.get(mask) is runner:
+                self.specialized_mask, self._specialized_has_data = mask, has_data
                 self._reset_callers()
 
-    def settled(self, runner: Runner) -> None:
+    def specialize_for_runner(self, runner: Runner) -> None:
         """Let callers treat the masks of ``runner`` on their own: its results are no longer compared."""
         for mask in [mask for mask, found in list(self.call_table.items()) if found is runner]:
-            self.get_used_to(mask, runner)
+            self.specialize_for(mask, runner)
 
-    def get_used_to_masked(self, index: tuple[int, context.State], runner: Runner) -> None:
+    def specialize_for_state(self, index: tuple[int, context.State], runner: Runner) -> None:
         """Let callers do the work of ``runner`` under a context's masks on their own, if it has an expression for it."""
         if hasattr(runner, "inlined"):
             with self.registry.lock:
-                if self.usual_masked is None and self.tables.masked.get(index) is runner:
-                    self.usual_masked = index
+                if self.specialized_state is None and self.tables.masked.get(index) is runner:
+                    self.specialized_state = index
                     self._reset_callers()
 
     def invalidate(self) -> None:
@@ -219,8 +220,8 @@ class OperatorEntry:
         self.generation += 1
         CHANGES[0] += 1
         self.tables.clear()
-        if self.usual is not None or self.usual_masked is not None:
-            self.usual = self.usual_masked = None
+        if self.specialized_mask is not None or self.specialized_state is not None:
+            self.specialized_mask = self.specialized_state = None
             self._reset_callers()
         for name in self.registry.giving_way.get(self.name, ()):
             other = self.registry.entries.get(name)

@@ -9,8 +9,8 @@ Note [What is recorded]
 
 Note [Recorders]
     `Recorder` serves every operator and defines the meaning. The recorders of most operators are generated (`inlined`) and
-    compiled into their calls (Note [The usual mask is compiled in] in `codegen`); it goes to the plain one where a call is
-    unusual.
+    compiled into their calls (Note [The specialized mask is compiled in] in `codegen`); it goes to the plain one where a
+    call is unusual.
 """
 
 from __future__ import annotations
