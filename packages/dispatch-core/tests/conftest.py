@@ -1,4 +1,4 @@
-"""What the tests of the core share."""
+"""Shared parts of the core's tests."""
 
 from __future__ import annotations
 
@@ -199,9 +199,9 @@ def tensors(make_frontend):
 
 
 class Work:
-    """Operators on two backends that only compute and describe, for pipelines to record; ``ran`` tells what has run.
+    """Operators on two backends that only compute and describe, for pipelines to record; ``ran`` lists those that have run.
 
-    ``t::call`` does with its array what the test puts into ``hook``, and returns a copy.
+    ``t::call`` calls ``hook``, which the test sets, with its array, and returns a copy.
     """
 
     def __init__(self, registry, library, toy, meta, boxes):
@@ -266,7 +266,7 @@ def value_of(data):
 
 @pytest.fixture
 def work(registry, library, toy, meta, tensors):
-    """What pipelines can record, once with generated calls and once with interpreted ones."""
+    """Operators that pipelines can record, once with generated calls and once with interpreted ones."""
     return Work(registry, library, toy, meta, tensors)
 
 

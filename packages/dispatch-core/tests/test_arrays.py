@@ -1,4 +1,4 @@
-"""Arrays: who owns a type, and what can be asked of an array or a tensor."""
+"""Arrays: who owns a type, and the properties of an array or a tensor."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_to_data_unwraps_tensors_and_leaves_arrays(toy, tensors):
     assert access.to_data(tensors.wrap(array)) is array
 
 
-# What installed distributions declare is theirs.
+# Types that installed distributions declare are theirs.
 
 needs_cpu = pytest.mark.skipif(find_spec("dispatch_backend_cpu") is None, reason="it is about the cpu backend's types")
 

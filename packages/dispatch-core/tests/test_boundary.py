@@ -1,4 +1,4 @@
-"""The boundary: what becomes of arguments and results, as the schema says."""
+"""The boundary: how arguments and results are converted, as the schema says."""
 
 from __future__ import annotations
 

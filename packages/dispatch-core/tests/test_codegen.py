@@ -1,4 +1,4 @@
-"""Generated callables mean what their plain twins say: random schemas, random calls, equal outcomes."""
+"""Generated callables mean the same as their plain twins: random schemas, random calls, equal outcomes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import dispatch_core as dc
 from dispatch_core.calls import codegen, signature
 from dispatch_core.schema.tokens import is_identifier
 
-#: type in a schema → what it takes, some of which needs coercion.
+#: type in a schema → values that it takes, some of which need coercion.
 VALUES = {
     "int": [3, np.int64(4), -1],
     "int?": [None, 5],
@@ -104,7 +104,7 @@ def plain(value):
 
 
 def outcome(interpreted, text, args, kwargs, backend, frontend, key):
-    """Call an operator in a fresh registry; return what the kernel saw and what the caller got."""
+    """Call an operator in a fresh registry; return the kernel's arguments and the caller's result."""
     registry = dc.Registry(interpreted=interpreted)
     seen = []
 

@@ -1,4 +1,4 @@
-"""Custom operators: what one function becomes, and what is registered for operators that exist."""
+"""Custom operators: made of one function, and registrations for operators that exist."""
 
 from __future__ import annotations
 

@@ -39,13 +39,13 @@ SCHEMAS = (
 #: How many backends each thread brings in the course of the test.
 BACKENDS = 3
 COMPOSITE = "CompositeImplicitAutograd"
-#: What a call answers that raises, by the error: the operator is not there, or has nothing for the call's keys.
+#: The answer of a call that raises, by the error: the operator is not there, or has nothing for the call's keys.
 RAISED = {dc.ClosedOperatorError: "gone", dc.OperatorNotFoundError: "gone", dc.NoKernelError: "missing"}
 
 
 @dataclass(frozen=True)
 class State:
-    """What is registered for an operator: for each key the kernels' labels, newest first, and its layer's fallback."""
+    """The registrations of an operator: for each key the kernels' labels, newest first, and its layer's fallback."""
 
     defined: bool = False
     kernels: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class State:
         return replace(self, kernels=rest | ({key: left} if left else {}))
 
     def answer(self, *keys):
-        """Return what a call with these keys, highest first, answers."""
+        """Return the answer of a call with these keys, highest first."""
         if not self.defined and not self.kernels:
             return "gone"
         for key in keys:
@@ -72,7 +72,7 @@ class State:
 
 
 class Operator:
-    """An operator, its states one after the other, and what its owner has open."""
+    """An operator, its states one after the other, and its owner's open registrations."""
 
     def __init__(self, number, registry, backend):
         self.registry, self.namespace, self.layer = registry, f"endure{number}", LAYERS[number]
@@ -99,7 +99,7 @@ class Operator:
         """Return the states that a call may have met which began when state ``since`` was the last one made."""
         return self.states[since:]
 
-    # What the owner does; each of these leaves the operator in the state that it announced last.
+    # The owner's changes; each of these leaves the operator in the state that it announced last.
 
     def kernel(self, key):
         self.labels += 1
@@ -114,7 +114,7 @@ class Operator:
     def define(self):
         self.announce(replace(self.state, defined=True))
         self.home = dc.Library(self.namespace, "DEF", registry=self.registry)
-        # What a call finds must have been made for the schema by which its arguments were bound.
+        # The kernel that a call finds must have been made for the schema by which its arguments were bound.
         self.home.define(next(self.schemas))
         self.home.define("f.number(int x) -> str")
         self.home.impl("f.number", lambda x: "number", COMPOSITE)
@@ -201,7 +201,7 @@ class Operator:
         if self.home:
             self.undefine()
 
-    # What everybody does.
+    # The calls of every thread.
 
     def ways(self, *, layered):
         """Return the ways to call the operator with its array; ``layered`` puts its layer into explicit keysets."""
@@ -237,12 +237,12 @@ class Operator:
 
     def check(self, answer, keys, window, what):
         if isinstance(answer, tuple):
-            # The fallback answered, and redispatched to what lies below.
+            # The fallback answered, and redispatched to the keys below.
             answer, below = answer
             assert below in {state.answer("own") for state in window}, (what, below, window[:3])
         right = {state.answer(*keys) for state in window}
         if answer in ("missing", "gone") and any(label == state.fallback for state in window for label in right):
-            # What lies below a fallback was missing when the fallback came to it.
+            # The kernel below a fallback was missing when the fallback came to it.
             right |= {state.answer("own") for state in window}
         seen = "\n".join(map(str, window))
         assert answer in right, f"{what} answered {answer}, right were {right}, in the states\n{seen}"

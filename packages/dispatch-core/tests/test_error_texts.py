@@ -123,7 +123,7 @@ def open_an_absent_device(monkeypatch):
     BackendLoader(_Registry(), catalog=lambda: Catalog(Scan((claim,)), "0.1.0")).open_device("acme")
 
 
-#: Error → what provokes it, and its whole text.
+#: Error → a call that provokes it, and its whole text.
 ROWS = {
     dc.DispatchError: (None, "the root: nothing raises it"),
     dc.SchemaError: (

@@ -66,7 +66,7 @@ def test_errors_survive_pickling_and_copying(name):
         assert (type(other), str(other), other.hint) == (type(error), str(error), error.hint)
 
 
-#: What provokes each error by a call or a registration, and how its text begins and ends.
+#: A call or a registration that provokes each error, and how its text begins and ends.
 PROVOKED = [
     (
         dc.ArgumentError,
@@ -160,7 +160,7 @@ def test_what_provokes_an_error_gets_its_text(registry, error, provoke, begins, 
 
 
 def test_an_error_is_raised_afresh_at_every_call(registry):
-    """What failed once is not remembered as the answer."""
+    """A failure is not remembered as the answer."""
     registry.register_schema("t::f", "f(int x) -> int")
     for _ in range(3):
         with pytest.raises(dc.EmptyKeysetError):

@@ -1,4 +1,4 @@
-"""Why a call runs what it runs: as data, to be read, on the command line, and always what the call then does."""
+"""Why a call runs its kernel: as data, as text, on the command line, and always as the call then goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frontends: their tensors, hooks, and what happens when two stand in one call."""
+"""Frontends: their tensors, hooks, and tensors of two in one call."""
 
 from __future__ import annotations
 

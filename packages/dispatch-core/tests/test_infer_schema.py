@@ -1,4 +1,4 @@
-"""Schemas from type hints: annotations, defaults, written arguments, and what is refused."""
+"""Schemas from type hints: annotations, defaults, written arguments, and refusals."""
 
 # ruff: noqa: UP006, UP007, UP037, UP045  # the old spellings are input
 

@@ -182,7 +182,7 @@ def test_a_covered_kernel_serves_one_value_and_does_not_get_the_argument(registr
     library.impl("f", lambda x, y: type(x)(x.a + y.a), toy.key, when=("alpha", 1))
     a, b = toy.array([1, 2]), toy.array([3, 4])
     assert registry.ops.t.f(a, b) == [4, 6]
-    # What equals 1 but is of another type may mean something else, and goes to the general kernel.
+    # A value that equals 1 but is of another type may mean something else, and goes to the general kernel.
     assert registry.ops.t.f(a, b, alpha=1.0) == registry.ops.t.f(a, b, alpha=True) == [-1, -2]
     assert registry.ops.t.f(a, b, alpha=2) == [-1, -2]
     made = registry.ops.t.f(tensors.wrap(a), tensors.wrap(b))

@@ -1,4 +1,4 @@
-"""Keysets: the algebra of sets, priority, immutability and what a call starts with."""
+"""Keysets: the algebra of sets, priority, immutability and the keys that a call starts with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Libraries: kinds, namespaces, decorators, and what closing takes back."""
+"""Libraries: kinds, namespaces, decorators, and the registrations that closing takes back."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def test_an_override_can_be_announced_or_forbidden(registry, f):
         second.impl("f", kernel("second"), allow_override=True)
     with pytest.warns(dc.OverwriteWarning):
         second.impl("f", kernel("third"))
-    # What counts are the kernels that are there, not what was registered under that name once.
+    # The kernels that are there count, not those that were registered under that name once.
     second.close()
     with pytest.raises(dc.RegistrationError):
         second_again = dc.Library("t", "IMPL", "CPU", registry=registry)
@@ -339,7 +339,7 @@ def test_an_operator_may_return_a_symbolic_int(registry, library):
     assert registry.ops.t.size(2) == 3
 
 
-# Handles of what is gone.
+# Handles of operators that are gone.
 
 
 def test_every_handle_of_a_closed_operator_says_so(registry):

@@ -159,7 +159,7 @@ def test_a_task_starts_with_the_masks_of_who_made_it_and_keeps_its_own():
             in_pool = asyncio.get_running_loop().run_in_executor(None, context.current)
             assert await elsewhere == DispatchKeySet(["Profiler", "CPU"])
             assert await in_pool is None
-        # The guard was left here before the task ran to its end; what it saw when it was made stays with it.
+        # The guard was left here before the task ran to its end; the masks at its making stay with it.
         assert context.current() is None
         return await task
 

@@ -1,4 +1,4 @@
-"""``opcheck``: operators that are not what their registration says."""
+"""``opcheck``: operators that differ from their registration."""
 
 from __future__ import annotations
 

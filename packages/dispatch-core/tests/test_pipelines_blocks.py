@@ -76,7 +76,7 @@ def test_the_step_that_reaches_max_ops_is_run_with_the_others(work):
 
 
 def test_max_ops_counts_what_waits(work):
-    """What was run for a value in between no longer waits."""
+    """Steps that were run for a value in between no longer wait."""
     with work.pipeline(max_ops=3):
         first = work.ops.double(work.array(1))
         second = work.ops.double(first)
@@ -466,7 +466,7 @@ def test_copies_and_pickles_of_a_pending_value_are_the_arrays(work):
 
 
 def test_arrays_are_not_kept_longer_than_the_steps_that_use_them(work):
-    """A long block that reads values in between holds no inputs of what it has computed."""
+    """A long block that reads values in between holds no inputs of the computed ones."""
 
     class Watched(work.toy.array):
         __slots__ = ("__weakref__",)

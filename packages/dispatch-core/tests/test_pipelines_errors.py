@@ -1,4 +1,4 @@
-"""Steps of a pipeline that fail: what the error says, who gets it, and what is left undisturbed."""
+"""Steps of a pipeline that fail: the error's text, who gets it, and the undisturbed rest."""
 
 from __future__ import annotations
 
@@ -347,7 +347,7 @@ def test_an_interrupt_while_the_block_ends_leaves_the_rest_to_a_later_flush(work
 
 
 def test_a_failed_write_to_an_array_that_was_there_is_told(work, numbers):
-    """Reading it in the same pipeline raises; afterwards the array is what the kernel has left of it."""
+    """Reading it in the same pipeline raises; afterwards the array is as the kernel has left it."""
     work.fail_with(ValueError("no"))
     tensor = work.tensor(1)
     with work.pipeline() as pipe:

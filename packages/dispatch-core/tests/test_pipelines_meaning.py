@@ -1,4 +1,4 @@
-"""What the predecessors' pipelines got wrong, in the core's terms; masks of steps; layers around and inside a pipeline."""
+"""Faults of earlier designs of pipelines, in the core's terms; masks of steps; layers around and inside a pipeline."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_a_composite_runs_at_once_and_what_it_calls_is_recorded(work):
 
 
 def test_a_composite_that_is_reached_with_keys_masked_off_masks_them_for_what_it_calls(work):
-    """Also where what it calls runs at once, and where it is recorded."""
+    """Also where the inner calls run at once, and where they are recorded."""
     seen = state_of(work)
     ops = work.ops
     work.library.define("outer(Tensor x) -> Tensor")

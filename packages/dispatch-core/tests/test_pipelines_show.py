@@ -290,7 +290,7 @@ def test_boxes_stand_apart_inside_the_picture_and_inside_their_group(fused):
     svg = graph.svg()
     root = ET.fromstring(svg)
     found = boxes(svg)
-    assert len(found) == 2 + 5 + 1 + 3  # inputs, steps, the group, and what comes into it
+    assert len(found) == 2 + 5 + 1 + 3  # inputs, steps, the group, and its arguments
     group = next(box for box in found if box[0].startswith("fused"))
     for index, (_, x, y, width, height) in enumerate(found):
         assert x >= 0 and x + width <= float(root.get("width"))
@@ -384,7 +384,7 @@ def test_a_thousand_steps_are_drawn(registry, ops, toy, form):
         graph = pipe.graph()
         root = ET.fromstring(graph.svg())
         graph.dot(), graph.mermaid(), graph.code
-        # A second as a rule; what is asserted is that it does not explode.
+        # A second as a rule; the limit only tells that it does not explode.
         assert perf_counter() - started < 30
         del made
     assert float(root.get("width")) < 20_000

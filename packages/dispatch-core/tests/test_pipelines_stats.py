@@ -1,4 +1,4 @@
-"""What a pipeline counts, and how a long flush tells how far it is."""
+"""A pipeline's counts, and the progress of a long flush."""
 
 from __future__ import annotations
 

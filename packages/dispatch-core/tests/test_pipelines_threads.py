@@ -188,7 +188,7 @@ def test_kernels_may_call_operators_and_flush_and_open_pipelines(work):
 
 
 def test_no_step_is_lost_or_run_twice_while_others_force_values(work, switch_often):
-    """One thread records, six force what it has recorded; every step runs once, and in-place updates in their order."""
+    """One thread records, six ask for its values; every step runs once, and in-place updates in their order."""
     until = time.monotonic() + SECONDS
     shared, count = [], 4
 
@@ -282,7 +282,7 @@ def in_child(function):
 
 forking = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork"),
-    # From 3.12 on, Python warns of what these tests are about.
+    # From 3.12 on, Python warns of forks beside threads, which these tests are about.
     pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning"),
 ]
 

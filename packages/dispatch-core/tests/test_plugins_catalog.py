@@ -1,4 +1,4 @@
-"""What is found, and what is said of it before any of its code is imported."""
+"""The installed plugins, and their faults, before any of their code is imported."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The commands: what is installed, and what is wrong with it."""
+"""The commands: the installed plugins, and their faults."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What happens when a device is asked for. Claims are made by hand here; the modules behind them are real."""
+"""Devices are loaded when they are asked for. Claims are made by hand here; the modules behind them are real."""
 
 import sys
 import textwrap
@@ -212,7 +212,7 @@ def test_a_plugin_must_describe_the_device_that_its_entry_point_names(bench, ret
         bench.loader.ensure_backend("acme")
 
 
-#: What a plugin for device "evil" may not register: keys that are not its own, of an operator that is not its own.
+#: Registrations that a plugin for device "evil" may not make: keys that are not its own, of an operator that is not its own.
 FOREIGN = ["CPU", "PrivateUse2", "AutogradPrivateUse2", "Autograd", "CompositeExplicitAutograd", "Meta", "Tracer"]
 EVIL = GOOD.replace('registry.register_kernel("demo::{name}", "PrivateUse1", lambda x: x)', "{act}")
 

@@ -1,4 +1,4 @@
-"""The Profiler layer: what it records, how deep, and that nothing changes for the calls themselves."""
+"""The Profiler layer: its records, how deep they go, and that nothing changes for the calls themselves."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_a_call_that_fails_is_recorded_and_its_error_comes_out(registry, operato
 
 
 def test_redispatched_composites_record_their_inner_calls(registry, operators, toy, tensors):
-    """Profiler alone survives the exclusion of what is masked off."""
+    """Profiler alone survives the exclusion of the masked keys."""
     tensor = tensors.wrap(toy.array([1]))
     tensor._dispatch_mask |= DispatchKey.AutogradToy
     with dc.profile(registry=registry) as p:
@@ -152,7 +152,7 @@ def test_calls_can_be_grouped_by_shapes_and_by_keys(registry, operators, library
 
 
 def test_a_thread_that_copies_the_context_has_calls_of_its_own(registry, operators, library, toy):
-    """As ``asyncio.to_thread`` does: its calls are recorded, and are no children of what runs in the first thread."""
+    """As ``asyncio.to_thread`` does: its calls are recorded, and are no children of those in the first thread."""
     context = []
 
     def kernel(x):

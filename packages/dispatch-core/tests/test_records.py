@@ -1,4 +1,4 @@
-"""Records: what a frozen, slotted dataclass promises, and what the core's own keep of it."""
+"""Records: the promises of a frozen, slotted dataclass, and those that the core's own keep."""
 
 from __future__ import annotations
 
@@ -170,5 +170,5 @@ def test_two_registrations_are_never_equal():
     origin = dc.Origin("plugin.py", 1)
     first, second = (Registration(dc.DispatchKey.CPU, len, origin) for _ in range(2))
     assert first != second
-    assert first == first  # identity is what is compared
+    assert first == first  # identity is compared
     assert len({first, second}) == 2

@@ -1,4 +1,4 @@
-"""From a mask to what runs: what is passed over, what is an error, layers, composites and factories."""
+"""From a mask to a kernel: keys that are passed over, errors, layers, composites and factories."""
 
 from __future__ import annotations
 

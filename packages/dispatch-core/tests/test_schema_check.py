@@ -1,4 +1,4 @@
-"""Arguments against schemas: what each type accepts, how calls are bound, and what the errors say."""
+"""Arguments against schemas: the values of each type, how calls are bound, and the errors' texts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class BadIndex:
 
 
 class Hostile:
-    """An object whose conversions raise what they like."""
+    """An object whose conversions raise errors of their own."""
 
     def __index__(self):
         raise ZeroDivisionError
@@ -52,7 +52,7 @@ class Hostile:
 
 
 class HostileNumber(float):
-    """A number whose conversions raise what they like."""
+    """A number whose conversions raise errors of their own."""
 
     def __float__(self):
         raise KeyError

@@ -1,4 +1,4 @@
-"""Schemas as data: names, alias annotations, and what a schema knows about its arguments."""
+"""Schemas as data: names, alias annotations, and properties of the arguments."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_the_spelling_of_a_default_does_not_count_in_comparisons():
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda schema: pickle.loads(pickle.dumps(schema))])
 def test_schemas_copy_and_pickle(duplicate):
     schema = parse_schema(ADD)
-    _ = schema.tensor_arguments  # What is kept for later must not stand in the way.
+    _ = schema.tensor_arguments  # Cached properties must not stand in the way.
 
     found = duplicate(schema)
 

@@ -15,7 +15,7 @@ from dispatch_core.operators.dispatch_table import MEMBERS
 CIA, CEA, CEANF = "CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"
 ASKED = "CPU CUDA XLA QuantizedCPU SparseCPU NestedTensorCPU AutogradOther AutogradCPU AutogradCUDA AutogradXLA".split()
 
-#: Registered keys → (what is asked: who wins); a key left out is missing. Source: the scenarios of torch's test_dispatch.py.
+#: Registered keys → (key of the call: who wins); a key left out is missing. Source: torch's test_dispatch.py.
 SCENARIOS = {
     (CIA,): dict.fromkeys(ASKED, CIA),
     ("CPU", CIA): {

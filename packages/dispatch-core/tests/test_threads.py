@@ -1,4 +1,4 @@
-"""Threads: registering and calling at once; what was resolved from an older state never stays."""
+"""Threads: registering and calling at once; no resolution from an older state stays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def switch_often():
 
 
 def together(*works):
-    """Run functions in threads of their own until the time is up, which ``go_on`` tells them; raise what they raise."""
+    """Run functions in threads of their own until the time is up, which ``go_on`` tells them; raise their errors."""
     until = time.monotonic() + SECONDS
     barrier = threading.Barrier(len(works))
 
@@ -142,7 +142,7 @@ def test_a_packets_choice_is_never_left_from_an_older_state(registry):
 
 
 def test_a_call_that_was_bound_by_an_older_schema_is_answered_for_that_one(registry):
-    """It asks the tables of that schema, and what they give takes the arguments as it bound them."""
+    """It asks the tables of that schema, whose kernels take the arguments as it bound them."""
     registry.register_kernel("t::f", "CompositeImplicitAutograd", lambda *args, **kwargs: (args, kwargs))
     registry.register_schema("t::f", "f(float x, *, int y=2) -> Any")
     entry = registry.get("t::f")

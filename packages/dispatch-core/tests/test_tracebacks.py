@@ -1,4 +1,4 @@
-"""What a user sees of an error: the user's own lines, and at most two of the dispatcher's below them."""
+"""Tracebacks of users: their own lines, and at most two of the dispatcher's below them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Tracer layer: what becomes a value, how the graph is printed, and that a replay does what was recorded."""
+"""The Tracer layer: the values of a graph, how it is printed, and that a replay does the same as the recorded calls."""
 
 from __future__ import annotations
 
@@ -335,7 +335,7 @@ def test_arguments_without_a_spelling_are_constants(registry, ops, tensor):
 
 
 def test_an_array_where_the_schema_says_any_is_a_constant_of_its_own(registry, ops, toy):
-    """A later write to what a factory made of it must not reach the next replay."""
+    """A later write to a factory's result must not reach the next replay."""
     with dc.trace(registry=registry) as t:
         made = ops.put(toy.array([1]), device="toy")
         ops.add_(made, made)
@@ -496,7 +496,7 @@ def test_registries_do_not_see_each_other(registry, ops, tensor):
 
 
 def test_other_threads_and_tasks_are_not_recorded(registry, ops, tensor):
-    """Only what starts with a copy of the block's context is, while the block runs."""
+    """Only threads that start with a copy of the block's context are, while the block runs."""
     before = contextvars.copy_context()
     with dc.trace(registry=registry) as t:
         thread = threading.Thread(target=ops.twice, args=(tensor([1]),))

@@ -1,4 +1,4 @@
-"""Transactions: what fails half way leaves nothing behind."""
+"""Transactions: a failure half way leaves nothing behind."""
 
 from __future__ import annotations
 

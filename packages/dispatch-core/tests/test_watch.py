@@ -1,4 +1,4 @@
-"""What kernels return is compared with what the operator's shape rule says."""
+"""Kernels' results are compared with the answer of the operator's shape rule."""
 
 from __future__ import annotations
 
@@ -309,7 +309,7 @@ def test_what_takes_the_place_of_an_array_that_cannot_be_written_is_compared(reg
 
 
 class Rule:
-    """A shape rule that may refuse what it is asked."""
+    """A shape rule that may refuse its arguments."""
 
     refuses = False
 
