@@ -52,12 +52,7 @@ def impl(
     """
     if func is None:
         return functools.partial(impl, qualname, types, lib=lib)
-    keys = [_key(name) for name in devices_of(types)]
-    library = _library(qualname, lib, "IMPL")
-    with library.registry.transaction():
-        for key in keys:
-            library.impl(qualname, func, key)
-    return func
+    return _impl(qualname, types, func, lib)
 
 
 @api_boundary
@@ -80,12 +75,7 @@ def register_kernel(
     if definition is not None:
         definition.register_kernel(device_types, fn)
         return fn
-    keys = [_key(name) for name in devices_of(device_types)]
-    library = _library(found, lib, "IMPL")
-    with library.registry.transaction():
-        for key in keys:
-            library.impl(found, fn, key)
-    return fn
+    return _impl(found, device_types, fn, lib)
 
 
 @api_boundary
@@ -134,6 +124,16 @@ def register_autograd(
     check_formula(found.schema)
     formula = AutogradFormula(backward, setup_context)
     _library(found, lib, "IMPL").impl(found, autograd_kernel(lambda: formula), DispatchKey.Autograd)
+
+
+def _impl(op: str | OpOverload, types: DeviceTypes, fn: Callable[..., Any], lib: Library | None) -> Callable[..., Any]:
+    """Register a kernel for each device or key, or for none of them."""
+    keys = [_key(name) for name in devices_of(types)]
+    library = _library(op, lib, "IMPL")
+    with library.registry.transaction():
+        for key in keys:
+            library.impl(op, fn, key)
+    return fn
 
 
 def _operator(op: Any, lib: Library | None) -> tuple[OpOverload, CustomOpDef | None]:

@@ -10,7 +10,7 @@ from ..errors import ArgumentError, OverwriteWarning, RegistrationError, SchemaE
 from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
 from ..levels import Level
-from ..schema.model import FunctionSchema
+from ..schema.model import FunctionSchema, OperatorName
 from .entry import NO_TAGS, OperatorEntry
 from .operator_index import OperatorIndex, parse_name
 from .overloads import describe
@@ -59,7 +59,7 @@ class KernelStore(OperatorIndex):
         origin = caller_origin()
         self._load_siblings(parsed)
         with self.lock:
-            entry = self._entry(name)
+            entry = self._entry(parsed)
             if entry.schema is not None:
                 raise RegistrationError(
                     f"{entry.name} is defined already, at {entry.origin}; the second definition is at {origin}",
@@ -113,19 +113,21 @@ class KernelStore(OperatorIndex):
         others. Raises ``ArgumentError`` when ``fn`` is not callable, ``RegistrationError`` where ``allow_override`` forbids
         to replace another kernel, or ``when`` names no argument.
         """
-        if not callable(fn) and not isinstance(fn, KernelFactory):
-            raise ArgumentError(f"the kernel for {name} is not callable: {type(fn).__qualname__}")
-        registration = Registration(
-            as_key(key),
-            fn,
-            caller_origin(),
-            with_keyset=with_keyset,
-            when=when,
-            level=_lower_level(level),
-            number=next_number(),
-            is_meant=allow_override is True,
-        )
-        self._load_siblings(parse_name(name))
+        options = {"with_keyset": with_keyset, "when": when}
+        return self.add_kernel(parse_name(name), as_key(key), fn, allow_override, level, **options)[1]
+
+    def add_kernel(
+        self,
+        name: OperatorName,
+        key: DispatchKey,
+        fn: Callable[..., Any] | KernelFactory,
+        allow_override: bool | None,
+        level: str | Level | None,
+        **options: Any,
+    ) -> tuple[OperatorEntry, Registration]:
+        """Do as ``register_kernel`` and return the operator's entry, too."""
+        registration = _make_registration("kernel", name, key, fn, level, is_meant=allow_override is True, **options)
+        self._load_siblings(name)
         with self.lock:
             entry = self._entry(name)
             try:
@@ -139,7 +141,7 @@ class KernelStore(OperatorIndex):
                 raise
             self._put(entry, registration)
         transactions.on_rollback(lambda: self.remove_kernel(entry, registration), (entry, registration))
-        return registration
+        return entry, registration
 
     def register_fallthrough(self, name: str, key: KeyLike) -> Registration:
         """Let the operator ``name`` pass ``key`` over."""
@@ -159,17 +161,8 @@ class KernelStore(OperatorIndex):
         fallback of the same level; that of the highest level is active.
         """
         found = as_key(key)
-        if not callable(fn) and not isinstance(fn, KernelFactory):
-            raise ArgumentError(f"the fallback for {found.label} is not callable: {type(fn).__qualname__}")
-        registration = Registration(
-            found,
-            fn,
-            caller_origin(),
-            with_keyset=with_keyset,
-            boxed=fn is not fallthrough_kernel,
-            level=_lower_level(level),
-            number=next_number(),
-        )
+        options = {"with_keyset": with_keyset, "boxed": fn is not fallthrough_kernel}
+        registration = _make_registration("fallback", found.label, found, fn, level, **options)
         with self.lock:
             if found.is_alias:
                 raise RegistrationError(
@@ -205,12 +198,10 @@ class KernelStore(OperatorIndex):
         see Note [Kernels that a general kernel hides] in `levels`. ``fn`` is a composite, and sees the caller's arguments.
         With ``autograd`` that holds under Autograd keys too, as a caller who writes the number means ``to`` itself.
         """
-        registration = Registration(
-            DispatchKey.CompositeExplicitAutograd, fn, caller_origin(), level=_lower_level(None), number=next_number()
-        )
+        registration = _make_registration("kernel", name, DispatchKey.CompositeExplicitAutograd, fn, None)
         way = str(parse_name(to)), registration, autograd
         with self.lock:
-            entry = self._entry(name)
+            entry = self._entry(parse_name(name))
             entry._way = way
             self.giving_way[way[0]] = (*self.giving_way.get(way[0], ()), entry.name)
             entry.invalidate()
@@ -302,7 +293,20 @@ def _describe_overwriting(entry: OperatorEntry, older: Registration, new: Regist
     return f"{entry.name} has a kernel for {new.key.label}{served} from {older.origin}; now comes one from {new.origin}"
 
 
-def _lower_level(wanted: str | Level | None) -> Level:
-    """Return the level of a registration: the wanted one, but no higher than that of the transaction under way."""
+def _make_registration(
+    kind: str,
+    owner: object,
+    key: DispatchKey,
+    fn: Callable[..., Any] | KernelFactory,
+    level: str | Level | None,
+    **options: Any,
+) -> Registration:
+    """Return a registration of the wanted level, but of no higher one than that of the transaction under way.
+
+    Raises ``ArgumentError`` when ``fn`` is not callable.
+    """
+    if not callable(fn) and not isinstance(fn, KernelFactory):
+        raise ArgumentError(f"the {kind} for {owner} is not callable: {type(fn).__qualname__}")
     highest = transactions.current_level()
-    return highest if wanted is None else min(Level.of(wanted), highest)
+    chosen = highest if level is None else min(Level.of(level), highest)
+    return Registration(key, fn, caller_origin(), level=chosen, number=next_number(), **options)

@@ -128,15 +128,15 @@ class Library:
         # Text first: asking a protocol for its instances takes as long as the rest of a registration.
         full = name.name if not isinstance(name, str) and isinstance(name, OpOverload) else name
         full = full if "::" in full else f"{self.ns}::{full}"
-        if parse_name(full).namespace != self.ns:
+        parsed = parse_name(full)
+        if parsed.namespace != self.ns:
             raise RegistrationError(
                 f"library {self.ns!r} cannot register a kernel for {full}", hint="open a library for that namespace"
             )
         chosen = self._key(key) or as_key("CompositeImplicitAutograd")
-        registration = self.registry.register_kernel(
-            full, chosen, fn, with_keyset=with_keyset, when=when, allow_override=allow_override, level=self.level
+        entry, registration = self.registry.add_kernel(
+            parsed, chosen, fn, allow_override, self.level, with_keyset=with_keyset, when=when
         )
-        entry = self.registry.entries[str(parse_name(full))]
         self._keep(lambda: self.registry.remove_kernel(entry, registration))
         return fn
 

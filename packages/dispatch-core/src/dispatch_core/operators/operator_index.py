@@ -70,19 +70,18 @@ class OperatorIndex:
                     ops = self._ops = Ops(cast("Registry", self))
         return ops
 
-    def _entry(self, name: str) -> OperatorEntry:
+    def _entry(self, name: OperatorName) -> OperatorEntry:
         """Return the entry of that name, a new one where there is none."""
-        parsed = parse_name(name)
-        full = str(parsed)
+        full = str(name)
         with self.lock:
             entry = self.entries.get(full)
             if entry is None:
-                entry = OperatorEntry(cast("Registry", self), parsed)
+                entry = OperatorEntry(cast("Registry", self), name)
                 self.entries[full] = entry
-                overloads = self.packets.setdefault(parsed.packet, {})
-                self.packets[parsed.packet] = {**overloads, parsed.overload: entry}
+                overloads = self.packets.setdefault(name.packet, {})
+                self.packets[name.packet] = {**overloads, name.overload: entry}
                 if self._ops is not None:
-                    self._ops.invalidate(parsed.packet)
+                    self._ops.invalidate(name.packet)
         return entry
 
     def _drop_if_empty(self, entry: OperatorEntry) -> None:

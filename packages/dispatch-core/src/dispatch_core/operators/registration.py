@@ -105,5 +105,7 @@ next_number: Final = itertools.count(1).__next__
 
 def insert_by_level(held: Registrations, new: Registration) -> Registrations:
     """Return the registrations of one place with a further one, the winner first."""
+    if not held:
+        return (new,)
     below = next((place for place, found in enumerate(held) if new.is_above(found)), len(held))
     return (*held[:below], new, *held[below:])

@@ -39,7 +39,7 @@ def checker(type: Type, is_tensor: IsTensor) -> Check:
     """
     match type:
         case BaseType("Tensor"):
-            return _tensor(is_tensor)
+            return _require("Tensor", is_tensor)
         case BaseType(name):
             return _CHECKS.get(name) or _opaque(type)
         case OptionalType(element):
@@ -80,12 +80,6 @@ def _unfit(type: Type, value: object) -> TypeError:
 
 
 def _anything(value: object) -> object:
-    return value
-
-
-def _none(value: object) -> object:
-    if value is not None:
-        raise TypeError(f"must be None, not {type(value).__name__}")
     return value
 
 
@@ -201,12 +195,6 @@ def _is(value: object, name: str) -> bool:
     return getattr(type(value), "__schema_type__", None) == name
 
 
-def _generator(value: object) -> object:
-    if not _is(value, "Generator"):
-        raise TypeError(f"must be Generator, not {type(value).__name__}")
-    return value
-
-
 def _dtype(value: object) -> object:
     if _is(value, "ScalarType"):
         return value
@@ -216,15 +204,20 @@ def _dtype(value: object) -> object:
     return found
 
 
-def _make_enum_check(name: str) -> Check:
-    """Check members of an enum of ints, or their bare numbers; members stay members."""
+def _require(name: str, fits: Callable[[object], bool]) -> Check:
+    """Return a check that lets values pass as they are where they fit."""
 
     def check(value: object) -> object:
-        if not isinstance(value, int) or isinstance(value, bool):
+        if not fits(value):
             raise TypeError(f"must be {name}, not {type(value).__name__}")
         return value
 
     return check
+
+
+def _is_enum(value: object) -> bool:
+    """Return whether a value is a member of an enum of ints, or its bare number."""
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 _CHECKS: Final[dict[str, Check]] = {
@@ -241,21 +234,11 @@ _CHECKS: Final[dict[str, Check]] = {
     "number": _scalar,
     "Device": _device,
     "Any": _anything,
-    "None": _none,
-    "NoneType": _none,
+    **dict.fromkeys(("None", "NoneType"), _require("None", lambda value: value is None)),
     "ScalarType": _dtype,
-    "Generator": _generator,
-    **{name: _make_enum_check(name) for name in ("Layout", "MemoryFormat")},
+    "Generator": _require("Generator", lambda value: _is(value, "Generator")),
+    **{name: _require(name, _is_enum) for name in ("Layout", "MemoryFormat")},
 }
-
-
-def _tensor(is_tensor: IsTensor) -> Check:
-    def check(value: object) -> object:
-        if not is_tensor(value):
-            raise TypeError(f"must be Tensor, not {type(value).__name__}")
-        return value
-
-    return check
 
 
 def _opaque(type: Type) -> Check:
