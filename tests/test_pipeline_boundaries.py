@@ -33,7 +33,7 @@ def test_torchlike_hands_out_the_cores_pipeline():
         torchlike.pipelines  # noqa: B018  # the access is tested
 
 
-def test_what_is_known_without_values_is_known_at_once(pipe):
+def test_shapes_and_dtypes_are_known_at_once(pipe):
     x = torchlike.ones(2, 3, requires_grad=True)
     y = (x * 2).t()[1:]
     assert y._pending
@@ -79,7 +79,7 @@ READS = {
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-def test_a_read_computes_what_it_needs_and_no_more(pipe, one, read):
+def test_a_read_computes_only_required_steps(pipe, one, read):
     if read is READS["format"]:
         one = one[0]
     before, after, beside = one - 1, one * 3, torchlike.zeros(2) + 5
@@ -154,13 +154,13 @@ def test_a_tensor_that_is_sent_to_where_it_lies_with_another_dtype_is_converted_
     assert (converted.tolist(), copied.tolist()) == ([2.0], [2.0])
 
 
-def test_a_failed_step_is_told_of_where_its_tensor_is_sent_to_where_it_lies(pipe):
+def test_a_failed_step_raises_where_its_tensor_is_sent_to_its_own_device(pipe):
     failed = torchlike.ones(2).index_select(0, torchlike.tensor([7])) + 1
     with pytest.raises(IndexError):
         failed.cpu()
 
 
-def test_a_write_waits_for_readers_that_somebody_still_sees(pipe):
+def test_a_write_waits_for_observable_readers(pipe):
     x = torchlike.zeros(1)
     seen, unseen = x + 1, x + 2
     del unseen
@@ -181,7 +181,7 @@ def test_a_write_through_a_view_of_a_computed_value_is_not_dropped(pipe):
     assert part.tolist() == [3.0, 3.0]
 
 
-def test_long_recordings_forget_what_nobody_sees(pipe):
+def test_long_recordings_drop_unobservable_steps(pipe):
     x = torchlike.zeros(1)
     for _ in range(5000):
         x = x + 1
@@ -237,7 +237,7 @@ def test_raw_arrays_are_the_callers(pipe):
     assert value.result().tolist() == [4.0, 4.0]
 
 
-def test_a_write_that_may_overlap_with_what_it_reads_runs_at_once_however_often_it_comes(pipe):
+def test_a_write_that_may_overlap_with_its_inputs_runs_at_once_however_often_it_comes(pipe):
     base = torchlike.arange(4.0)
     for _ in range(3):  # The first call compiles the code of the others.
         with pytest.raises(RuntimeError, match="refer to a single memory location"):
@@ -266,7 +266,7 @@ def test_random_numbers_are_drawn_in_the_order_of_the_calls(pipe):
         assert draw() == found
 
 
-def test_generators_are_read_and_seeded_after_what_is_recorded(pipe):
+def test_generators_are_read_and_seeded_after_recorded_steps(pipe):
     torchlike.manual_seed(3)
     first = torchlike.rand(2)
     state = torchlike.get_rng_state()
@@ -401,7 +401,7 @@ def _placed_beside():
 
 
 @pytest.mark.parametrize("name", list(_placed_beside()))
-def test_what_is_made_on_another_device_is_as_without_a_pipeline(name):
+def test_results_on_another_device_are_as_without_a_pipeline(name):
     op = dc.registry.get(f"aten::{name}").op
     more = BESIDE.get(name.partition(".")[0] if name not in BESIDE else name, ())
     x = torchlike.ones(2)

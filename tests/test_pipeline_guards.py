@@ -82,7 +82,7 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("name", DIFFERENT)
-def test_what_differs_is_not_recognised(hits, name):
+def test_different_structures_are_not_recognised(hits, name):
     for _ in range(3):
         same(chain, ones(3), ones(3))
     program, arguments = DIFFERENT[name]()
@@ -105,7 +105,7 @@ def test_fuse_is_part_of_it(hits):
     assert hits[-1] is False
 
 
-def test_what_nobody_holds_any_more_is_dropped_after_all(hits):
+def test_values_that_are_not_referred_to_any_more_are_dropped_after_all(hits):
     def both(a, b, keep):
         t = a.exp()
         u = a * b
@@ -163,7 +163,7 @@ def test_a_new_kernel_is_seen(hits):
     assert hits == [False, False, False, True, False]
 
 
-def test_a_failing_step_is_told_of_as_ever(hits):
+def test_a_failing_step_raises_as_ever(hits):
     def program(a, index):
         return (a.index_select(0, index) * 2.0 + 1.0,)
 

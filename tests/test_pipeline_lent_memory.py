@@ -40,7 +40,7 @@ class Consumer:
         self.array = np.from_dlpack(tensor)
 
     def write(self, number):
-        # NumPy gives it out as read-only.
+        # NumPy hands it out as read-only.
         address = self.array.__array_interface__["data"][0]
         (ctypes.c_float * self.array.size).from_address(address)[:] = [number] * self.array.size
 
@@ -88,7 +88,7 @@ def lend(show=lambda tensor: tensor.numpy()):
     return tensor, Array(show(tensor))
 
 
-#: How memory comes to be held by the user too: functions that give a tensor, and the object to write by.
+#: How memory comes to be held by the user too: functions that return a tensor, and the object to write by.
 LENDERS = {
     "from_numpy": source,
     "from_numpy of a slice, whose owner is held": lambda: source(lambda array: array[1:3]),
@@ -151,7 +151,7 @@ TAKERS = {
 
 
 @pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
-def test_handing_out_runs_what_waits_to_read_or_write_the_memory(pipe, take):
+def test_handing_out_runs_steps_that_read_or_write_the_memory(pipe, take):
     a, other = make(), make()
     beside = other + 1
     read = a + 1
@@ -165,7 +165,7 @@ def test_handing_out_runs_what_waits_to_read_or_write_the_memory(pipe, take):
     assert row.tolist() == [50.0] * 3
 
 
-def test_handing_out_runs_what_waits_in_other_pipelines(pipe):
+def test_handing_out_runs_steps_of_other_pipelines(pipe):
     a = make()
     outer = a + 1
     with dc.pipeline():
@@ -193,7 +193,7 @@ def test_handing_out_runs_what_waits_in_other_pipelines(pipe):
     assert found == [[2.0] * 4]
 
 
-def test_calls_are_recorded_again_once_nobody_holds_the_memory(pipe):
+def test_calls_are_recorded_again_once_the_memory_is_released(pipe):
     a = make()
     array = a.numpy()
     part = array[1:]
@@ -216,7 +216,7 @@ def test_calls_are_recorded_again_once_nobody_holds_the_memory(pipe):
     assert (read.tolist(), b.tolist()) == ([1.0] * 3, [1.0, 2.0, 2.0])
 
 
-def test_an_array_that_came_back_is_held_by_nobody(pipe):
+def test_an_array_that_came_back_is_not_held(pipe):
     a = make()
     b = torchlike.from_numpy(a.numpy())
     read = a + 1
@@ -225,7 +225,7 @@ def test_an_array_that_came_back_is_held_by_nobody(pipe):
     assert (read.tolist(), a.tolist()) == ([2.0] * 4, [2.0] * 4)
 
 
-def test_inputs_that_nobody_else_holds_are_recorded(pipe):
+def test_inputs_that_are_not_held_elsewhere_are_recorded(pipe):
     tensors = [torchlike.from_numpy(np.ones(3)), torchlike.from_numpy(np.ones((4, 4))[1:, ::2])]
     assert all((tensor + 1)._pending and tensor.add_(1)._pending for tensor in tensors)
     assert not reasons(pipe)
@@ -240,7 +240,7 @@ def test_an_address_is_held_as_long_as_the_memory(pipe):
     assert (view.clone() + 1)._pending
 
 
-def test_memory_that_nobody_can_write_to_is_not_lent(pipe):
+def test_read_only_memory_is_not_lent(pipe):
     array = np.ones(3)
     array.flags.writeable = False
     tensor = torchlike.from_numpy(array)
@@ -279,7 +279,7 @@ def test_inputs_that_stay_unchanged_are_recorded_like_any_others():
         dc.pipeline(inputs_unchanged=1)
 
 
-def test_what_is_known_of_lent_memory_goes_with_it():
+def test_entries_of_lent_memory_go_with_it():
     gc.collect()
     before = len(lent_memory.LENT), len(lent_memory.PINNED)
     tensor = make()
@@ -291,7 +291,7 @@ def test_what_is_known_of_lent_memory_goes_with_it():
 
 
 @pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
-def test_what_is_known_of_an_array_goes_with_it_where_an_interrupt_waits():
+def test_entries_of_an_array_go_with_it_where_an_interrupt_waits():
     press_ctrl_c = by_subscript(_thread.interrupt_main)
 
     def let_go(box):

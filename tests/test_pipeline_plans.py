@@ -47,7 +47,7 @@ def squares(a, b):
     return aten.sum(aten.mul.Tensor(total, total))
 
 
-def test_a_program_says_what_was_recorded(planner):
+def test_a_program_describes_the_recorded_calls(planner):
     programs = planner(lambda program: None)
     a = np.ones((2, 3), np.float32)
     found, _ = record(a, a, program=squares)
@@ -85,7 +85,7 @@ def test_nodes_that_are_not_planned_run_their_kernels(planner):
     assert len(programs) == 1
 
 
-def test_what_makes_a_structure(planner):
+def test_the_parts_of_a_structure(planner):
     programs = planner(lambda program: None)
     a, b = np.ones((2, 3), np.float32), np.ones((2, 3), np.float32)
 

@@ -32,7 +32,7 @@ def refusal(call, x):
 
 @pytest.mark.parametrize("has_views", [False, True])
 @pytest.mark.parametrize("name", CALLS)
-def test_what_is_refused_eagerly_is_refused_at_its_line(name, has_views):
+def test_calls_refused_eagerly_are_refused_at_their_line(name, has_views):
     eager = refusal(CALLS[name], tl.tensor(PLACES))
     x = y = None
     with dc.pipeline():
@@ -44,7 +44,7 @@ def test_what_is_refused_eagerly_is_refused_at_its_line(name, has_views):
 
 
 @pytest.mark.parametrize("name", ["add_", "mul_", "sub_", "maximum"])
-def test_elementwise_operators_read_what_they_write_and_are_recorded(name):
+def test_elementwise_operators_read_the_array_they_write_and_are_recorded(name):
     with dc.pipeline():
         x = tl.tensor(PLACES) * 1
         getattr(x, name)(x)

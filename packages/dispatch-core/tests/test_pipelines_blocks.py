@@ -75,7 +75,7 @@ def test_the_step_that_reaches_max_ops_is_run_with_the_others(work):
     assert len(work.ran) == 4
 
 
-def test_max_ops_counts_what_waits(work):
+def test_max_ops_counts_waiting_steps(work):
     """Steps that were run for a value in between no longer wait."""
     with work.pipeline(max_ops=3):
         first = work.ops.double(work.array(1))
@@ -214,7 +214,7 @@ def test_blocks_may_end_in_any_order(work):
     assert dc.apply_masks(0) == UNMASKED
 
 
-def test_entered_again_inside_a_block_of_its_own_a_handle_waits_for_nobody(work):
+def test_a_handle_entered_again_inside_its_own_block_does_not_deadlock(work):
     first, second = work.pipeline(), work.pipeline()
     first.__enter__()
     second.__enter__()
@@ -342,7 +342,7 @@ def test_an_inner_pipeline_uses_outer_values_and_the_outer_inner_ones(work):
 
 
 @pytest.mark.parametrize("read", [lambda work, x: work.ops.item(x), lambda work, x: work.ops.double(x)])
-def test_what_the_outer_pipeline_writes_is_seen_by_the_inner_one_and_back(work, numbers, read):
+def test_writes_of_the_outer_pipeline_are_seen_by_the_inner_one_and_back(work, numbers, read):
     tensor = work.tensor(1)
     with work.pipeline():
         value = work.ops.double(tensor)
@@ -359,7 +359,7 @@ def test_what_the_outer_pipeline_writes_is_seen_by_the_inner_one_and_back(work, 
     assert found == [2, 3, 12, 13, 12, 113]
 
 
-def test_the_inner_block_does_not_run_what_the_outer_has_recorded(work):
+def test_the_inner_block_does_not_run_the_outer_ones_steps(work):
     with work.pipeline():
         kept = work.ops.double(work.array(1))
         with work.pipeline():
@@ -411,7 +411,7 @@ def test_a_task_that_outlives_the_block_computes_at_once(work):
     assert (before.result(), after) == ([2], [4])
 
 
-def test_what_another_thread_records_as_the_block_ends_is_run(work, numbers):
+def test_calls_that_another_thread_records_as_the_block_ends_are_run(work, numbers):
     """A thread with the block's context may have passed the question whether it is open."""
     tensor = work.tensor(1)
     pipe = work.pipeline()
@@ -479,7 +479,7 @@ def test_arrays_are_not_kept_longer_than_the_steps_that_use_them(work):
         assert gone() is None
 
 
-def test_a_pipeline_says_whether_it_is_open_and_what_waits(work):
+def test_a_pipelines_repr_has_its_state_and_waiting_steps(work):
     pipe = work.pipeline()
     assert repr(pipe) == "<pipeline: closed, 0 steps wait>"
     with pipe:

@@ -100,7 +100,7 @@ def test_the_error_has_the_original_as_its_cause(work):
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_the_error_is_caught_as_the_originals_class_and_says_what_it_said(work, original):
+def test_the_error_is_caught_as_the_originals_class_and_repeats_its_text(work, original):
     error = fail(work, original)
     assert isinstance(error, type(original))
     assert isinstance(error, PipelineError)
@@ -233,7 +233,7 @@ def test_a_flush_raises_the_first_error_with_the_others_as_notes(work):
 
 
 def test_an_error_is_raised_once_by_flushes(work):
-    """Whoever has been told of it is not told again by leaving the block."""
+    """An error that a read has raised is not raised again at the end of the block."""
     work.fail_with(ValueError("no"))
     with work.pipeline() as pipe:
         bad = work.ops.call(work.array(1))
@@ -245,7 +245,7 @@ def test_an_error_is_raised_once_by_flushes(work):
         dependent.result()
 
 
-def test_an_error_that_nobody_was_told_of_is_raised_at_the_next_flush(work, numbers):
+def test_an_unread_error_is_raised_at_the_next_flush(work, numbers):
     """A value was read that needed a failing step only for its order."""
     work.fail_with(ValueError("no"))
     tensor = work.tensor(1)
@@ -257,7 +257,7 @@ def test_an_error_that_nobody_was_told_of_is_raised_at_the_next_flush(work, numb
     assert bad
 
 
-def test_results_that_nobody_has_are_dropped_with_their_errors(work):
+def test_unused_results_are_dropped_with_their_errors(work):
     work.fail_with(ValueError("no"))
     with work.pipeline() as pipe:
         work.ops.call(work.array(1))
@@ -346,7 +346,7 @@ def test_an_interrupt_while_the_block_ends_leaves_the_rest_to_a_later_flush(work
     assert numbers(tensor) == [5]
 
 
-def test_a_failed_write_to_an_array_that_was_there_is_told(work, numbers):
+def test_a_failed_write_to_an_array_that_was_there_raises_where_it_is_read(work, numbers):
     """Reading it in the same pipeline raises; afterwards the array is as the kernel has left it."""
     work.fail_with(ValueError("no"))
     tensor = work.tensor(1)
@@ -364,7 +364,7 @@ def test_a_failed_write_to_an_array_that_was_there_is_told(work, numbers):
     assert numbers(tensor) == [1]
 
 
-def test_a_failed_write_to_a_pending_value_is_told(work, numbers):
+def test_a_failed_write_to_a_pending_value_raises_where_it_is_read(work, numbers):
     work.fail_with(ValueError("no"))
     with pytest.raises(ValueError, match="no") as caught, work.pipeline():
         value = work.ops.double(work.tensor(1))
@@ -378,7 +378,7 @@ def test_a_failed_write_to_a_pending_value_is_told(work, numbers):
         assert again.value is caught.value
 
 
-def test_a_failed_write_alone_is_told_when_the_block_ends(work):
+def test_a_failed_write_alone_raises_when_the_block_ends(work):
     work.fail_with(ValueError("no"))
     tensor = work.tensor(1)
     with pytest.raises(ValueError, match="no"), work.pipeline():

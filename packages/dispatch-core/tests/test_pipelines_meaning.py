@@ -34,7 +34,7 @@ def test_a_write_then_a_read_gives_the_new_value(work, numbers):
     assert numbers(tensor) == [4]
 
 
-def test_an_operator_without_a_shape_rule_runs_at_once_after_what_it_needs(work):
+def test_an_operator_without_a_shape_rule_runs_at_once_after_its_inputs(work):
     with work.pipeline() as pipe:
         first = work.ops.double(work.array(1))
         other = work.ops.double(work.array(5))
@@ -44,7 +44,7 @@ def test_an_operator_without_a_shape_rule_runs_at_once_after_what_it_needs(work)
     assert other.result() == [10]
 
 
-def test_an_operator_that_gives_a_number_runs_what_it_needs_and_no_more(work):
+def test_an_operator_that_returns_a_number_runs_only_required_steps(work):
     with work.pipeline():
         first = work.ops.double(work.array(1))
         other = work.ops.double(work.array(5))
@@ -62,7 +62,7 @@ def test_a_failed_step_does_not_drop_those_behind_it(work):
     assert "failed" in repr(bad)
 
 
-def test_results_nobody_can_observe_are_not_computed(work):
+def test_results_that_are_never_used_are_not_computed(work):
     with work.pipeline() as pipe:
         for _ in range(5):
             work.ops.double(work.array(1))
@@ -105,7 +105,7 @@ def test_a_step_runs_under_the_masks_of_its_call(work):
     assert masked is not plain
 
 
-def test_what_runs_at_once_runs_under_the_masks_of_its_call(work):
+def test_eager_calls_run_under_their_own_masks(work):
     seen = state_of(work)
     with work.pipeline():
         with dc.exclude_keys("AutogradToy"):
@@ -116,7 +116,7 @@ def test_what_runs_at_once_runs_under_the_masks_of_its_call(work):
     assert seen == [(dc.DispatchKeySet(), dc.DispatchKeySet.all() - dc.DispatchKey["AutogradToy"])]
 
 
-def test_what_runs_at_once_and_fails_leaves_masks_and_pipeline_as_they_were(work):
+def test_eager_calls_that_fail_leave_masks_and_pipeline_as_they_were(work):
     work.fail_with(ValueError("no"))
     with work.pipeline():
         session = dc.current_pipeline()
@@ -129,7 +129,7 @@ def test_what_runs_at_once_and_fails_leaves_masks_and_pipeline_as_they_were(work
     assert kept.result() == [2]
 
 
-def test_a_composite_runs_at_once_and_what_it_calls_is_recorded(work):
+def test_a_composite_runs_at_once_and_its_calls_are_recorded(work):
     ops = work.ops
     work.library.define("outer(Tensor x) -> Tensor")
     work.library.impl("outer", lambda x: ops.unruled(ops.inner(x)), "CompositeExplicitAutograd")
@@ -145,7 +145,7 @@ def test_a_composite_runs_at_once_and_what_it_calls_is_recorded(work):
     assert inner.result() == [4]
 
 
-def test_a_composite_that_is_reached_with_keys_masked_off_masks_them_for_what_it_calls(work):
+def test_a_composite_that_is_reached_with_keys_masked_off_masks_them_for_its_calls(work):
     """Also where the inner calls run at once, and where they are recorded."""
     seen = state_of(work)
     ops = work.ops
@@ -181,7 +181,7 @@ def test_a_profile_around_a_pipeline_counts_calls_and_not_runs(work):
     assert [event.shapes for event in profile.events] == [((1,),), ((1,), (1,)), ((1,),)]
 
 
-def test_a_profile_inside_a_pipeline_sees_what_kernels_call_as_they_would_without(work):
+def test_a_profile_inside_a_pipeline_sees_the_calls_of_kernels_as_without(work):
     """A kernel's own calls are profiled if its own call was, whenever it runs."""
     work.hook = lambda array: work.ops.double(array) and None
     with work.pipeline():

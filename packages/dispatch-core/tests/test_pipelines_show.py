@@ -58,12 +58,12 @@ def texts(svg):
     return [element.text for element in ET.fromstring(svg).iter(f"{SVG}text")]
 
 
-def test_the_program_is_printed_as_code_with_what_each_step_makes_and_where_it_was_called(registry, ops, toy):
+def test_the_program_is_printed_as_code_with_results_and_lines_of_calls(registry, ops, toy):
     x, y = toy.array([[1, 2, 3], [4, 5, 6]]), toy.array([1, 2, 3])
     with dc.pipeline(registry=registry) as pipe:
         total = ops.add.Tensor(x, y, alpha=2)
         graph = pipe.graph()
-    here = test_the_program_is_printed_as_code_with_what_each_step_makes_and_where_it_was_called.__code__
+    here = test_the_program_is_printed_as_code_with_results_and_lines_of_calls.__code__
     place = f"test_pipelines_show.py:{here.co_firstlineno + 3}"
     assert str(graph).splitlines() == [
         "pipeline(%0, %1):",
@@ -76,7 +76,7 @@ def test_the_program_is_printed_as_code_with_what_each_step_makes_and_where_it_w
     assert total.result() == [[3, 6, 9], [6, 9, 12]]
 
 
-def test_views_writes_what_is_held_and_what_is_dropped_are_named(registry, ops, toy):
+def test_views_writes_held_values_and_dropped_steps_are_named(registry, ops, toy):
     given = toy.array([[1, 2], [3, 4]])
     with dc.pipeline(registry=registry) as pipe:
         x = ops.exp(given)
@@ -139,7 +139,7 @@ def test_looking_at_a_program_changes_nothing_about_it(registry, ops, toy):
     assert str(second).count("\n") == 4
 
 
-def test_what_has_run_is_an_input_of_the_rest(registry, ops, toy):
+def test_results_of_steps_that_have_run_are_inputs_of_the_rest(registry, ops, toy):
     with dc.pipeline(registry=registry) as pipe:
         first = ops.exp(toy.array([0.0]))
         second = ops.add.Tensor(first, first)
@@ -161,7 +161,7 @@ def test_the_program_of_an_empty_pipeline_is_empty(registry):
     assert texts(graph.svg()) == ["0 steps pending, 0 to be dropped"]
 
 
-def test_a_program_that_nobody_can_see_anything_of_is_shown_as_dropped(registry, ops, toy):
+def test_a_program_without_observable_steps_is_shown_as_dropped(registry, ops, toy):
     with dc.pipeline(registry=registry) as pipe:
         ops.add(toy.array(1.0), toy.array(2.0))
         assert "dropped" in str(pipe.graph())
@@ -219,7 +219,7 @@ def test_groups_are_clusters_in_every_drawing(fused):
     assert "subgraph g0 [fused]" in graph.mermaid()
 
 
-def test_a_group_of_what_is_not_pending_or_is_grouped_is_refused(fused, ops, toy):
+def test_a_group_of_steps_that_are_done_or_grouped_is_refused(fused, ops, toy):
     pipe, _ = fused
     step = pipe._session.steps[0]
     with pytest.raises(dc.ArgumentError, match=r"graph: <Step t::exp> of group 1 is in group 0 already\nHint: groups"):
@@ -252,7 +252,7 @@ def test_the_picture_names_steps_values_shapes_and_dtypes(fused):
     assert graph.svg() in graph._repr_html_()
 
 
-def test_views_and_writes_are_dashed_and_what_is_dropped_is_pale(registry, ops, toy):
+def test_views_and_writes_are_dashed_and_dropped_steps_are_pale(registry, ops, toy):
     given = toy.array([[1, 2], [3, 4]])
     with dc.pipeline(registry=registry) as pipe:
         x = ops.exp(given)
@@ -322,7 +322,7 @@ def test_a_call_stays_on_its_line(registry, ops, toy):
     assert made.result() is not None
 
 
-def test_what_could_be_markup_is_escaped(registry, ops, toy):
+def test_markup_is_escaped(registry, ops, toy):
     name = '<b>&"quoted"\\ \x01\n]]> \udc80 #end'
     source = f"def call(ops, x):\n    return ops.with_name(ops.exp(x), {name!r})\n"
     space = {}
@@ -339,7 +339,7 @@ def test_what_could_be_markup_is_escaped(registry, ops, toy):
     assert made.result() is not None
 
 
-def test_saving_writes_what_the_suffix_says(fused, tmp_path):
+def test_saving_writes_the_form_that_the_suffix_names(fused, tmp_path):
     _, graph = fused
     forms = {
         "x.svg": graph.svg(),
@@ -390,7 +390,7 @@ def test_a_thousand_steps_are_drawn(registry, ops, toy, form):
     assert float(root.get("width")) < 20_000
 
 
-def test_layers_are_below_what_they_need_and_cycles_have_none():
+def test_layers_are_below_their_inputs_and_cycles_have_none():
     assert layers_of(3, [(0, 1), (1, 2)]) == [0, 1, 2]
     assert layers_of(4, [(0, 1), (1, 2), (2, 1), (2, 3)]) == [0, None, None, None]
 

@@ -50,7 +50,7 @@ def test_recorded_dropped_and_executed_steps_are_counted(registry, ops, toy):
     assert kept.result() == [2, 4]
 
 
-def test_what_runs_at_once_is_counted_by_operator_and_reason_and_host_reads_are_boundaries(registry, ops, toy):
+def test_eager_calls_are_counted_by_operator_and_reason_and_host_reads_are_boundaries(registry, ops, toy):
     x = toy.array([1, 2])
     with dc.pipeline(registry=registry) as pipe:
         y = ops.add(x, x)
@@ -67,7 +67,7 @@ def test_the_share_of_a_pipeline_without_calls_is_whole():
     assert stats.Stats().recorded_share == 1
 
 
-def test_a_read_of_what_is_computed_is_no_boundary(registry, ops, toy):
+def test_a_read_of_a_computed_value_is_no_boundary(registry, ops, toy):
     with dc.pipeline(registry=registry) as pipe:
         y = ops.add(toy.array([1]), toy.array([1]))
         y.result()
@@ -129,7 +129,7 @@ def test_a_short_flush_is_not_reported(registry, ops, toy, clock):
     assert kept.result() == [2]
 
 
-def test_what_the_report_raises_ends_the_flush_and_the_rest_stays_pending(registry, library, ops, toy, meta, clock):
+def test_an_error_of_the_report_ends_the_flush_and_the_rest_stays_pending(registry, library, ops, toy, meta, clock):
     slow(library, toy, meta, clock, 60)
     fault = [ZeroDivisionError("stop")]
 
@@ -149,7 +149,7 @@ def test_what_the_report_raises_ends_the_flush_and_the_rest_stays_pending(regist
     assert (pipe.stats().executed, pipe.stats().dropped) == (2, 1)
 
 
-def test_what_the_report_raises_at_the_end_of_the_block_leaves_values_that_can_be_read(
+def test_an_error_of_the_report_at_the_end_of_the_block_leaves_values_that_can_be_read(
     registry, library, ops, toy, meta, clock
 ):
     slow(library, toy, meta, clock, 60)

@@ -86,7 +86,7 @@ def test_the_error_of_a_step_reaches_every_thread(work):
     assert len(set(map(id, errors))) == 1
 
 
-def test_two_threads_that_force_each_others_values(work):
+def test_two_threads_that_read_each_others_values(work):
     """Each thread's kernel asks for a value of the other's pipeline, which is running."""
     values, both = {}, threading.Barrier(2)
 
@@ -153,7 +153,7 @@ def test_a_turn_excludes_others_and_lets_its_holder_in_again():
     in_threads(*[worker] * 4)
 
 
-def test_a_step_that_asks_for_its_own_result_is_told(work):
+def test_a_step_that_asks_for_its_own_result_gets_an_error(work):
     with work.pipeline():
         value = work.ops.call(work.array(1))
         work.hook = lambda array: value.result()
@@ -187,7 +187,7 @@ def test_kernels_may_call_operators_and_flush_and_open_pipelines(work):
     assert work.ran.count("call") == 2
 
 
-def test_no_step_is_lost_or_run_twice_while_others_force_values(work, switch_often):
+def test_no_step_is_lost_or_run_twice_while_others_read_values(work, switch_often):
     """One thread records, six ask for its values; every step runs once, and in-place updates in their order."""
     until = time.monotonic() + SECONDS
     shared, count = [], 4
@@ -288,7 +288,7 @@ forking = [
 
 
 @pytest.mark.parametrize("generation", [pytest.param(1, marks=forking)])
-def test_both_processes_compute_what_was_pending_at_a_fork(work, generation):
+def test_both_processes_compute_values_that_were_pending_at_a_fork(work, generation):
     with work.pipeline():
         value = work.ops.double(work.array(1))
         assert in_child(lambda: value.result() == [2] and dc.current_pipeline() is not None)
@@ -322,7 +322,7 @@ def test_a_fork_while_another_thread_runs_steps(work, op, outcome):
 
 
 @pytest.mark.parametrize("generation", [pytest.param(1, marks=forking)])
-def test_a_fork_while_another_thread_writes_is_told(work, generation):
+def test_a_fork_while_another_thread_writes_raises_in_the_child(work, generation):
     """Nobody can say in the child whether the write was made."""
     running, go_on = threading.Event(), threading.Event()
     parent = os.getpid()

@@ -140,7 +140,7 @@ def test_a_failed_tensor_in_a_backward_raises_the_error(data):
     assert weight.grad is not None
 
 
-def test_a_failed_in_place_step_is_told_and_not_repeated(data):
+def test_a_failed_in_place_step_raises_and_is_not_repeated(data):
     index, target = torchlike.tensor([7]), torchlike.zeros(2, 2)
     with pytest.raises(IndexError), dc.pipeline():
         target.index_add_(0, index, torchlike.ones(1, 2))

@@ -112,7 +112,7 @@ def switch(monkeypatch, *, plain):
 
 @given(st.lists(programs(), min_size=1, max_size=3))
 @settings(max_examples=60, deadline=None)
-def test_generated_recorders_note_what_the_plain_one_notes(several):
+def test_generated_recorders_record_as_the_plain_one_does(several):
     with pytest.MonkeyPatch.context() as monkeypatch:
         switch(monkeypatch, plain=True)
         plain = [record_program(program) for program in several for _ in range(2)]
@@ -134,7 +134,7 @@ def test_answers_follow_the_default_dtype():
     assert found == [t.float32, t.float32, t.float64, t.float32]
 
 
-def test_numbers_that_are_equal_and_mean_different_things_are_told_apart():
+def test_equal_numbers_of_different_types_are_told_apart():
     a = t.ones(2).to(t.int64)
     with dc.pipeline():
         found = [(a * number).dtype for number in (1, 1.0, True, 1, 1.0)]
@@ -150,7 +150,7 @@ def test_a_wrong_call_fails_each_time_at_its_own_line():
     assert pipe.stats().recorded == 0
 
 
-def test_limits_count_what_is_noted():
+def test_limits_count_records():
     a = t.ones(2)
     with dc.pipeline(max_ops=3) as pipe:
         kept = [a + a for _ in range(7)]
@@ -190,7 +190,7 @@ def test_a_step_names_the_users_innermost_line():
     assert found == here
 
 
-def test_threads_may_look_at_what_another_records():
+def test_threads_may_look_at_the_records_of_another():
     a = t.ones(2)
     done = threading.Event()
     with dc.pipeline() as pipe:
@@ -212,7 +212,7 @@ def test_threads_may_look_at_what_another_records():
     assert kept.tolist() == [2001.0, 2001.0]
 
 
-def test_a_view_beyond_what_its_base_shows_is_made_at_once():
+def test_a_view_beyond_its_base_is_made_at_once():
     with t.pipeline() as pipe:
         base = t.arange(4)
         inside = base[1:].as_strided((2,), (2,), 1)

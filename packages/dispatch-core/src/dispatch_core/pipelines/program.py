@@ -333,7 +333,7 @@ def _places(found: ProgramFingerprint) -> list[int]:
 
 
 def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
-    """Make the program that a survey has numbered."""
+    """Make the program that a fingerprint has numbered."""
     kept = _kept_bits(found)
     values: list[Value] = []
     for slot, given in enumerate(found.values):
