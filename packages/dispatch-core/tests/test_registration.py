@@ -239,8 +239,8 @@ def test_the_origin_is_the_line_that_registers(registry, library):
     line = inspect.currentframe().f_lineno + 1
     library.impl("f", lambda x: x, "CPU")
     origin = registry.get("t::f").computed_table()[dc.DispatchKey.CPU].origin
-    assert (Path(origin.file).name, origin.line) == ("test_kernel.py", line)
-    assert str(origin).endswith(f"test_kernel.py:{line}")
+    assert (Path(origin.file).name, origin.line) == ("test_registration.py", line)
+    assert str(origin).endswith(f"test_registration.py:{line}")
 
 
 def test_the_origin_names_the_transactions_distribution(registry):
