@@ -44,7 +44,7 @@ _CPU: Final = dc.Device("cpu")
 _sources: Final[WeakValueDictionary[int, NDArray[Any]]] = WeakValueDictionary()
 
 
-class _Given(Holder):
+class _BorrowedArray(Holder):
     """An array of the user's, known by our only reference to it, a view: held while there are other references."""
 
     __slots__ = ()
@@ -62,7 +62,7 @@ def _count_references(view: NDArray[Any]) -> int:
 _OWN: Final = _count_references(np.empty(1).view())
 
 
-class _Export(Holder):
+class _LentArray(Holder):
     """An array that was lent out: held while it lives, unless it came back and the last reference to it is ours."""
 
     __slots__ = ()
@@ -111,7 +111,7 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
         shown = np.ndarray(array.shape, shown.dtype, shown, 0, strides)
     if array.flags.writeable or owner.flags.writeable:
         # Who else holds memory that is not NumPy's own cannot be known.
-        lend(shown, _Given if owner.flags.owndata or isinstance(owner.base, Window) else Holder, view)
+        lend(shown, _BorrowedArray if owner.flags.owndata or isinstance(owner.base, Window) else Holder, view)
     return shown
 
 
@@ -121,7 +121,7 @@ def lend_out(array: NDArray[Any]) -> NDArray[Any]:
     interface["strides"] = array.strides
     given = np.asarray(Window(array, interface))
     if array.flags.writeable:
-        lend(array, _Export, given)
+        lend(array, _LentArray, given)
     pin(array)
     return given
 

@@ -131,7 +131,7 @@ def _write_elements(array: NDArray[Any], indent: int) -> str:
     shown = _take_edges(array) if summarize else array
     write: Callable[[Any], str]
     if array.dtype.kind == "c":
-        real, imag = _Style.of(shown.real), _Style.of(shown.imag)
+        real, imag = _ElementFormat.of(shown.real), _ElementFormat.of(shown.imag)
         width = real.width + imag.width + 1
 
         def write(value: Any) -> str:
@@ -139,7 +139,7 @@ def _write_elements(array: NDArray[Any], indent: int) -> str:
             return real(value.real) + (right if right[0] in "+-" else "+" + right)
 
     else:
-        write = style = _Style.of(shown)
+        write = style = _ElementFormat.of(shown)
         width = style.width
     return _write_nested(array, indent, write, width + 2, summarize)
 
@@ -174,14 +174,14 @@ def _write_nested(array: NDArray[Any], indent: int, write: Callable[[Any], str],
 
 
 @dataclass(frozen=True, slots=True)
-class _Style:
+class _ElementFormat:
     """How the elements of one tensor are written: with which format, and how wide."""
 
     kind: str
     width: int
 
     @classmethod
-    def of(cls, array: NDArray[Any]) -> _Style:
+    def of(cls, array: NDArray[Any]) -> _ElementFormat:
         if array.dtype.kind != "f":
             return cls("integer", max(len(str(value)) for value in array.ravel().tolist()))
         with np.errstate(all="ignore"):

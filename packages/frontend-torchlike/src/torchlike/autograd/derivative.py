@@ -33,7 +33,7 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
 assert set(_READERS) == set(METADATA_SUFFIXES)
 
 
-class _Calls(ast.NodeTransformer):
+class _CallRenamer(ast.NodeTransformer):
     """Rename called functions, so that an argument of the same name does not hide one."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Derivative:
         if self.inplace and next(iter(gradients), None) != "self":
             # An in-place operator's node always begins with the tensor that was written to.
             gradients = {"self": gradients.get("self", "None"), **gradients}
-        calls = _Calls()
+        calls = _CallRenamer()
         self._trees = {name: calls.visit(ast.parse(text, mode="eval")) for name, text in gradients.items()}
         self.called = calls.called
         self.gradients = {name: ast.unparse(tree) for name, tree in self._trees.items()}

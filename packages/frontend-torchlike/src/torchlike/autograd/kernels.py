@@ -44,7 +44,7 @@ def format_node_name(name: str, number: int = 0) -> str:
     return re.sub(r"(?:^|_+)([a-zA-Z0-9])", lambda found: found[1].upper(), base.rstrip("_")) + f"Backward{number}"
 
 
-class _Conjugated:
+class _ConjugatedBackward:
     """Computes gradients that are complex, from the same formulas: see `dispatch_aten.derivatives`."""
 
     def __init__(self, derivative: Derivative, names: dict[str, Any]) -> None:
@@ -86,7 +86,7 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
         "COMPLEX": _COMPLEX,
         "_dtype": dc.dtype,
     }
-    names["conjugated"] = _Conjugated(derivative, names)
+    names["conjugated"] = _ConjugatedBackward(derivative, names)
     apply = make_function(write_node_source(derivative), f"backward of {op.name}", names)
     body = {"apply": apply, "saved": None, "values": tuple(derivative.default_values.values())}
     if derivative.saved_inputs or derivative.saved_results:

@@ -12,7 +12,7 @@ __all__ = ["write_node_source"]
 def write_node_source(derivative: Derivative, *, conjugates: bool = True) -> str:
     """Return the source of ``apply``: unpack what was saved, check it, compute the gradients that are wanted.
 
-    `_Conjugated` calls the source without ``conjugates`` for complex gradients.
+    `_ConjugatedBackward` calls the source without ``conjugates`` for complex gradients.
     """
     lines: list[str] = []
     if derivative.outputs == 1:

@@ -13,7 +13,7 @@ from .module import Module
 __all__ = ["ModuleDict", "ModuleList", "Sequential"]
 
 
-class _Numbered(Module):
+class _IndexedModules(Module):
     """Modules in a row, named by their places."""
 
     _modules: dict[str, Module]  # type: ignore[assignment]  # never None here
@@ -73,7 +73,7 @@ class _Numbered(Module):
             self._modules[str(place)] = each
 
 
-class Sequential(_Numbered):
+class Sequential(_IndexedModules):
     """Modules that run one after the other (source: ``torch.nn.Sequential``).
 
     >>> from torchlike import nn
@@ -143,7 +143,7 @@ class Sequential(_Numbered):
         return other
 
 
-class ModuleList(_Numbered):
+class ModuleList(_IndexedModules):
     """A list of modules whose parameters are found; it has no ``forward`` of its own."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
