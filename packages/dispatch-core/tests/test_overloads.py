@@ -176,12 +176,14 @@ def test_a_frontends_function_is_the_overload_with_other_names(registry, library
     library.impl("f", lambda x, y, *, times: toy.array([times]), toy.key)
     seen = []
 
-    def otherwise(*args, **kwargs):
+    def slow_path(*args, **kwargs):
         seen.append((args, kwargs))
         return "elsewhere"
 
     op, x = registry.ops.t.f.default, tensors.wrap(toy.array([0]))
-    function = dc.respell(op, "f", type(x), otherwise, names={"self": "input"}, extra={"out": None}, elsewhere={int})
+    function = dc.rename_arguments(
+        op, "f", type(x), slow_path, names={"self": "input"}, extra={"out": None}, slow_path_types={int}
+    )
     assert function.__name__ == "f"
     for _ in range(3):
         assert function(x, x)._dispatch_data.a.tolist() == [1]
@@ -219,3 +221,14 @@ def test_lists_nested_deeper_than_any_schemas_are_refused(registry, levels):
         library.define("f.b(str x) -> int")
         with pytest.raises(dc.NoMatchingOverloadError):
             registry.ops.deep.f(nested)
+
+
+def test_the_old_names_of_functions_warn_and_serve(registry, library):
+    library.define("f(Tensor self) -> Tensor")
+    library.impl("f", lambda x: x, "CompositeImplicitAutograd")
+    op = registry.ops.t.f.default
+    with pytest.warns(DeprecationWarning, match="below is fast_redispatch now"):
+        assert dc.below(op, ["CPU"])(1) == 1
+    with pytest.warns(DeprecationWarning, match="respell is rename_arguments now"):
+        function = dc.respell(op, "f", list, lambda *args, **given: "slow", names={"self": "input"}, elsewhere={int})
+    assert function(input=3) == "slow"

@@ -138,7 +138,7 @@ def test_below_runs_what_a_keyset_leads_to_with_arguments_as_they_are(registry, 
     kernels = []
 
     def make(op, keyset):
-        down = dc.below(op, keyset - "Tracer", registry=registry)
+        down = dc.fast_redispatch(op, keyset - "Tracer", registry=registry)
 
         def kernel(x, n):
             return down(x, n + 1)
@@ -158,7 +158,7 @@ def test_below_leaves_out_what_the_context_excludes_and_finds_later_kernels(regi
     library.define("f(Tensor x, *, int n=1) -> int")
     library.impl("f", lambda x, *, n: n, toy.key)
     library.impl("f", lambda x, *, n: -n, "Tracer")
-    down, array = dc.below("t::f", ["Tracer", toy.key], registry=registry), toy.array([1])
+    down, array = dc.fast_redispatch("t::f", ["Tracer", toy.key], registry=registry), toy.array([1])
     assert down(array, 5) == -5
     with dc.exclude_keys("Tracer"):
         assert down(array, 5) == 5
@@ -171,7 +171,7 @@ def test_below_leaves_out_what_the_context_excludes_and_finds_later_kernels(regi
 def test_below_is_a_kernel_that_only_passes_on(registry, library, toy):
     library.define("f(Tensor x, int a, *, int b, int c=3) -> int")
     library.impl("f", lambda x, a, *, b, c: 100 * a + 10 * b + c, toy.key)
-    library.impl("f", dc.kernel_factory(lambda op, keyset: dc.below(op, keyset - "Tracer")), "Tracer")
+    library.impl("f", dc.kernel_factory(lambda op, keyset: dc.fast_redispatch(op, keyset - "Tracer")), "Tracer")
     with dc.include_keys("Tracer"):
         assert registry.ops.t.f(toy.array([1]), 1, c=4, b=2) == 124
 

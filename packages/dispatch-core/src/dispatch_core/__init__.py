@@ -44,8 +44,9 @@ from .operators import (
     fallthrough_kernel,
     kernel_factory,
     registry,
-    respell,
+    rename_arguments,
 )
+from .operators.overloads import respell as respell  # the old name of rename_arguments, until 0.2
 from .schema import FunctionSchema, declare_dtypes
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from .explanation import explain
     from .layers.profiler import profile
     from .layers.tracer import trace
-    from .operators.kernel_handle import KernelHandle, below, get_kernel
+    from .operators.kernel_handle import KernelHandle, fast_redispatch, get_kernel
     from .pipelines.program import PlannedStep, Program
     from .plugins.hooks import hookimpl
     from .plugins.loading import BackendLoader, backends, load_backend, refresh
@@ -99,6 +100,7 @@ _LATE = {
     "custom_op": ".custom_ops",
     "define": ".custom_ops",
     "explain": ".explanation",
+    "fast_redispatch": ".operators.kernel_handle",
     "get_kernel": ".operators.kernel_handle",
     "hookimpl": ".plugins.hooks",
     "impl": ".custom_ops",
@@ -174,7 +176,6 @@ __all__ = [
     "UnknownOperatorWarning",
     "apply_masks",
     "backends",
-    "below",
     "call_direct",
     "custom_op",
     "declare_dtypes",
@@ -187,6 +188,7 @@ __all__ = [
     "exclude_keys",
     "explain",
     "fallthrough_kernel",
+    "fast_redispatch",
     "get_kernel",
     "hookimpl",
     "impl",
@@ -206,7 +208,7 @@ __all__ = [
     "register_frontend",
     "register_kernel",
     "registry",
-    "respell",
+    "rename_arguments",
     "shape",
     "storage_of",
     "storage_offset",

@@ -168,10 +168,10 @@ def _make_unary(operator: table.OverloadGroup) -> Callable[..., Any]:
     overload = getattr(dc.ops.aten, operator.name).default
     general = _make_general(operator)
 
-    def otherwise(input: Any, *, out: Any = None) -> Any:
+    def slow_path(input: Any, *, out: Any = None) -> Any:
         return overload(input) if out is None else general(input, out=out)
 
-    return dc.respell(overload, operator.name, Tensor, otherwise, names={"self": "input"}, extra={"out": None})
+    return dc.rename_arguments(overload, operator.name, Tensor, slow_path, names={"self": "input"}, extra={"out": None})
 
 
 def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
@@ -191,7 +191,7 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
         **own,
     }
 
-    def otherwise(input: Any, other: Any, **given: Any) -> Any:
+    def slow_path(input: Any, other: Any, **given: Any) -> Any:
         given = {name: value for name, value in given.items() if value is not defaults.get(name, _MISSING)}
         if not given:
             if type(other) in PLAIN_NUMBERS and isinstance(input, Tensor):
@@ -211,7 +211,9 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
     number_out = any(name.endswith("Scalar_out") for name in overloads)
     extra = {name: default for name, default in defaults.items() if name not in own}
     names = {"self": "input"}
-    return dc.respell(tensors, operator.name, Tensor, otherwise, names=names, extra=extra, elsewhere=PLAIN_NUMBERS)
+    return dc.rename_arguments(
+        tensors, operator.name, Tensor, slow_path, names=names, extra=extra, slow_path_types=PLAIN_NUMBERS
+    )
 
 
 _MISSING: Final = object()

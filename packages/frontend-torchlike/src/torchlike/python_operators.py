@@ -48,12 +48,12 @@ def _make_forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]
 
         return method
 
-    def otherwise(self: Tensor, other: Any, **_: Any) -> Any:
+    def slow_path(self: Tensor, other: Any, **_: Any) -> Any:
         if type(other) in PLAIN_NUMBERS:
             return numbers(self, other)
         return function(self, other) if isinstance(other, _TAKEN) else call_with_array(function, self, other)
 
-    return dc.respell(direct, name, Tensor, otherwise, elsewhere=PLAIN_NUMBERS)
+    return dc.rename_arguments(direct, name, Tensor, slow_path, slow_path_types=PLAIN_NUMBERS)
 
 
 def _make_reflected(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from ..arrays.types import ArrayType
 from ..errors import KernelResultError
 from ..keys.table import DispatchKey
 
-__all__ = ["Boundary", "bad_result", "coercer", "make_boundary", "view_checker"]
+__all__ = ["Boundary", "bad_result", "make_boundary", "make_coercer", "make_view_checker"]
 
 
 class Boundary(Record):
@@ -49,7 +49,7 @@ def make_boundary(key: DispatchKey, frontend: Frontend[Any] | None) -> Boundary:
     return Boundary(key, frontend, KEY_TYPES.get(key, ()))
 
 
-def coercer(boundary: Boundary, name: str) -> Callable[[Any], Any]:
+def make_coercer(boundary: Boundary, name: str) -> Callable[[Any], Any]:
     """Return a function that makes an array of a fresh result that is not of the expected type.
 
     It raises ``KernelResultError`` for what is no array of the boundary's backend; where no backend has described its
@@ -76,7 +76,7 @@ def coercer(boundary: Boundary, name: str) -> Callable[[Any], Any]:
     return coerce
 
 
-def view_checker(boundary: Boundary, name: str) -> Callable[[Any], Any]:
+def make_view_checker(boundary: Boundary, name: str) -> Callable[[Any], Any]:
     """Return a function that refuses a view result that is no array: a scalar is a copy, never a view."""
 
     def check(value: Any) -> Any:

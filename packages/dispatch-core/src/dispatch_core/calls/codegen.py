@@ -31,19 +31,19 @@ from ..schema.check import argument_error, bind
 from ..schema.words import declaration
 from ..tracebacks import trim_traceback
 from . import reference
-from .boundary import Boundary, coercer, view_checker
+from .boundary import Boundary, make_coercer, make_view_checker
 from .emit import make_function, rename_parameters
 from .signature import CallSignature, SpecializedKernels, bad_count, bad_list
 from .source import (
+    SignatureAdapter,
     SpecializedMask,
     SpecializedState,
-    Spelling,
-    below_source,
+    adapt_signature,
     body_lines,
     call_source,
+    fast_redispatch_source,
     kernel_arguments,
     redispatch_source,
-    respelled_signature,
     runner_source,
     values,
 )
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Inlined",
-    "backend_runner",
-    "below",
-    "caller",
-    "caller_runner",
-    "explained_source",
-    "redispatcher",
-    "respelled",
-    "runner_of",
+    "make_adapted_caller",
+    "make_backend_runner",
+    "make_caller",
+    "make_caller_runner",
+    "make_fast_redispatch",
+    "make_inlined_runner",
+    "make_redispatcher",
+    "show_source",
     "warm_up",
 ]
 
@@ -101,8 +101,8 @@ class _Body:
         self.constants: dict[str, Any] = {
             "__kernel": kernel,
             "__array": boundary.array_type,
-            "__coerce": coercer(boundary, signature.name),
-            "__view_of": view_checker(boundary, signature.name),
+            "__coerce": make_coercer(boundary, signature.name),
+            "__view_of": make_view_checker(boundary, signature.name),
             "__several": several,
             "__list": as_list,
             "__unequal": unequal,
@@ -140,14 +140,14 @@ def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any])
         entry.call_table[mask]
 
 
-def caller(entry: OperatorEntry) -> Runner:
-    """Return the generated function that a user's call runs (see `reference.caller`)."""
+def make_caller(entry: OperatorEntry) -> Runner:
+    """Return the generated function that a user's call runs (see `reference.make_caller`)."""
     signature = entry.signature
     if signature is None or not signature.is_specializable:
-        return reference.caller(entry)
-    interpreted = reference.caller(entry)
+        return reference.make_caller(entry)
+    interpreted = reference.make_caller(entry)
 
-    def otherwise(*args: Any, **kwargs: Any) -> Any:
+    def slow_path(*args: Any, **kwargs: Any) -> Any:
         # See Note [Raw arrays change the code].
         if args and not hasattr(args[0], "_dispatch_mask"):
             with entry.registry.lock:
@@ -155,19 +155,24 @@ def caller(entry: OperatorEntry) -> Runner:
                     entry.op._lazy[0].take(_call(entry, signature, interpreted, raw=True))
         return interpreted(*args, **kwargs)
 
-    return _call(entry, signature, otherwise, raw=False)
+    return _call(entry, signature, slow_path, raw=False)
 
 
-def respelled(entry: OperatorEntry, spelling: Spelling) -> Runner:
-    """Return the generated function of a frontend (see `reference.respelled`)."""
+def make_adapted_caller(entry: OperatorEntry, adapter: SignatureAdapter) -> Runner:
+    """Return the generated function of a frontend (see `reference.make_adapted_caller`)."""
     signature = entry.signature
     if signature is None or not signature.is_specializable:
-        return reference.respelled(entry, spelling)
-    return _call(entry, respelled_signature(signature, spelling), spelling.otherwise, raw=False, spelling=spelling)
+        return reference.make_adapted_caller(entry, adapter)
+    return _call(entry, adapt_signature(signature, adapter), adapter.slow_path, raw=False, adapter=adapter)
 
 
 def _call(
-    entry: OperatorEntry, signature: CallSignature, otherwise: Runner, *, raw: bool, spelling: Spelling | None = None
+    entry: OperatorEntry,
+    signature: CallSignature,
+    slow_path: Runner,
+    *,
+    raw: bool,
+    adapter: SignatureAdapter | None = None,
 ) -> Runner:
     names = _constants(signature)
     names |= {
@@ -175,21 +180,21 @@ def _call(
         "__masked": entry.masked_table,
         "__context": context.current,
         "__types": TYPE_MASKS,
-        "__otherwise": otherwise,
+        "__slow_path": slow_path,
     }
-    if spelling is not None:
-        names |= {f"__extra_{name}": default for name, default in spelling.extra.items()}
-        names |= {"__tensor": spelling.tensor_type, "__elsewhere": spelling.elsewhere}
+    if adapter is not None:
+        names |= {f"__extra_{name}": default for name, default in adapter.extra.items()}
+        names |= {"__tensor": adapter.tensor_type, "__slow_path_types": adapter.slow_path_types}
     specialized, constants = _specialized_mask(entry, signature)
-    if specialized is not None and specialized.raw and spelling is None:
+    if specialized is not None and specialized.raw and adapter is None:
         raw = True
     elif specialized is not None and not specialized.raw and specialized.tensor_type is not None:
         names["__tensor"] = specialized.tensor_type
-    if specialized is not None and specialized.raw and spelling is not None:
+    if specialized is not None and specialized.raw and adapter is not None:
         specialized = None
     masked, others = _specialized_state(entry, signature)
-    source = call_source(signature, raw=raw, specialized=specialized, masked=masked, spelling=spelling)
-    return _compile(source, "call", names, signature, {**constants, **others}, spelling)
+    source = call_source(signature, raw=raw, specialized=specialized, masked=masked, adapter=adapter)
+    return _compile(source, "call", names, signature, {**constants, **others}, adapter)
 
 
 def _specialized_state(
@@ -227,11 +232,11 @@ def _tensor_type(mask: int) -> type | None:
     return None if frontend is None else frontend.tensor_type
 
 
-def explained_source(entry: OperatorEntry) -> str:
+def show_source(entry: OperatorEntry) -> str:
     """Return the source of the functions for calls and redispatches, as it is now."""
     signature = entry.signature
     if signature is None or not signature.is_specializable:
-        return f"# {entry.name} is interpreted: see dispatch_core.calls.reference.caller and redispatcher\n"
+        return f"# {entry.name} is interpreted: see dispatch_core.calls.reference.make_caller and make_redispatcher\n"
     specialized, _ = _specialized_mask(entry, signature)
     masked, _ = _specialized_state(entry, signature)
     call = call_source(
@@ -240,10 +245,10 @@ def explained_source(entry: OperatorEntry) -> str:
     return f"{call}\n\n{redispatch_source(signature)}"
 
 
-def redispatcher(entry: OperatorEntry) -> Runner:
-    """Return the generated function for an explicit mask (see `reference.redispatcher`)."""
+def make_redispatcher(entry: OperatorEntry) -> Runner:
+    """Return the generated function for an explicit mask (see `reference.make_redispatcher`)."""
     if entry.signature is None or not entry.signature.is_specializable:
-        return reference.redispatcher(entry)
+        return reference.make_redispatcher(entry)
     signature = entry.signature
     names = _constants(signature)
     names |= {
@@ -251,27 +256,27 @@ def redispatcher(entry: OperatorEntry) -> Runner:
         "__context": context.current,
         "__markers": MARKERS,
         "__types": TYPE_MASKS,
-        "__interpret": reference.redispatcher(entry),
+        "__interpret": reference.make_redispatcher(entry),
         "__keyset": DispatchKeySet,
         "__as_mask": as_mask,
     }
     return _compile(redispatch_source(signature), "redispatch", names, signature)
 
 
-def below(entry: OperatorEntry, mask: int) -> Runner:
-    """Return the generated function that runs what lies at a mask (see `reference.below`)."""
+def make_fast_redispatch(entry: OperatorEntry, mask: int) -> Runner:
+    """Return the generated function that runs what lies at a mask (see `reference.make_fast_redispatch`)."""
     signature = entry.signature
     if signature is None or not signature.is_specializable:
-        return reference.below(entry, mask)
+        return reference.make_fast_redispatch(entry, mask)
     names = {"__table": entry.explicit_table, "__context": context.current, "__at": mask}
-    return _compile(below_source(signature), "redispatch", names, signature)
+    return _compile(fast_redispatch_source(signature), "redispatch", names, signature)
 
 
-def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
-    """Return a generated runner for a kernel that sees what the caller passed (see `reference.caller_runner`)."""
+def make_caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
+    """Return a generated runner for a kernel that sees what the caller passed (see `reference.make_caller_runner`)."""
     signature = entry.signature
     if signature is None or not signature.is_specializable:
-        return reference.caller_runner(entry, kernel, prefix)
+        return reference.make_caller_runner(entry, kernel, prefix)
     if not prefix and _takes_in_order(kernel, signature):
         return kernel
     arguments = kernel_arguments(signature, len(prefix), unwrap=False)
@@ -292,7 +297,7 @@ def _takes_in_order(kernel: Runner, signature: CallSignature) -> bool:
     return code.co_varnames[: code.co_argcount] == names and not code.co_posonlyargcount
 
 
-def backend_runner(
+def make_backend_runner(
     entry: OperatorEntry,
     boundary: Boundary,
     kernel: Runner,
@@ -300,13 +305,13 @@ def backend_runner(
     specialized: SpecializedKernels = (),
     watch: Watch | None = None,
 ) -> Runner:
-    """Return a generated runner for a kernel that sees a backend's arrays (see `reference.backend_runner`).
+    """Return a generated runner for a kernel that sees a backend's arrays (see `reference.make_backend_runner`).
 
     Its attribute ``body`` is what a caller can run in its place, once nobody watches the kernel any more.
     """
     signature = entry.signature
     if signature is None or not signature.is_specializable:
-        return reference.backend_runner(entry, boundary, kernel, prefix, specialized, watch)
+        return reference.make_backend_runner(entry, boundary, kernel, prefix, specialized, watch)
     body = _Body(entry, signature, boundary, kernel, prefix, specialized)
     names = dict(body.constants)
     run: Any = _compile(runner_source(signature, body.lines(signature)), "kernel", names, signature)
@@ -339,7 +344,7 @@ class Inlined:
         self.lines, self.constants, self.either = lines, constants, either
 
 
-def runner_of(signature: CallSignature, inlined: Inlined) -> Runner:
+def make_inlined_runner(signature: CallSignature, inlined: Inlined) -> Runner:
     """Return a runner made of lines that somebody else writes, which a caller can run in its place."""
     source = runner_source(signature, ["__c = __context()", *inlined.lines(signature)])
     run: Any = _compile(source, "recorder", dict(inlined.constants), signature)
@@ -378,11 +383,11 @@ def _compile(
     names: dict[str, Any],
     signature: CallSignature,
     constants: Mapping[str, Any] = MappingProxyType({}),
-    spelling: Spelling | None = None,
+    adapter: SignatureAdapter | None = None,
 ) -> Runner:
     """Make one function; the operator's name and signature are what CPython's own argument errors begin with."""
     function: Runner = make_function(source, f"{kind} of {signature.name}", names, constants, is_shared=True)
     rename_parameters(function, {p.word: p.name for p in signature.parameters if p.word != p.name})
-    function.__name__ = signature.name if spelling is None else spelling.name
-    function.__qualname__ = f"{declaration(signature.schema)}\n{signature.name}" if spelling is None else spelling.name
+    function.__name__ = signature.name if adapter is None else adapter.name
+    function.__qualname__ = f"{declaration(signature.schema)}\n{signature.name}" if adapter is None else adapter.name
     return function

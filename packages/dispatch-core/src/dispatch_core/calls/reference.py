@@ -16,7 +16,7 @@ from ..keys import context
 from ..keys.keyset import as_mask
 from ..keys.table import MARKERS
 from ..schema.check import bind
-from .boundary import Boundary, coercer, view_checker
+from .boundary import Boundary, make_coercer, make_view_checker
 from .signature import CallSignature, Result, SpecializedKernels, bad_count, bad_list
 
 if TYPE_CHECKING:
@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
     from ..operators.result_watch import Watch
 
-__all__ = ["backend_runner", "below", "caller", "caller_runner", "redispatcher", "respelled", "warm_up"]
+__all__ = [
+    "make_adapted_caller",
+    "make_backend_runner",
+    "make_caller",
+    "make_caller_runner",
+    "make_fast_redispatch",
+    "make_redispatcher",
+    "warm_up",
+]
 
 Runner = Callable[..., Any]
 Rebinds = list[tuple[Any, Any]]
@@ -52,7 +60,7 @@ def arguments_mask(signature: CallSignature, values: tuple[Any, ...]) -> int:
     return mask
 
 
-def caller(entry: OperatorEntry) -> Runner:
+def make_caller(entry: OperatorEntry) -> Runner:
     """Return the function that a user's call runs: bind, find the keys, apply the masks, run what the table says."""
     # The tables of the schema by which the function binds; see Note [Tables belong to a schema] in `call_tables`.
     tables = entry.tables
@@ -71,18 +79,18 @@ def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any])
     """Plain code is the same for every call."""
 
 
-def respelled(entry: OperatorEntry, spelling: Any) -> Runner:
+def make_adapted_caller(entry: OperatorEntry, adapter: Any) -> Runner:
     """Return a frontend's function that does as an overload does, with arguments named and added as it wishes."""
-    call = caller(entry)
-    real = {given: name for name, given in spelling.names.items()}
+    call = make_caller(entry)
+    real = {given: name for name, given in adapter.names.items()}
 
     def function(*args: Any, **kwargs: Any) -> Any:
         signature = entry.signature
-        own = {real.get(name, name): value for name, value in kwargs.items() if name not in spelling.extra}
+        own = {real.get(name, name): value for name, value in kwargs.items() if name not in adapter.extra}
         if signature is None:
             return call(*args, **own)
-        if any(kwargs.get(name, default) is not default for name, default in spelling.extra.items()):
-            return spelling.otherwise(*args, **kwargs)
+        if any(kwargs.get(name, default) is not default for name, default in adapter.extra.items()):
+            return adapter.slow_path(*args, **kwargs)
         given = dict(zip((parameter.name for parameter in signature.parameters), args, strict=False)) | own
         last = [parameter.name for parameter in signature.parameters if not parameter.keyword_only][-1]
         strange = [
@@ -90,14 +98,14 @@ def respelled(entry: OperatorEntry, spelling: Any) -> Runner:
             for parameter in signature.parameters
             if parameter.tensors == "tensor" and not hasattr(given.get(parameter.name, entry), "_dispatch_mask")
         ]
-        if type(given.get(last)) in spelling.elsewhere or any(name in given for name in strange):
-            return spelling.otherwise(*args, **kwargs)
+        if type(given.get(last)) in adapter.slow_path_types or any(name in given for name in strange):
+            return adapter.slow_path(*args, **kwargs)
         return call(*args, **own)
 
     return function
 
 
-def redispatcher(entry: OperatorEntry) -> Runner:
+def make_redispatcher(entry: OperatorEntry) -> Runner:
     """Return the function that runs the operator for an explicit mask, with the context's exclusions applied."""
     tables = entry.tables
     signature = tables.signature
@@ -115,7 +123,7 @@ def redispatcher(entry: OperatorEntry) -> Runner:
     return redispatch
 
 
-def below(entry: OperatorEntry, mask: int) -> Runner:
+def make_fast_redispatch(entry: OperatorEntry, mask: int) -> Runner:
     """Return the function that runs what lies at a mask, less the context's exclusions, for checked arguments in order."""
 
     def run(*values: Any, **keywords: Any) -> Any:
@@ -141,7 +149,7 @@ def _run(tables: Tables, mask: int) -> Runner:
     return tables.call[mask] if state is None else tables.masked[mask, state]
 
 
-def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
+def make_caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
     """Return a runner for a kernel that sees what the caller passed: layers and composites.
 
     ``prefix`` holds what stands before the arguments: the keyset, the operator, both or nothing.
@@ -157,7 +165,7 @@ def caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...])
     return run
 
 
-def backend_runner(
+def make_backend_runner(
     entry: OperatorEntry,
     boundary: Boundary,
     kernel: Runner,
@@ -178,7 +186,7 @@ def backend_runner(
         specialized = tuple(
             (index, only, watch.over(special, fixed=(index, only))) for index, only, special in specialized
         )
-    wrap_results = result_wrapper(entry, signature, boundary)
+    wrap_results = make_result_wrapper(entry, signature, boundary)
 
     def run(*values: Any) -> Any:
         data = values
@@ -218,12 +226,12 @@ def _unchecked_runner(boundary: Boundary, kernel: Runner, prefix: tuple[Any, ...
     return run
 
 
-def result_wrapper(
+def make_result_wrapper(
     entry: OperatorEntry, signature: CallSignature, boundary: Boundary
 ) -> Callable[[Any, tuple[Any, ...]], Any]:
     """Return a function from what a kernel returned, and the caller's arguments, to what the caller gets."""
     frontend, op = boundary.frontend, entry.op
-    coerce, check_view = coercer(boundary, signature.name), view_checker(boundary, signature.name)
+    coerce, check_view = make_coercer(boundary, signature.name), make_view_checker(boundary, signature.name)
 
     def fresh(data: Any) -> Any:
         data = coerce(data)

@@ -25,30 +25,30 @@ from .emit import define, indent, quote, quote_name
 from .signature import CallSignature, Parameter, Result
 
 __all__ = [
+    "SignatureAdapter",
     "SpecializedMask",
     "SpecializedState",
-    "Spelling",
-    "below_source",
+    "adapt_signature",
     "body_lines",
     "call_source",
+    "fast_redispatch_source",
     "redispatch_source",
-    "respelled_signature",
     "runner_source",
 ]
 
 
-class Spelling(Record):
+class SignatureAdapter(Record):
     """How a frontend's function writes the arguments of an overload, and which calls are another function's."""
 
     name: str
     #: An argument's name in the schema → its name in the function.
     names: Mapping[str, str]
-    #: Further keyword-only arguments and their defaults. A call that gives one goes elsewhere.
+    #: Further keyword-only arguments and their defaults. A call that gives one takes the slow path.
     extra: Mapping[str, Any]
-    #: The frontend's tensor class, and types of the last positional argument that go elsewhere without a look at it.
+    #: The frontend's tensor class, and types of the last positional argument that take the slow path without a look at it.
     tensor_type: type
-    elsewhere: frozenset[type]
-    otherwise: Callable[..., Any]
+    slow_path_types: frozenset[type]
+    slow_path: Callable[..., Any]
 
 
 class SpecializedState(Record):
@@ -93,18 +93,18 @@ def call_source(
     raw: bool = False,
     specialized: SpecializedMask | None = None,
     masked: SpecializedState | None = None,
-    spelling: Spelling | None = None,
+    adapter: SignatureAdapter | None = None,
 ) -> str:
     """Return the source of the function that a user's call runs.
 
     With ``raw`` it also looks at the types of arrays that are no tensors. For the ``specialized`` mask it runs the kernel
-    itself, for any other it asks the table; likewise for the one under ``masked`` keys. With a ``spelling``, by which
-    ``signature`` is respelled already, it is a frontend's function that does as the operator does.
+    itself, for any other it asks the table; likewise for the one under ``masked`` keys. With an ``adapter``, by which
+    ``signature`` is adapted already, it is a frontend's function that does as the operator does.
     """
-    elsewhere: list[str] = []
+    early: list[str] = []
     extra: Sequence[str] = ()
-    if spelling is not None:
-        extra = tuple(spelling.extra)
+    if adapter is not None:
+        extra = tuple(adapter.extra)
     rest = [*_check_lines(signature), "__c = __context()"]
     if specialized is not None:
         rest += [f"if __m == {specialized.mask} and __c is None:", *indent(quote(specialized.body))]
@@ -114,13 +114,13 @@ def call_source(
     rest += [f"return (__table[__m] if __c is None else __masked[__m, __c])({values(signature)})"]
     wrapped = _mask_lines(signature, lambda name: f"{name}._dispatch_mask")
     first = next((parameter for parameter in signature.parameters if parameter.tensors), None)
-    otherwise = f"return __otherwise({_arguments_as_given(signature, extra)})"
-    if spelling is not None:
+    slow_path = f"return __slow_path({_arguments_as_given(signature, extra)})"
+    if adapter is not None:
         tests = [f"{name} is not __extra_{name}" for name in extra]
-        if spelling.elsewhere:
+        if adapter.slow_path_types:
             last = [parameter.word for parameter in signature.parameters if not parameter.keyword_only][-1]
-            tests.append(f"(type({last}) is not __tensor and type({last}) in __elsewhere)")
-        elsewhere = [f"if {' or '.join(tests)}:", f"    {otherwise}"] if tests else []
+            tests.append(f"(type({last}) is not __tensor and type({last}) in __slow_path_types)")
+        early = [f"if {' or '.join(tests)}:", f"    {slow_path}"] if tests else []
     if specialized is not None and not specialized.raw:
         mask = specialized.mask
         wrapped = _unless_specialized(signature, mask, lambda name: f"{name}._dispatch_mask == {mask}", wrapped)
@@ -128,7 +128,7 @@ def call_source(
         lines = ["__m = 0", *rest]
     elif not raw:
         lines = ["try:", *indent(wrapped), "except (AttributeError, TypeError):", "    pass"]
-        lines += ["else:", *indent(rest), otherwise]
+        lines += ["else:", *indent(rest), slow_path]
     else:
         lines = _attempt(_mask_lines(signature, lambda name: f"__types[type({name})]"))
         if first.tensors == "tensor":
@@ -140,17 +140,17 @@ def call_source(
             lines = [f"if {is_raw}:", *indent(lines), "else:", *indent(_attempt(wrapped))]
         else:
             lines = [*_attempt(wrapped), "if __m < 0:", *indent(lines)]
-        lines += ["if __m < 0:", f"    {otherwise}"]
+        lines += ["if __m < 0:", f"    {slow_path}"]
         if specialized is not None and specialized.raw:
             tests = _unless_specialized(signature, specialized.mask, lambda name: f"type({name}) is __array", lines)
             lines = [quote_name("__array"), *tests]
         lines += rest
-    return define(f"__call({_parameter_list(signature, extra)})", _trimmed([*elsewhere, *lines]))
+    return define(f"__call({_parameter_list(signature, extra)})", _trimmed([*early, *lines]))
 
 
-def respelled_signature(signature: CallSignature, spelling: Spelling) -> CallSignature:
+def adapt_signature(signature: CallSignature, adapter: SignatureAdapter) -> CallSignature:
     """Return ``signature`` with the arguments' names as a frontend writes them."""
-    given = [replace(each, name=spelling.names.get(each.name, each.name)) for each in signature.parameters]
+    given = [replace(each, name=adapter.names.get(each.name, each.name)) for each in signature.parameters]
     return replace(signature, parameters=tuple(given))
 
 
@@ -176,7 +176,7 @@ def redispatch_source(signature: CallSignature) -> str:
     return define(f"__redispatch(__m, /{', ' if parameters else ''}{parameters})", _trimmed(lines))
 
 
-def below_source(signature: CallSignature) -> str:
+def fast_redispatch_source(signature: CallSignature) -> str:
     """Return the source of the function that runs an operator for the mask ``__at``, its arguments as they stand."""
     found = "__table[__at] if (__c := __context()) is None else __table[__at & ~__c[1]]"
     return runner_source(signature, [f"return ({found})({values(signature)})"])

@@ -189,8 +189,8 @@ def _heading(entry: OperatorEntry) -> dict[str, Any]:
 def source_of(entry: OperatorEntry) -> str:
     """Return the source of the functions that are generated for calls and redispatches of an operator."""
     if entry.registry.engine is not codegen:
-        return f"# {entry.name} is interpreted: see dispatch_core.calls.reference.caller and redispatcher\n"
-    return codegen.explained_source(entry)
+        return f"# {entry.name} is interpreted: see dispatch_core.calls.reference.make_caller and make_redispatcher\n"
+    return codegen.show_source(entry)
 
 
 def _explain(

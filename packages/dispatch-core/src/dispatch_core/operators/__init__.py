@@ -4,7 +4,7 @@ from ..origins import Origin
 from .entry import OperatorEntry
 from .library import Library
 from .namespaces import OpNamespace, OpOverloadPacket, Ops
-from .overloads import OpOverload, respell
+from .overloads import OpOverload, rename_arguments
 from .registration import KernelFactory, Registration, fallthrough_kernel, kernel_factory
 from .registries import Registry, registry
 
@@ -22,5 +22,5 @@ __all__ = [
     "fallthrough_kernel",
     "kernel_factory",
     "registry",
-    "respell",
+    "rename_arguments",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,7 @@ from .overloads import OpOverload
 from .registries import Registry, the_registry
 from .resolution import Resolution
 
-__all__ = ["KernelHandle", "as_overload", "below", "get_kernel"]
+__all__ = ["KernelHandle", "as_overload", "fast_redispatch", "get_kernel"]
 
 
 def as_overload(op: Any, registry: Registry | None = None) -> OpOverload:
@@ -155,7 +156,7 @@ def get_kernel(op: Any, key: KeyLike, *, registry: Registry | None = None) -> Ke
     return KernelHandle(entry, found, slot)
 
 
-def below(op: Any, keyset: KeysetLike, *, registry: Registry | None = None) -> Callable[..., Any]:
+def fast_redispatch(op: Any, keyset: KeysetLike, *, registry: Registry | None = None) -> Callable[..., Any]:
     """Return a function that runs ``op`` for ``keyset``, as ``op.redispatch`` does but for arguments that were checked.
 
     It takes all arguments by position, in the schema's order, and neither checks them nor fills in defaults: for a kernel,
@@ -169,7 +170,7 @@ def below(op: Any, keyset: KeysetLike, *, registry: Registry | None = None) -> C
     >>> _ = library.define("scale(int x, *, int by=2) -> int")
     >>> _ = library.impl("scale", lambda x, *, by: x * by, "CompositeExplicitAutograd")
     >>> def make(op, keyset):
-    ...     down = below(op, keyset - "Tracer")
+    ...     down = fast_redispatch(op, keyset - "Tracer")
     ...     def kernel(x, by):
     ...         return down(x, by) + 1
     ...     return kernel
@@ -179,5 +180,11 @@ def below(op: Any, keyset: KeysetLike, *, registry: Registry | None = None) -> C
     41
     """
     entry = as_overload(op, registry)._entry
-    found: Callable[..., Any] = entry.registry.engine.below(entry, as_mask(keyset))
+    found: Callable[..., Any] = entry.registry.engine.make_fast_redispatch(entry, as_mask(keyset))
     return found
+
+
+def below(op: Any, keyset: KeysetLike, *, registry: Registry | None = None) -> Callable[..., Any]:
+    """Return `fast_redispatch` of the arguments: its name until 0.2."""
+    warnings.warn("below is fast_redispatch now; the old name goes in 0.2", DeprecationWarning, stacklevel=2)
+    return fast_redispatch(op, keyset, registry=registry)

@@ -8,12 +8,13 @@ Note [An overload is a function]
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from ..calls.lazy_function import LazyFunction
-from ..calls.source import Spelling
+from ..calls.source import SignatureAdapter
 from ..errors import ArgumentError
 from ..keys.keyset import KeyLike, KeysetLike, as_key
 from ..schema.model import FunctionSchema
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .entry import OperatorEntry
     from .namespaces import OpOverloadPacket
 
-__all__ = ["OpOverload", "describe", "make_overload", "respell"]
+__all__ = ["OpOverload", "describe", "make_overload", "rename_arguments"]
 
 
 @runtime_checkable
@@ -66,8 +67,10 @@ def make_overload(entry: OperatorEntry) -> OpOverload:
     """Return the function for one overload; see Note [An overload is a function]."""
     engine, lock = entry.registry.engine, entry.registry.lock
     name = entry.operator_name
-    call = LazyFunction(lambda: engine.caller(entry), lock, lambda args, kwargs: engine.warm_up(entry, args, kwargs))
-    redispatch = LazyFunction(lambda: engine.redispatcher(entry), lock)
+    call = LazyFunction(
+        lambda: engine.make_caller(entry), lock, lambda args, kwargs: engine.warm_up(entry, args, kwargs)
+    )
+    redispatch = LazyFunction(lambda: engine.make_redispatcher(entry), lock)
     op: Any = call.function
     op._entry, op._lazy, op._callers = entry, (call, redispatch), [call]
     op.name, op.namespace, op.overload_name = entry.name, name.namespace or "", name.overload or "default"
@@ -90,21 +93,21 @@ def describe(op: Any) -> None:
     op.__doc__ = OpOverload.__doc__
 
 
-def respell(
+def rename_arguments(
     op: OpOverload,
     name: str,
     tensor_type: type,
-    otherwise: Callable[..., Any],
+    slow_path: Callable[..., Any],
     *,
     names: Mapping[str, str] = MappingProxyType({}),
     extra: Mapping[str, Any] = MappingProxyType({}),
-    elsewhere: Collection[type] = (),
+    slow_path_types: Collection[type] = (),
 ) -> Callable[..., Any]:
     """Return a function of a frontend that does as ``op`` does, without a call between.
 
     ``names`` maps arguments of the schema to the function's own names, ``extra`` further keyword-only arguments to their
-    defaults. A call that gives one of these, whose last positional argument has a type in ``elsewhere``, or whose tensors
-    are none of ``tensor_type``, is handed to ``otherwise`` as it is.
+    defaults. A call that gives one of these, whose last positional argument has a type in ``slow_path_types``, or whose
+    tensors are none of ``tensor_type``, is handed to ``slow_path`` as it is.
 
     >>> from dispatch_core import Library, Registry
     >>> class Text:
@@ -113,7 +116,8 @@ def respell(
     >>> library = Library("demo", "DEF", registry=r)
     >>> _ = library.define("count(Tensor self, Tensor other) -> int")
     >>> _ = library.impl("count", lambda a, b: 2)
-    >>> count = respell(r.ops.demo.count.default, "count", Text, lambda *args: args, names={"self": "text"}, elsewhere={int})
+    >>> op = r.ops.demo.count.default
+    >>> count = rename_arguments(op, "count", Text, lambda *args: args, names={"self": "text"}, slow_path_types={int})
     >>> count(text=Text(), other=Text()), count("a", 1)
     (2, ('a', 1))
     """
@@ -121,7 +125,21 @@ def respell(
         raise ArgumentError(f"expected an OpOverload, not {type(op).__name__}")
     entry = op._entry
     engine = entry.registry.engine
-    spelling = Spelling(name, names, extra, tensor_type, frozenset(elsewhere), otherwise)
-    lazy = LazyFunction(lambda: engine.respelled(entry, spelling), entry.registry.lock, name=name)
+    adapter = SignatureAdapter(name, names, extra, tensor_type, frozenset(slow_path_types), slow_path)
+    lazy = LazyFunction(lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, name=name)
     op._callers.append(lazy)
     return lazy.function
+
+
+def respell(
+    op: OpOverload,
+    name: str,
+    tensor_type: type,
+    otherwise: Callable[..., Any],
+    *,
+    elsewhere: Collection[type] = (),
+    **given: Any,
+) -> Callable[..., Any]:
+    """Return `rename_arguments` of the arguments: its name, and that of two of them, until 0.2."""
+    warnings.warn("respell is rename_arguments now; the old name goes in 0.2", DeprecationWarning, stacklevel=2)
+    return rename_arguments(op, name, tensor_type, otherwise, slow_path_types=elsewhere, **given)

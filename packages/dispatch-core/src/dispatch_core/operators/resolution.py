@@ -165,10 +165,10 @@ class Resolution(Record):
         if boundary is not None and registration.key is key:
             specialized = make_specialized_kernels(entry, keyset, self.slot.specialized)
             watch = watch_for(entry, boundary, registration, self.slot.specialized)
-            run = engine.backend_runner(entry, boundary, fn, prefix, specialized, watch)
+            run = engine.make_backend_runner(entry, boundary, fn, prefix, specialized, watch)
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
-        run = fn if in_order else engine.caller_runner(entry, fn, prefix)
+        run = fn if in_order else engine.make_caller_runner(entry, fn, prefix)
         if registration.key in EXPLICIT_COMPOSITES and not hasattr(registration.fn, "answers_for_results"):
             run = conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS))
         return exclude_masked_off(entry, run, self.mask) if composite and self.explicit else run

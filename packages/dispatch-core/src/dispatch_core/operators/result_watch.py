@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays.access import dtype, shape, strides
 from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, device_key, is_tensor
-from ..calls.boundary import Boundary, bad_result, coercer, view_checker
+from ..calls.boundary import Boundary, bad_result, make_coercer, make_view_checker
 from ..calls.signature import CallSignature
 from ..changes import on_refresh
 from ..environment import Switch
@@ -129,7 +129,7 @@ class Watch:
     ) -> None:
         self._entry, self._signature, self._boundary = entry, signature, boundary
         self._rule, self._registration, self._specialized = rule, registration, specialized
-        self._coerce, self._view = coercer(boundary, signature.name), view_checker(boundary, signature.name)
+        self._coerce, self._view = make_coercer(boundary, signature.name), make_view_checker(boundary, signature.name)
         #: The rule as a function of the arguments in order, once it is needed.
         self._said: Runner | None = None
         self._numbers = [

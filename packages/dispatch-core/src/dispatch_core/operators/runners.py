@@ -25,7 +25,7 @@ from ..arrays.access import to_data
 from ..arrays.frontend import Frontend
 from ..arrays.owners import TYPE_MASKS, device_key
 from ..calls.boundary import Boundary
-from ..calls.reference import result_wrapper, unchecked_mask
+from ..calls.reference import make_result_wrapper, unchecked_mask
 from ..calls.signature import CallSignature, Result, SpecializedKernels
 from ..changes import on_refresh
 from ..devices import Device
@@ -213,7 +213,7 @@ def make_functional_runner(entry: OperatorEntry, functional: OperatorEntry, boun
     assert signature is not None and functional.schema is not None  # noqa: PT018  # functional_overload found both
     if boundary.frontend is None:
         raise unwritable(entry, functional, boundary)
-    wrap = result_wrapper(entry, signature, boundary)
+    wrap = make_result_wrapper(entry, signature, boundary)
     explicit_table = functional.explicit_table
     watch = watch_for(entry, boundary)
     names = {argument.name for argument in functional.schema.arguments}

@@ -76,7 +76,7 @@ def inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwi
             is_pointwise="pointwise" in entry.tags,
         )
 
-    return codegen.runner_of(signature, codegen.Inlined(lines, constants, DispatchKey.Pipeline.value))
+    return codegen.make_inlined_runner(signature, codegen.Inlined(lines, constants, DispatchKey.Pipeline.value))
 
 
 def _asker(rule: Runner) -> Runner:

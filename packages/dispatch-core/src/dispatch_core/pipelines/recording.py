@@ -95,7 +95,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
         entry, signature, key, below & ~MARKERS, made, has_frontend=frontend is not None, never_recorded=never_recorded
     )
     boundary = _PendingBoundary(key, frontend, (owners.ARRAY_TYPES[made], *owners.KEY_TYPES.get(key, ())))
-    record = entry.registry.engine.backend_runner(entry, boundary, plain, ())
+    record = entry.registry.engine.make_backend_runner(entry, boundary, plain, ())
 
     def run(*values: Any) -> Any:
         return run_materialized(*values) if finish() is None else record(*values)
