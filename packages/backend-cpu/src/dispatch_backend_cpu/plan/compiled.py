@@ -27,10 +27,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_core.planning import Value
-
-from .chain import Chain
-from .space import Space
 from .tape import Operation, Symbol
 from .writer import ChainWriter
 
@@ -186,10 +182,6 @@ def _folder() -> Path:
 class CompiledWriter(ChainWriter):
     """Writes one call of a compiled loop."""
 
-    def __init__(self, chain: Chain, space: Space) -> None:
-        super().__init__(chain)
-        self.space = space
-
     def write(self) -> None:
         """Write the lines of the function."""
         chain = self.chain
@@ -203,7 +195,7 @@ class CompiledWriter(ChainWriter):
             value = None if symbol.source is None else chain.inputs[symbol.source]
             if value is not None and value.shape == chain.shape:
                 read[symbol] = f"a{len(read)}"
-                given.append(self._row(f"v[{value.index}]", value))
+                given.append(self.reshape(f"v[{value.index}]"))
             elif (symbol.is_scalar or value is not None) and not is_literal(symbol):
                 scalars[symbol] = f"c{len(scalars)}"
                 numbers.append(f"{self.name(symbol)}{'' if symbol.is_scalar else '.reshape(())'}[()]")
@@ -216,16 +208,10 @@ class CompiledWriter(ChainWriter):
                 continue
             stored[symbol] = f"o{len(stored)}"
             if value in chain.targets:
-                given.append(self._row(f"v[{value.index}]", value))
+                given.append(self.reshape(f"v[{value.index}]"))
                 continue
             self.lines.append(f"r{value.index} = {self.empty(value)}")
-            given.append(self._row(f"r{value.index}", value))
+            given.append(self.reshape(f"r{value.index}"))
         loop = self.constant(compile_loop(operations, read, scalars, stored))
         self.lines.append(f"{loop}({', '.join([*given, *numbers])})")
         self.lines += [f"v[{value.index}] = r{value.index}" for value in chain.stored if value not in chain.targets]
-
-    def _row(self, source: str, value: Value) -> str:
-        """Return the source of an array as one row."""
-        if not self.space.is_in_order:
-            source = f"{source}.transpose({self.space.order})"
-        return source if len(value.shape) == 1 else f"{source}.reshape(-1)"

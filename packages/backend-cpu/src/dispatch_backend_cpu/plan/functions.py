@@ -27,8 +27,8 @@ WHOLE: Final = 16384
 def make_function(chain: Chain) -> Callable[[list[Any]], None]:
     """Make the function that runs a chain on the list of a plan's values."""
     space = chain.space()
-    writer = WholeWriter(chain) if space.size <= WHOLE or not chain.shape else TiledWriter(chain, space)
-    run: Callable[[list[Any]], None] = ignore_fp_errors(writer.compile())
+    writer = WholeWriter if space.size <= WHOLE or not chain.shape else TiledWriter
+    run: Callable[[list[Any]], None] = ignore_fp_errors(writer(chain, space).compile())
     limit = runs_before()
     jit = limit and chain.fold is None and chain.shape and space.is_flat
     return _compile_later(run, chain, space, limit) if jit and is_available() and can_compile(chain.operations) else run

@@ -24,8 +24,7 @@ class TiledWriter(ChainWriter):
     """Writes a loop over tiles, which are computed in buffers."""
 
     def __init__(self, chain: Chain, space: Space) -> None:
-        super().__init__(chain)
-        self.space = space
+        super().__init__(chain, space)
         self._body: list[str] = []
         self._buffers: list[Any] = []
 
@@ -82,18 +81,10 @@ class TiledWriter(ChainWriter):
             else:
                 if value.shape != self.space.shape:
                     source = f"{self.constant(np.broadcast_to)}({source}, {self.space.shape})"
-                self.lines.append(f"{name} = {self._reshape(source)}")
+                self.lines.append(f"{name} = {self.reshape(source)}")
                 self.names[symbol] = f"x{name}"
                 sliced.append(name)
         return sliced
-
-    def _reshape(self, source: str) -> str:
-        """Return the source of an array in the order and shape of the space."""
-        if not self.space.is_in_order:
-            source = f"{source}.transpose({self.space.order})"
-        if self.space.is_flat and len(self.space.shape) != 1:
-            source = f"{source}.reshape(-1)"
-        return source
 
     def _write_outputs(self, fold: Fold | None) -> dict[Symbol, str]:
         """Make the arrays that are stored; a value that is reduced after the loop has to be stored as well."""
@@ -106,7 +97,7 @@ class TiledWriter(ChainWriter):
             if value not in self.chain.targets:
                 source = f"o{value.index}"
                 self.lines.append(f"{source} = {self.empty(value)}")
-            self.lines.append(f"y{value.index} = {self._reshape(source)}")
+            self.lines.append(f"y{value.index} = {self.reshape(source)}")
             outs[symbol] = f"y{value.index}"
         return outs
 

@@ -21,6 +21,7 @@ from ..ops.fast_paths import INTO
 from ..output_specs import OutputSpec, conform
 from .chain import Chain
 from .folds import Fold
+from .space import Space
 from .tape import Operation, Symbol
 
 __all__ = ["ChainWriter"]
@@ -29,8 +30,8 @@ __all__ = ["ChainWriter"]
 class ChainWriter:
     """Writes the source of the function that runs a chain."""
 
-    def __init__(self, chain: Chain) -> None:
-        self.chain = chain
+    def __init__(self, chain: Chain, space: Space) -> None:
+        self.chain, self.space = chain, space
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {}
         self.names: dict[Symbol, str] = {}
@@ -118,6 +119,12 @@ class ChainWriter:
         if operation.kind == "choose":
             return [f"{copy}({out}, {names[1]} if {names[0]} else {names[2]})"]
         return [f'{copy}({out}, {names[0]}, casting="unsafe")']
+
+    def reshape(self, source: str) -> str:
+        """Return the source of an array in the order and shape of the space."""
+        if not self.space.is_in_order:
+            source = f"{source}.transpose({self.space.order})"
+        return f"{source}.reshape(-1)" if self.space.is_flat and len(self.space.shape) != 1 else source
 
     def empty(self, value: Value) -> str:
         """Return the source of a new array for a value."""
