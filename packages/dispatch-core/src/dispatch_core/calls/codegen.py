@@ -322,13 +322,13 @@ def make_backend_runner(
     for number, (index, only, special) in enumerate(specialized):
         names[f"__special{number}"] = watch.over(special, fixed=(index, only))
 
-    def settle() -> None:
+    def drop_watch() -> None:
         names.update(body.constants)
         run.body = body
         entry.specialize_for_runner(run)
 
     run.is_watched = True
-    watch.when_settled = settle
+    watch.when_ended = drop_watch
     return run
 
 

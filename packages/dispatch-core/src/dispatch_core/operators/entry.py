@@ -1,4 +1,4 @@
-"""One overload of an operator: its schema, what is registered for it, and the tables that its calls read.
+"""One overload of an operator: its schema, its registrations, and the tables that its calls read.
 
 Registration copies what it changes, so calls read without a lock; `call_tables` says how they see a change whole or not.
 """

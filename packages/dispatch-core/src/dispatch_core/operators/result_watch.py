@@ -114,8 +114,8 @@ class Watch:
         "_signature",
         "_specialized",
         "_view",
-        "is_settled",
-        "when_settled",
+        "has_ended",
+        "when_ended",
     )
 
     def __init__(
@@ -138,9 +138,9 @@ class Watch:
         #: The dtypes and ranks that have come, and how many calls in a row have brought no new ones.
         self._seen: set[Any] = set()
         self._quiet = 0
-        self.is_settled = False
+        self.has_ended = False
         #: Called once, when the watch ends.
-        self.when_settled: Callable[[], None] = lambda: None
+        self.when_ended: Callable[[], None] = lambda: None
 
     def over(self, kernel: Runner, skip: int = 0, fixed: tuple[int, Any] | None = None) -> Runner:
         """Return ``kernel`` with its results compared.
@@ -153,7 +153,7 @@ class Watch:
             whose = next((special for special in self._specialized if special.when == when), whose)
 
         def compare(*args: Any, **kwargs: Any) -> Any:
-            if self.is_settled:
+            if self.has_ended:
                 return kernel(*args, **kwargs)
             values, rest = [], iter(args[skip:])
             for index, parameter in enumerate(signature.parameters):
@@ -189,8 +189,8 @@ class Watch:
         if looks in self._seen:
             self._quiet += 1
             if self._quiet >= _QUIET and not ALWAYS.is_on():
-                self.is_settled = True
-                self.when_settled()
+                self.has_ended = True
+                self.when_ended()
         else:
             self._seen.add(looks)
             self._quiet = 0

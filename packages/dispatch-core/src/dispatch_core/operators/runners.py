@@ -226,7 +226,7 @@ def make_functional_runner(entry: OperatorEntry, functional: OperatorEntry, boun
         data = signature.unwrap(values)
         if watch is None:
             return wrap(compute(*data), values)
-        found = compute(*data) if watch.is_settled else watch.run(compute, data, {}, data)
+        found = compute(*data) if watch.has_ended else watch.run(compute, data, {}, data)
         watch.check_replacements(found, data)
         return wrap(found, values)
 

@@ -179,7 +179,7 @@ def tensor_kind(type: Type) -> TensorKind | None:
 
 
 def order_fault(arguments: tuple[Argument, ...], is_vararg: bool) -> tuple[int, str] | None:
-    """Find the first argument that may not stand where it does: its position and what is wrong, or None."""
+    """Find the first argument that may not stand where it does: its position and the fault, or None."""
     defaulted = keyword = False
     for index, argument in enumerate(arguments):
         if argument.kwarg_only:
