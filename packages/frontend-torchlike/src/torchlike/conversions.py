@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype
+from dispatch_core import frontends
 
 from .devices import as_device, resolve_index
 from .dtypes import DTYPES, format_type
@@ -51,8 +52,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if device is not None:
         own = self.device
         device = given["device"] = resolve_index(device, own)
-        if device == own and other is None:
-            _materialize(self)
+        if device == own and other is None and is_recording(self):
+            frontends.materialize(self)
     if dtype is not None and not isinstance(dtype, ScalarType):
         dtype = given["dtype"] = as_dtype(dtype)
     if (
@@ -65,14 +66,6 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     if device is not None and device != self.device:
         return move(self, device, dtype)
     return dc.ops.aten.to.dtype_layout(self, **given)
-
-
-def _materialize(tensor: Tensor) -> None:
-    """Compute a tensor that a pipeline has recorded."""
-    if is_recording(tensor):
-        from dispatch_core.frontends import materialize  # most programs open none
-
-        materialize(tensor)
 
 
 def _make_cast(name: str, dtype: ScalarType) -> Callable[..., Tensor]:

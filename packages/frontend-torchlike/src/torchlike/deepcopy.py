@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dispatch_core import frontends
+
 from .history.grad_mode import no_grad
 from .history.views import replay
 from .interop import as_subclass, is_recording, read_elements
@@ -86,9 +88,7 @@ def _copy_on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
 
 def _is_whole(tensor: Tensor, data: Any) -> bool:
     """Return whether a tensor is a storage of its own, or will be, and no views were made of it."""
-    from dispatch_core.frontends import Pending  # imported where a pipeline records only
-
-    is_alone = data.shared is None if isinstance(data, Pending) else data.base is None
+    is_alone = data.shared is None if isinstance(data, frontends.Pending) else data.base is None
     return is_alone and tensor._state.storage is None
 
 

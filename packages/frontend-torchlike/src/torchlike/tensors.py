@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import is_contiguous
+from dispatch_core import frontends
 from dispatch_core.frontends import Frontend, register_frontend
 from dispatch_core.keys import AUTOGRAD, DispatchKey
 from dispatch_core.tracebacks import trim_traceback
@@ -114,9 +115,7 @@ class Tensor(Differentiable, metaclass=_Constructor):
     @property
     def _pending(self) -> bool:
         """Whether a pipeline still has to compute the elements, or a write to them."""
-        from dispatch_core.frontends import is_pending  # most programs open none
-
-        return is_pending(self)
+        return frontends.is_pending(self)
 
     def _is_view(self) -> bool:
         return self._base is not None

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.shapes import HasSpec
+from dispatch_core import frontends
 
 __all__ = ["Meta", "is_plain", "to_scalar_type"]
 
@@ -27,11 +28,9 @@ class _Plain(dict[type, bool]):
     """
 
     def __missing__(self, cls: type) -> bool:
-        found = (cls.__module__, cls.__qualname__) == ("numpy", "ndarray") or issubclass(cls, HasSpec)
-        if not found:
-            from dispatch_core.frontends import Pending  # most arrays are told without it, and most programs open none
-
-            found = issubclass(cls, Pending)
+        is_numpy = (cls.__module__, cls.__qualname__) == ("numpy", "ndarray")
+        # Asked last: most programs open no pipeline, and never load the class.
+        found = is_numpy or issubclass(cls, HasSpec) or issubclass(cls, frontends.Pending)
         self[cls] = found
         return found
 

@@ -11,6 +11,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
+from dispatch_core import frontends
 from dispatch_core.frontends import storage_of
 
 from .node import Leaf, Storage
@@ -42,9 +43,8 @@ def rebind(tensor: Tensor, data: Any) -> None:
         tensor._dispatch_data = data
         return
     chain = tensor._state.chain
-    from dispatch_core.frontends import materialize_value  # a value that was pending at the first view may stand here
-
-    data, storage.data = materialize_value(data), materialize_value(storage.data)
+    # A value that was pending at the first view may stand here.
+    data, storage.data = frontends.materialize_value(data), frontends.materialize_value(storage.data)
     storage.data = data if chain is None else _scatter(storage.data, chain, data)
     living = []
     for alias, steps in storage.aliases:
@@ -83,21 +83,19 @@ def _move_aliases(tensor: Tensor, data: Any) -> None:
         return
     if old == id(tensor._dispatch_data) and tensor._state.storage is None and not tensor.numel():
         return  # The usual ``out=``: an empty storage without other views.
-    from dispatch_core.frontends import Pending, materialize, materialize_value  # most programs open none
-
-    materialize(tensor)
-    old, data = storage_of(tensor), materialize_value(data)
+    frontends.materialize(tensor)
+    old, data = storage_of(tensor), frontends.materialize_value(data)
     for other in gc.get_objects():
         # By its type: objects may say of themselves that they are of another class, in code of their own.
         if other is tensor or not hasattr(type(other), "_dispatch_rebind"):
             continue
         array = getattr(other, "_dispatch_data", None)
-        if isinstance(array, Pending) and array.value is not None:
+        if isinstance(array, frontends.Pending) and array.value is not None:
             array = array.value
         # A pending value whose memory was never asked for has no views.
-        is_pending = isinstance(array, Pending) and array.shared is not None
+        is_pending = isinstance(array, frontends.Pending) and array.shared is not None
         if (is_pending or type(array) is type(data)) and storage_of(array) == old:
-            array = materialize(other)
+            array = frontends.materialize(other)
             layout = dc.shape(array), dc.strides(array), dc.storage_offset(array)
             other._dispatch_data = dc.ops.aten.as_strided(data, *layout)
 
