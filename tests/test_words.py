@@ -18,7 +18,7 @@ PLACES = [
     *("tests", "examples", "benchmarks", "docs", "README.md", "CONTRIBUTING.md", "conftest.py", "noxfile.py"),
 ]
 #: Places, and names of packages, whose words are still being changed.
-UNFINISHED = {"docs", "packages/dispatch-core", "packages/backend-npu", "packages/frontend-torchlike"}
+UNFINISHED = {"docs", "packages/dispatch-core", "packages/frontend-torchlike"}
 
 #: Words that a docstring may begin with. One that is missing, and is a verb in the imperative, is added.
 IMPERATIVES = frozenset((ROOT / "tests/data/imperatives.txt").read_text().split())

@@ -98,7 +98,7 @@ def _enter(device: int) -> int:
         thread.generation = thread.stream = None
         if context is None:
             if found.contexts or device:  # Every thread's own device is 0 until it chooses another.
-                _set_several(True)
+                _set_has_second(True)
             found.contexts[device] = _open_device(device)
         else:
             call("aclrtSetCurrentContext", context)
@@ -133,24 +133,24 @@ def _abandon(device: int, function: str, status: int) -> None:
         thread.stream = None
 
 
-_several_callbacks: Final[list[Callable[[bool], None]]] = []
-_has_several = False
+_on_second_device: Final[list[Callable[[bool], None]]] = []
+_has_second = False
 
 
 def on_second_device(callback: Callable[[bool], None]) -> None:
     """Have ``callback(True)`` called before an array can lie on a second device, ``callback(False)`` after the closing."""
     with _lock:
-        _several_callbacks.append(callback)
-        if _has_several:
+        _on_second_device.append(callback)
+        if _has_second:
             callback(True)
 
 
-def _set_several(several: bool) -> None:
-    global _has_several
-    if _has_several != several:
-        _has_several = several
-        for callback in _several_callbacks:
-            callback(several)
+def _set_has_second(has_second: bool) -> None:
+    global _has_second
+    if _has_second != has_second:
+        _has_second = has_second
+        for callback in _on_second_device:
+            callback(has_second)
 
 
 def _open() -> AclSession:
@@ -352,7 +352,7 @@ def finalize(*, force: bool = False) -> bool:
             status = bind("aclFinalize")()
             if status not in (0, ACL_ERROR_REPEAT_FINALIZE):
                 attempt(fail, "aclFinalize", status)
-        _set_several(False)
+        _set_has_second(False)
     if failures:
         raise failures[0]
     return True
@@ -360,7 +360,7 @@ def finalize(*, force: bool = False) -> bool:
 
 def _at_exit() -> None:
     """Close the runtime while the interpreter can still call it; failures are dropped."""
-    _several_callbacks.clear()
+    _on_second_device.clear()
     with suppress(Exception):
         finalize(force=True)
 

@@ -21,11 +21,11 @@ from ..keys.table import DispatchKey
 from ..operators.overloads import OpOverload
 from ..operators.registries import Registry, the_registry
 
-__all__ = ["Event", "OperatorStats", "profile"]
+__all__ = ["CallEvent", "OperatorStats", "profile"]
 
 
 @dataclass(slots=True)
-class Event:
+class CallEvent:
     """One call: times in nanoseconds, the keys it arrived with, and the shapes of its tensor arguments."""
 
     name: str
@@ -63,10 +63,10 @@ class _Session:
     """What the layer needs of the profile that is active in a context."""
 
     registry: Registry
-    events: list[Event]
+    events: list[CallEvent]
     record_shapes: bool
     #: Thread → the call under way; a context may be copied to other threads.
-    parents: dict[int, Event | None] = field(default_factory=dict)
+    parents: dict[int, CallEvent | None] = field(default_factory=dict)
     #: A task that was started in the block may outlive it, with the block's context.
     is_open: bool = True
 
@@ -96,7 +96,7 @@ class profile(Guard):  # noqa: N801  # a context manager is spelled like a funct
         self._tokens = None
         self._registry = the_registry(registry)
         self._record_shapes = record_shapes
-        self.events: list[Event] = []
+        self.events: list[CallEvent] = []
 
     def __enter__(self) -> Self:
         self._registry.ensure_fallback(DispatchKey.Profiler, _record, with_keyset=True)
@@ -215,7 +215,7 @@ def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any
         return op.redispatch(below, *args, **kwargs)
     thread = threading.get_ident()
     parent = session.parents.get(thread)
-    event = Event(
+    event = CallEvent(
         op.name,
         perf_counter_ns(),
         0 if parent is None else parent.depth + 1,
