@@ -333,4 +333,4 @@ def test_old_names_are_deprecated():
     with pytest.raises(AttributeError, match="no attribute 'forgotten'"):
         getattr(shapes, "forgotten")  # noqa: B009  # the access is tested
     with pytest.warns(DeprecationWarning, match="use cache_key"):
-        assert cached_rule("mul.Scalar").remembers() == (dtypes.SETTINGS, True)
+        assert cached_rule("mul.Scalar").remembers() == (dtypes.DEFAULT_DTYPE, True)

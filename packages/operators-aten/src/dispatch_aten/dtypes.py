@@ -197,8 +197,8 @@ class DefaultDtype:
         self.dtype, self.generation = float32, 0
 
 
-SETTINGS: Final = DefaultDtype()
-"""The settings of the process."""
+DEFAULT_DTYPE: Final = DefaultDtype()
+"""The one of the process."""
 
 
 def as_dtype(value: object) -> ScalarType:
@@ -221,7 +221,7 @@ def get_default_dtype() -> ScalarType:
     >>> get_default_dtype()
     torchlike.float32
     """
-    return SETTINGS.dtype
+    return DEFAULT_DTYPE.dtype
 
 
 def set_default_dtype(dtype: ScalarType) -> None:
@@ -234,5 +234,5 @@ def set_default_dtype(dtype: ScalarType) -> None:
             f"only floating-point types are supported as the default type, got {dtype}", operator="set_default_dtype"
         )
     # In this order: a cache reads the dtype first, so that it never takes one dtype's answer for that of another.
-    SETTINGS.generation += 1
-    SETTINGS.dtype = dtype
+    DEFAULT_DTYPE.generation += 1
+    DEFAULT_DTYPE.dtype = dtype

@@ -26,7 +26,7 @@ class OperatorDef(NamedTuple):
 
 
 def read(blocks: Blocks) -> Iterator[OperatorDef]:
-    r"""Read a table of schemas, adding the tags that the text itself tells.
+    r"""Read a table of schemas, adding the tags that follow from the text.
 
     ``inplace`` and ``out`` follow from what is written to, ``view`` from what the result shares memory with.
 
@@ -37,10 +37,10 @@ def read(blocks: Blocks) -> Iterator[OperatorDef]:
     for tags, text in blocks:
         for schema in text.replace("\n    ", " ").strip().splitlines():
             name = schema.partition("(")[0]
-            yield OperatorDef(name, schema, tags + _told_by(name, schema))
+            yield OperatorDef(name, schema, tags + _derive_tags(name, schema))
 
 
-def _told_by(name: str, schema: str) -> tuple[str, ...]:
+def _derive_tags(name: str, schema: str) -> tuple[str, ...]:
     base = name.partition(".")[0]
     if "(a!)" in schema:
         if not base.endswith("_") or base.endswith("__"):

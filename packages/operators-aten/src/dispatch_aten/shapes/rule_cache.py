@@ -25,7 +25,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import SETTINGS
+from dispatch_aten.dtypes import DEFAULT_DTYPE
 from dispatch_aten.operators import ATEN_BY_NAME
 from dispatch_aten.variants import functional_of
 from dispatch_core import FunctionSchema
@@ -115,7 +115,7 @@ class RuleKey:
         #: The arguments' names as Python can spell them.
         self.names = [f"{each.name}_" if keyword.iskeyword(each.name) else each.name for each in self.schema.arguments]
         #: The state that answers depend on beside the arguments; the text of a key calls it ``__settings``.
-        self.settings = SETTINGS
+        self.settings = DEFAULT_DTYPE
         self._kinds = [_ASIDE.sub("", str(each.type)).replace("SymInt", "int") for each in self.schema.arguments]
         self._by_type = (functional_of(name) or name) in NUMBERS_BY_TYPE
 
