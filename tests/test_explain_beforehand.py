@@ -21,7 +21,7 @@ import dispatch_core as dc
 from dispatch_aten.operators import ATEN, PRIMS
 what, seed = sys.argv[1:]
 if what != "core":
-    import torchlike, torchlike.autograd.register, dispatch_core.pipelines.drawing.show
+    import torchlike, torchlike.autograd.register, dispatch_core.pipelines.snapshots
 import dispatch_backend_cpu.plugin, dispatch_backend_meta.plugin, dispatch_backend_npu.plugin
 
 KEYSETS = "CPU AutogradCPU,CPU AutogradMeta,Meta AutogradNPU,NPU BackendSelect,Tracer,CPU AutogradOther,Meta,CPU".split()

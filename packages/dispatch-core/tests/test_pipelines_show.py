@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dispatch_core as dc
-from dispatch_core.pipelines.drawing.layered_layout import arrange, layers_of
+from dispatch_core.graph.layered_layout import arrange, layers_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -24,7 +24,7 @@ from .session import Session
 from .stats import Stats
 
 if TYPE_CHECKING:
-    from .drawing.show import PipelineGraph
+    from ..graph.picture import PipelineGraph
     from .steps import Step
 
 __all__ = ["Pipeline", "current_pipeline", "pipeline"]
@@ -115,7 +115,7 @@ class Pipeline:
         ``groups`` are shown as fused; by default those that the devices' plugins plan. Raises ``ArgumentError`` for a group
         with a step that is not pending.
         """
-        from .drawing.structure import snapshot  # most programs draw none
+        from .snapshots import snapshot  # most programs draw none
 
         session = self._session
         with session.lock:

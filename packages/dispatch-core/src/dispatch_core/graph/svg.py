@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from .layered_layout import Point, arrange, layers_of
 
 if TYPE_CHECKING:
-    from .show import Edge, PipelineGraph, ShownStep, ShownValue
+    from .picture import Edge, PipelineGraph, ShownStep, ShownValue
 
 __all__ = ["contract", "role_of", "to_svg"]
 

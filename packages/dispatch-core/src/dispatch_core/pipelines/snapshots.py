@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from ...arrays import access
-from ...errors import ArgumentError
-from ...graph import Call, Constant, Graph, Value
-from ...operators.registries import Registry
-from ..liveness import externally_referenced, observable_steps
-from ..pending import Pending, storage_key
-from ..steps import Step
-from .show import PipelineGraph, ShownStep, ShownValue
+from ..arrays import access
+from ..errors import ArgumentError
+from ..graph import Call, Constant, Graph, Value
+from ..graph.picture import PipelineGraph, ShownStep, ShownValue
+from ..operators.registries import Registry
+from .liveness import externally_referenced, observable_steps
+from .pending import Pending, storage_key
+from .steps import Step
 
 __all__ = ["snapshot"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from .svg import ROLES, role_of
 
 if TYPE_CHECKING:
-    from .show import Edge, PipelineGraph, ShownStep
+    from .picture import Edge, PipelineGraph, ShownStep
 
 __all__ = ["to_dot", "to_mermaid"]
 

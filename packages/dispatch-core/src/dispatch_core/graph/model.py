@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from .arrays.access import to_data
-from .arrays.owners import TYPE_MASKS, is_tensor
-from .devices import Device
-from .errors import ArgumentError, KernelResultError
-from .operators.overloads import OpOverload
-from .operators.registries import Registry
-from .operators.registries import registry as process_registry
+from ..arrays.access import to_data
+from ..arrays.owners import TYPE_MASKS, is_tensor
+from ..devices import Device
+from ..errors import ArgumentError, KernelResultError
+from ..operators.overloads import OpOverload
+from ..operators.registries import Registry
+from ..operators.registries import registry as process_registry
 
 __all__ = ["Call", "Constant", "Graph", "Step", "Value", "Wrap"]
 

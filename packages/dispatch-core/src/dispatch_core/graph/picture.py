@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from ...errors import ArgumentError
-from ...graph import Call, Graph
+from ..errors import ArgumentError
+from .model import Call, Graph
 
 __all__ = ["Edge", "PipelineGraph", "ShownStep", "ShownValue"]
 
