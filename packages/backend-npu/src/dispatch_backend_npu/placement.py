@@ -39,7 +39,7 @@ def on_requested_device(name: str, kernel: Callable[..., Any]) -> Callable[..., 
             return kernel(*[_to_device(value, index) for value in args], **kwargs)
 
     _ORIGINALS[on_named_device] = kernel
-    on_named_device.__wrapped__ = kernel  # type: ignore[attr-defined]
+    on_named_device.__wrapped__ = kernel  # type: ignore[attr-defined]  # as functools.wraps sets it
     return on_named_device
 
 
@@ -73,7 +73,7 @@ def on_array_device(name: str, kernel: Callable[..., Any]) -> Callable[..., Any]
                 args = (args[0], _to_device(args[1], index), *args[2:])
             return inner(*args, **kwargs)
 
-    on_its_arrays_device.__wrapped__ = kernel  # type: ignore[attr-defined]
+    on_its_arrays_device.__wrapped__ = kernel  # type: ignore[attr-defined]  # as functools.wraps sets it
     on_its_arrays_device.runs_at_once = "several devices are open"  # type: ignore[attr-defined]  # pipelines read it
     return on_its_arrays_device
 
