@@ -18,7 +18,7 @@ Note [Observable steps]
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays import owners
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RANDOM",
     "are_all_observable",
+    "count_references",
     "externally_referenced",
     "observable_steps",
     "required_steps",
@@ -83,7 +84,7 @@ def observable_steps(steps: Sequence[Step]) -> list[Step]:
     """
     if are_all_observable(steps):
         return list(steps)
-    known, used, live = _count_references(steps)
+    known, used, live = _collect_references(steps)
     memories = {known[key].memory for key in live}
     chosen = []
     for step, ids in zip(reversed(steps), reversed(used), strict=True):
@@ -136,10 +137,10 @@ def are_all_observable(records: Sequence[RecordedCall]) -> bool | None:
 
 def externally_referenced(steps: Sequence[Step]) -> set[int]:
     """Return the ids of the pending values that are referred to from outside the record."""
-    return _count_references(steps)[2]
+    return _collect_references(steps)[2]
 
 
-def _count_references(steps: Sequence[Step]) -> tuple[dict[int, Pending], list[list[int]], set[int]]:
+def _collect_references(steps: Sequence[Step]) -> tuple[dict[int, Pending], list[list[int]], set[int]]:
     """Return the pending values of the record by their ids, the ids of each step's, and those that are held outside."""
     #: How often the record refers to each.
     inside: dict[int, int] = {}
@@ -156,17 +157,18 @@ def _count_references(steps: Sequence[Step]) -> tuple[dict[int, Pending], list[l
                     inside[key] = inside.get(key, 0) + 1
         used.append(ids)
     value = item = None
-    return known, used, {key for key, count in _references(known).items() if count > inside[key]}
+    return known, used, {key for key, count in zip(known, count_references(known), strict=True) if count > inside[key]}
 
 
-def _references(known: dict[int, Any]) -> dict[int, int]:
+def count_references(known: Mapping[int, Any]) -> list[int]:
     """Return how many references there are to each value besides that of the table."""
-    return {key: sys.getrefcount(known[key]) - _OWN for key in known}
+    count, own = sys.getrefcount, _OWN
+    return [count(value) - own for value in known.values()]
 
 
 #: How many references the table and the counting itself hold; the number depends on the interpreter.
 _OWN = 0
-_OWN = _references({0: object()})[0]
+_OWN = count_references({0: object()})[0]
 
 
 def _key_of(value: Any) -> Hashable:

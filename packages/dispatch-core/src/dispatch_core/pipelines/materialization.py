@@ -97,7 +97,7 @@ def _sessions(values: Sequence[Any]) -> Iterator[Session]:
 
 
 def to_step_argument(value: Any, session: Session) -> Any:
-    """Return an argument as a step of ``session`` keeps it: arrays in the place of values that are computed already."""
+    """Return a tensor argument as a step of ``session`` keeps it: an array in the place of a value that is computed."""
     if isinstance(value, Pending):
         shared = value.shared
         if value.error is not None or (shared is not None and shared.error is not None):
@@ -105,6 +105,4 @@ def to_step_argument(value: Any, session: Session) -> Any:
         if value.session is not session and (value.value is None or not value.session.is_empty):
             return materialize_value(value)
         return value if value.value is None else value.value
-    if isinstance(value, (list, tuple)):
-        return [to_step_argument(item, session) for item in value]
     return value

@@ -9,7 +9,6 @@ Note [Structure]
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..arrays import access, owners
 from ..keys.table import DispatchKey, keys_of
 from .array_specs import read_spec
+from .liveness import count_references
 from .pending import Pending, storage_key
 from .steps import to_outputs
 
@@ -253,8 +253,9 @@ def fingerprint(
     kept = 0
     output = value = made = None  # Names count, too.
     outputs = ()
-    for slot, references in zip(pending, _references(pending), strict=True):
-        if references > uses[slot]:
+    for slot, references in zip(pending, count_references(pending), strict=True):
+        # The call that makes it refers to it, too.
+        if references > uses[slot] + 1:
             kept |= 1 << slot
     key.append(kept)
     if writes:
@@ -301,17 +302,6 @@ def _add(value: Any, slots: dict[int, int], key: list[Any], values: list[Any], u
     values.append(value)
     uses.append(0)
     return True
-
-
-def _references(pending: dict[int, Any]) -> list[int]:
-    """Return how often each value is referred to, besides by the call that makes it and by the table."""
-    count, own = sys.getrefcount, _OWN
-    return [count(value) - own for value in pending.values()]
-
-
-#: How many references the table, the counting and the call hold; the number depends on the interpreter.
-_OWN = 0
-_OWN = _references({0: object()})[0] + 1
 
 
 def _places(found: ProgramFingerprint) -> list[int]:

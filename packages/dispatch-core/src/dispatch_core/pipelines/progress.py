@@ -19,17 +19,11 @@ _reporting: Final[ContextVar[bool]] = ContextVar("dispatch_core.progress", defau
 _set_reporting: Final = by_subscript(_reporting.set)
 
 
-def _silent(done: int) -> None:
-    """Report nothing."""
-
-
-def reporter(progress: Callable[[int, int], object] | None, total: int) -> Callable[[int], None]:
+def reporter(progress: Callable[[int, int], object], total: int) -> Callable[[int], None]:
     """Return the function to call after each step, with the number of steps done.
 
     A flush that was reported is reported once more at its end, so that a bar gets full.
     """
-    if progress is None:
-        return _silent
     due = perf_counter_ns() + _PAUSE
     reported = False
 

@@ -206,10 +206,7 @@ class Recorder:
             values = (*args, *(kwargs[each.name] for each in signature.parameters[len(args) :]))
         if self.never_recorded:
             return self._run_eagerly(session, values, self.never_recorded)
-        values = tuple(
-            to_step_argument(value, session) if parameter.tensors else value
-            for parameter, value in zip(signature.parameters, values, strict=True)
-        )
+        values = signature.map_tensors(lambda value: to_step_argument(value, session), values)
         views = [result.source for result in signature.results[:1] if result.kind == "view"]
         if views and not isinstance(values[views[0]], Pending):
             session.stats.views += 1
@@ -236,10 +233,7 @@ class Recorder:
 
     def _describe(self, values: tuple[Any, ...]) -> list[Any]:
         """Return the arguments of the shape rule: array specs in the place of arrays and pending values."""
-        found = [
-            describe(value) if parameter.tensors else value
-            for parameter, value in zip(self.signature.parameters, values, strict=True)
-        ]
+        found = list(self.signature.map_tensors(describe, values))
         if self.signature.device_index is not None:
             found[self.signature.device_index] = None
         return found

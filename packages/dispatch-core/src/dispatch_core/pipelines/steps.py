@@ -59,11 +59,6 @@ class Step:
         return self.entry.name
 
     @property
-    def where(self) -> tuple[CodeType, int] | None:
-        """The caller's code and the instruction in it, or None."""
-        return None if self.code is None else (self.code, self.instruction)
-
-    @property
     def is_random(self) -> bool:
         """Whether the step draws random numbers, so that it is never left out and never changes places with another."""
         return "nondeterministic_seeded" in self.entry.tags
@@ -71,9 +66,9 @@ class Step:
     @property
     def line(self) -> str:
         """File and line of the caller, or ""."""
-        if self.where is None:
+        code, offset = self.code, self.instruction
+        if code is None:
             return ""
-        code, offset = self.where
         number = next(
             (line for start, end, line in code.co_lines() if start <= offset < end and line is not None),
             code.co_firstlineno,
@@ -84,9 +79,7 @@ class Step:
         """Yield the arrays and pending values among the arguments."""
         signature = self.entry.signature
         if signature is not None:
-            for parameter, value in zip(signature.parameters, self.values, strict=False):
-                if parameter.tensors:
-                    yield from values_in(value)
+            yield from (value for _, value in signature.tensors(self.values))
 
     def writes(self) -> Iterator[Any]:
         """Yield the arrays and pending values that the step writes to."""
