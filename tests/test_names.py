@@ -28,8 +28,11 @@ NAMES = {
         dispatch_with_keyset redispatch call_direct pipeline current_pipeline explain profile trace backends
         load_backend refresh hookimpl BackendInfo Availability OperatorEntry OverwriteWarning opcheck custom_op
         register_kernel register_fake register_autograd infer_schema kernel_factory rebind device_key get_kernel
+        rename_arguments fast_redispatch respell below
         DispatchError SchemaError BackendError NoKernelError
     """,
+    "dispatch_core.planning": "Program Node Value PlannedStep",
+    "dispatch_core.frontends": "Frontend register_frontend is_pending materialize lend keys_of runtime availability",
     "dispatch_backend_npu": "is_available",
     "dispatch_backend_npu.ascend": "is_available",
     "torchlike": """
