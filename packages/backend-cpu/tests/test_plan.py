@@ -238,7 +238,7 @@ def test_halves_are_numpys():
         if size > folds.LONGEST_ROW:
             break
         a = normal(size)
-        tree = folds.halves(0, size, 300)
+        tree = folds.halve(0, size, 300)
         sums = [a[start:stop].sum() for start, stop in folds.leaves(tree)]
         assert folds.add_up(tree, sums[::-1]) == a.sum()
 

@@ -37,12 +37,12 @@ __all__ = [
     "NUMBERS",
     "PLAIN",
     "attempt",
-    "binary",
-    "inplace_binary",
-    "inplace_unary",
-    "store_copy",
-    "unary",
-    "with_number",
+    "make_binary",
+    "make_by_copy",
+    "make_inplace_binary",
+    "make_inplace_unary",
+    "make_unary",
+    "make_with_number",
 ]
 
 PLAIN: Final = frozenset({int, float})
@@ -153,24 +153,24 @@ def _compile(parameters: str, when: str, call: str, operands: str, first: str, i
     return template
 
 
-def binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | None) -> Kernel:
+def make_binary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes | None) -> Kernel:
     """Make a kernel of two arrays: ``ufunc`` where both have one of ``dtypes`` (None: any), else ``general``."""
     when = "(dtype := a.dtype) is b.dtype" + ("" if dtypes is None else " and dtype in dtypes")
     return attempt("a, b", when, "run(ufunc, a, b)", general, operands="a, b", ufunc=ufunc, dtypes=dtypes)
 
 
-def with_number(ufunc: Callable[..., Any], general: Kernel) -> Kernel:
+def make_with_number(ufunc: Callable[..., Any], general: Kernel) -> Kernel:
     """Make a kernel of an array and a Python number, which takes the array's dtype if that is one of `NUMBERS`."""
     when = "(numbers := NUMBERS.get(a.dtype)) is not None and type(b) in PLAIN"
     return attempt("a, b", when, "run(ufunc, a, (number := numbers[b]))", general, operands="a, number", ufunc=ufunc)
 
 
-def unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:
+def make_unary(ufunc: Callable[..., Any], general: Kernel, dtypes: Dtypes) -> Kernel:
     """Make a kernel of one array: ``ufunc`` for ``dtypes``, else ``general``."""
     return attempt("a", "a.dtype in dtypes", "run(ufunc, a)", general, operands="a", ufunc=ufunc, dtypes=dtypes)
 
 
-def store_copy(name: str, functional: Kernel) -> Kernel:
+def make_by_copy(name: str, functional: Kernel) -> Kernel:
     """Make the in-place kernel ``name`` that stores the result of ``functional``; the overlap has been checked."""
     infer = output_rule(name)
 
@@ -193,25 +193,25 @@ def negative(a: Array, out: Array) -> Array:
 INTO: Final[dict[Any, Callable[..., Any]]] = {np.negative: negative}
 
 
-def inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes) -> Kernel:
+def make_inplace_unary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes) -> Kernel:
     """Make the in-place kernel ``name`` of one array; where ``ufunc`` cannot write it, ``functional`` computes a copy."""
     return attempt(
         "self",
         "self.dtype in dtypes",
         "run(write, self, self)",
-        store_copy(name, functional),
+        make_by_copy(name, functional),
         first="check_overlap(self)",
         write=INTO.get(ufunc, ufunc),
         dtypes=dtypes,
     )
 
 
-def inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes | None) -> Kernel:
+def make_inplace_binary(name: str, ufunc: Callable[..., Any], functional: Kernel, dtypes: Dtypes | None) -> Kernel:
     """Make the in-place kernel ``name`` of two arrays; where ``ufunc`` cannot write it, ``functional`` computes a copy."""
     when = "type(other) is ndarray and (dtype := self.dtype) is other.dtype"
     when += "" if dtypes is None else " and dtype in dtypes"
     names: dict[str, Any] = {"ufunc": ufunc, "dtypes": dtypes}
-    general = store_copy(name, functional)
+    general = make_by_copy(name, functional)
     large = attempt(
         "self, other", when, "run(ufunc, self, other, self)", general, first="check_overlap(self, other)", **names
     )

@@ -18,7 +18,7 @@ from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import infer_output
 from . import pointwise
-from .fast_paths import attempt, inplace_binary, inplace_unary, store_copy
+from .fast_paths import attempt, make_by_copy, make_inplace_binary, make_inplace_unary
 from .rule_kernels import cast, check_overlap
 
 __all__ = ["KERNELS", "SPECIALIZED"]
@@ -51,7 +51,7 @@ def _with_factor(name: str, parameters: str, write: Kernel) -> Kernel:
         parameters,
         f"type({number}) in PLAIN and is_plain({given})",
         f"run(write, {given}, {number})",
-        store_copy(name, _functional(name)),
+        make_by_copy(name, _functional(name)),
         first=f"check_overlap({given})",
         write=write,
         is_plain=_is_plain,
@@ -91,7 +91,7 @@ def _with_number(name: str, ufunc: Any) -> Kernel:
         parameters,
         f"{when} and self.dtype in REAL",
         "run(ufunc, self, array(other, self.dtype), self)",
-        store_copy(name, _functional(name)),
+        make_by_copy(name, _functional(name)),
         first="check_overlap(self)",
         ufunc=ufunc,
         array=np.array,
@@ -111,7 +111,7 @@ def _with_number(name: str, ufunc: Any) -> Kernel:
 
 def _by_copy(name: str) -> Kernel:
     """Make an in-place kernel that computes a copy and stores it, without the decomposition's detours."""
-    copy = store_copy(name, _functional(name))
+    copy = make_by_copy(name, _functional(name))
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
         check_overlap(self, *args)
@@ -125,18 +125,18 @@ for _name, (_ufunc, _kinds) in pointwise.UNARY.items():
     # Operators that return bool for every dtype are left to the decomposition.
     if not _ufunc.__name__.startswith(("is", "logical")):
         _dtypes = pointwise.dtypes_of_kinds(_kinds)
-        KERNELS[f"{_name}_"] = inplace_unary(f"{_name}_", _ufunc, pointwise.KERNELS[_name], _dtypes)
+        KERNELS[f"{_name}_"] = make_inplace_unary(f"{_name}_", _ufunc, pointwise.KERNELS[_name], _dtypes)
 
 for _name, _ufunc in (("add_.Tensor", np.add), ("sub_.Tensor", np.subtract)):
     KERNELS[_name] = _with_factor(_name, "self, other, *, alpha=1", _add_scaled(_ufunc))
     _functional_kernel = _functional(_name, pointwise.SPECIALIZED)
-    SPECIALIZED[_name] = inplace_binary(_name, _ufunc, _functional_kernel, pointwise.dtypes_of_kinds("ifc"))
+    SPECIALIZED[_name] = make_inplace_binary(_name, _ufunc, _functional_kernel, pointwise.dtypes_of_kinds("ifc"))
 for _name, _ufunc in (("addcmul_", np.multiply), ("addcdiv_", np.true_divide)):
     KERNELS[_name] = _with_factor(_name, "self, tensor1, tensor2, *, value=1", _add_product(_ufunc))
 KERNELS["lerp_.Scalar"] = _with_factor("lerp_.Scalar", "self, end, weight", _interpolate)
 
 for _name, _ufunc, _kinds in (("mul_.Tensor", np.multiply, "bifc"), ("div_.Tensor", np.true_divide, "fc")):
-    KERNELS[_name] = inplace_binary(_name, _ufunc, _functional(_name), pointwise.dtypes_of_kinds(_kinds))
+    KERNELS[_name] = make_inplace_binary(_name, _ufunc, _functional(_name), pointwise.dtypes_of_kinds(_kinds))
 for _name, _ufunc in (
     ("add_.Scalar", np.add),
     ("sub_.Scalar", np.subtract),

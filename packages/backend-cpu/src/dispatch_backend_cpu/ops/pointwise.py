@@ -15,7 +15,7 @@ from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import conform, half_as_float, infer_output
 from . import numpy_formulas as f
-from .fast_paths import NUMBERS, PLAIN, attempt, binary, unary, with_number
+from .fast_paths import NUMBERS, PLAIN, attempt, make_binary, make_unary, make_with_number
 from .rule_kernels import cast, make_elementwise
 from .special import erf, erfc
 
@@ -194,14 +194,14 @@ def _threshold_backward(general: Kernel) -> Kernel:
 def _install() -> None:
     for name, (ufunc, kinds) in UNARY.items():
         general = make_elementwise(name, GENERAL.get(name, ufunc), 1)
-        KERNELS[name] = unary(ufunc, general, dtypes_of_kinds(kinds))
+        KERNELS[name] = make_unary(ufunc, general, dtypes_of_kinds(kinds))
     for name, (ufunc, kinds_or_all) in BINARY.items():
         allowed = None if kinds_or_all is None else dtypes_of_kinds(kinds_or_all)
         general = make_elementwise(name, GENERAL.get(name, ufunc), 2)
-        KERNELS[name] = binary(ufunc, general, allowed)
+        KERNELS[name] = make_binary(ufunc, general, allowed)
     for name, (ufunc, real) in WITH_NUMBER.items():
         general = make_elementwise(name, ufunc, 2, opmath=name.startswith(("mul", "div")))
-        KERNELS[name] = with_number(ufunc, general) if real else general
+        KERNELS[name] = make_with_number(ufunc, general) if real else general
     for name, (arity, formula, opmath) in FORMULAS.items():
         KERNELS[name] = make_elementwise(name, formula, arity, opmath=opmath)
 
@@ -314,9 +314,9 @@ for _name, _ufunc in (("add.Tensor", np.add), ("sub.Tensor", np.subtract)):
 
 
 SPECIALIZED: Final[dict[str, Kernel]] = {
-    "add.Scalar": with_number(np.add, partial(KERNELS["add.Scalar"], alpha=1)),
-    "sub.Scalar": with_number(np.subtract, partial(KERNELS["sub.Scalar"], alpha=1)),
-    "add.Tensor": binary(np.add, partial(KERNELS["add.Tensor"], alpha=1), None),
-    "sub.Tensor": binary(np.subtract, partial(KERNELS["sub.Tensor"], alpha=1), None),
+    "add.Scalar": make_with_number(np.add, partial(KERNELS["add.Scalar"], alpha=1)),
+    "sub.Scalar": make_with_number(np.subtract, partial(KERNELS["sub.Scalar"], alpha=1)),
+    "add.Tensor": make_binary(np.add, partial(KERNELS["add.Tensor"], alpha=1), None),
+    "sub.Tensor": make_binary(np.subtract, partial(KERNELS["sub.Tensor"], alpha=1), None),
 }
 """Kernels that serve the calls with ``alpha == 1`` and do not receive it."""

@@ -24,7 +24,7 @@ from ..kernels import KERNELS
 from ..ops.reduce_ufuncs import MAX, MIN, SUM
 from .tape import Symbol
 
-__all__ = ["LONGEST_ROW", "Fold", "Tree", "add_up", "halves", "leaves", "match_fold"]
+__all__ = ["LONGEST_ROW", "Fold", "Tree", "add_up", "halve", "leaves", "match_fold"]
 
 #: How many elements of a row NumPy sums by halves; see Note [Sums by halves].
 LONGEST_ROW: Final = math.inf if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else 8192
@@ -87,17 +87,17 @@ def match_fold(node: Node, now: Mapping[Value, Symbol]) -> Fold | None:
 Tree = tuple[Any, Any]
 
 
-def halves(start: int, stop: int, most: int) -> Tree:
+def halve(start: int, stop: int, most: int) -> Tree:
     """Cut a row as NumPy does until no piece has more than ``most`` elements; see Note [Sums by halves].
 
-    >>> halves(0, 40, 20)
+    >>> halve(0, 40, 20)
     ((0, 16), ((16, 24), (24, 40)))
     """
     size = stop - start
     if size <= most:
         return start, stop
     half = start + size // 2 - size // 2 % 8
-    return halves(start, half, most), halves(half, stop, most)
+    return halve(start, half, most), halve(half, stop, most)
 
 
 def leaves(tree: Tree) -> list[tuple[int, int]]:

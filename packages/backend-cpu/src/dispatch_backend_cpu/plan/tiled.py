@@ -12,7 +12,7 @@ from dispatch_aten.shapes import contiguous_strides
 from ..arrays import empty_strided, numpy_dtype
 from .buffers import return_buffers, take_buffers
 from .chain import Chain
-from .folds import LONGEST_ROW, Fold, Tree, add_up, halves, leaves
+from .folds import LONGEST_ROW, Fold, Tree, add_up, halve, leaves
 from .space import TILE, Space, Tile
 from .tape import Symbol
 from .writer import ChainWriter
@@ -32,7 +32,7 @@ class TiledWriter(ChainWriter):
         """Write the lines of the function."""
         lines, fold = self.lines, self.chain.fold
         by_halves = fold is not None and fold.over_all and self.space.is_row and self.space.size <= LONGEST_ROW
-        tree = halves(0, self.space.size, TILE)
+        tree = halve(0, self.space.size, TILE)
         tiles = _tiles_of(tree) if by_halves else self.space.tiles(TILE)
         whole_rows = all(len(shape) > 1 for _, shape, _ in tiles) and self.space.is_in_order and not self.space.is_flat
         fused = fold is not None and (by_halves or (not fold.over_all and whole_rows))
