@@ -218,11 +218,11 @@ def _check_fake(op: OpOverload, signature: CallSignature, values: tuple[Any, ...
     if [index for index, _ in real] != [index for index, _ in fake]:
         raise _FailureError(f"the real results have {len(real)} tensors, the fake ones {len(fake)}")
     for (index, expected), (_, actual) in zip(real, fake, strict=True):
-        differs = conformance.differs_from(to_data(expected), to_data(actual))
+        differs = conformance.compare_with(to_data(expected), to_data(actual))
         if differs is not None:
             what, got, wanted = differs
             key = _key_of(expected)
-            whose = conformance.kernel_of(key, op._entry.slot(key).registration)
+            whose = conformance.describe_kernel(key, op._entry.slot(key).registration)
             raise _FailureError(f"result {index} has {what} {got}, but its fake {wanted}\n{whose}")
         if _key_of(actual) is not DispatchKey.Meta:
             raise _FailureError(f"the fake of result {index} is on another device than meta")
@@ -236,7 +236,7 @@ def _stand_in(value: Any, kind: str, type_name: str) -> Any:
         return Device("meta")
     if not kind or value is None:
         return value
-    make = conformance.stand_in_maker()
+    make = conformance.find_stand_in_maker()
     if make is None:
         raise _FailureError("the backend for device 'meta' cannot make stand-ins: its ArrayType has no 'empty'")
     made = make(shape(value), strides(value), dtype(value))

@@ -28,8 +28,8 @@ from ..operators.namespaces import OpOverloadPacket
 from ..operators.overloads import OpOverload
 from ..operators.registration import Registration
 from ..operators.registries import Registry, the_registry
-from ..operators.resolution import Resolution, no_kernel, resolve, walk_keys, why_passed_over
-from ..operators.runners import masked_off, unwritable
+from ..operators.resolution import Resolution, explain_passing_over, no_kernel_error, resolve, walk_keys
+from ..operators.runners import find_masked_off, unwritable_error
 from ..schema.check import bind, invalid_combination, mismatch
 from ..tracebacks import api_boundary
 from .model import ArgumentKeys, Explanation, KeyOutcome, Overload, describe_slot, show_keys
@@ -222,14 +222,14 @@ def _explain(
     if functional is not None and boundary is not None:
         notes.append(f"arrays of {boundary.key.name} cannot be written to: the tensor is bound to a new one")
         if boundary.frontend is None and values is not None:
-            error = unwritable(entry, functional, boundary)
+            error = unwritable_error(entry, functional, boundary)
         else:
             then = _explain(functional, found.effective & ~MARKERS, 0, None, {}, {})
     elif index is not None:
         then, error, note = _explain_selected(found, index, values)
         notes.append(note)
     elif found.slot.registration is None:
-        error = no_kernel(found)
+        error = no_kernel_error(found)
     else:
         notes += _notes(found, found.slot.registration, values, kwargs)
     if then is not None:
@@ -241,7 +241,7 @@ def _steps(found: Resolution) -> Iterable[KeyOutcome]:
     """Yield the outcome of each key of the set, and the empty set's slot where all are passed over."""
     for key, slot, passed_over in walk_keys(found.entry, found.mask):
         if passed_over:
-            yield KeyOutcome(key.name, "passed over", why_passed_over(key, slot))
+            yield KeyOutcome(key.name, "passed over", explain_passing_over(key, slot))
         elif key is found.key:
             yield _found_step(found, key.name, slot)
         else:
@@ -281,7 +281,7 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
                 break
     if found.is_composite():
         off = DispatchKeySet(
-            masked_off(entry.registry, entry.signature, found.mask, values or (), kwargs) if found.explicit else 0
+            find_masked_off(entry.registry, entry.signature, found.mask, values or (), kwargs) if found.explicit else 0
         )
         without = f", without the keys that are masked off: {show_keys(off)}" if off else ""
         notes.append(f"a composite: the operators that it calls are dispatched again{without}")

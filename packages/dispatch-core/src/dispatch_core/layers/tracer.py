@@ -34,7 +34,7 @@ from ..keys.table import DispatchKey
 from ..operators.overloads import OpOverload
 from ..operators.registries import Registry, the_registry
 from ..operators.resolution import Resolution, resolve
-from ..operators.runners import masked_off
+from ..operators.runners import find_masked_off
 
 __all__ = ["trace"]
 
@@ -327,7 +327,7 @@ def _composite(
         return None
     values = (*args, *kwargs.values())
     # As in Note [A composite below masked keys] of `runners`, but for this layer's own key.
-    dropped = masked_off(entry.registry, signature, found.mask, values, {}) & ~DispatchKey.Tracer
+    dropped = find_masked_off(entry.registry, signature, found.mask, values, {}) & ~DispatchKey.Tracer
     run = replace(found, explicit=False).runner()
 
     def call() -> Any:

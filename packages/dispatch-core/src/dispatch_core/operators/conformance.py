@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HINTS",
-    "difference",
-    "differs_from",
-    "differs_in_shape",
-    "kernel_of",
-    "misfit",
-    "planned_by",
-    "rule_of",
+    "compare",
+    "compare_shape",
+    "compare_with",
+    "describe_kernel",
+    "describe_planned_step",
+    "find_rule",
+    "find_stand_in_maker",
+    "misfit_error",
     "significant_strides",
-    "stand_in_maker",
 ]
 
 
@@ -42,7 +42,7 @@ def significant_strides(sizes: tuple[int, ...], steps: tuple[int, ...]) -> tuple
     return () if 0 in sizes else tuple([step for step, size in zip(steps, sizes, strict=True) if size != 1])
 
 
-def difference(
+def compare(
     array: Any, sizes: tuple[Any, ...], steps: tuple[int, ...] | None, kind: Any
 ) -> tuple[str, Any, Any] | None:
     """Return how a kernel's array differs from the expected one: the property, its value and the expected value; or None.
@@ -66,14 +66,14 @@ def difference(
     return None if got == wanted else ("strides", strides(array), tuple(steps))
 
 
-def differs_from(array: Any, meta: Any) -> tuple[str, Any, Any] | None:
+def compare_with(array: Any, meta: Any) -> tuple[str, Any, Any] | None:
     """Return the same for the array without data that a rule gave."""
-    return difference(array, shape(meta), strides(meta), dtype(meta))
+    return compare(array, shape(meta), strides(meta), dtype(meta))
 
 
-def differs_in_shape(array: Any, meta: Any) -> tuple[str, Any, Any] | None:
+def compare_shape(array: Any, meta: Any) -> tuple[str, Any, Any] | None:
     """Return the same, where dtype and strides do not matter."""
-    return difference(array, shape(meta), None, dtype(array))
+    return compare(array, shape(meta), None, dtype(array))
 
 
 HINTS: Final = {
@@ -86,12 +86,12 @@ HINTS: Final = {
 }
 
 
-def misfit(
+def misfit_error(
     entry: OperatorEntry, found: tuple[str, Any, Any], who: str, index: int = 0, count: int = 1
 ) -> KernelResultError:
     """Return the error for a result that differs from the shape rule's answer; ``who`` is the text that names its kernel."""
     what, got, wanted = found
-    rule = rule_of(entry)
+    rule = find_rule(entry)
     place = f"result {index}" if count > 1 else "the result"
     says = "" if rule is None else f" ({rule.origin})"
     return KernelResultError(
@@ -99,14 +99,14 @@ def misfit(
     )
 
 
-def kernel_of(key: DispatchKey, registration: Registration | None) -> str:
+def describe_kernel(key: DispatchKey, registration: Registration | None) -> str:
     """Return the text that names a kernel, its place, and the origin of its registration."""
     if registration is None:
         return f"No kernel for {key.label} is registered any more"
     return f"Kernel for {key.label}: {_place(registration.fn)}, registered by {registration.origin}"
 
 
-def planned_by(key: DispatchKey, run: Callable[..., Any], names: str) -> str:
+def describe_planned_step(key: DispatchKey, run: Callable[..., Any], names: str) -> str:
     """Return the text that names a step that a device's plugin has planned for the operators ``names``."""
     name = KEY_DEVICES.get(key.backend, key.backend)
     state = loader().backends().get(name)
@@ -120,12 +120,12 @@ def _place(fn: Any) -> str:
     return f"{kernel_name(fn)} ({place})" if place else kernel_name(fn)
 
 
-def rule_of(entry: OperatorEntry) -> Registration | None:
+def find_rule(entry: OperatorEntry) -> Registration | None:
     """Return the kernel under Meta, unless that is a composite."""
     found = entry.newest(DispatchKey.Meta)
     return None if found is None or found.is_fallthrough else found
 
 
-def stand_in_maker() -> Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None:
+def find_stand_in_maker() -> Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None:
     """Return the function that makes an array without data of a shape, strides and a dtype; None without a meta device."""
     return next((known.empty for known in KEY_TYPES.get(DispatchKey.Meta, ()) if known.empty is not None), None)

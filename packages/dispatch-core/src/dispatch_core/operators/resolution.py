@@ -38,11 +38,11 @@ from . import call_trace
 from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, Slot
 from .kernel_names import kernel_keys
 from .registration import KernelFactory
-from .result_watch import watch_for
+from .result_watch import make_watch
 from .runners import (
     conform_results,
     exclude_masked_off,
-    functional_overload,
+    find_functional,
     make_device_selector,
     make_functional_runner,
     make_kernel,
@@ -67,7 +67,7 @@ def is_passed_over(key: DispatchKey, slot: Slot) -> bool:
     return not key.owns_arrays or key.is_unclaimed
 
 
-def why_passed_over(key: DispatchKey, slot: Slot) -> str:
+def explain_passing_over(key: DispatchKey, slot: Slot) -> str:
     """Return the reason why resolution goes on below ``key``."""
     if slot.registration is not None:
         return f"fallthrough registered under {slot.registration.key.name} at {slot.registration.origin}"
@@ -126,7 +126,7 @@ class Resolution(Record):
         boundary = self.boundary()
         if boundary is None or boundary.mutable or self.is_composite() or not _writes(self.entry):
             return None
-        return functional_overload(self.entry)
+        return find_functional(self.entry)
 
     def selects_device(self) -> int | None:
         """Return the index of the argument by which the core's own BackendSelect rule goes, where that has won."""
@@ -157,14 +157,14 @@ class Resolution(Record):
             index = self.selects_device()
             if index is not None:
                 return make_device_selector(entry, index, self.effective & ~DispatchKey.BackendSelect)
-            raise no_kernel(self)
+            raise no_kernel_error(self)
         engine = entry.registry.engine
         keyset = DispatchKeySet(self.effective)
         prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
         fn = make_kernel(registration.fn, entry, keyset)
         if boundary is not None and registration.key is key:
             specialized = make_specialized_kernels(entry, keyset, self.slot.specialized)
-            watch = watch_for(entry, boundary, registration, self.slot.specialized)
+            watch = make_watch(entry, boundary, registration, self.slot.specialized)
             run = engine.make_backend_runner(entry, boundary, fn, prefix, specialized, watch)
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
@@ -302,13 +302,13 @@ class _Mixed(Record):
 _Runs = Resolution | _Mixed
 
 
-def key_is_not_loaded(key: DispatchKey) -> str:
+def describe_device_of(key: DispatchKey) -> str:
     """Return the state of the installed device that a key belongs to, as text; "" where there is none."""
     device = loader().device_of_key(key) if key.owns_arrays else None
     return "" if device is None else f"device {device!r} is {loader().backends()[device]}"
 
 
-def no_kernel(resolution: Resolution) -> NoKernelError:
+def no_kernel_error(resolution: Resolution) -> NoKernelError:
     """Return the error for a call that no kernel serves."""
     entry, key = resolution.entry, resolution.key
     keyset = DispatchKeySet(resolution.mask)
@@ -327,7 +327,7 @@ def no_kernel(resolution: Resolution) -> NoKernelError:
         )
     place = f"{key.label}, the highest key of" if key is not None else "any key of"
     owner = KEY_DEVICES.get(key.backend) if key is not None else None
-    hint = key_is_not_loaded(key) if key is not None and owner is None else ""
+    hint = describe_device_of(key) if key is not None and owner is None else ""
     hint = hint or (
         f"the backend for device {owner!r} does not implement this operator; move the tensors to another device"
         if owner is not None
@@ -339,7 +339,7 @@ def no_kernel(resolution: Resolution) -> NoKernelError:
             break
         # BackendSelect is in every set, and tells nothing by being passed over for want of a kernel.
         if slot.registration is not None or passed is not DispatchKey.BackendSelect:
-            over.append(f"{passed.name} ({why_passed_over(passed, slot)})")
+            over.append(f"{passed.name} ({explain_passing_over(passed, slot)})")
     above = f"\nPassed over: {', '.join(over)}" if over else ""
     return NoKernelError(
         f"{entry.name}: no kernel for {place} {keyset!r}{above}\nKernels are registered under {kernel_keys(entry)}",

@@ -33,13 +33,21 @@ from ..keys import context
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import DispatchKey
 from ..schema.check import checker
-from .conformance import HINTS, differs_from, differs_in_shape, kernel_of, misfit, rule_of, stand_in_maker
+from .conformance import (
+    HINTS,
+    compare_shape,
+    compare_with,
+    describe_kernel,
+    find_rule,
+    find_stand_in_maker,
+    misfit_error,
+)
 from .registration import KernelFactory, Registration
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-__all__ = ["ALWAYS", "Watch", "pause", "watch_for"]
+__all__ = ["ALWAYS", "Watch", "make_watch", "pause"]
 
 Runner = Callable[..., Any]
 #: Whether watches stay; see Note [When results are compared].
@@ -71,7 +79,7 @@ def _has_rules(entry: OperatorEntry) -> bool:
     return _META in KEY_TYPES
 
 
-def watch_for(
+def make_watch(
     entry: OperatorEntry,
     boundary: Boundary,
     registration: Registration | None = None,
@@ -84,7 +92,7 @@ def watch_for(
     signature = entry.signature
     if signature is None or boundary.key is _META or not boundary.array_types or signature.schema.is_vararg:
         return None
-    rule = rule_of(entry) if _has_rules(entry) and (signature.results or signature.writes) else None
+    rule = find_rule(entry) if _has_rules(entry) and (signature.results or signature.writes) else None
     return None if rule is None else Watch(entry, signature, boundary, rule, registration, specialized)
 
 
@@ -210,7 +218,7 @@ class Watch:
 
     def _describe(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any]]:
         """Return the arrays' dtypes and ranks, and the arguments as the rule takes them."""
-        signature, make = self._signature, stand_in_maker()
+        signature, make = self._signature, find_stand_in_maker()
         looks: list[Any] = []
         known: dict[int, Any] = {}
 
@@ -277,7 +285,9 @@ class Watch:
                 self._compare_number(index, value, values, whose)
                 continue
             if result.kind != "self" and result.is_list and _lengths_differ(value, meta):
-                raise misfit(self._entry, ("length", len(value), len(meta)), self._who(values, whose), index, count)
+                raise misfit_error(
+                    self._entry, ("length", len(value), len(meta)), self._who(values, whose), index, count
+                )
             argument = values[result.source] if result.source >= 0 else None
             for item, expected_item, written in _together(value, meta, argument, is_list=result.is_list):
                 array = item
@@ -289,9 +299,9 @@ class Watch:
                     continue  # Nothing is known; and the boundary refuses all but arrays.
                 # Where arrays cannot be written to, the frontend lays out and converts the array that takes another's place.
                 is_written = result.kind != "self" or self._boundary.mutable
-                differs = differs_from(array, expected_item) if is_written else differs_in_shape(array, expected_item)
+                differs = compare_with(array, expected_item) if is_written else compare_shape(array, expected_item)
                 if differs is not None:
-                    raise misfit(self._entry, differs, self._who(values, whose), index, count)
+                    raise misfit_error(self._entry, differs, self._who(values, whose), index, count)
 
     def _own(self, item: Any, kind: str, values: Sequence[Any], whose: Registration | None) -> Any:
         """Return a result as the backend's array; refuse it as the boundary would, in an error that names its kernel."""
@@ -322,7 +332,7 @@ class Watch:
             return (
                 f"Computed for {key.label}, whose arrays cannot be written to, by the functional operator; from {given}"
             )
-        return f"{kernel_of(key, whose)}; called with {given or 'no arrays'}"
+        return f"{describe_kernel(key, whose)}; called with {given or 'no arrays'}"
 
 
 def _together(value: Any, meta: Any, argument: Any, *, is_list: bool) -> Iterator[tuple[Any, Any, Any]]:

@@ -37,7 +37,7 @@ from ..keys.table import MARKERS, DispatchKey
 from ..schema.model import Argument
 from ..schema.types import walk
 from .registration import KernelFactory, Registration
-from .result_watch import watch_for
+from .result_watch import make_watch
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 __all__ = [
     "conform_results",
     "exclude_masked_off",
-    "functional_overload",
+    "find_functional",
+    "find_masked_off",
     "make_device_selector",
     "make_functional_runner",
     "make_kernel",
     "make_specialized_kernels",
-    "masked_off",
     "open_device",
-    "unwritable",
+    "unwritable_error",
 ]
 
 Runner = Callable[..., Any]
@@ -152,7 +152,7 @@ def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
     signature = entry.signature
 
     def run_with_exclusions(*values: Any, **keywords: Any) -> Any:
-        dropped = masked_off(entry.registry, signature, mask, values, keywords)
+        dropped = find_masked_off(entry.registry, signature, mask, values, keywords)
         if not dropped:
             return run(*values, **keywords)
         with context.exclude_keys(dropped):
@@ -161,7 +161,7 @@ def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:
     return run_with_exclusions
 
 
-def masked_off(
+def find_masked_off(
     registry: Registry, signature: CallSignature | None, mask: int, values: tuple[Any, ...], keywords: dict[str, Any]
 ) -> int:
     """Return the keys that an ordinary call with these arguments would have and ``mask`` lacks."""
@@ -176,7 +176,7 @@ def masked_off(
     return (held ^ (held & mask)) & ~_STAYS
 
 
-def functional_overload(entry: OperatorEntry) -> OperatorEntry | None:
+def find_functional(entry: OperatorEntry) -> OperatorEntry | None:
     """Return the overload that computes the values an in-place or ``out=`` overload writes, or None.
 
     It is named like the in-place one without the underscore, or stands in the same packet, and takes the same arguments
@@ -210,12 +210,12 @@ def _shape_of(argument: Argument) -> tuple[object, ...]:
 def make_functional_runner(entry: OperatorEntry, functional: OperatorEntry, boundary: Boundary, mask: int) -> Runner:
     """Return a runner for arrays that cannot be written: compute the new value, then rebind the tensor to it."""
     signature = entry.signature
-    assert signature is not None and functional.schema is not None  # noqa: PT018  # functional_overload found both
+    assert signature is not None and functional.schema is not None  # noqa: PT018  # find_functional found both
     if boundary.frontend is None:
-        raise unwritable(entry, functional, boundary)
+        raise unwritable_error(entry, functional, boundary)
     wrap = make_result_wrapper(entry, signature, boundary)
     explicit_table = functional.explicit_table
-    watch = watch_for(entry, boundary)
+    watch = make_watch(entry, boundary)
     names = {argument.name for argument in functional.schema.arguments}
     kept = [index for index, parameter in enumerate(signature.parameters) if parameter.name in names]
 
@@ -233,7 +233,7 @@ def make_functional_runner(entry: OperatorEntry, functional: OperatorEntry, boun
     return run
 
 
-def unwritable(entry: OperatorEntry, functional: OperatorEntry, boundary: Boundary) -> RegistrationError:
+def unwritable_error(entry: OperatorEntry, functional: OperatorEntry, boundary: Boundary) -> RegistrationError:
     """Return the error for a call that would write to raw arrays that cannot be written."""
     return RegistrationError(
         f"{entry.name}: arrays of {boundary.key.label} cannot be written to, and without a frontend nothing can be"

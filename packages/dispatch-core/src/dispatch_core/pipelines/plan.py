@@ -60,7 +60,7 @@ class Part:
             array = values[value.index]
             # A result that no other node needs may be left out.
             if array is not None:
-                found = conformance.difference(array, value.shape, value.strides, value.dtype)
+                found = conformance.compare(array, value.shape, value.strides, value.dtype)
                 if found is not None:
                     return node, found
         return None

@@ -172,7 +172,9 @@ class PlanRun:
         step = steps[found[0]]
         if part.is_planned:
             names = ", ".join(steps[index].name for index in part.nodes)
-            return conformance.misfit(step.entry, found[1], conformance.planned_by(device_of(step), part.run, names))
+            return conformance.misfit_error(
+                step.entry, found[1], conformance.describe_planned_step(device_of(step), part.run, names)
+            )
         return _misfit(step, found[1])
 
     def publish_results(self) -> None:
@@ -304,7 +306,7 @@ def _compare(step: Step, output: Pending, array: Any) -> None:
     Raises ``KernelResultError`` where it differs.
     """
     meta = output.meta
-    found = conformance.differs_from(array, meta)
+    found = conformance.compare_with(array, meta)
     if found is not None:
         raise _misfit(step, found)
     if len(step.compared) >= _COMPARED:
@@ -319,7 +321,9 @@ _COMPARED: Final = 256
 def _misfit(step: Step, found: tuple[str, Any, Any]) -> KernelResultError:
     """Return the error for a kernel of the device that returned something else than its shape rule says."""
     key = device_of(step)
-    return conformance.misfit(step.entry, found, conformance.kernel_of(key, step.entry.slot(key).registration))
+    return conformance.misfit_error(
+        step.entry, found, conformance.describe_kernel(key, step.entry.slot(key).registration)
+    )
 
 
 def with_arrays(value: Any) -> Any:

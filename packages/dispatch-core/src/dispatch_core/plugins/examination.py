@@ -14,7 +14,7 @@ from dispatch_core.operators import near_misses
 from dispatch_core.operators.entry import OperatorEntry
 from dispatch_core.operators.registration import KernelFactory, Registration
 from dispatch_core.operators.registries import Registry
-from dispatch_core.operators.runners import functional_overload
+from dispatch_core.operators.runners import find_functional
 
 from ..distributions import normalize
 
@@ -100,5 +100,5 @@ def _is_replaced(entry: OperatorEntry, key: DispatchKey) -> bool:
     """Return whether immutable arrays have a kernel for the values that the operator would write."""
     if all(array_type.mutable for array_type in KEY_TYPES.get(key, ())):
         return False
-    functional = functional_overload(entry)
+    functional = find_functional(entry)
     return functional is not None and functional.newest(key) is not None
