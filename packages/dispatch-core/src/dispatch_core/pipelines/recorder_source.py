@@ -1,4 +1,4 @@
-"""The text of the functions that record calls, written from an operator's signature.
+"""Generated recorders: their text, written from an operator's signature, which becomes part of the operator's call.
 
 They record as the plain recorder in `recording` does, for most operators, and leave unusual calls to it: those whose shape
 rule cannot infer the result, or whose result takes the place of an argument's array.
@@ -7,18 +7,40 @@ Names that begin with two underscores are constants, or the functions' own varia
 of the context, ``__t`` is the block and then its session, ``__x0`` the array or pending value of the first argument and
 ``__b0`` its array spec and ``__p0`` its storage key, ``__i`` the spec of the result, ``__d`` the result, ``__r`` the
 records.
+
+Note [Answers of shape rules]
+    A generated recorder asks the shape rule only for answers that are not kept. A kernel under Meta whose attribute
+    ``cache_key`` is a function that returns a key promises that its answers depend on the key alone. The key's
+    ``text(names)`` is the text of a tuple's elements, given the names of the arguments, for tensors of their specs; the
+    text calls its ``settings`` by the name ``__settings``. ``cache(ask)`` returns a dictionary, and a function that
+    asks and keeps the answer there. The operator library's shape rules have that attribute.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from ..arrays.lent_memory import LENT
+from ..calls import codegen
 from ..calls.boundary import Boundary
 from ..calls.emit import indent
 from ..calls.signature import CallSignature, Parameter
 from ..calls.source import values
+from ..keys import context
+from ..keys.table import DispatchKey
+from .array_specs import ARRAY_SPECS, UNKNOWN, intern_spec
+from .blocks import innermost
+from .callers import INSIDE
+from .pending import known_storage_key
 
-__all__ = ["is_specializable", "recorder_lines"]
+if TYPE_CHECKING:
+    from .recording import Recorder
+
+__all__ = ["is_specializable", "make_inlined_recorder"]
+
+Runner = Callable[..., Any]
 
 
 def is_specializable(signature: CallSignature) -> bool:
@@ -43,12 +65,72 @@ def is_specializable(signature: CallSignature) -> bool:
     return source is None or not ("list" in source.tensors or _may_be_none(source))
 
 
-def recorder_lines(
+def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, otherwise: Runner) -> Runner:
+    """Return the generated form of ``plain``; it calls ``below`` for a view at once, ``otherwise`` for unusual calls."""
+    entry, signature, frontend = plain.entry, plain.signature, boundary.frontend
+    cache_key = None if plain.cache_key is None else plain.cache_key()
+    ask = _make_ask(plain.meta)
+    constants = {
+        "__ask": ask,
+        "__below": below,
+        "__context": context.current,
+        "__frame": sys._getframe,
+        "__home": plain.home,
+        "__id": id,
+        "__innermost": innermost,
+        "__its_inside": INSIDE,
+        "__its_specs": ARRAY_SPECS,
+        "__its_lent": LENT,
+        "__made": plain.made,
+        "__storage_key": known_storage_key,
+        "__record_op": entry.op,
+        "__step": plain.step,
+        "__unusual": otherwise,
+        "__its_user": [None],
+    }
+    if cache_key is not None:
+        constants["__settings"] = cache_key.settings
+        constants["__its_answers"], constants["__ask"] = cache_key.cache(ask)
+    if frontend is not None:
+        constants |= {
+            "__record_new": frontend.new,
+            "__record_view": frontend.view,
+            "__record_mutated": frontend.mutated,
+        }
+    has_effect = bool(signature.writes) or "nondeterministic_seeded" in entry.tags
+
+    def lines(spelled: Any) -> list[str]:
+        return _recorder_lines(
+            spelled,
+            boundary,
+            cache_key=cache_key,
+            has_effect=has_effect,
+            is_pointwise="pointwise" in entry.tags,
+        )
+
+    return codegen.make_inlined_runner(signature, codegen.Inlined(lines, constants, DispatchKey.Pipeline.value))
+
+
+def _make_ask(rule: Runner) -> Runner:
+    """Return a function that asks a shape rule; it returns None where the rule cannot infer the result."""
+
+    def ask(*values: Any) -> Any:
+        if any(value is UNKNOWN or (type(value) is list and UNKNOWN in value) for value in values):
+            return None
+        try:
+            return intern_spec(rule(*values))
+        except NotImplementedError:
+            return None
+
+    return ask
+
+
+def _recorder_lines(
     signature: CallSignature, boundary: Boundary, *, cache_key: Any, has_effect: bool, is_pointwise: bool
 ) -> list[str]:
     """Return the lines that record a call.
 
-    ``cache_key`` is that of Note [Answers of shape rules] in `inlined`, or None where the rule is asked each time.
+    ``cache_key`` is that of Note [Answers of shape rules], or None where the rule is asked each time.
     ``has_effect`` says that the operator writes or draws random numbers, ``is_pointwise`` that it may read the array that it
     writes.
     """

@@ -1,6 +1,6 @@
 """Recording: the kernels under the Pipeline key.
 
-Note [What is recorded]
+Note [Recorded calls]
     A call on its way to a device whose backend has a kernel, and whose shape rule (the kernel under Meta) can infer the
     results without values. Its shape rule runs at once, so a wrong call fails at its own line. Everything else runs at
     once, after the steps that it needs: operators that return something else than tensors, operators without a shape rule,
@@ -8,9 +8,9 @@ Note [What is recorded]
     recorded. Views of arrays that are there, and arrays of the host's data, are made at once: they compute nothing.
 
 Note [Recorders]
-    `Recorder` serves every operator and defines the meaning. The recorders of most operators are generated (`inlined`) and
-    compiled into their calls (Note [The specialized mask is compiled in] in `codegen`); it goes to the plain one where a
-    call is unusual.
+    `Recorder` serves every operator and defines the meaning. Most operators have a generated recorder (`recorder_source`),
+    which is compiled into their calls (Note [The specialized mask is compiled in] in `codegen`) and leaves unusual calls to
+    the plain one.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ from ..operators.resolution import Resolution, resolve
 from .array_specs import intern_spec, row_major_spec
 from .blocks import current, finish, paused
 from .callers import caller_location
-from .inlined import inlined_recorder
 from .materialization import materialize_argument, run_random_steps, to_step_argument
 from .pending import Pending, PendingMemory, describe, pending_type, storage_key
-from .recorder_source import is_specializable
+from .recorder_source import is_specializable, make_inlined_recorder
 from .session import Session
 from .stats import HOST_READ
 from .steps import step_type
@@ -111,7 +110,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     is_plain = plain.never_recorded or plain.doubts is not None or not plain.has_strides
     if is_plain or not is_specializable(signature) or entry.registry.engine is not codegen:
         return run
-    return inlined_recorder(plain, boundary, pass_on, run)
+    return make_inlined_recorder(plain, boundary, pass_on, run)
 
 
 def _host_data(pass_on: Runner) -> Runner:
@@ -187,7 +186,7 @@ class Recorder:
                 self.never_recorded = "no shape rule"
         found = resolve(entry, DispatchKey.Meta.value, 0)
         rule = found.slot.kernel if isinstance(found, Resolution) else None
-        #: See `make_recorder`, and Note [Answers of shape rules] in `inlined`.
+        #: See `make_recorder`, and Note [Answers of shape rules] in `recorder_source`.
         self.doubts, self.cache_key = getattr(rule, "doubts", None), getattr(rule, "cache_key", None)
         if self.cache_key is None and hasattr(rule, "remembers"):
             warnings.warn(
