@@ -31,6 +31,17 @@ __all__ = ["Table", "Tables", "closed_error"]
 
 Runner = Callable[..., Any]
 
+#: `resolution.resolve`, imported with the first operator: `import dispatch_core` can do without, and a first call may come
+#: when the interpreter ends, where nothing can be imported any more.
+_resolve: Any = None
+
+
+def _import_resolution() -> None:
+    global _resolve
+    from .resolution import resolve
+
+    _resolve = resolve
+
 
 class Table(dict[Any, Runner]):
     """The runners by mask; a missing one is looked up and, unless a registration changed meanwhile, kept."""
@@ -93,6 +104,8 @@ class Tables:
     __slots__ = ("_signature", "call", "entry", "explicit", "masked", "schema")
 
     def __init__(self, entry: OperatorEntry, schema: FunctionSchema | None) -> None:
+        if _resolve is None:
+            _import_resolution()
         self.entry, self.schema = entry, schema
         self._signature: CallSignature | None = None
         self.call: Table = _Call(self)
@@ -118,15 +131,13 @@ class Tables:
 
         ``arguments`` is as for `resolve`. Raises ``ClosedOperatorError`` where the operator is gone.
         """
-        from .resolution import resolve  # needed at a first call, and kept off the import path of the core
-
         entry = self.entry
         while True:
             generation, is_current = entry.generation, entry.tables is self
             try:
                 if entry.closed:
                     raise closed_error(entry)
-                runner = resolve(entry if is_current else self._under_old_schema(), mask, arguments).runner()
+                runner = _resolve(entry if is_current else self._under_old_schema(), mask, arguments).runner()
             except DispatchError:
                 # A registration holds the lock until all of it is made.
                 with entry.registry.lock:

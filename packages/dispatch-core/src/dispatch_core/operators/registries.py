@@ -138,7 +138,7 @@ class Registry(KernelStore):
 
         Raises ``NoKernelError`` when there is none.
         """
-        from .resolution import Resolution  # as in `call_tables`
+        from .resolution import Resolution  # as in `call_tables`: `import dispatch_core` can do without
 
         found = as_key(key)
         entry = self._overload(name, args, kwargs)._entry
