@@ -1,4 +1,4 @@
-"""How a module's kernels are gathered by operator name."""
+"""A table in which a module gathers its kernels by operator name."""
 
 from __future__ import annotations
 
