@@ -5,7 +5,7 @@ Where a ufunc gives torch's result for operands of one dtype, the kernel calls i
 is left to do afterwards: results of two or more dimensions may need another layout (see ``match_layout``). After an error
 the general kernel takes over, which checks everything, raises torch's error and finds its way around an occupied context. A
 kernel's whole budget is half a microsecond, of which one more call would be a tenth: so `attempt` writes condition and call
-into the kernel's code, which all kernels of a kind share.
+into the kernel's code, which is compiled once for all kernels of a kind.
 
 Note [Small arrays are written in two steps]
 A ufunc that is to write to one of its operands takes twice as long to begin. So for few elements it makes a new array, which
@@ -117,7 +117,8 @@ def attempt(
     (array([0.5, 0.5]), 'many')
     """
     template = _compile(parameters, when, call, operands, first, into, accept)
-    kernel: Any = FunctionType(template.__code__, {**_NAMES, **names, "general": general}, "kernel")
+    # Code of its own, because the interpreter keeps in it where a function's globals were found.
+    kernel: Any = FunctionType(template.__code__.replace(), {**_NAMES, **names, "general": general}, "kernel")
     kernel.__defaults__, kernel.__kwdefaults__ = template.__defaults__, template.__kwdefaults__
     kernel.stands_for = lambda: general
     made: Kernel = kernel
