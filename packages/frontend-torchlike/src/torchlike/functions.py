@@ -73,18 +73,13 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
     """Make a function that binds its arguments as torch does and leaves the choice of overload to the dispatcher."""
     name = operator.name
     sizes, like = name in _SIZES, operator.is_like
-    fields = operator.names
-    results = None if fields is None else _make_result_class(name, fields)
-    rename = operator.first == "self"
-    taken = " ".join(operator.schemas)
-    aliases = {alias: real for alias, real in _ALIASES.items() if f" {alias}" not in taken and f" {real}" in taken}
-    written = next((found for schema in operator.schemas if len(found := _WRITTEN.findall(schema)) > 1), ())
+    results = None if operator.names is None else _make_result_class(name, operator.names)
     packet = getattr(dc.ops.aten, name)
     overloads = [getattr(packet, each) for each in packet.overloads()]
     # The overloads of a call without keywords on a tensor alone, or on a tensor and sizes; no other is looked for.
     alone = next(filter(_takes_tensor_alone, overloads), packet)
     sized = next(filter(_takes_sizes, overloads), None) if sizes and not like else None
-
+    own_keywords, read_keywords = _make_keyword_reader(operator)
     empty = {
         argument.name: place
         for overload in overloads
@@ -102,23 +97,8 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
                     given = args[1] if len(args) == 2 and isinstance(args[1], (tuple, list)) else args[1:]
                     if {*map(type, given)} == _ONLY_INT:
                         return sized(args[0], given)
-            else:
-                if rename and not args and "input" in kwargs:
-                    args = (kwargs.pop("input"),)
-                for alias, real in aliases.items():
-                    if alias in kwargs:
-                        kwargs[real] = kwargs.pop(alias)
-                if like:
-                    requires_grad = kwargs.pop("requires_grad", False)
-                    device = as_device(kwargs.pop("device", None))
-                    if device is not None and args and isinstance(args[0], Tensor) and device != args[0].device:
-                        args = (_make_empty_on(args[0], device), *args[1:])
-                if "out" in kwargs:
-                    out = kwargs.pop("out")
-                    if isinstance(out, (list, tuple)):
-                        kwargs.update(zip(written, out, strict=False))
-                    elif out is not None:
-                        kwargs["out"] = out
+            elif not own_keywords.isdisjoint(kwargs):
+                args, requires_grad = read_keywords(args, kwargs)
             if sizes:
                 args = _pack_sizes(name, args)
             try:
@@ -136,6 +116,42 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
             raise
 
     return function
+
+
+def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str], Callable[..., Any]]:
+    """Return the keywords that torch takes beside the schema's, and the function that replaces them.
+
+    The function changes the keywords in place, and returns the arguments and whether the result is to require grad.
+    """
+    taken = " ".join(operator.schemas)
+    aliases = {alias: real for alias, real in _ALIASES.items() if f" {alias}" not in taken and f" {real}" in taken}
+    written = next((found for schema in operator.schemas if len(found := _WRITTEN.findall(schema)) > 1), ())
+    has_input, like = operator.first == "self", operator.is_like
+    keywords = (
+        {*aliases, "out"} | ({"input"} if has_input else set()) | ({"device", "requires_grad"} if like else set())
+    )
+
+    def read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:
+        requires_grad = False
+        if has_input and not args and "input" in kwargs:
+            args = (kwargs.pop("input"),)
+        for alias, real in aliases.items():
+            if alias in kwargs:
+                kwargs[real] = kwargs.pop(alias)
+        if like:
+            requires_grad = kwargs.pop("requires_grad", False)
+            device = as_device(kwargs.pop("device", None))
+            if device is not None and args and isinstance(args[0], Tensor) and device != args[0].device:
+                args = (_make_empty_on(args[0], device), *args[1:])
+        if "out" in kwargs:
+            out = kwargs.pop("out")
+            if isinstance(out, (list, tuple)):
+                kwargs.update(zip(written, out, strict=False))
+            elif out is not None:
+                kwargs["out"] = out
+        return args, requires_grad
+
+    return frozenset(keywords), read
 
 
 def _replace_none(
