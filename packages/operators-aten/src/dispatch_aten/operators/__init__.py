@@ -1,6 +1,6 @@
 """Torch's operators as tables: schemas with torch's names, overloads, argument names and defaults, and tags.
 
-One module per kind; each holds ``BLOCKS``, pairs of tags and schemas. The tags are torch's (``pointwise``, ``reduction``,
+One module per kind; each holds ``SCHEMAS``, a table for ``read``. The tags are torch's (``pointwise``, ``reduction``,
 ``inplace``, ``out``, ``inplace_view``, ``nondeterministic_seeded``, ``data_dependent_output``, ``dynamic_output_shape``) and
 two of ours: ``view`` for results that share their input's memory, ``factory`` for operators that need no tensor.
 
@@ -25,36 +25,19 @@ from . import (
     prims,
     random,
     reduction,
-    sorting,
     view,
 )
 from ._table import OperatorDef, read
 
 __all__ = ["ATEN", "ATEN_BY_NAME", "PRIMS", "OperatorDef"]
 
-ATEN: Final[tuple[OperatorDef, ...]] = tuple(
-    operator
-    for kind in (
-        factory,
-        random,
-        pointwise,
-        activation,
-        comparison,
-        reduction,
-        matmul,
-        loss,
-        view,
-        copy,
-        indexing,
-        lists,
-        sorting,
-    )
-    for operator in read(kind.BLOCKS)
-)
+_ALL: Final = (factory, random, pointwise, activation, comparison, reduction, matmul, loss, view, copy, indexing, lists)
+
+ATEN: Final[tuple[OperatorDef, ...]] = tuple(operator for kind in _ALL for operator in read(kind.SCHEMAS))
 """Every operator of the ``aten`` namespace."""
 
 ATEN_BY_NAME: Final = {operator.name: operator for operator in ATEN}
 """The same by name with overload."""
 
-PRIMS: Final[tuple[OperatorDef, ...]] = tuple(read(prims.BLOCKS))
+PRIMS: Final[tuple[OperatorDef, ...]] = tuple(read(prims.SCHEMAS))
 """Every operator of the ``prims`` namespace."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Blocks", "OperatorDef", "read"]
-
-Blocks: TypeAlias = tuple[tuple[tuple[str, ...], str], ...]
-"""Pairs of tags and the schemas that carry them, one a line; an indented line goes on with the one above."""
+__all__ = ["OperatorDef", "read"]
 
 _CHANGES_SHAPE: Final = frozenset({"resize_"})
 _VIEW_RETURN: Final = re.compile(r"-> Tensor\(a\)(\[\])?$")
@@ -25,19 +22,24 @@ class OperatorDef(NamedTuple):
     tags: tuple[str, ...]
 
 
-def read(blocks: Blocks) -> Iterator[OperatorDef]:
+def read(table: str) -> Iterator[OperatorDef]:
     r"""Read a table of schemas, adding the tags that follow from the text.
 
-    ``inplace`` and ``out`` follow from what is written to, ``view`` from what the result shares memory with.
+    A schema stands on a line of its own; an indented line goes on with the one above. A line of tags in brackets gives
+    them to the schemas below it, up to the next such line. ``inplace`` and ``out`` follow from what is written to, ``view``
+    from what the result shares memory with.
 
-    >>> [operator] = read(((("pointwise",), "abs_(Tensor(a!) self) ->\n    Tensor(a!)"),))
+    >>> [operator] = read("[pointwise]\nabs_(Tensor(a!) self) ->\n    Tensor(a!)")
     >>> operator.name, operator.schema, operator.tags
     ('abs_', 'abs_(Tensor(a!) self) -> Tensor(a!)', ('pointwise', 'inplace'))
     """
-    for tags, text in blocks:
-        for schema in text.replace("\n    ", " ").strip().splitlines():
-            name = schema.partition("(")[0]
-            yield OperatorDef(name, schema, tags + _derive_tags(name, schema))
+    tags: tuple[str, ...] = ()
+    for line in table.replace("\n    ", " ").strip().splitlines():
+        if line.startswith("["):
+            tags = tuple(line[1:-1].replace(",", "").split())
+        else:
+            name = line.partition("(")[0]
+            yield OperatorDef(name, line, tags + _derive_tags(name, line))
 
 
 def _derive_tags(name: str, schema: str) -> tuple[str, ...]:

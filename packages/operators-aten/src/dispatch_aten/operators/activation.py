@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        ("pointwise",),
-        """
+SCHEMAS: Final = """
+[pointwise]
 relu(Tensor self) -> Tensor
 relu_(Tensor(a!) self) -> Tensor(a!)
 silu(Tensor self) -> Tensor
@@ -33,11 +28,7 @@ tanh_backward.grad_input(Tensor grad_output, Tensor output, *, Tensor(a!) grad_i
 silu_backward(Tensor grad_output, Tensor self) -> Tensor
 silu_backward.grad_input(Tensor grad_output, Tensor self, *, Tensor(a!) grad_input) -> Tensor(a!)
 gelu_backward(Tensor grad_output, Tensor self, *, str approximate="none") -> Tensor
-""",
-    ),
-    (
-        (),
-        """
+[]
 gelu.out(Tensor self, *, str approximate="none", Tensor(a!) out) -> Tensor(a!)
 gelu_(Tensor(a!) self, *, str approximate="none") -> Tensor(a!)
 leaky_relu.out(Tensor self, Scalar negative_slope=0.01, *, Tensor(a!) out) -> Tensor(a!)
@@ -59,6 +50,4 @@ elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale,
     self_or_result) -> Tensor
 elu_backward.grad_input(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor
     self_or_result, *, Tensor(a!) grad_input) -> Tensor(a!)
-""",
-    ),
-)
+"""

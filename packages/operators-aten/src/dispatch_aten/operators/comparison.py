@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        ("pointwise",),
-        """
+SCHEMAS: Final = """
+[pointwise]
 eq.Tensor(Tensor self, Tensor other) -> Tensor
 eq.Scalar(Tensor self, Scalar other) -> Tensor
 eq.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
@@ -37,11 +32,7 @@ ge.Tensor(Tensor self, Tensor other) -> Tensor
 ge.Scalar(Tensor self, Scalar other) -> Tensor
 ge.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
 ge.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-""",
-    ),
-    (
-        (),
-        """
+[]
 eq_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 eq_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
 ne_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
@@ -86,19 +77,9 @@ less_equal.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!
 less_equal.Tensor_out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 less_equal_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
 less_equal_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
-""",
-    ),
-    (
-        ("pointwise", "data_dependent_output"),
-        """
+[pointwise, data_dependent_output]
 equal(Tensor self, Tensor other) -> bool
-""",
-    ),
-    (
-        ("data_dependent_output",),
-        """
+[data_dependent_output]
 allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) ->
     bool
-""",
-    ),
-)
+"""

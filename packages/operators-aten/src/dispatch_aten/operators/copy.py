@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        (),
-        """
+SCHEMAS: Final = """
 copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor
 contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)
@@ -29,19 +23,9 @@ _to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? de
 type_as(Tensor self, Tensor other) -> Tensor
 resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)
 is_nonzero(Tensor self) -> bool
-""",
-    ),
-    (
-        ("pointwise",),
-        """
+[pointwise]
 clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
-""",
-    ),
-    (
-        ("data_dependent_output",),
-        """
+[data_dependent_output]
 item(Tensor self) -> Scalar
 _local_scalar_dense(Tensor self) -> Scalar
-""",
-    ),
-)
+"""

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        ("factory",),
-        """
+SCHEMAS: Final = """
+[factory]
 empty.memory_format(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
     pin_memory=None, MemoryFormat? memory_format=None) -> Tensor
 empty.out(SymInt[] size, *, MemoryFormat? memory_format=None, Tensor(a!) out) -> Tensor(a!)
@@ -63,11 +58,7 @@ new_zeros(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=
     pin_memory=None) -> Tensor
 new_ones(Tensor self, SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
     pin_memory=None) -> Tensor
-""",
-    ),
-    (
-        (),
-        """
+[]
 tril(Tensor self, SymInt diagonal=0) -> Tensor
 tril.out(Tensor self, SymInt diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
 tril_(Tensor(a!) self, SymInt diagonal=0) -> Tensor(a!)
@@ -79,6 +70,4 @@ fill.Tensor(Tensor self, Tensor value) -> Tensor
 fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
 zero_(Tensor(a!) self) -> Tensor(a!)
-""",
-    ),
-)
+"""

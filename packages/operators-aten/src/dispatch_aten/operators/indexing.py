@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        ("dynamic_output_shape",),
-        """
+SCHEMAS: Final = """
+[dynamic_output_shape]
 index.Tensor(Tensor self, Tensor?[] indices) -> Tensor
 masked_select(Tensor self, Tensor mask) -> Tensor
 masked_select.out(Tensor self, Tensor mask, *, Tensor(a!) out) -> Tensor(a!)
@@ -20,11 +15,7 @@ nonzero(Tensor self) -> Tensor
 nonzero.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 argwhere(Tensor self) -> Tensor
 one_hot(Tensor self, int num_classes=-1) -> Tensor
-""",
-    ),
-    (
-        (),
-        """
+[]
 index.Tensor_out(Tensor self, Tensor?[] indices, *, Tensor(a!) out) -> Tensor(a!)
 index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor
 index_put_(Tensor(a!) self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor(a!)
@@ -60,6 +51,4 @@ select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index)
 slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> Tensor
 diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor
 value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) -> Tensor
-""",
-    ),
-)
+"""

@@ -1,18 +1,12 @@
-"""Schemas of operators on lists of tensors, and those that repeat or reorder, as torch spells them."""
+"""Schemas of operators on lists of tensors, and those that repeat, reorder or sort, as torch spells them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        (),
-        """
+SCHEMAS: Final = """
 cat(Tensor[] tensors, int dim=0) -> Tensor
 cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 concat(Tensor[] tensors, int dim=0) -> Tensor
@@ -31,6 +25,16 @@ repeat(Tensor self, SymInt[] repeats) -> Tensor
 tile(Tensor self, SymInt[] dims) -> Tensor
 roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor
 flip(Tensor self, int[] dims) -> Tensor
-""",
-    ),
-)
+sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+sort.values_stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False, Tensor(a!) values, Tensor(b!)
+    indices) -> (Tensor(a!) values, Tensor(b!) indices)
+sort.values(Tensor self, int dim=-1, bool descending=False, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!)
+    values, Tensor(b!) indices)
+argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor
+argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor
+argsort.stable_out(Tensor self, *, bool stable, int dim=-1, bool descending=False, Tensor(a!) out) -> Tensor(a!)
+topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
+topk.values(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True, *, Tensor(a!) values, Tensor(b!)
+    indices) -> (Tensor(a!) values, Tensor(b!) indices)
+"""

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        (),
-        """
+SCHEMAS: Final = """
 softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 softmax.int_out(Tensor self, int dim, ScalarType? dtype=None, *, Tensor(a!) out) -> Tensor(a!)
 _softmax(Tensor self, int dim, bool half_to_float) -> Tensor
@@ -49,6 +43,4 @@ mse_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, int
 l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor
 binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
     reduction=1) -> Tensor
-""",
-    ),
-)
+"""

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        (),
-        """
+SCHEMAS: Final = """
 mm(Tensor self, Tensor mat2) -> Tensor
 mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)
 bmm(Tensor self, Tensor mat2) -> Tensor
@@ -34,6 +28,4 @@ linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
 linear.out(Tensor input, Tensor weight, Tensor? bias=None, *, Tensor(a!) out) -> Tensor(a!)
 outer(Tensor self, Tensor vec2) -> Tensor
 outer.out(Tensor self, Tensor vec2, *, Tensor(a!) out) -> Tensor(a!)
-""",
-    ),
-)
+"""

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        ("pointwise",),
-        """
+SCHEMAS: Final = """
+[pointwise]
 add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
 add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
@@ -269,11 +264,7 @@ nan_to_num.out(Tensor self, float? nan=None, float? posinf=None, float? neginf=N
 nan_to_num_(Tensor(a!) self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor(a!)
 masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 positive(Tensor(a) self) -> Tensor(a)
-""",
-    ),
-    (
-        (),
-        """
+[]
 subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
 subtract.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
 subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor
@@ -324,6 +315,4 @@ __or__.Scalar(Tensor self, Scalar other) -> Tensor
 masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
 masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
-""",
-    ),
-)
+"""

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        ("data_dependent_output",),
-        """
+SCHEMAS: Final = """
+[data_dependent_output]
 device_get(Tensor self) -> Any
-""",
-    ),
-    (
-        ("factory",),
-        """
+[factory]
 device_put(Any data, *, Device device) -> Tensor
-""",
-    ),
-)
+"""

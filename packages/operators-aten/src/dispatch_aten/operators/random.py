@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        ("nondeterministic_seeded", "factory"),
-        """
+SCHEMAS: Final = """
+[nondeterministic_seeded, factory]
 rand(SymInt[] size, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) ->
     Tensor
 rand.generator(SymInt[] size, *, Generator? generator, ScalarType? dtype=None, Layout? layout=None, Device?
@@ -61,11 +56,7 @@ randint_like.generator(Tensor self, SymInt high, *, Generator? generator, Scalar
 randint_like.low_generator_dtype(Tensor self, SymInt low, SymInt high, *, Generator? generator, ScalarType?
     dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, MemoryFormat? memory_format=None)
     -> Tensor
-""",
-    ),
-    (
-        ("nondeterministic_seeded",),
-        """
+[nondeterministic_seeded]
 uniform_(Tensor(a!) self, float from=0., float to=1., *, Generator? generator=None) -> Tensor(a!)
 normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)
 random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
@@ -80,12 +71,6 @@ bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 dropout(Tensor input, float p, bool train) -> Tensor
 dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
 native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
-""",
-    ),
-    (
-        ("pointwise",),
-        """
+[pointwise]
 native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor
-""",
-    ),
-)
+"""

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        ("reduction",),
-        """
+SCHEMAS: Final = """
+[reduction]
 sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) ->
@@ -87,20 +82,12 @@ count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
 aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!) min,
     Tensor(b!) max)
-""",
-    ),
-    (
-        ("pointwise",),
-        """
+[pointwise]
 max.other(Tensor self, Tensor other) -> Tensor
 max.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 min.other(Tensor self, Tensor other) -> Tensor
 min.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-""",
-    ),
-    (
-        (),
-        """
+[]
 sum_to_size(Tensor self, SymInt[] size) -> Tensor
 cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 cumsum.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
@@ -108,6 +95,4 @@ cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
-""",
-    ),
-)
+"""

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from ._table import Blocks
+__all__ = ["SCHEMAS"]
 
-__all__ = ["BLOCKS"]
-
-BLOCKS: Final[Blocks] = (
-    (
-        (),
-        """
+SCHEMAS: Final = """
 view(Tensor(a) self, SymInt[] size) -> Tensor(a)
 reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)
 view_as(Tensor(a) self, Tensor other) -> Tensor(a)
@@ -53,6 +47,4 @@ mT(Tensor(a) self) -> Tensor(a)
 detach(Tensor(a) self) -> Tensor(a)
 alias(Tensor(a) self) -> Tensor(a)
 _unsafe_view(Tensor self, SymInt[] size) -> Tensor
-""",
-    ),
-)
+"""
