@@ -490,7 +490,7 @@ def test_programs_give_the_bits_that_they_give_step_by_step(arrays, steps, again
         ours = [x.copy(order="K") for x in arrays]
         with pytest.MonkeyPatch.context() as patch, dc.pipeline():
             # Were a planned step to fail, its nodes would give the same results one by one.
-            patch.setattr(runs.PlanRun, "_go_on", None)
+            patch.setattr(runs.PlanRun, "_run_rest", None)
             found, done = play(steps, ours)
         assert done == steps
         for one, two in zip(found, expected, strict=True):

@@ -137,7 +137,7 @@ class _GuardWriter:
         return name
 
     def _arguments(self, source: str, given: Any) -> list[str] | None:
-        """Return lines that look at a call's arguments, or the elements of a list; None where one cannot be told."""
+        """Return lines that look at a call's arguments, or the elements of a list; None where code cannot compare one."""
         names: list[str] = []
         checks: list[str] = []
         inside: list[str] = []

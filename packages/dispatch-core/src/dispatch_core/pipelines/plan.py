@@ -54,7 +54,7 @@ class Part:
         #: The results of its nodes, each with its node's index.
         self.made = made
 
-    def misfit(self, values: list[Any]) -> tuple[int, tuple[str, Any, Any]] | None:
+    def find_mismatch(self, values: list[Any]) -> tuple[int, tuple[str, Any, Any]] | None:
         """Return the node whose result differs from its shape rule, and the difference; None if no result does."""
         for node, value in self.made:
             array = values[value.index]

@@ -116,12 +116,12 @@ class PlanRun:
     the run publish its results; then it may run the steps that are left before the plan comes to them.
     """
 
-    __slots__ = ("_begun", "_ended", "_finished", "_found", "_is_disturbed", "_plan", "_stats")
+    __slots__ = ("_begun", "_ended", "_found", "_is_disturbed", "_plan", "_published", "_stats")
 
     def __init__(self, plan: Plan, found: ProgramFingerprint, stats: Stats) -> None:
         self._plan, self._found, self._stats = plan, found, stats
         #: How many parts have begun, have ended, and have given their results to the values that stand for them.
-        self._begun = self._ended = self._finished = 0
+        self._begun = self._ended = self._published = 0
         self._is_disturbed = False
 
     def __call__(self, report: Report | None) -> bool:
@@ -139,31 +139,31 @@ class PlanRun:
                 except Exception as error:  # noqa: BLE001  # kept until the result is read
                     raised = error
                     break
-                if is_new and (raised := self._misfit(part, values)) is not None:
+                if is_new and (raised := self._find_mismatch(part, values)) is not None:
                     is_wrong = True
                     break
                 self._ended += 1
                 for index in part.frees:
                     values[index] = None
                 if report is not None:
-                    self._finish()
+                    self._publish_ended()
                     report()
                 if self._is_disturbed:
                     break
             else:
                 self._plan.is_compared = True
-                if not self._finished:
-                    self._finish_all()
+                if not self._published:
+                    self._publish_all()
                     return False
         except BaseException:
             self.publish_results()
             raise
-        return self._go_on(raised, report, is_wrong=is_wrong)
+        return self._run_rest(raised, report, is_wrong=is_wrong)
 
-    def _misfit(self, part: Part, values: list[Any]) -> Exception | None:
+    def _find_mismatch(self, part: Part, values: list[Any]) -> Exception | None:
         """Return the error for a part that made something else than the shape rules say, or None."""
         try:
-            found = part.misfit(values)
+            found = part.find_mismatch(values)
         except DispatchError as error:  # An array that its own type cannot describe.
             return error
         if found is None:
@@ -175,23 +175,23 @@ class PlanRun:
             return conformance.misfit_error(
                 step.entry, found[1], conformance.describe_planned_step(device_of(step), part.run, names)
             )
-        return _misfit(step, found[1])
+        return _make_mismatch_error(step, found[1])
 
     def publish_results(self) -> None:
         """Let callers inside the run see its results, and the steps that have begun and not ended."""
         self._is_disturbed = True
-        self._finish()
+        self._publish_ended()
         for part in self._plan.parts[self._ended : self._begun]:
             for index in part.nodes:
                 self._found.steps[index].done = True
 
-    def _go_on(self, raised: Exception | None, report: Report | None, *, is_wrong: bool) -> bool:
+    def _run_rest(self, raised: Exception | None, report: Report | None, *, is_wrong: bool) -> bool:
         """Run the steps that are left one by one, so that an error in a group names its step.
 
         A group that has run, and was ``wrong``, may have written to memory, and does not run again.
         """
         steps = self._found.steps
-        self._finish()
+        self._publish_ended()
         if raised is not None:
             begun = [steps[index] for index in self._plan.parts[self._ended].nodes]
             if len(begun) == 1 or is_wrong:
@@ -205,10 +205,10 @@ class PlanRun:
                     step.done = False
         return _one_by_one([step for step in steps if not step.done], self._stats, report) or raised is not None
 
-    def _finish(self) -> None:
+    def _publish_ended(self) -> None:
         """Set the pending values of the parts that have ended."""
         found, stats = self._found, self._stats
-        for part in self._plan.parts[self._finished : self._ended]:
+        for part in self._plan.parts[self._published : self._ended]:
             for index in part.nodes:
                 step = found.steps[index]
                 for output in step.outputs:
@@ -221,9 +221,9 @@ class PlanRun:
                 step.values = ()
                 stats.executed += 1
                 stats.fused += len(part.nodes) > 1
-            self._finished += 1
+            self._published += 1
 
-    def _finish_all(self) -> None:
+    def _publish_all(self) -> None:
         """Do the same for a whole plan, quickly."""
         found, plan, stats = self._found, self._plan, self._stats
         values = found.values
@@ -237,7 +237,7 @@ class PlanRun:
             for step in found.steps:
                 step.done = True
                 step.values = ()
-        self._finished = self._ended
+        self._published = self._ended
         stats.executed += found.count
         stats.fused += plan.fused
         stats.bytes_saved += plan.saved
@@ -261,7 +261,7 @@ def _run_step(step: Step) -> None:
     error = next((found for value in step.inputs() if (found := error_of(value)) is not None), None)
     if error is None:
         try:
-            _keep(step, step.entry.explicit_table[step.mask](*map(with_arrays, step.values)))
+            _set_outputs(step, step.entry.explicit_table[step.mask](*map(with_arrays, step.values)))
         except Exception as raised:  # noqa: BLE001  # every error is kept until the result is read
             error = step_error(step, raised)
     if error is None:
@@ -282,7 +282,7 @@ def mark_failed(step: Step, error: Any) -> None:
     step.values = step.outputs = ()
 
 
-def _keep(step: Step, found: Any) -> None:
+def _set_outputs(step: Step, found: Any) -> None:
     """Set the pending values of a step to the arrays that its kernel returned."""
     signature = step.entry.signature
     assert signature is not None
@@ -308,7 +308,7 @@ def _compare(step: Step, output: Pending, array: Any) -> None:
     meta = output.meta
     found = conformance.compare_with(array, meta)
     if found is not None:
-        raise _misfit(step, found)
+        raise _make_mismatch_error(step, found)
     if len(step.compared) >= _COMPARED:
         step.compared.clear()
     step.compared.add(meta)
@@ -318,7 +318,7 @@ def _compare(step: Step, output: Pending, array: Any) -> None:
 _COMPARED: Final = 256
 
 
-def _misfit(step: Step, found: tuple[str, Any, Any]) -> KernelResultError:
+def _make_mismatch_error(step: Step, found: tuple[str, Any, Any]) -> KernelResultError:
     """Return the error for a kernel of the device that returned something else than its shape rule says."""
     key = device_of(step)
     return conformance.misfit_error(
