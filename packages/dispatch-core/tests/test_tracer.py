@@ -11,7 +11,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_core import DispatchKey
-from dispatch_core.graph import Call, Constant, Graph, Value, Wrap
+from dispatch_core.graph import Call, Constant, Graph, ValueRef, Wrap
 
 
 class Mode(enum.IntEnum):
@@ -428,7 +428,7 @@ def test_a_replay_that_gives_another_number_of_tensors_says_where(registry, ops,
         t.replay(tensor([1, 2, 3]))
     assert str(caught.value) == (
         "replay: step 0, [%1, %2] = t::split(%0), gave 3 results where 2 were recorded\n"
-        "Hint: record the graph anew with inputs like these"
+        "Hint: record the graph again with inputs like these"
     )
 
 
@@ -538,11 +538,11 @@ def test_the_graph_is_data(registry, ops, tensor):
     assert isinstance(graph, Graph)
     (call,) = graph.steps
     assert (graph.inputs, call.op.name, call.args, dict(call.kwargs), call.results) == (
-        (Value(0), Value(1)),
+        (ValueRef(0), ValueRef(1)),
         "t::add",
-        (Value(0), Value(1)),
+        (ValueRef(0), ValueRef(1)),
         {"alpha": 1},
-        Value(2),
+        ValueRef(2),
     )
     assert isinstance(call, Call)
     assert not isinstance(call, Wrap)
@@ -555,3 +555,75 @@ def test_a_closed_library_ends_the_replay(registry, library, ops, tensor):
     library.close()
     with pytest.raises(dc.ClosedOperatorError):
         t.replay(tensor([1]))
+
+
+def test_a_trace_is_drawn_with_shapes_views_and_writes(registry, ops, tensor, tmp_path):
+    x, y, total = tensor([1, 2]), tensor([3, 4]), tensor([0])
+    with dc.trace(registry=registry) as t:
+        z = ops.add(x, y)
+        ops.add_(total, ops.first(z))
+        ops.item(z)
+        t.returns(z, total)
+    picture = t.picture()
+    assert repr(picture) == "<Picture: 4 steps, 3 inputs>"
+    assert picture.code.splitlines() == [
+        "trace(%0, %1, %4):",
+        "    %0                            # (2,) float64",
+        "    %1                            # (2,) float64",
+        "    %4                            # (1,) float64",
+        "    %2 = t::add(%0, %1, alpha=1)  # (2,) float64",
+        "    %3 = t::first(%2)             # (1,) float64, view of %2",
+        "    t::add_(%4, %3)               # writes %4 (1,) float64",
+        "    %5 = t::item(%2)              # float",
+        "    return %2, %4",
+    ]
+    assert [(step.name, step.is_output, step.writes, step.views) for step in picture.steps] == [
+        ("t::add", True, (), ()),
+        ("t::first", False, (), (2,)),
+        ("t::add_", True, (4,), ()),
+        ("t::item", False, (), ()),
+    ]
+    assert picture.values[3].memory == 2
+    assert [(e.value, e.source, e.target, e.kind) for e in picture.edges()] == [
+        (0, None, 0, "data"),
+        (1, None, 0, "data"),
+        (2, 0, 1, "view"),
+        (4, None, 2, "write"),
+        (3, 1, 2, "data"),
+        (2, 0, 3, "data"),
+    ]
+    for text in (t.svg(), t._repr_svg_(), t._repr_html_(), t.dot(), t.mermaid()):
+        assert "t::add_" in text or "t#58;#58;add_" in text
+    assert "4 steps, 3 inputs" in t.svg()
+    assert t.save(tmp_path / "graph.txt").read_text() == picture.code + "\n"
+    with pytest.raises(dc.ArgumentError, match=r"trace\.save: the suffix '\.png'"):
+        t.save(tmp_path / "graph.png")
+
+
+def test_a_tensor_that_a_frontend_makes_of_an_array_is_drawn_in_the_arrays_memory(registry, ops, toy, tensors):
+    with dc.trace(registry=registry) as t:
+        array = ops.full(3, device="toy")
+        ops.add(tensors.wrap(array), tensors.wrap(toy.array([1])))
+    picture = t.picture()
+    assert [step.name for step in picture.steps] == ["t::full", "wrap", "t::add"]
+    assert [value.memory for value in picture.values[:2]] == [0, 0]
+    assert next((e.source, e.target, e.kind) for e in picture.edges()) == (0, 1, "view")
+
+
+def test_a_step_without_a_schema_is_drawn(registry, toy):
+    registry.register_kernel("t::plain", toy.key, lambda x: x)
+    with dc.trace(registry=registry) as t:
+        registry.ops.t.plain(toy.array([1, 2]))
+    assert [(step.inputs, step.writes, step.views) for step in t.picture().steps] == [((0,), (), ())]
+
+
+def test_what_cannot_be_described_is_drawn_by_its_type(registry, make_backend):
+    def fail(array):
+        raise RuntimeError("no shape")
+
+    odd = make_backend("odd", shape=fail)
+    library = dc.Library("t", "DEF", registry=registry)
+    library.impl(library.define("f(Tensor x) -> Tensor"), lambda x: x, odd.key)
+    with dc.trace(registry=registry) as t:
+        registry.ops.t.f(odd.array([1]))
+    assert [value.type for value in t.picture().values] == ["OddArray", "OddArray"]

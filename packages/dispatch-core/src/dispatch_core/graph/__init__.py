@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .model import Call, Constant, Graph, Step, Value, Wrap
+from .model import Call, Constant, Graph, Step, ValueInfo, ValueRef, Wrap, values_in
 
-__all__ = ["Call", "Constant", "Graph", "Step", "Value", "Wrap"]
+__all__ = ["Call", "Constant", "Graph", "Step", "ValueInfo", "ValueRef", "Wrap", "values_in"]

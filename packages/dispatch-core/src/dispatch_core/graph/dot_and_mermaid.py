@@ -1,4 +1,4 @@
-"""A pending program in the languages of other programs that draw: Graphviz's DOT, and Mermaid."""
+"""A graph in the languages of other programs that draw: Graphviz's DOT, and Mermaid."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 from .svg import ROLES, role_of
 
 if TYPE_CHECKING:
-    from .picture import Edge, PipelineGraph, ShownStep
+    from .picture import DrawnStep, Edge, Picture
 
 __all__ = ["to_dot", "to_mermaid"]
 
 _DASHED: Final = {"view": "#7a5ba8", "write": "#c2621b"}
 
 
-def to_dot(graph: PipelineGraph) -> str:
+def to_dot(graph: Picture) -> str:
     """Write a program in Graphviz's language."""
 
     def node(name: str, lines: list[str], role: str) -> str:
@@ -34,12 +34,12 @@ def to_dot(graph: PipelineGraph) -> str:
         drawn = f' [style=dashed, color="{colour}"]' if colour else ""
         return f"{source} -> {target}{drawn}"
 
-    lines = ["digraph pipeline {", '    node [fontname="monospace", fontsize=11]', '    edge [color="#5b6b82"]']
+    lines = [f"digraph {graph.title} {{", '    node [fontname="monospace", fontsize=11]', '    edge [color="#5b6b82"]']
     lines += _body(graph, node, arrow, lambda number: [f"subgraph cluster_{number} {{", '    label="fused"'], "}")
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def to_mermaid(graph: PipelineGraph) -> str:
+def to_mermaid(graph: Picture) -> str:
     """Write a program as a Mermaid flow chart."""
 
     def node(name: str, lines: list[str], role: str) -> str:
@@ -60,7 +60,7 @@ def to_mermaid(graph: PipelineGraph) -> str:
 
 
 def _body(
-    graph: PipelineGraph,
+    graph: Picture,
     node: Callable[[str, list[str], str], str],
     arrow: Callable[[Edge, str, str], str],
     opened: Callable[[int], list[str]],
@@ -82,6 +82,6 @@ def _body(
         yield f"    {arrow(edge, source, f's{edge.target}')}"
 
 
-def _lines(graph: PipelineGraph, step: ShownStep) -> list[str]:
+def _lines(graph: Picture, step: DrawnStep) -> list[str]:
     made = [f"{graph.values[number]} {graph.values[number].type}" for number in step.results]
     return [step.name, *made, *(f"writes %{number}" for number in step.writes)]

@@ -11,22 +11,47 @@ from typing import Any, Final
 
 from ..arrays.access import to_data
 from ..arrays.owners import TYPE_MASKS, is_tensor
+from ..calls.signature import Parameter
 from ..devices import Device
 from ..errors import ArgumentError, KernelResultError
 from ..operators.overloads import OpOverload
 from ..operators.registries import Registry
 from ..operators.registries import registry as process_registry
 
-__all__ = ["Call", "Constant", "Graph", "Step", "Value", "Wrap"]
+__all__ = ["Call", "Constant", "Graph", "Step", "ValueInfo", "ValueRef", "Wrap", "values_in"]
 
 _LITERALS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, Device})
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """One value of a graph, numbered in the order in which values were first seen."""
+class ValueRef:
+    """A value of a graph by its number: its place among the graph's `ValueInfo`."""
 
     number: int
+
+    def __str__(self) -> str:
+        return f"%{self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class ValueInfo:
+    """What is known of a value: an input, or what a step makes."""
+
+    number: int
+    #: None for a value that is no tensor; its dtype is its type's name.
+    shape: tuple[int, ...] | None
+    dtype: str
+    #: The number of the first value in the same memory; its own where it shares none.
+    memory: int
+    is_input: bool = False
+    #: Whether objects outside the graph refer to it. Inputs always count as held.
+    is_held: bool = False
+    has_failed: bool = False
+
+    @property
+    def type(self) -> str:
+        """Return shape and dtype as one text."""
+        return self.dtype if self.shape is None else f"{self.shape} {self.dtype}"
 
     def __str__(self) -> str:
         return f"%{self.number}"
@@ -74,14 +99,44 @@ class Call:
     results: Any
 
     @property
-    def defines(self) -> bool:
-        """Tell whether there is a result that is not one of the arguments."""
-        given = set(_values((*self.args, *self.kwargs.values())))
-        return any(value not in given for value in _values(self.results))
+    def inputs(self) -> tuple[ValueRef, ...]:
+        """Return the values among the arguments, each once."""
+        return tuple(dict.fromkeys(values_in((*self.args, *self.kwargs.values()))))
+
+    @property
+    def makes(self) -> tuple[ValueRef, ...]:
+        """Return the values among the results that are none of the arguments."""
+        given = self.inputs
+        return tuple(dict.fromkeys(value for value in values_in(self.results) if value not in given))
+
+    @property
+    def writes(self) -> tuple[ValueRef, ...]:
+        """Return the arguments that the operator writes to."""
+        signature = self.op._entry.signature
+        parameters = () if signature is None else signature.parameters
+        return tuple(dict.fromkeys(values_in([self._argument(each) for each in parameters if each.writes])))
+
+    @property
+    def views(self) -> tuple[ValueRef, ...]:
+        """Return the arguments that the results are views of."""
+        signature = self.op._entry.signature
+        if signature is None:
+            return ()
+        bases = [signature.parameters[each.source] for each in signature.results if each.kind == "view"]
+        return tuple(dict.fromkeys(values_in(tuple(self._argument(each) for each in bases))))
+
+    def _argument(self, parameter: Parameter) -> Any:
+        """Return an argument; None where the call leaves it out."""
+        if parameter.name in self.kwargs:
+            return self.kwargs[parameter.name]
+        signature = self.op._entry.signature
+        assert signature is not None
+        index = signature.parameters.index(parameter)
+        return self.args[index] if index < len(self.args) else None
 
     def __str__(self) -> str:
-        left = f"{_targets(self.results, str)} = " if self.defines else ""
-        given = [*map(_shown, self.args), *(f"{name}={_shown(value)}" for name, value in self.kwargs.items())]
+        left = f"{_targets(self.results, str)} = " if self.makes else ""
+        given = [*map(_show, self.args), *(f"{name}={_show(value)}" for name, value in self.kwargs.items())]
         return f"{left}{self.op.name}({', '.join(given)})"
 
 
@@ -89,13 +144,30 @@ class Call:
 class Wrap:
     """A raw array that becomes a frontend's tensor or, where ``frontend`` is None, a tensor's array."""
 
-    source: Value
+    source: ValueRef
     frontend: Constant | None
-    target: Value
+    target: ValueRef
 
     def __str__(self) -> str:
         done = f"unwrap({self.source})" if self.frontend is None else f"wrap({self.source}, {self.frontend})"
         return f"{self.target} = {done}"
+
+    @property
+    def inputs(self) -> tuple[ValueRef, ...]:
+        """Return the value that is wrapped."""
+        return (self.source,)
+
+    @property
+    def makes(self) -> tuple[ValueRef, ...]:
+        """Return the new value."""
+        return (self.target,)
+
+    @property
+    def writes(self) -> tuple[ValueRef, ...]:
+        """Return nothing: the memory is only shared."""
+        return ()
+
+    views = inputs
 
 
 Step = Call | Wrap
@@ -109,10 +181,12 @@ class Graph:
     """
 
     registry: Registry
-    inputs: tuple[Value, ...]
+    inputs: tuple[ValueRef, ...]
     steps: tuple[Step, ...]
     constants: tuple[Any, ...]
     outputs: Any
+    #: By number; a graph without them cannot be drawn.
+    values: tuple[ValueInfo, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"graph({', '.join(map(str, self.inputs))}):", *(f"    {step}" for step in self.steps)]
@@ -142,7 +216,7 @@ class Graph:
         if len(inputs) != len(self.inputs):
             named = f" ({', '.join(map(str, self.inputs))})" if self.inputs else ""
             raise ArgumentError(
-                f"replay: the graph takes {_counted(len(self.inputs), 'input')}{named}, but got {len(inputs)}",
+                f"replay: the graph takes {_pluralize(len(self.inputs), 'input')}{named}, but got {len(inputs)}",
                 hint="inputs come in the order in which the block first used them; where backward brought back what a"
                 " composite made inside, record with trace(decompose=True)",
             )
@@ -161,10 +235,10 @@ class Graph:
             self._keep(step.results, step.op(*args, **kwargs), held, number)
         return self._filled(self.outputs, held)
 
-    def _filled(self, value: Any, held: Mapping[Value, Any]) -> Any:
+    def _filled(self, value: Any, held: Mapping[ValueRef, Any]) -> Any:
         """Return an argument with tensors in the place of values."""
         match value:
-            case Value():
+            case ValueRef():
                 return held[value]
             case Constant(index):
                 constant = self.constants[index]
@@ -176,39 +250,39 @@ class Graph:
                 return tuple(self._filled(item, held) for item in value)
         return value
 
-    def _keep(self, results: Any, returned: Any, held: dict[Value, Any], number: int) -> None:
-        if isinstance(results, Value):
+    def _keep(self, results: Any, returned: Any, held: dict[ValueRef, Any], number: int) -> None:
+        if isinstance(results, ValueRef):
             held[results] = returned
         elif results is not None:
             if not isinstance(returned, list | tuple) or len(returned) != len(results):
                 step = self.steps[number]
                 got = len(returned) if isinstance(returned, list | tuple) else 1
                 raise KernelResultError(
-                    f"replay: step {number}, {step}, gave {_counted(got, 'result')} where {len(results)} were recorded",
-                    hint="record the graph anew with inputs like these",
+                    f"replay: step {number}, {step}, gave {_pluralize(got, 'result')} where {len(results)} were recorded",
+                    hint="record the graph again with inputs like these",
                 )
             for result, item in zip(results, returned, strict=True):
                 self._keep(result, item, held, number)
 
 
-def _counted(number: int, noun: str) -> str:
+def _pluralize(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _values(items: Any) -> Iterator[Value]:
+def values_in(items: Any) -> Iterator[ValueRef]:
     """Yield the values among arguments or results, however deep in lists."""
-    if isinstance(items, Value):
+    if isinstance(items, ValueRef):
         yield items
     elif isinstance(items, list | tuple):
         for item in items:
-            yield from _values(item)
+            yield from values_in(item)
 
 
-def _targets(results: Any, spell: Callable[[Value], str]) -> str:
+def _targets(results: Any, spell: Callable[[ValueRef], str]) -> str:
     """Spell results as the left side of an assignment, or what a return gives."""
     if results is None:
         return ""
-    if isinstance(results, Value):
+    if isinstance(results, ValueRef):
         return spell(results)
     inner = ", ".join(_targets(result, spell) for result in results)
     if isinstance(results, list):
@@ -216,21 +290,21 @@ def _targets(results: Any, spell: Callable[[Value], str]) -> str:
     return f"({inner},)" if len(results) == 1 else inner or "()"
 
 
-def _shown(value: Any) -> str:
+def _show(value: Any) -> str:
     """Spell an argument for a reader."""
     match value:
-        case Value() | Constant():
+        case ValueRef() | Constant():
             return str(value)
         case Device():
             return repr(str(value))
         case list():
-            return f"[{', '.join(map(_shown, value))}]"
+            return f"[{', '.join(map(_show, value))}]"
         case tuple():
-            return f"({', '.join(map(_shown, value))}{',' if len(value) == 1 else ''})"
+            return f"({', '.join(map(_show, value))}{',' if len(value) == 1 else ''})"
     return repr(value)
 
 
-def _variable(value: Value) -> str:
+def _variable(value: ValueRef) -> str:
     return f"v{value.number}"
 
 
@@ -255,18 +329,18 @@ class _Writer:
             source = _variable(step.source)
             made = f"{source}._dispatch_data" if step.frontend is None else f"{step.frontend}.wrap({source})"
             return f"{_variable(step.target)} = {made}"
-        given = [self._spelled(value) for value in step.args]
+        given = [self._spell(value) for value in step.args]
         odd = {name: value for name, value in step.kwargs.items() if keyword.iskeyword(name)}
-        given += [f"{name}={self._spelled(value)}" for name, value in step.kwargs.items() if name not in odd]
+        given += [f"{name}={self._spell(value)}" for name, value in step.kwargs.items() if name not in odd]
         if odd:
-            given.append(f"**{{{', '.join(f'{name!r}: {self._spelled(value)}' for name, value in odd.items())}}}")
-        left = f"{_targets(step.results, _variable)} = " if step.defines else ""
+            given.append(f"**{{{', '.join(f'{name!r}: {self._spell(value)}' for name, value in odd.items())}}}")
+        left = f"{_targets(step.results, _variable)} = " if step.makes else ""
         return f"{left}{_operator(step.op)}({', '.join(given)})"
 
-    def _spelled(self, value: Any) -> str:
+    def _spell(self, value: Any) -> str:
         """Spell an argument so that Python reads the same value."""
         match value:
-            case Value():
+            case ValueRef():
                 return _variable(value)
             case Constant(index) if type(self._constants[index]) in TYPE_MASKS:
                 self._modules.add("copy")
@@ -282,11 +356,11 @@ class _Writer:
             case float() if value - value != 0:  # infinite or not a number
                 return f"float('{value}')"
             case complex():
-                return f"complex({self._spelled(value.real)}, {self._spelled(value.imag)})"
+                return f"complex({self._spell(value.real)}, {self._spell(value.imag)})"
             case list():
-                return f"[{', '.join(map(self._spelled, value))}]"
+                return f"[{', '.join(map(self._spell, value))}]"
             case tuple():
-                return f"({', '.join(map(self._spelled, value))}{',' if len(value) == 1 else ''})"
+                return f"({', '.join(map(self._spell, value))}{',' if len(value) == 1 else ''})"
         return str(value) if isinstance(value, Constant) else repr(value)
 
 

@@ -1,48 +1,27 @@
-"""A pipeline's pending program as data: printed as code, drawn, and saved."""
+"""A graph as it is looked at: printed as code with shapes and dtypes, drawn, and saved."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Final
+from types import MappingProxyType
+from typing import ClassVar, Final, Self
 
 from ..errors import ArgumentError
-from .model import Call, Graph
+from .model import Call, Graph, ValueInfo, values_in
 
-__all__ = ["Edge", "PipelineGraph", "ShownStep", "ShownValue"]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownValue:
-    """A value of the program: an input, or what a step makes."""
-
-    number: int
-    shape: tuple[int, ...]
-    dtype: str
-    #: The number of the first value in the same memory; its own where it shares none.
-    memory: int
-    is_input: bool
-    #: Whether objects outside the program refer to it. Inputs always count as held.
-    is_held: bool
-    has_failed: bool = False
-
-    @property
-    def type(self) -> str:
-        """Return shape and dtype as one text."""
-        return f"{self.shape} {self.dtype}"
-
-    def __str__(self) -> str:
-        return f"%{self.number}"
+__all__ = ["Drawable", "DrawnStep", "Edge", "Picture", "to_line"]
 
 
 @dataclass(frozen=True, slots=True)
-class ShownStep:
-    """A recorded step, by the numbers of the values that it takes and makes."""
+class DrawnStep:
+    """A step of a graph, by the numbers of the values that it takes and makes."""
 
-    call: Call
-    #: The call as text on one line.
+    #: The operator's name, or what is done to a value.
+    name: str
+    #: The step as text on one line.
     text: str
     inputs: tuple[int, ...]
     results: tuple[int, ...]
@@ -51,18 +30,13 @@ class ShownStep:
     #: Those of the inputs that its results are views of.
     views: tuple[int, ...]
     #: Whether its effects are not observable, so that a flush drops it.
-    is_dropped: bool
-    #: Whether memory that it makes or writes to is seen outside the program.
-    is_output: bool
+    is_dropped: bool = False
+    #: Whether memory that it makes or writes to is seen outside the graph.
+    is_output: bool = False
     #: File and line of the call, without the folder.
-    where: str
+    where: str = ""
     #: The index of the fused group that it runs in, or None.
     group: int | None = None
-
-    @property
-    def name(self) -> str:
-        """Return the operator's name."""
-        return self.call.op.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,26 +52,133 @@ class Edge:
     kind: str
 
 
-@dataclass(frozen=True)
-class PipelineGraph:
-    """The program that a pipeline has recorded and not run yet.
+class Drawable:
+    """The forms of something that has a picture."""
 
-    ``str`` and `code` print it, `svg`, `dot` and `mermaid` draw it, `save` writes the form that a file's suffix names.
-    `program` is the same as the Tracer's graph: its ``code`` is Python, and ``replay`` runs it on other inputs.
+    __slots__ = ()
+
+    def picture(self) -> Picture:
+        """Return what is drawn, as data."""
+        raise NotImplementedError
+
+    def svg(self) -> str:
+        """Return a picture as SVG, which needs nothing else: no style sheet, no script, no font."""
+        from .svg import to_svg
+
+        return to_svg(self.picture())
+
+    def dot(self) -> str:
+        """Return the graph in Graphviz's language."""
+        from .dot_and_mermaid import to_dot
+
+        return to_dot(self.picture())
+
+    def mermaid(self) -> str:
+        """Return the graph as a Mermaid flow chart."""
+        from .dot_and_mermaid import to_mermaid
+
+        return to_mermaid(self.picture())
+
+    def html(self) -> str:
+        """Return the picture, and its code below it to unfold."""
+        return (
+            f'<div style="overflow:auto">{self.svg()}</div>'
+            f"<details><summary>code</summary><pre>{escape(self.picture().code)}</pre></details>"
+        )
+
+    _repr_svg_ = svg
+    _repr_html_ = html
+
+    def save(self, path: str | Path) -> Path:
+        """Write the form that the suffix names: .svg, .dot or .gv, .mmd or .mermaid, .html, .txt; return the path.
+
+        Raises ``ArgumentError`` for another suffix.
+        """
+        path = Path(path)
+        form = _FORMS.get(path.suffix.lower())
+        if form is None:
+            raise ArgumentError(
+                f"{type(self).__name__}.save: the suffix {path.suffix!r} of {str(path)!r} says nothing of the form to write",
+                hint=f"suffixes are {', '.join(_FORMS)}",
+            )
+        path.write_text(form(self).rstrip("\n") + "\n", encoding="utf-8")
+        return path
+
+
+@dataclass(frozen=True)
+class Picture(Drawable):
+    """A graph to be looked at: `code` prints it, `svg`, `dot` and `mermaid` draw it, `save` writes a file.
+
+    `program` is the graph itself: its ``code`` is Python, and ``replay`` runs it on other inputs.
     """
 
     program: Graph
-    values: tuple[ShownValue, ...]
-    steps: tuple[ShownStep, ...]
+    steps: tuple[DrawnStep, ...]
+
+    title: ClassVar[str] = "trace"
+
+    @classmethod
+    def of(
+        cls,
+        program: Graph,
+        *,
+        dropped: Container[int] = (),
+        groups: Mapping[int, int] = MappingProxyType({}),
+        places: Sequence[str] = (),
+    ) -> Self:
+        """Return the picture of a graph.
+
+        ``dropped`` has the indices of steps that will not run, ``groups`` the fused group of a step, ``places`` their lines.
+        """
+        values = program.values
+        visible = {value.memory for value in values if value.is_held}
+        steps = []
+        for index, step in enumerate(program.steps):
+            taken, made, writes, views = (
+                tuple(value.number for value in each) for each in (step.inputs, step.makes, step.writes, step.views)
+            )
+            is_dropped = index in dropped
+            is_seen = any(values[each].is_held for each in made) or any(
+                values[each].memory in visible for each in writes
+            )
+            steps.append(
+                DrawnStep(
+                    step.op.name if isinstance(step, Call) else "unwrap" if step.frontend is None else "wrap",
+                    to_line(str(step)),
+                    taken,
+                    made,
+                    writes,
+                    views,
+                    is_dropped,
+                    is_seen and not is_dropped,
+                    places[index] if places else "",
+                    groups.get(index),
+                )
+            )
+        return cls(program, tuple(steps))
+
+    def picture(self) -> Picture:
+        """Return the picture itself."""
+        return self
 
     @property
-    def inputs(self) -> tuple[ShownValue, ...]:
+    def values(self) -> tuple[ValueInfo, ...]:
+        """Return the values of the graph by number."""
+        return self.program.values
+
+    @property
+    def heading(self) -> str:
+        """Return the line above the drawing."""
+        return f"{len(self.steps)} steps, {len(self.inputs)} inputs"
+
+    @property
+    def inputs(self) -> tuple[ValueInfo, ...]:
         """Return the values that are there already."""
         return tuple(value for value in self.values if value.is_input)
 
     @property
-    def outputs(self) -> tuple[ShownValue, ...]:
-        """Return the pending values that objects outside the program refer to."""
+    def outputs(self) -> tuple[ValueInfo, ...]:
+        """Return the values that steps make and objects outside refer to."""
         return tuple(value for value in self.values if value.is_held and not value.is_input)
 
     @property
@@ -129,27 +210,25 @@ class PipelineGraph:
             makers.update(dict.fromkeys(step.results, index))
         return found
 
-    # Printed.
-
     @property
     def code(self) -> str:
         """Return the program as text: one line for each input and each step, with its results and the line of its call."""
         lines = [(str(value), self._note(value)) for value in self.inputs]
         lines += [(step.text, ", ".join(self.notes(step))) for step in self.steps]
         width = min(max((len(left) for left, _ in lines), default=0), 60)
-        head = f"pipeline({', '.join(map(str, self.inputs))}):"
-        outputs = ", ".join(map(str, self.outputs))
+        head = f"{self.title}({', '.join(map(str, self.inputs))}):"
+        outputs = ", ".join(map(str, values_in(self.program.outputs)))
         body = [f"    {left:<{width}}  # {note}" for left, note in lines]
         return "\n".join([head, *body, f"    return {outputs}".rstrip()])
 
     def __str__(self) -> str:
         return self.code
 
-    def _note(self, value: ShownValue) -> str:
+    def _note(self, value: ValueInfo) -> str:
         shared = "" if value.memory == value.number else f", memory of %{value.memory}"
         return f"{value.type}{shared}{', failed' if value.has_failed else ''}"
 
-    def notes(self, step: ShownStep) -> list[str]:
+    def notes(self, step: DrawnStep) -> list[str]:
         """Return the comments of a step in the listing: its results and writes, its fate, the line of its call."""
         found = [self.values[number].type for number in step.results]
         found += [f"view of %{number}" for number in step.views]
@@ -165,61 +244,20 @@ class PipelineGraph:
         return f"{value} {value.type}" + ("" if value.memory == number else f", memory of %{value.memory}")
 
     def __repr__(self) -> str:
-        dropped = sum(step.is_dropped for step in self.steps)
-        return f"<PipelineGraph: {len(self.steps)} steps, {len(self.inputs)} inputs, {dropped} to be dropped>"
-
-    # Drawn.
-
-    def svg(self) -> str:
-        """Return a picture as SVG, which needs nothing else: no style sheet, no script, no font."""
-        from .svg import to_svg
-
-        return to_svg(self)
-
-    def dot(self) -> str:
-        """Return the graph in Graphviz's language."""
-        from .dot_and_mermaid import to_dot
-
-        return to_dot(self)
-
-    def mermaid(self) -> str:
-        """Return the graph as a Mermaid flow chart."""
-        from .dot_and_mermaid import to_mermaid
-
-        return to_mermaid(self)
-
-    def html(self) -> str:
-        """Return the picture, and the code below it to unfold."""
-        return (
-            f'<div style="overflow:auto">{self.svg()}</div>'
-            f"<details><summary>code</summary><pre>{escape(self.code)}</pre></details>"
-        )
-
-    _repr_svg_ = svg
-    _repr_html_ = html
-
-    def save(self, path: str | Path) -> Path:
-        """Write the form that the suffix names: .svg, .dot or .gv, .mmd or .mermaid, .html, .txt; return the path.
-
-        Raises ``ArgumentError`` for another suffix.
-        """
-        path = Path(path)
-        form = _FORMS.get(path.suffix.lower())
-        if form is None:
-            raise ArgumentError(
-                f"PipelineGraph.save: the suffix {path.suffix!r} of {str(path)!r} says nothing of the form to write",
-                hint=f"suffixes are {', '.join(_FORMS)}",
-            )
-        path.write_text(form(self).rstrip("\n") + "\n", encoding="utf-8")
-        return path
+        return f"<{type(self).__name__}: {self.heading}>"
 
 
-_FORMS: Final[dict[str, Callable[[PipelineGraph], str]]] = {
-    ".svg": PipelineGraph.svg,
-    ".dot": PipelineGraph.dot,
-    ".gv": PipelineGraph.dot,
-    ".mmd": PipelineGraph.mermaid,
-    ".mermaid": PipelineGraph.mermaid,
-    ".html": PipelineGraph.html,
-    ".txt": str,
+_FORMS: Final[dict[str, Callable[[Drawable], str]]] = {
+    ".svg": Drawable.svg,
+    ".dot": Drawable.dot,
+    ".gv": Drawable.dot,
+    ".mmd": Drawable.mermaid,
+    ".mermaid": Drawable.mermaid,
+    ".html": Drawable.html,
+    ".txt": lambda drawn: drawn.picture().code,
 }
+
+
+def to_line(text: str) -> str:
+    """Return text that stays on its line and that every encoding of files can hold."""
+    return text if text.isprintable() else repr(text)[1:-1]

@@ -1,4 +1,4 @@
-"""A pending program as an SVG picture: dark text on light boxes, top to bottom, fused groups as boxes of boxes.
+"""A graph as an SVG picture: dark text on light boxes, top to bottom, fused groups as boxes of boxes.
 
 Colours and dashes are attributes, and arrow heads are paths: pictures with style sheets or marks of their own would disturb
 each other on one page.
@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final
 from .layered_layout import Point, arrange, layers_of
 
 if TYPE_CHECKING:
-    from .picture import Edge, PipelineGraph, ShownStep, ShownValue
+    from .model import ValueInfo
+    from .picture import DrawnStep, Edge, Picture
 
 __all__ = ["contract", "role_of", "to_svg"]
 
@@ -66,7 +67,7 @@ class _DrawnBox:
         return max(text, self.size[0]) + 24, height + self.size[1] + 12
 
 
-def to_svg(graph: PipelineGraph) -> str:
+def to_svg(graph: Picture) -> str:
     """Draw a program."""
     edges = graph.edges()
     owners, groups = contract(graph, edges)
@@ -98,9 +99,7 @@ def to_svg(graph: PipelineGraph) -> str:
     )
 
 
-def contract(
-    graph: PipelineGraph, edges: Sequence[Edge]
-) -> tuple[dict[int, tuple[str, int]], dict[int, tuple[int, ...]]]:
+def contract(graph: Picture, edges: Sequence[Edge]) -> tuple[dict[int, tuple[str, int]], dict[int, tuple[int, ...]]]:
     """Return for every step the box it is drawn in, and the groups that can be drawn as one box.
 
     A group that a value leaves and comes back to cannot: its steps are drawn alone.
@@ -121,7 +120,7 @@ def contract(
             del groups[number]
 
 
-def role_of(graph: PipelineGraph, step: ShownStep) -> str:
+def role_of(graph: Picture, step: DrawnStep) -> str:
     """Return how a step is drawn."""
     if step.is_dropped:
         return "dropped"
@@ -130,7 +129,7 @@ def role_of(graph: PipelineGraph, step: ShownStep) -> str:
     return "write" if step.writes else "view" if step.views else "step"
 
 
-def _inside(graph: PipelineGraph, members: Sequence[int], edges: Iterable[Edge]) -> tuple[str, Point]:
+def _inside(graph: Picture, members: Sequence[int], edges: Iterable[Edge]) -> tuple[str, Point]:
     """Draw the steps of a group; values from outside are named in boxes of their own."""
     boxes = {("step", index): _step_box(graph, graph.steps[index]) for index in members}
     inner = {}
@@ -146,7 +145,7 @@ def _inside(graph: PipelineGraph, members: Sequence[int], edges: Iterable[Edge])
 
 
 def _draw(
-    graph: PipelineGraph,
+    graph: Picture,
     boxes: dict[tuple[str, int], _DrawnBox],
     edges: dict[tuple[tuple[str, int], tuple[str, int], str], Edge],
 ) -> tuple[str, Point]:
@@ -236,19 +235,19 @@ def _draw_box(box: _DrawnBox, centre: Point) -> str:
     return "".join(parts) + "</g>"
 
 
-def _step_box(graph: PipelineGraph, step: ShownStep) -> _DrawnBox:
+def _step_box(graph: Picture, step: DrawnStep) -> _DrawnBox:
     made = _few([f"{graph.values[number]} {graph.values[number].type}" for number in step.results])
     made += _few([f"writes {graph.values[number]} {graph.values[number].type}" for number in step.writes])
     tip = f"{step.text}  # {', '.join(graph.notes(step))}"
     return _DrawnBox(role_of(graph, step), (step.name, *made), tip)
 
 
-def _input_box(value: ShownValue) -> _DrawnBox:
+def _input_box(value: ValueInfo) -> _DrawnBox:
     shared = () if value.memory == value.number else (f"memory of %{value.memory}",)
     return _DrawnBox("input", (str(value), value.type, *shared), "")
 
 
-def _again_box(values: Sequence[ShownValue]) -> _DrawnBox:
+def _again_box(values: Sequence[ValueInfo]) -> _DrawnBox:
     """Return a box that names values from elsewhere, drawn where one step uses them."""
     if len(values) == 1:
         return _DrawnBox("again", (str(values[0]), values[0].type), "")
@@ -259,9 +258,9 @@ def _few(lines: list[str]) -> list[str]:
     return lines if len(lines) <= _MOST else [*lines[: _MOST - 1], f"and {len(lines) - _MOST + 1} more"]
 
 
-def _legend(graph: PipelineGraph, roles: set[str]) -> tuple[str, float]:
+def _legend(graph: Picture, roles: set[str]) -> tuple[str, float]:
     """Return a heading and the legend of the colours, and their width."""
-    heading = f"{len(graph.steps)} steps pending, {sum(step.is_dropped for step in graph.steps)} to be dropped"
+    heading = graph.heading
     parts = [f'<text x="0" y="12" font-size="{_HEAD}" font-weight="bold" fill="#14263f">{heading}</text>\n']
     x = 0.0
     for role, (fill, stroke, ink, dashes, words) in ROLES.items():

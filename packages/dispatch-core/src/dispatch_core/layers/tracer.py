@@ -12,20 +12,23 @@ Note [What a value is]
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Final, Self
 
 from .._record import replace
-from ..arrays.access import to_data
+from ..arrays.access import dtype, shape, to_data
 from ..arrays.frontend import Frontend, frontend_of
 from ..arrays.owners import TYPE_MASKS
 from ..calls.signature import CallSignature
 from ..errors import ArgumentError, DispatchError
 from ..forks import Order, forkable
-from ..graph import Call, Constant, Graph, Step, Value, Wrap
+from ..graph import Call, Constant, Graph, Step, ValueInfo, ValueRef, Wrap, values_in
+from ..graph.picture import Drawable, Picture, to_line
 from ..interrupts import Guard, by_subscript, whole
 from ..keys import context
 from ..keys.context import exclude_keys
@@ -58,28 +61,28 @@ class _Recorder:
         self.registry = owner
         self.decompose = decompose
         self.open = True
-        self.inputs: list[Value] = []
+        self.inputs: list[ValueRef] = []
         self.steps: list[Step] = []
         self.constants: list[Any] = []
+        self.values: list[ValueInfo] = []
         # Reentrant, so that an interrupt at a bad moment does not let a thread wait for itself.
         self._lock = forkable(Order.MEMORY)
-        self._count = 0
         #: id of a tensor or an array → its value and its frontend; what an id stands for is kept alive beside it.
-        self._known: dict[int, tuple[Value, Frontend[Any] | None, Any]] = {}
+        self._known: dict[int, tuple[ValueRef, Frontend[Any] | None, Any]] = {}
 
     def record(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         """Add a call that has returned ``result``; ``args`` and ``kwargs`` hold `_Seen` for tensors."""
         held = (*args, *kwargs.values())
         with self._lock:
-            given = tuple(self._given(value) for value in args)
-            named = {name: self._given(value) for name, value in kwargs.items()}
+            given = tuple(self._to_argument(value) for value in args)
+            named = {name: self._to_argument(value) for name, value in kwargs.items()}
             self.steps.append(Call(op, given, named, self._results(op._entry.signature, held, result)))
             for seen in _seen_in(held):
                 # A write may have given a tensor another array.
                 if to_data(seen.tensor) is not seen.data:
                     self._know(seen.tensor, self._value(seen))
 
-    def value_of(self, tensor: Any) -> Value | None:
+    def value_of(self, tensor: Any) -> ValueRef | None:
         """Return the value that a tensor stands for, or None."""
         with self._lock:
             seen = _Seen(tensor, to_data(tensor))
@@ -88,7 +91,7 @@ class _Recorder:
     def _is_known(self, seen: _Seen) -> bool:
         return id(seen.tensor) in self._known or id(seen.data) in self._known
 
-    def _given(self, value: Any) -> Any:
+    def _to_argument(self, value: Any) -> Any:
         """Return an argument as the graph keeps it."""
         if isinstance(value, _Seen):
             if value.promised or self._is_known(value):
@@ -98,56 +101,68 @@ class _Recorder:
                 # Its memory may become a result's, which a later step may write to.
                 value = copy.deepcopy(value)
         elif isinstance(value, list):
-            return [self._given(item) for item in value]
+            return [self._to_argument(item) for item in value]
         elif isinstance(value, tuple):
-            return tuple(self._given(item) for item in value)
+            return tuple(self._to_argument(item) for item in value)
         return Constant.of(value, self.constants)
 
-    def _value(self, seen: _Seen) -> Value:
+    def _value(self, seen: _Seen) -> ValueRef:
         """Return the value of a tensor, making it an input or a changed wrapper where it was not seen before."""
         owner = frontend_of(seen.tensor)
         known = self._known.get(id(seen.tensor)) or self._known.get(id(seen.data))
         if known is None:
-            value = self._new()
+            value = self._new(seen.data, is_input=True)
             self.inputs.append(value)
         elif known[1] is owner:
             value = known[0]
         else:
-            value = self._new()
+            value = self._new(seen.data, self.values[known[0].number].memory)
             around = None if owner is None else Constant.of(owner, self.constants)
             self.steps.append(Wrap(known[0], around, value))
         self._know(seen.tensor, value, seen.data)
         return value
 
-    def _know(self, tensor: Any, value: Value, data: Any = None) -> None:
+    def _know(self, tensor: Any, value: ValueRef, data: Any = None) -> None:
         owner = frontend_of(tensor)
         data = to_data(tensor) if data is None else data
         self._known[id(data)] = (value, owner, data)
         self._known[id(tensor)] = (value, owner, tensor)
 
-    def _new(self) -> Value:
-        self._count += 1
-        return Value(self._count - 1)
+    def _new(self, data: Any, memory: int | None = None, *, is_input: bool = False) -> ValueRef:
+        """Return a new value, which looks like ``data``; ``memory`` is the value in whose memory it lies."""
+        number = len(self.values)
+        sizes: tuple[int, ...] | None = None
+        kind = type(data).__qualname__
+        if type(data) in TYPE_MASKS:
+            with suppress(Exception):  # a reader belongs to a vendor, and a picture is worth no error
+                sizes, kind = tuple(shape(data)), str(dtype(data))
+        self.values.append(
+            ValueInfo(number, sizes, to_line(kind), number if memory is None else memory, is_input, is_held=is_input)
+        )
+        return ValueRef(number)
 
     def _results(self, signature: CallSignature | None, given: tuple[Any, ...], result: Any) -> Any:
         """Return a result with a value in the place of everything in it."""
         if signature is None or signature.schema.is_varret:
             return None if result is None else self._result(result, given, nested=True, written=True)
-        return signature.pack(
-            [
-                self._result(item, given, nested=promised.is_list, written=promised.kind == "self")
-                for promised, item in zip(signature.results, signature.unpack(result), strict=True)
-            ]
-        )
+        found = []
+        for promised, item in zip(signature.results, signature.unpack(result), strict=True):
+            base = given[promised.source] if promised.kind == "view" else None
+            memory = self.values[self._value(base).number].memory if isinstance(base, _Seen) else None
+            written = promised.kind == "self"
+            found.append(self._result(item, given, nested=promised.is_list, written=written, memory=memory))
+        return signature.pack(found)
 
-    def _result(self, result: Any, given: tuple[Any, ...], *, nested: bool, written: bool) -> Any:
+    def _result(
+        self, result: Any, given: tuple[Any, ...], *, nested: bool, written: bool, memory: int | None = None
+    ) -> Any:
         if nested and isinstance(result, list | tuple):
-            return [self._result(item, given, nested=nested, written=written) for item in result]
+            return [self._result(item, given, nested=nested, written=written, memory=memory) for item in result]
         if written:
             for seen in _seen_in(given):
                 if seen.tensor is result:
                     return self._value(seen)
-        value = self._new()
+        value = self._new(to_data(result), memory)
         if _is_followed(result):
             self._know(result, value)
         return value
@@ -169,7 +184,7 @@ _recorders: Final[ContextVar[tuple[_Recorder, ...]]] = ContextVar("dispatch_core
 _set_recorders: Final = by_subscript(_recorders.set)
 
 
-class trace(Guard):  # noqa: N801  # a context manager is spelled like a function
+class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like a function
     """Record the operators that this thread or task calls while the block runs, to print and to run again.
 
     ``str`` shows the graph, ``code`` is a Python function that does the same, ``replay`` runs it on other tensors. A
@@ -228,7 +243,7 @@ class trace(Guard):  # noqa: N801  # a context manager is spelled like a functio
             self._finish()
             raise
         # A task that was started in the block may outlive it, with the block's context.
-        self._graph = self._made()
+        self._graph = self._make_graph()
         self._recorder.open = False
         self._recorder._known.clear()
 
@@ -254,7 +269,7 @@ class trace(Guard):  # noqa: N801  # a context manager is spelled like a functio
     @property
     def graph(self) -> Graph:
         """Return what is recorded so far, or as it was when the block ended."""
-        return self._graph or self._made()
+        return self._graph or self._make_graph()
 
     @property
     def code(self) -> str:
@@ -273,12 +288,23 @@ class trace(Guard):  # noqa: N801  # a context manager is spelled like a functio
 
     __call__ = replay
 
-    def _made(self) -> Graph:
+    def picture(self) -> Picture:
+        """Return the graph as it is looked at, with shapes, dtypes, views and writes.
+
+        A notebook shows it by itself; `svg`, `dot`, `mermaid`, `html` and `save` draw it.
+        """
+        return Picture.of(self.graph)
+
+    def _make_graph(self) -> Graph:
         recorder = self._recorder
         last = next((step.results for step in reversed(recorder.steps) if isinstance(step, Call)), None)
         outputs = self._outputs if self._has_outputs else last
+        held = {value.number for value in values_in(outputs)}
+        values = tuple(
+            dataclasses.replace(each, is_held=each.is_input or each.number in held) for each in recorder.values
+        )
         return Graph(
-            recorder.registry, tuple(recorder.inputs), tuple(recorder.steps), tuple(recorder.constants), outputs
+            recorder.registry, tuple(recorder.inputs), tuple(recorder.steps), tuple(recorder.constants), outputs, values
         )
 
     def __str__(self) -> str:
@@ -299,7 +325,7 @@ def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any
     wanted = [recorder for recorder in recorders if not recorder.decompose]
     composite = None if len(wanted) == len(recorders) else _composite(op, below, args, kwargs)
     if composite is not None:
-        # Whoever wants the composite whole does not see what it calls.
+        # Traces that record the composite whole do not see the calls that it makes.
         left = tuple(recorder for recorder in _recorders.get() if recorder not in wanted)
         token = _set_recorders[left]
         try:
@@ -346,13 +372,13 @@ def _hold(
     promised = {parameter.name: bool(parameter.tensors) for parameter in parameters}
     in_order = [bool(parameter.tensors) for parameter in parameters if not parameter.keyword_only]
     in_order += [True] * (len(args) - len(in_order))
-    positional = tuple(_held(value, tensors) for value, tensors in zip(args, in_order, strict=True))
-    return positional, {name: _held(value, promised.get(name, True)) for name, value in kwargs.items()}
+    positional = tuple(_hold_value(value, tensors) for value, tensors in zip(args, in_order, strict=True))
+    return positional, {name: _hold_value(value, promised.get(name, True)) for name, value in kwargs.items()}
 
 
-def _held(value: Any, promised: bool) -> Any:
+def _hold_value(value: Any, promised: bool) -> Any:
     if isinstance(value, list):
-        return [_held(item, promised) for item in value]
+        return [_hold_value(item, promised) for item in value]
     if isinstance(value, tuple):
-        return tuple(_held(item, promised) for item in value)
+        return tuple(_hold_value(item, promised) for item in value)
     return _Seen(value, to_data(value), promised) if _is_followed(value) else value

@@ -24,7 +24,7 @@ from .session import Session
 from .stats import Stats
 
 if TYPE_CHECKING:
-    from ..graph.picture import PipelineGraph
+    from .snapshots import PipelineGraph
     from .steps import Step
 
 __all__ = ["Pipeline", "current_pipeline", "pipeline"]

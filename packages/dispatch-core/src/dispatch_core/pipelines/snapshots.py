@@ -8,20 +8,19 @@ Note [A picture holds nothing]
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 from ..arrays import access
 from ..errors import ArgumentError
-from ..graph import Call, Constant, Graph, Value
-from ..graph.picture import PipelineGraph, ShownStep, ShownValue
+from ..graph import Call, Constant, Graph, ValueInfo, ValueRef
+from ..graph.picture import Picture, to_line
 from ..operators.registries import Registry
 from .liveness import externally_referenced, observable_steps
 from .pending import Pending, storage_key
 from .steps import Step
 
-__all__ = ["snapshot"]
+__all__ = ["PipelineGraph", "snapshot"]
 
 
 def snapshot(steps: Sequence[Step], registry: Registry, groups: Sequence[Sequence[Step]] = ()) -> PipelineGraph:
@@ -33,21 +32,32 @@ def snapshot(steps: Sequence[Step], registry: Registry, groups: Sequence[Sequenc
     grouped = _find_groups(steps, groups)
     # Both count references, so they come before anything here refers to a value.
     seen = set(map(id, observable_steps(steps)))
-    held = externally_referenced(steps)
-    names = _Names(held)
-    found = [_shown_step(step, names) for step in steps]
+    names = _Names(externally_referenced(steps))
+    calls = tuple(_to_call(step, names) for step in steps)
     values = tuple(names.values)
-    visible = {value.memory for value in values if value.is_held}
-    shown = []
-    for index, step in enumerate(found):
-        is_dropped = id(steps[index]) not in seen
-        makes = any(values[each].is_held for each in step.results)
-        is_output = not is_dropped and (makes or any(values[each].memory in visible for each in step.writes))
-        shown.append(replace(step, is_dropped=is_dropped, is_output=is_output, group=grouped.get(index)))
-    inputs = tuple(Value(value.number) for value in values if value.is_input)
-    outputs = tuple(Value(value.number) for value in values if value.is_held and not value.is_input)
-    program = Graph(registry, inputs, tuple(step.call for step in shown), tuple(names.constants), outputs or None)
-    return PipelineGraph(program, values, tuple(shown))
+    inputs = tuple(ValueRef(value.number) for value in values if value.is_input)
+    outputs = tuple(ValueRef(value.number) for value in values if value.is_held and not value.is_input)
+    return PipelineGraph.of(
+        Graph(registry, inputs, calls, tuple(names.constants), outputs or None, values),
+        dropped={index for index, step in enumerate(steps) if id(step) not in seen},
+        groups=grouped,
+        places=[to_line(PurePath(step.line).name) for step in steps],
+    )
+
+
+class PipelineGraph(Picture):
+    """The program that a pipeline has recorded and not run yet; some of it will be dropped."""
+
+    title = "pipeline"
+
+    @property
+    def heading(self) -> str:
+        """Return the line above the drawing."""
+        return f"{len(self.steps)} steps pending, {sum(step.is_dropped for step in self.steps)} to be dropped"
+
+    def __repr__(self) -> str:
+        dropped = sum(step.is_dropped for step in self.steps)
+        return f"<PipelineGraph: {len(self.steps)} steps, {len(self.inputs)} inputs, {dropped} to be dropped>"
 
 
 def _find_groups(steps: Sequence[Step], groups: Sequence[Sequence[Step]]) -> dict[int, int]:
@@ -71,12 +81,12 @@ class _Names:
 
     def __init__(self, held: set[int]) -> None:
         self.held = held
-        self.values: list[ShownValue] = []
+        self.values: list[ValueInfo] = []
         self.constants: list[Any] = []
         self._numbers: dict[int, int] = {}
         self._memories: dict[Hashable, int] = {}
 
-    def of(self, value: Any, *, is_input: bool = True) -> Value:
+    def of(self, value: Any, *, is_input: bool = True) -> ValueRef:
         """Return a value's name, given when it is first met."""
         has_failed = isinstance(value, Pending) and value.error is not None
         if isinstance(value, Pending) and value.value is not None:
@@ -86,17 +96,17 @@ class _Names:
             number = self._numbers[id(value)] = len(self.values)
             memory = self._memories.setdefault(storage_key(value), number)
             self.values.append(
-                ShownValue(
+                ValueInfo(
                     number,
                     tuple(access.shape(value)),
-                    _line(str(access.dtype(value))),
+                    to_line(str(access.dtype(value))),
                     memory,
                     is_input,
                     is_input or id(value) in self.held,
                     has_failed,
                 )
             )
-        return Value(number)
+        return ValueRef(number)
 
     def argument(self, value: Any, *, tensors: bool) -> Any:
         """Return an argument as a call of the graph has it."""
@@ -106,33 +116,19 @@ class _Names:
         return self.of(value) if tensors and value is not None else Constant.of(value, self.constants)
 
 
-def _shown_step(step: Step, names: _Names) -> ShownStep:
+def _to_call(step: Step, names: _Names) -> Call:
     signature = step.entry.signature
     assert signature is not None
     given = [
         names.argument(value, tensors=bool(parameter.tensors))
         for parameter, value in zip(signature.parameters, step.values, strict=True)
     ]
-    inputs = tuple(dict.fromkeys(names.of(value).number for value in step.inputs()))
-    writes = tuple(dict.fromkeys(names.of(value).number for value in step.writes()))
     made = [None if value is None else names.of(value, is_input=False) for value in step.outputs]
-    views = [given[result.source] for result in signature.results if result.kind == "view"]
     positional, keywords = _without_defaults(signature.parameters, given)
-    call = Call(step.entry.op, positional, keywords, _results(signature.results, given, made))
-    return ShownStep(
-        call,
-        _line(str(call)),
-        inputs,
-        tuple(value.number for value in made if value is not None),
-        writes,
-        tuple(dict.fromkeys(value.number for value in views if isinstance(value, Value))),
-        is_dropped=False,
-        is_output=False,
-        where=_line(PurePath(step.line).name),
-    )
+    return Call(step.entry.op, positional, keywords, _results(signature.results, given, made))
 
 
-def _results(promised: Sequence[Any], given: Sequence[Any], made: Sequence[Value | None]) -> Any:
+def _results(promised: Sequence[Any], given: Sequence[Any], made: Sequence[ValueRef | None]) -> Any:
     """Return a step's results in the form that the operator gives them."""
     rest = list(made)
     singles = sum(not each.is_list and each.kind != "self" for each in promised)
@@ -161,8 +157,3 @@ def _without_defaults(parameters: Sequence[Any], given: Sequence[Any]) -> tuple[
         elif is_said:
             keywords[parameter.name] = value
     return tuple(positional[:needed]), keywords
-
-
-def _line(text: str) -> str:
-    """Return text that stays on its line and that every encoding of files can hold."""
-    return text if text.isprintable() else repr(text)[1:-1]
