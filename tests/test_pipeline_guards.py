@@ -1,4 +1,4 @@
-"""A guard says yes only to recordings that its plan was made for, and their results are those of the calls one by one."""
+"""A guard accepts only recordings that its plan was made for, and their results are those of the calls one by one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import dispatch_core as dc
 import torchlike
-from dispatch_core.pipelines import guards
+from dispatch_core.pipelines import guards, scheduler
 from dispatch_core.pipelines import plan as plans
 
 aten = dc.ops.aten
@@ -20,16 +20,16 @@ aten = dc.ops.aten
 def hits(monkeypatch):
     """The guards' answers, flush by flush."""
     plans.clear()
-    said = []
+    answers = []
     find = guards.find
 
-    def noted(notes, **options):
-        found = find(notes, **options)
-        said.append(found is not None)
+    def observe(records, **options):
+        found = find(records, **options)
+        answers.append(found is not None)
         return found
 
-    monkeypatch.setattr(guards, "find", noted)
-    yield said
+    monkeypatch.setattr(guards, "find", observe)
+    yield answers
     plans.clear()
 
 
@@ -118,6 +118,32 @@ def test_values_that_are_not_referred_to_any_more_are_dropped_after_all(hits):
     assert pipe.stats().dropped == 1
     assert found[0].tolist() == [1.0, 1.0, 1.0]
     assert hits == [False, False, True, False]
+
+
+@pytest.mark.parametrize("is_last_kept", [False, True])
+def test_dropped_results_cost_no_fingerprint(monkeypatch, is_last_kept):
+    monkeypatch.setattr(scheduler, "fingerprint", None)
+    x = ones(3)
+    for _ in range(3):
+        with dc.pipeline() as pipe:
+            for _ in range(4):
+                last = x.exp()
+            if not is_last_kept:
+                del last
+        assert pipe.stats().dropped == 4 - is_last_kept
+
+
+def test_writes_to_pending_values_and_random_numbers_are_recognised(hits):
+    def program(a):
+        drawn = torchlike.rand_like(a)
+        t = a + 1.0
+        t.mul_(a)
+        torchlike.rand_like(a)  # draws, though its result is dropped
+        return t, drawn
+
+    for _ in range(4):
+        play(program, ones(3))
+    assert hits == [False, False, True, True]
 
 
 def test_writes_see_which_arrays_share_memory(hits):
