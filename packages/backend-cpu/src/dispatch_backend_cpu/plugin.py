@@ -54,7 +54,7 @@ def dispatch_register(registry: dc.Registry) -> None:
 @dc.hookimpl
 def dispatch_plan(program: Program) -> Iterable[PlannedStep]:
     """Run chains of element-wise operators together."""
-    from .plan import plan  # the planner stands above the plugin
+    from .plan import plan  # not needed before there is a program
 
     return plan(program)
 

@@ -73,10 +73,10 @@ class Group:
             return False
         if node.written and not _is_dense(target):
             return False
-        calls = len(self.tape.operations)
+        before = len(self.tape.operations)
         found = lower(self.tape, node, self._symbol)
         if found is None:
-            assert len(self.tape.operations) == calls
+            assert len(self.tape.operations) == before
             return False
         self.shape = target.shape
         self.nodes.append(index)
@@ -137,7 +137,7 @@ class Group:
 
     def _inputs(self) -> dict[int, Value]:
         """Return the values that the tape reads, by index."""
-        symbols = {each for call in self.tape.operations for each in call.inputs}
+        symbols = {each for operation in self.tape.operations for each in operation.inputs}
         return {each.source: self.program.values[each.source] for each in symbols if each.source is not None}
 
 

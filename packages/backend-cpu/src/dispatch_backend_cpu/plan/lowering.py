@@ -102,7 +102,7 @@ def lower(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Symbol | N
         else:
             return None
         found = tape.cast(found, numpy_dtype(target.dtype))
-        if not any(call.out is found for call in tape.operations[made:]):
+        if not any(each.out is found for each in tape.operations[made:]):
             found = found.copy()
     except (Untraceable, AttributeError, TypeError, ValueError, dc.DispatchError):
         del tape.operations[made:]

@@ -88,7 +88,7 @@ class Tape:
 
     >>> tape = Tape()
     >>> a = tape.read(0, np.dtype(np.float32))
-    >>> [call.fn.__name__ for call in (1 + a * a, tape.operations)[1]]
+    >>> [each.fn.__name__ for each in (1 + a * a, tape.operations)[1]]
     ['multiply', 'add']
     """
 
