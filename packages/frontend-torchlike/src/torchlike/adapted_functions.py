@@ -96,7 +96,7 @@ def _refuse_empty(error: type[Exception], text: str) -> Callable[[Callable[..., 
     return adapt
 
 
-#: Functions that take or give something else than the operator of their name.
+#: Functions that take or return something else than the operator of their name.
 ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = {
     "broadcast_tensors": _adapt_tensors,
     "cat": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),

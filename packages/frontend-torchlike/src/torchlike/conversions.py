@@ -73,7 +73,7 @@ def _make_cast(name: str, dtype: ScalarType) -> Callable[..., Tensor]:
         return to(self, dtype, memory_format=memory_format)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"Give the tensor as {dtype}."
+    method.__doc__ = f"Return the tensor as {dtype}."
     return method
 
 

@@ -114,7 +114,7 @@ def construct(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
 
 
 def _to_number(value: Any) -> Any:
-    """Let a tensor of one element, or a NumPy number, stand for a number."""
+    """Return the number of a tensor of one element or of NumPy's, and anything else as it is."""
     return value.item() if isinstance(value, (Tensor, np.generic)) else value
 
 

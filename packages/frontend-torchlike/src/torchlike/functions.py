@@ -64,7 +64,7 @@ def _pack_sizes(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _make_empty_on(template: Tensor, device: dc.Device) -> Tensor:
-    """Make a tensor of the same layout and dtype on another device, without data worth reading."""
+    """Make a tensor of the same layout and dtype on another device, with uninitialized data."""
     made = dc.ops.aten.empty_strided.default(template.shape, template.stride(), dtype=template.dtype, device=device)
     return wrap_result(made, False)
 

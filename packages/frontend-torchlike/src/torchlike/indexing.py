@@ -84,7 +84,7 @@ def _as_index(item: Any, self: Tensor) -> Any:
 
 
 def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
-    """Carry out the part of an index that makes views; give the view and the tensors that are left to index it with."""
+    """Apply the part of an index that makes views; return the view and the tensors that are left to index it with."""
     try:
         items = _as_tuple(index)
         rank = self.dim()

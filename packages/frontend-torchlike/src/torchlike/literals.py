@@ -82,7 +82,7 @@ def _walk(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], Sc
 
 
 def _read_plain(data: Any, dtype: ScalarType | None) -> np.ndarray[Any, Any] | None:
-    """Let NumPy read Python's own numbers; None where there is something else among them."""
+    """Return Python's own numbers as NumPy reads them; None where there is something else among them."""
     first, depth = data, 0
     while type(first) not in _PLAIN:
         if not isinstance(first, (list, tuple)) or not first or depth == _MOST_DIMENSIONS:

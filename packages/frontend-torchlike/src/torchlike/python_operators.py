@@ -1,4 +1,4 @@
-"""Python's operators on tensors, made of torch's functions."""
+"""Python's operators on tensors, by torch's functions of the same meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random numbers: seeds, and generators of one's own."""
+"""Random numbers: seeds, states and generators."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ default_generator = generator_of("cpu")
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seed the generators of all devices (source: ``torch.manual_seed``); gives the cpu's."""
+    """Seed the generators of all devices (source: ``torch.manual_seed``); return the cpu's."""
     manual_seed_all(seed)
     return default_generator
 
 
 def seed() -> int:
-    """Seed the generators of all devices with a number that is not predictable, and give that number."""
+    """Seed the generators of all devices with a number that is not predictable, and return that number."""
     chosen = default_generator.seed()
     manual_seed_all(chosen)
     return chosen
@@ -44,5 +44,5 @@ def get_rng_state() -> Any:
 
 
 def set_rng_state(new_state: Any) -> None:
-    """Take the state of the cpu's generator back."""
+    """Restore a state of the cpu's generator."""
     default_generator.set_state(new_state)

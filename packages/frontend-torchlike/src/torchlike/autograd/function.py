@@ -1,4 +1,4 @@
-"""Functions with gradients of one's own (source: ``torch.autograd.Function``)."""
+"""Functions whose gradients the user defines (source: ``torch.autograd.Function``)."""
 
 from __future__ import annotations
 

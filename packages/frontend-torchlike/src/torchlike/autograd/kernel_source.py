@@ -8,7 +8,7 @@ For ``mul.Tensor`` and the formulas ``grad * other`` and ``grad * self``:
             if e_self is not None or e_other is not None:
                 (save the tensors that the formulas of wanted gradients use, with their versions)
                 r = below(self, other)
-                (make the node and give it to r)
+                (make the node, the history of r)
                 return r
         return below(self, other)
 

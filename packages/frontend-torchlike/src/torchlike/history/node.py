@@ -1,4 +1,4 @@
-"""The points of the autograd graph, which at the same time are the state of the tensors that they made.
+"""The nodes of the autograd graph, which at the same time are the state of the tensors that they made.
 
 Note [A node is a tensor's state]
     A tensor has one slot beside its mask and data: its state. For the only result of an operator that is recorded, the
@@ -105,7 +105,7 @@ class Node(TensorState):
     """One recorded call; ``apply`` turns gradients of its results into gradients of its inputs."""
 
     requires_grad = True
-    #: Where the gradients of the inputs go, in the order that ``apply`` gives them; None where no gradient is needed.
+    #: Where the gradients of the inputs go, in the order that ``apply`` returns them; None where no gradient is needed.
     next: tuple[Edge | None, ...] = ()
     #: The place in the order of making.
     seq: int = 0
