@@ -177,7 +177,13 @@ def longest_run(found):
     return most
 
 
-@pytest.mark.parametrize("name", CALLS)
+#: In a pipeline these fail when they run, not where they are called.
+BY_VALUES = pytest.mark.no_pipeline(reason="the error depends on values")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=BY_VALUES) if name in {"indices", "loss"} else name for name in CALLS]
+)
 def test_a_failing_call_shows_at_most_two_frames_of_ours(name):
     found = frames(CALLS[name])
     assert longest_run(found) <= MOST, found
