@@ -1,4 +1,4 @@
-"""Calls: what a schema makes of arguments and results, in plain code and in generated code."""
+"""Calls: arguments and results as a schema has them, in plain code and in generated code."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Boundary(Record):
 
     @property
     def mutable(self) -> bool:
-        """Tell whether kernels can write into these arrays."""
+        """Return whether kernels can write into these arrays."""
         return all(array_type.mutable for array_type in self.array_types)
 
 
@@ -52,8 +52,8 @@ def make_boundary(key: DispatchKey, frontend: Frontend[Any] | None) -> Boundary:
 def make_coercer(boundary: Boundary, name: str) -> Callable[[Any], Any]:
     """Return a function that makes an array of a fresh result that is not of the expected type.
 
-    It raises ``KernelResultError`` for what is no array of the boundary's backend; where no backend has described its
-    array types, it lets everything pass.
+    It raises ``KernelResultError`` for a value that is no array of the boundary's backend; where no backend has described
+    its array types, it lets everything pass.
     """
 
     def coerce(value: Any) -> Any:

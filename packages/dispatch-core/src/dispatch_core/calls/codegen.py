@@ -6,10 +6,10 @@ Note [Raw arrays change the code]
 
 Note [The specialized mask is compiled in]
     A call is specialized for the first mask that comes, until one comes that leads to a kernel of a device with data.
-    The callable asks no table for that mask, and does what a device kernel's runner would do itself. Everything that such
+    The callable asks no table for that mask, and does the work of a device kernel's runner itself. Everything that such
     code knows of the kernel is a constant of the code object, not a global: a registration that changes it takes the whole
     code away at once, and a call under way in another thread ends as it began.
-    The same goes for one mask under one state of the context's masks, where its runner says what it does (`Inlined`): an
+    The same goes for one mask under one state of the context's masks, where its runner has lines for it (`Inlined`): an
     open pipeline's recorder.
 
 `source` writes the text, and `interpret` says in plain code what every function made here means.
@@ -126,9 +126,9 @@ class _Body:
 
 
 def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Look up what a first call will run, so that its mask is known when the code is made.
+    """Look up the runner of a first call, so that its mask is known when the code is made.
 
-    What is wrong with the arguments the call itself will say.
+    Errors of the arguments are left to the call itself.
     """
     signature = entry.signature
     if signature is None or not signature.is_specializable or context.current() is not None:
@@ -200,7 +200,7 @@ def _call(
 def _specialized_state(
     entry: OperatorEntry, signature: CallSignature
 ) -> tuple[SpecializedState | None, Mapping[str, Any]]:
-    """Return what is compiled in for a context with masks, and its constants."""
+    """Return the lines that are compiled in for a context with masks, and their constants."""
     index = entry.specialized_state
     body: Inlined | None = None if index is None else getattr(entry.masked_table.get(index), "inlined", None)
     if index is None or body is None:
@@ -211,7 +211,7 @@ def _specialized_state(
 def _specialized_mask(
     entry: OperatorEntry, signature: CallSignature
 ) -> tuple[SpecializedMask | None, Mapping[str, Any]]:
-    """Return what is compiled in, and its constants; see Note [The specialized mask is compiled in]."""
+    """Return the lines that are compiled in, and their constants; see Note [The specialized mask is compiled in]."""
     mask = entry.specialized_mask
     runner: Any = None if mask is None else entry.call_table.get(mask)
     if mask is None or runner is None:
@@ -264,7 +264,7 @@ def make_redispatcher(entry: OperatorEntry) -> Runner:
 
 
 def make_fast_redispatch(entry: OperatorEntry, mask: int) -> Runner:
-    """Return the generated function that runs what lies at a mask (see `reference.make_fast_redispatch`)."""
+    """Return the generated function that runs the winner for a mask (see `reference.make_fast_redispatch`)."""
     signature = entry.signature
     if signature is None or not signature.is_specializable:
         return reference.make_fast_redispatch(entry, mask)
@@ -273,7 +273,7 @@ def make_fast_redispatch(entry: OperatorEntry, mask: int) -> Runner:
 
 
 def make_caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
-    """Return a generated runner for a kernel that sees what the caller passed (see `reference.make_caller_runner`)."""
+    """Return a generated runner for a kernel that sees the caller's arguments (see `reference.make_caller_runner`)."""
     signature = entry.signature
     if signature is None or not signature.is_specializable:
         return reference.make_caller_runner(entry, kernel, prefix)
@@ -287,7 +287,7 @@ def make_caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, 
 
 
 def _takes_in_order(kernel: Runner, signature: CallSignature) -> bool:
-    """Tell whether a kernel may be given every argument by position: keyword-only ones too, if it names them just so."""
+    """Return whether a kernel can take every argument by position: keyword-only ones too, if it has them in that order."""
     if not any(parameter.keyword_only for parameter in signature.parameters):
         return True
     if type(kernel) is not FunctionType:
@@ -307,7 +307,7 @@ def make_backend_runner(
 ) -> Runner:
     """Return a generated runner for a kernel that sees a backend's arrays (see `reference.make_backend_runner`).
 
-    Its attribute ``body`` is what a caller can run in its place, once nobody watches the kernel any more.
+    A caller can run its attribute ``body`` in its place, once the kernel is watched no longer.
     """
     signature = entry.signature
     if signature is None or not signature.is_specializable:
@@ -333,7 +333,7 @@ def make_backend_runner(
 
 
 class Inlined:
-    """What somebody else writes for an operator: its lines, for a signature that may be respelled, and their constants.
+    """The lines that another room writes for an operator, for a signature that may be adapted, and their constants.
 
     ``either`` are the keys that may be or not be among those of the arguments, without which the lines mean the same.
     """
@@ -345,7 +345,7 @@ class Inlined:
 
 
 def make_inlined_runner(signature: CallSignature, inlined: Inlined) -> Runner:
-    """Return a runner made of lines that somebody else writes, which a caller can run in its place."""
+    """Return a runner made of lines that another room writes, which a caller can run in its place."""
     source = runner_source(signature, ["__c = __context()", *inlined.lines(signature)])
     run: Any = _compile(source, "recorder", dict(inlined.constants), signature)
     run.inlined = inlined
@@ -367,14 +367,14 @@ def _named_checker(signature: CallSignature, index: int) -> Callable[[object], o
     """Return the argument's checker, with errors that name operator and argument."""
     check = signature.parameters[index].check
 
-    def checked(value: object) -> object:
+    def check_named(value: object) -> object:
         try:
             return check(value)
         except TypeError as error:
             fault = argument_error(signature.schema, index, value, str(error))
         raise fault
 
-    return checked
+    return check_named
 
 
 def _compile(

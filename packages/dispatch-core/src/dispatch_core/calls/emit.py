@@ -1,11 +1,11 @@
 r"""How text becomes functions: lines, the constants in them, and code whose source tracebacks and debuggers show.
 
 Note [Generated code has source]
-    `make_function` enters the source of what it makes into ``linecache``, under a name of its own that begins with
+    `make_function` enters the source of its functions into ``linecache``, under a name of its own that begins with
     `GENERATED`. The entry goes when the last code that was made of the text goes: a constant of that code removes it.
 
 Note [Constants of code]
-    What stands in a function's globals can be exchanged under a call that is on its way; a constant of its code cannot.
+    A function's globals can be exchanged under a call that is on its way; a constant of its code cannot.
     `quote` gives names that begin with two underscores their values in the text, as strings that stand for the objects, and
     `make_function` puts the objects in their place.
 
@@ -154,15 +154,15 @@ def make_function(
     values: dict[str, Any] = {
         f"\0{name[2:]}": _Box(value) if name.startswith(BOXED) else value for name, value in constants.items()
     }
-    code = _located(function.__code__, entry.file)
+    code = _move_code(function.__code__, entry.file)
     found = (values.get(each, each) if type(each) is str else each for each in code.co_consts)
     function.__code__ = code.replace(co_consts=(*found, entry))
     return function
 
 
-def _located(code: CodeType, file: str) -> CodeType:
+def _move_code(code: CodeType, file: str) -> CodeType:
     """Return ``code`` as code of ``file``, with the functions in it."""
-    inner = (_located(each, file) if isinstance(each, CodeType) else each for each in code.co_consts)
+    inner = (_move_code(each, file) if isinstance(each, CodeType) else each for each in code.co_consts)
     return code.replace(co_filename=file, co_consts=tuple(inner))
 
 
@@ -172,7 +172,7 @@ def is_generated(function: object) -> bool:
 
 
 def rename_parameters(function: Callable[..., Any], names: Mapping[str, str]) -> None:
-    """Give parameters names that Python cannot spell: CPython compares a keyword with them as a string.
+    """Rename parameters, also to names that Python cannot spell: CPython compares a keyword with them as a string.
 
     >>> def since(start):
     ...     return start

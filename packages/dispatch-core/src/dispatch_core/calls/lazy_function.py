@@ -39,7 +39,7 @@ def _forward(*args: Any, **kwargs: Any) -> Any:
 
 
 class LazyFunction:
-    """A function, and what makes its code when it is first called.
+    """A function whose code is made when it is first called.
 
     ``make`` returns a function, whose code is taken over where `emit.make_function` made it, and which is called
     otherwise; ``lock`` is held meanwhile, so that code made of an older state is not kept. ``warm_up`` gets the arguments

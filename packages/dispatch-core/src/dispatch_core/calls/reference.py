@@ -1,4 +1,4 @@
-"""Calls and kernels in plain code: what the generated callables of `codegen` mean, and what serves where they do not.
+"""Calls and kernels in plain code: the meaning of the generated callables of `codegen`, and their substitutes.
 
 Every function here has a generated twin of the same name and signature; a registry can be told to use these instead, and
 the tests run against both. They also serve operators that were registered without a schema.
@@ -39,7 +39,7 @@ Rebinds = list[tuple[Any, Any]]
 
 
 def arguments_mask(signature: CallSignature, values: tuple[Any, ...]) -> int:
-    """Or the masks of all tensor arguments.
+    """Return the union of the masks of all tensor arguments.
 
     Raises ``FrontendMismatchError`` when frontend tensors and raw arrays are mixed.
     """
@@ -61,7 +61,7 @@ def arguments_mask(signature: CallSignature, values: tuple[Any, ...]) -> int:
 
 
 def make_caller(entry: OperatorEntry) -> Runner:
-    """Return the function that a user's call runs: bind, find the keys, apply the masks, run what the table says."""
+    """Return the function that a user's call runs: bind, find the keys, apply the masks, run the table's answer."""
     # The tables of the schema by which the function binds; see Note [Tables belong to a schema] in `call_tables`.
     tables = entry.tables
     signature = tables.signature
@@ -76,7 +76,7 @@ def make_caller(entry: OperatorEntry) -> Runner:
 
 
 def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Plain code is the same for every call."""
+    """Do nothing: plain code is the same for every call."""
 
 
 def make_adapted_caller(entry: OperatorEntry, adapter: Any) -> Runner:
@@ -124,17 +124,17 @@ def make_redispatcher(entry: OperatorEntry) -> Runner:
 
 
 def make_fast_redispatch(entry: OperatorEntry, mask: int) -> Runner:
-    """Return the function that runs what lies at a mask, less the context's exclusions, for checked arguments in order."""
+    """Return the function that runs the winner for a mask, less the context's exclusions, for checked arguments in order."""
 
     def run(*values: Any, **keywords: Any) -> Any:
-        # As a kernel itself it gets what is keyword-only by keyword, in order too.
+        # As a kernel itself it gets keyword-only arguments by keyword, in order too.
         return entry.explicit_table[context.apply_exclusions(mask)](*values, *keywords.values())
 
     return run
 
 
 def unchecked_mask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    """Or the masks of whatever tensors stand among the arguments of an operator that has no schema."""
+    """Return the union of the masks of all tensors among the arguments of an operator that has no schema."""
     mask = 0
     for value in (*args, *kwargs.values()):
         for item in value if isinstance(value, list | tuple) else (value,):
@@ -144,15 +144,15 @@ def unchecked_mask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
 
 
 def _run(tables: Tables, mask: int) -> Runner:
-    """Return what a call of arguments with ``mask`` runs in this context."""
+    """Return the runner of a call of arguments with ``mask`` in this context."""
     state = context.current()
     return tables.call[mask] if state is None else tables.masked[mask, state]
 
 
 def make_caller_runner(entry: OperatorEntry, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
-    """Return a runner for a kernel that sees what the caller passed: layers and composites.
+    """Return a runner for a kernel that sees the caller's arguments: layers and composites.
 
-    ``prefix`` holds what stands before the arguments: the keyset, the operator, both or nothing.
+    ``prefix`` holds the values before the arguments: the keyset, the operator, both or nothing.
     """
     signature = entry.signature
     if signature is None:
@@ -208,20 +208,20 @@ def make_backend_runner(
 def _unchecked_runner(boundary: Boundary, kernel: Runner, prefix: tuple[Any, ...]) -> Runner:
     """Return a runner for an operator without a schema: tensors are unwrapped and arrays wrapped wherever they stand."""
 
-    def unwrapped(value: Any) -> Any:
+    def unwrap(value: Any) -> Any:
         if isinstance(value, list | tuple):
-            return type(value)(unwrapped(item) for item in value)
+            return type(value)(unwrap(item) for item in value)
         return getattr(value, "_dispatch_data", value)
 
-    def wrapped(value: Any) -> Any:
+    def wrap_arrays(value: Any) -> Any:
         if isinstance(value, list | tuple):
-            return type(value)(wrapped(item) for item in value)
+            return type(value)(wrap_arrays(item) for item in value)
         frontend = boundary.frontend
         return frontend.wrap(value) if frontend is not None and type(value) in TYPE_MASKS else value
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        keywords = {name: unwrapped(value) for name, value in kwargs.items()}
-        return wrapped(kernel(*prefix, *map(unwrapped, args), **keywords))
+        keywords = {name: unwrap(value) for name, value in kwargs.items()}
+        return wrap_arrays(kernel(*prefix, *map(unwrap, args), **keywords))
 
     return run
 
@@ -229,7 +229,7 @@ def _unchecked_runner(boundary: Boundary, kernel: Runner, prefix: tuple[Any, ...
 def make_result_wrapper(
     entry: OperatorEntry, signature: CallSignature, boundary: Boundary
 ) -> Callable[[Any, tuple[Any, ...]], Any]:
-    """Return a function from what a kernel returned, and the caller's arguments, to what the caller gets."""
+    """Return a function from a kernel's results and the caller's arguments to the results of the call."""
     frontend, op = boundary.frontend, entry.op
     coerce, check_view = make_coercer(boundary, signature.name), make_view_checker(boundary, signature.name)
 
@@ -248,7 +248,7 @@ def make_result_wrapper(
             return data
         return fresh(data) if frontend.view is None else frontend.view(base, data, op, values)
 
-    def written(argument: Any, data: Any, later: Rebinds) -> Any:
+    def rebind(argument: Any, data: Any, later: Rebinds) -> Any:
         if frontend is None:
             return argument if data is None or data is argument else check_view(data)
         if data is not None and data is not argument._dispatch_data:
@@ -275,7 +275,7 @@ def make_result_wrapper(
         if data is None and result.is_optional:
             return None
         if result.kind == "self":
-            return written(base, data, later)
+            return rebind(base, data, later)
         return fresh(data) if result.kind == "fresh" else view(base, data, values)
 
     def wrap(returned: Any, values: tuple[Any, ...]) -> Any:

@@ -1,6 +1,6 @@
-"""What a schema asks of the code that calls its operator, read off once: where the tensors are, and what results become.
+"""The signature of calls, read off a schema once: where the tensors are, and how results reach the caller.
 
-The schema decides what becomes of a result: ``Tensor`` is a fresh wrapper, ``Tensor(a!)`` the argument itself,
+The schema decides that for each result: ``Tensor`` is a fresh wrapper, ``Tensor(a!)`` the argument itself,
 ``Tensor(a)`` a view of the argument, lists and tuples element by element, anything else passes untouched.
 """
 
@@ -16,7 +16,7 @@ from ..errors import KernelResultError
 from ..schema.check import checker
 from ..schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kind
 
-__all__ = ["CallSignature", "Parameter", "Result", "TensorKind", "bad_count", "bad_list", "make_signature"]
+__all__ = ["CallParameter", "CallSignature", "Result", "TensorKind", "bad_count", "bad_list", "make_signature"]
 
 #: Each one's argument by index, the value that it serves, and the function, called without that argument.
 SpecializedKernels = tuple[tuple[int, Any, Callable[..., Any]], ...]
@@ -29,11 +29,11 @@ TensorKind = Literal["", "tensor", "optional", "list", "optional_list"]
 
 
 def _is_taken(name: str) -> bool:
-    """Tell whether an argument's name cannot stand in generated text: ``from`` is a word of Python's."""
+    """Return whether an argument's name cannot stand in generated text: ``from`` is a word of Python's."""
     return keyword.iskeyword(name) or name.startswith("__") or name in _CALLED
 
 
-class Parameter(Record):
+class CallParameter(Record):
     """One argument of an operator, as the calling code needs it."""
 
     name: str
@@ -48,7 +48,7 @@ class Parameter(Record):
 
     @property
     def required(self) -> bool:
-        """Tell whether a call must give the argument."""
+        """Return whether a call must give the argument."""
         return self.default is MISSING
 
     @property
@@ -70,18 +70,18 @@ class Result(Record):
 
 
 class CallSignature(Record):
-    """What a schema asks of the code that calls its kernels."""
+    """An operator's parameters and results, as the code that calls its kernels needs them."""
 
     schema: FunctionSchema
     name: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[CallParameter, ...]
     results: tuple[Result, ...]
     #: Index of the argument that names a device, or None.
     device_index: int | None
 
     @property
     def is_factory(self) -> bool:
-        """Tell whether a device argument alone decides where the operator runs: there are no tensor arguments."""
+        """Return whether a device argument alone decides where the operator runs: there are no tensor arguments."""
         return self.device_index is not None and not self.has_tensors
 
     @property
@@ -91,7 +91,7 @@ class CallSignature(Record):
 
     @property
     def is_specializable(self) -> bool:
-        """Tell whether Python can spell the signature: no vararg, and no argument named twice."""
+        """Return whether Python can spell the signature: no vararg, and no argument named twice."""
         words = {parameter.word for parameter in self.parameters}
         return len(words) == len(self.parameters) and not self.schema.is_vararg and not self.schema.is_varret
 
@@ -140,7 +140,7 @@ class CallSignature(Record):
         return self.map_tensors(_DATA, values)
 
     def unpack(self, returned: Any, who: Callable[[], str] = str) -> tuple[Any, ...]:
-        """Return what a kernel returned as one value for each result.
+        """Return a kernel's returned value as one value for each result.
 
         Raises ``KernelResultError`` for another number of results; ``who`` tells whose they are.
         """
@@ -191,7 +191,7 @@ def make_signature(schema: FunctionSchema, is_tensor: Callable[[object], bool]) 
     parameters = []
     for argument in schema.arguments:
         parameters.append(
-            Parameter(
+            CallParameter(
                 argument.name,
                 tensor_kind(argument.type) or "",
                 argument.is_write,

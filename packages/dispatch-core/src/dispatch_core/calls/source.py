@@ -1,6 +1,6 @@
 """The text of the functions that `codegen` makes, written from an operator's signature.
 
-Note [What the generated code may assume]
+Note [Assumptions of the generated code]
     A callable ors the masks of its tensor arguments without looking first. Where one has none, `interpret` takes the call
     over, and finds the backend of a new type, or the fault; the ``except`` block is left before that, so that no
     kernel's error is chained to the failed look.
@@ -22,7 +22,7 @@ from typing import Any, Final
 from .._record import Record, replace
 from .boundary import Boundary
 from .emit import define, indent, quote, quote_name
-from .signature import CallSignature, Parameter, Result
+from .signature import CallParameter, CallSignature, Result
 
 __all__ = [
     "SignatureAdapter",
@@ -52,7 +52,7 @@ class SignatureAdapter(Record):
 
 
 class SpecializedState(Record):
-    """What a callable does itself under one state of the context's masks; its constants are named in strings."""
+    """The lines of a callable for one state of the context's masks; their constants are named in strings."""
 
     #: The bits of a mask that do not matter, and the others as they must be.
     either: int
@@ -66,7 +66,7 @@ class SpecializedMask(Record):
     mask: int
     #: Whether the arguments are a backend's arrays, and not tensors of a frontend.
     raw: bool
-    #: What runs for it; its constants are named in strings, see `emit.quote`.
+    #: The lines for it; their constants are named in strings, see `emit.quote`.
     body: Sequence[str]
     #: The class of the tensors that have the mask, or None for arrays.
     tensor_type: type | None = None
@@ -145,7 +145,7 @@ def call_source(
             tests = _unless_specialized(signature, specialized.mask, lambda name: f"type({name}) is __array", lines)
             lines = [quote_name("__array"), *tests]
         lines += rest
-    return define(f"__call({_parameter_list(signature, extra)})", _trimmed([*early, *lines]))
+    return define(f"__call({_parameter_list(signature, extra)})", _trim_errors([*early, *lines]))
 
 
 def adapt_signature(signature: CallSignature, adapter: SignatureAdapter) -> CallSignature:
@@ -173,7 +173,7 @@ def redispatch_source(signature: CallSignature) -> str:
         unmarked += ["    if __k < 0:", f"        return __interpret(__m, {_arguments_as_given(signature)})"]
         lines += ["if not __m & __markers:", *indent([*unmarked, "__m |= __k & __markers"])]
     lines += [*_check_lines(signature), f"return __table[__m]({values(signature)})"]
-    return define(f"__redispatch(__m, /{', ' if parameters else ''}{parameters})", _trimmed(lines))
+    return define(f"__redispatch(__m, /{', ' if parameters else ''}{parameters})", _trim_errors(lines))
 
 
 def fast_redispatch_source(signature: CallSignature) -> str:
@@ -188,7 +188,7 @@ def runner_source(signature: CallSignature, body: Sequence[str]) -> str:
 
 
 def body_lines(signature: CallSignature, boundary: Boundary, prefix: int, specialized: Sequence[int]) -> list[str]:
-    """Return the lines that call a backend's kernel and make of its results what the schema says.
+    """Return the lines that call a backend's kernel and turn its results into those of the schema.
 
     ``prefix`` is the number of values that stand before the arguments; ``specialized`` are the indices of the
     arguments whose value a specialized kernel serves.
@@ -208,13 +208,13 @@ def body_lines(signature: CallSignature, boundary: Boundary, prefix: int, specia
     return lines + _result_lines(signature, boundary)
 
 
-def _trimmed(lines: list[str]) -> list[str]:
+def _trim_errors(lines: list[str]) -> list[str]:
     """Return the lines of a public call; see Note [Frames that are left out] in `tracebacks`."""
     return ["try:", *indent(lines), "except __error as __e:", "    __trim(__e)", "    raise"]
 
 
 def _attempt(lines: list[str], into: str = "__m") -> list[str]:
-    """Return the lines that find a mask, with -1 where an argument is not what they expect."""
+    """Return the lines that find a mask, with -1 where an argument has no mask."""
     return ["try:", *indent(lines), "except (AttributeError, KeyError, TypeError):", f"    {into} = -1"]
 
 
@@ -273,7 +273,7 @@ def _check_lines(signature: CallSignature) -> list[str]:
 
 
 def _result_lines(signature: CallSignature, boundary: Boundary) -> list[str]:
-    """Return lines that turn what the kernel returned, ``__d``, into what the caller gets."""
+    """Return lines that turn the kernel's returned value, ``__d``, into the results of the call."""
     frontend = boundary.frontend
     count = len(signature.results)
     names = ["__d"] if count == 1 else [f"__d{index}" for index in range(count)]
@@ -306,7 +306,7 @@ def _result_lines(signature: CallSignature, boundary: Boundary) -> list[str]:
 def _one_result(
     signature: CallSignature, result: Result, data: str, made: str, boundary: Boundary
 ) -> tuple[list[str], list[str], str]:
-    """Return the lines that make one result, those that write to its argument, and what the caller gets for it."""
+    """Return the lines that make one result, those that write to its argument, and the caller's name for it."""
     if result.kind == "other":
         return [], [], data
     base = signature.parameters[result.source].word if result.source >= 0 else ""
@@ -365,7 +365,7 @@ def _made_result(
 
 
 def _parameter_list(signature: CallSignature, extra: Sequence[str] = ()) -> str:
-    """Return the parameter list of the schema and what else there is, defaults as named constants."""
+    """Return the parameter list of the schema and of ``extra``, defaults as named constants."""
     parts, star = [], False
     for index, parameter in enumerate(signature.parameters):
         if parameter.keyword_only and not star:
@@ -387,7 +387,7 @@ def _arguments_as_given(signature: CallSignature, extra: Sequence[str] = ()) -> 
     return ", ".join([*parts, *(f"{name}={name}" for name in extra)])
 
 
-def _by_keyword(parameter: Parameter, value: str) -> str:
+def _by_keyword(parameter: CallParameter, value: str) -> str:
     """Return an argument as a call gives it by its own name, which need not be one that Python can spell."""
     return f"{parameter.name}={value}" if parameter.word == parameter.name else f"**{{{parameter.name!r}: {value}}}"
 
@@ -398,12 +398,12 @@ def kernel_arguments(signature: CallSignature, prefix: int, *, unwrap: bool, lea
     for index, parameter in enumerate(signature.parameters):
         if index == leave_out:
             continue
-        value = _unwrapped(parameter) if unwrap else parameter.word
+        value = _unwrap(parameter) if unwrap else parameter.word
         parts.append(_by_keyword(parameter, value) if parameter.keyword_only else value)
     return ", ".join(parts)
 
 
-def _unwrapped(parameter: Parameter) -> str:
+def _unwrap(parameter: CallParameter) -> str:
     name = parameter.word
     match parameter.tensors:
         case "tensor" if parameter.default is not None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..arrays.access import to_data
 from ..arrays.owners import TYPE_MASKS, is_tensor
-from ..calls.signature import Parameter
+from ..calls.signature import CallParameter
 from ..devices import Device
 from ..errors import ArgumentError, KernelResultError
 from ..operators.overloads import OpOverload
@@ -35,7 +35,7 @@ class ValueRef:
 
 @dataclass(frozen=True, slots=True)
 class ValueInfo:
-    """What is known of a value: an input, or what a step makes."""
+    """The description of a value: of an input, or of a step's result."""
 
     number: int
     #: None for a value that is no tensor; its dtype is its type's name.
@@ -125,7 +125,7 @@ class Call:
         bases = [signature.parameters[each.source] for each in signature.results if each.kind == "view"]
         return tuple(dict.fromkeys(values_in(tuple(self._argument(each) for each in bases))))
 
-    def _argument(self, parameter: Parameter) -> Any:
+    def _argument(self, parameter: CallParameter) -> Any:
         """Return an argument; None where the call leaves it out."""
         if parameter.name in self.kwargs:
             return self.kwargs[parameter.name]
@@ -175,9 +175,9 @@ Step = Call | Wrap
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Operator calls in the order in which they were made, with what goes in and what comes out.
+    """Operator calls in the order in which they were made, with inputs and outputs.
 
-    ``constants`` are the arguments that have no spelling: generators, frontends, arrays in the place of what is no tensor.
+    ``constants`` are the arguments that have no spelling: generators, frontends, arrays in the place of non-tensors.
     """
 
     registry: Registry
@@ -210,15 +210,15 @@ class Graph:
     def replay(self, *inputs: Any) -> Any:
         """Run the calls on ``inputs`` and return the outputs.
 
-        Raises ``ArgumentError`` for another number of inputs or what is no tensor, ``KernelResultError`` where an operator
-        gives another number of tensors than it did when the graph was recorded.
+        Raises ``ArgumentError`` for another number of inputs or an input that is no tensor, ``KernelResultError`` where an
+        operator gives another number of tensors than it did when the graph was recorded.
         """
         if len(inputs) != len(self.inputs):
             named = f" ({', '.join(map(str, self.inputs))})" if self.inputs else ""
             raise ArgumentError(
                 f"replay: the graph takes {_pluralize(len(self.inputs), 'input')}{named}, but got {len(inputs)}",
-                hint="inputs come in the order in which the block first used them; where backward brought back what a"
-                " composite made inside, record with trace(decompose=True)",
+                hint="inputs come in the order in which the block first used them; where backward brought back tensors that"
+                " a composite made inside, record with trace(decompose=True)",
             )
         for value, given in zip(self.inputs, inputs, strict=True):
             if not is_tensor(given):
@@ -279,7 +279,7 @@ def values_in(items: Any) -> Iterator[ValueRef]:
 
 
 def _targets(results: Any, spell: Callable[[ValueRef], str]) -> str:
-    """Spell results as the left side of an assignment, or what a return gives."""
+    """Spell results as the left side of an assignment, or the value of a return."""
     if results is None:
         return ""
     if isinstance(results, ValueRef):
@@ -309,7 +309,7 @@ def _variable(value: ValueRef) -> str:
 
 
 class _Writer:
-    """Write steps as Python statements, and remember what they need to import."""
+    """Write steps as Python statements, and remember their imports."""
 
     def __init__(self, constants: tuple[Any, ...]) -> None:
         self._constants = constants

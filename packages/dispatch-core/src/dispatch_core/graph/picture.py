@@ -19,7 +19,7 @@ __all__ = ["Drawable", "DrawnStep", "Edge", "Picture", "to_line"]
 class DrawnStep:
     """A step of a graph, by the numbers of the values that it takes and makes."""
 
-    #: The operator's name, or what is done to a value.
+    #: The operator's name, or ``wrap`` or ``unwrap``.
     name: str
     #: The step as text on one line.
     text: str
@@ -58,7 +58,7 @@ class Drawable:
     __slots__ = ()
 
     def picture(self) -> Picture:
-        """Return what is drawn, as data."""
+        """Return the picture as data."""
         raise NotImplementedError
 
     def svg(self) -> str:

@@ -60,7 +60,7 @@ class OperatorStats:
 
 @dataclass(slots=True)
 class _Session:
-    """What the layer needs of the profile that is active in a context."""
+    """The part of a context's active profile that the layer needs."""
 
     registry: Registry
     events: list[CallEvent]

@@ -1,12 +1,13 @@
 """The Tracer layer: a fallback under the Tracer key that records every call as a step of a graph, and passes it on.
 
-Note [What a value is]
+Note [Values of a trace]
     Tensors are followed by identity, and so is the array in each. A tensor that no recorded call has made is an input. A
     tensor around the array of a known one is the same value; where only one of the two belongs to a frontend (a factory
     returns a raw array, which the frontend wraps), the change is a step of its own.
     A result that the schema calls the written argument is that argument's value; every other result is a new one.
     A tensor that a composite made inside, and that backward brings back, is an input too, unless composites are taken apart.
-    What is no tensor (a number that ``item`` returned, a generator, an array given where the schema says Any) is a constant.
+    A value that is no tensor (a number that ``item`` returned, a generator, an array given where the schema says Any) is a
+    constant.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class _Recorder:
         self.values: list[ValueInfo] = []
         # Reentrant, so that an interrupt at a bad moment does not let a thread wait for itself.
         self._lock = forkable(Order.MEMORY)
-        #: id of a tensor or an array → its value and its frontend; what an id stands for is kept alive beside it.
+        #: id of a tensor or an array → its value and its frontend; the object of an id is kept alive beside it.
         self._known: dict[int, tuple[ValueRef, Frontend[Any] | None, Any]] = {}
 
     def record(self, op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
@@ -188,9 +189,9 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
     """Record the operators that this thread or task calls while the block runs, to print and to run again.
 
     ``str`` shows the graph, ``code`` is a Python function that does the same, ``replay`` runs it on other tensors. A
-    composite is one operator of the graph: what it calls is not recorded. Blocks nest, and the outer one records everything.
-    A call by explicit keyset is recorded as the operator alone. With ``decompose``, what a composite calls is recorded in
-    its place; that is needed where the block runs backward through composites.
+    composite is one operator of the graph: the calls in it are not recorded. Blocks nest, and the outer one records
+    everything. A call by explicit keyset is recorded as the operator alone. With ``decompose``, the calls of a composite are
+    recorded in its place; that is needed where the block runs backward through composites.
 
     >>> from dispatch_core import Library, Registry
     >>> r = Registry()
@@ -248,7 +249,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
         self._recorder._known.clear()
 
     def returns(self, *tensors: Any) -> None:
-        """Say what the graph returns, inside the block: one tensor, or several as a tuple; else it is the last result.
+        """Set the outputs of the graph, inside the block: one tensor, or several as a tuple; else it is the last result.
 
         Raises ``ArgumentError`` for a tensor that the graph does not know.
         """
@@ -268,7 +269,7 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
 
     @property
     def graph(self) -> Graph:
-        """Return what is recorded so far, or as it was when the block ended."""
+        """Return the graph recorded so far, or as it was when the block ended."""
         return self._graph or self._make_graph()
 
     @property
@@ -334,7 +335,7 @@ def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any
             _recorders.reset(token)
         recorders = wanted
     else:
-        # What the kernel itself calls is its own affair.
+        # Calls of the kernel itself are not recorded.
         with exclude_keys(DispatchKey.Tracer):
             result = op.redispatch(below, *args, **kwargs)
     for recorder in recorders:
@@ -345,7 +346,7 @@ def _record(keyset: DispatchKeySet, op: OpOverload, /, *args: Any, **kwargs: Any
 def _composite(
     op: OpOverload, below: DispatchKeySet, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Callable[[], Any] | None:
-    """Return what runs the composite that the call arrives at, with its calls recorded; None for another kernel."""
+    """Return a function that runs the call's composite with its calls recorded; None for another kernel."""
     entry = op._entry
     signature = entry.signature
     found = resolve(entry, below.mask | below.marker, 0)

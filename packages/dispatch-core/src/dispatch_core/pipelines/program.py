@@ -21,7 +21,7 @@ from .pending import Pending, storage_key
 from .steps import to_outputs
 
 if TYPE_CHECKING:
-    from ..calls.signature import Parameter
+    from ..calls.signature import CallParameter
     from ..keys import context
     from ..operators.dispatch_table import Slot
     from .steps import RecordedCall, Step
@@ -69,7 +69,7 @@ class Node:
     #: The registered function that will run on the device, a specialized kernel where one serves the arguments; a plugin's
     #: function in its place must mean the same. None where the value of a number decides, which differs between runs.
     kernel: Any
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[CallParameter, ...]
     #: In schema order, with values in the place of arrays and floats; lists are tuples.
     arguments: tuple[Any, ...]
     #: Its results, in the schema's order; None for an optional result that is not there.
@@ -350,7 +350,7 @@ def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
     return Program(tuple(nodes), tuple(values), fuse)
 
 
-def _kernel(slot: Slot, parameters: Sequence[Parameter], arguments: tuple[Any, ...]) -> Any:
+def _kernel(slot: Slot, parameters: Sequence[CallParameter], arguments: tuple[Any, ...]) -> Any:
     """Return the function that these arguments will run; None where a number decides, which differs between runs."""
     winner = slot.registration
     for special in slot.specialized:

@@ -26,7 +26,7 @@ from ..arrays.lent_memory import LENT
 from ..calls import codegen
 from ..calls.boundary import Boundary
 from ..calls.emit import indent
-from ..calls.signature import CallSignature, Parameter
+from ..calls.signature import CallParameter, CallSignature
 from ..calls.source import values
 from ..keys import context
 from ..keys.table import DispatchKey
@@ -187,7 +187,7 @@ def _several(signature: CallSignature) -> list[str]:
     return [f"__d{index}" for index in range(len(signature.results))]
 
 
-def _spec_lines(index: int, parameter: Parameter, lent: str, *, wrapped: bool, keyed: bool) -> list[str]:
+def _spec_lines(index: int, parameter: CallParameter, lent: str, *, wrapped: bool, keyed: bool) -> list[str]:
     """Return lines that find the data of an argument's tensor, its spec and, where it is ``keyed``, its storage key.
 
     ``lent`` is the line for memory that is held outside; empty for views.
@@ -308,5 +308,5 @@ def _return_lines(signature: CallSignature, boundary: Boundary) -> list[str]:
     return ["__r = __record_new()", f"__r._dispatch_mask = {boundary.mask}", "__r._dispatch_data = __d", "return __r"]
 
 
-def _may_be_none(parameter: Parameter) -> bool:
+def _may_be_none(parameter: CallParameter) -> bool:
     return parameter.tensors == "optional" or parameter.default is None
