@@ -26,29 +26,31 @@ class _IndexedModules(Module):
 
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
-            return self._make_like(list(self._modules.items())[index])
-        return self._modules[self._find_name(index)]
+            return self._make_container(list(self._modules.items())[index])
+        return self._modules[self._get_module_name(index)]
 
-    def _make_like(self, items: list[tuple[str, Module]]) -> Any:
+    def _make_container(self, items: list[tuple[str, Module]]) -> Any:
         """Make a container of some of the modules."""
         raise NotImplementedError
 
-    def _find_name(self, index: int) -> str:
+    def _get_module_name(self, index: int) -> str:
         """Return the name of the module at a place."""
-        index = self._normalize(index)
+        index = self._get_abs_index(index)
         return list(self._modules)[index]
 
-    def _normalize(self, index: int) -> int:
+    def _get_abs_index(self, index: int) -> int:
         index = as_index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"index {index} is out of range")
         return index % len(self)
 
     def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, self._find_name(index), module)
+        setattr(self, self._get_module_name(index), module)
 
     def __delitem__(self, index: int | slice) -> None:
-        names = [self._find_name(place) for place in (range(len(self))[index] if isinstance(index, slice) else [index])]
+        names = [
+            self._get_module_name(place) for place in (range(len(self))[index] if isinstance(index, slice) else [index])
+        ]
         for name in names:
             getattr(self, name)  # all are there, or none is deleted
         for name in names:
@@ -92,7 +94,7 @@ class Sequential(_IndexedModules):
         else:
             self.extend(args)
 
-    def _make_like(self, items: list[tuple[str, Module]]) -> Sequential:
+    def _make_container(self, items: list[tuple[str, Module]]) -> Sequential:
         return type(self)(OrderedDict(items))
 
     def forward(self, input: Any) -> Any:
@@ -116,13 +118,13 @@ class Sequential(_IndexedModules):
         return self
 
     def __add__(self, other: Sequential) -> Sequential:
-        return Sequential(*self, *self._check(other))
+        return Sequential(*self, *self._check_sequential(other))
 
     def __iadd__(self, other: Sequential) -> Self:
-        return self.extend(list(self._check(other)))
+        return self.extend(list(self._check_sequential(other)))
 
     @staticmethod
-    def _check(other: Any) -> Sequential:
+    def _check_sequential(other: Any) -> Sequential:
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return other
@@ -151,11 +153,11 @@ class ModuleList(_IndexedModules):
         if modules is not None:
             self.extend(modules)
 
-    def _make_like(self, items: list[tuple[str, Module]]) -> ModuleList:
+    def _make_container(self, items: list[tuple[str, Module]]) -> ModuleList:
         return type(self)(module for _, module in items)
 
-    def _find_name(self, index: int) -> str:
-        return str(self._normalize(index))
+    def _get_module_name(self, index: int) -> str:
+        return str(self._get_abs_index(index))
 
     def insert(self, index: int, module: Module) -> None:
         """Put a module before the one at ``index``."""

@@ -30,7 +30,7 @@ class Registrar(Tree):
 
     _non_persistent_buffers_set: set[str]
 
-    def _get_dict(self, kind: str, called: str) -> dict[str, Any]:
+    def _get_parts(self, kind: str, called: str) -> dict[str, Any]:
         """Return one of the dicts of parts; raises ``AttributeError`` where ``Module.__init__`` has not run."""
         try:
             found: dict[str, Any] = self.__dict__[kind]
@@ -38,7 +38,7 @@ class Registrar(Tree):
             raise AttributeError(f"cannot assign {called} before Module.__init__() call") from None
         return found
 
-    def _remove_elsewhere(self, name: str, keep: str) -> None:
+    def _remove_other_parts(self, name: str, keep: str) -> None:
         """Take ``name`` out of everything that an attribute may be in, but for the dict called ``keep``."""
         self.__dict__.pop(name, None)
         for kind in ("_parameters", "_buffers", "_modules"):
@@ -51,21 +51,21 @@ class Registrar(Tree):
             # A part that is assigned again keeps its place: dicts do that, as long as nothing is taken out first.
             own = self.__dict__
             if isinstance(value, Parameter):
-                self._get_dict("_parameters", "parameters")
-                self._remove_elsewhere(name, "_parameters")
+                self._get_parts("_parameters", "parameters")
+                self._remove_other_parts(name, "_parameters")
                 self.register_parameter(name, value)
             elif name in own.get("_parameters", ()):
-                self._check_type(name, value, None, "parameter", "torchlike.nn.Parameter or None expected")
+                self._check_part_type(name, value, None, "parameter", "torchlike.nn.Parameter or None expected")
                 self.register_parameter(name, value)
             elif isinstance(value, Tree):
-                modules = self._get_dict("_modules", "module")
-                self._remove_elsewhere(name, "_modules")
+                modules = self._get_parts("_modules", "module")
+                self._remove_other_parts(name, "_modules")
                 modules[name] = value
             elif name in own.get("_modules", ()):
-                self._check_type(name, value, None, "child module", "torchlike.nn.Module or None expected")
+                self._check_part_type(name, value, None, "child module", "torchlike.nn.Module or None expected")
                 self._modules[name] = value
             elif name in own.get("_buffers", ()):
-                self._check_type(
+                self._check_part_type(
                     name, value, Tensor, "buffer", "torchlike.nn.Buffer, torchlike.Tensor or None expected"
                 )
                 self.register_buffer(name, value, name not in self._non_persistent_buffers_set)
@@ -76,7 +76,7 @@ class Registrar(Tree):
             raise
 
     @staticmethod
-    def _check_type(name: str, value: Any, wanted: type | None, called: str, expected: str) -> None:
+    def _check_part_type(name: str, value: Any, wanted: type | None, called: str, expected: str) -> None:
         if value is not None and (wanted is None or not isinstance(value, wanted)):
             raise TypeError(f"cannot assign '{_format_type_of(value)}' as {called} '{name}' ({expected})")
 
@@ -120,7 +120,7 @@ class Registrar(Tree):
         Raises ``KeyError`` for a name with a dot, an empty one, or one that another attribute has; ``TypeError`` for
         anything but a parameter, ``ValueError`` for one that is no leaf.
         """
-        parameters = self._get_dict("_parameters", "parameter")
+        parameters = self._get_parts("_parameters", "parameter")
         self._check_name(name, "parameter", parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
@@ -139,7 +139,7 @@ class Registrar(Tree):
 
         Raises ``KeyError`` and ``TypeError`` as ``register_parameter`` does.
         """
-        buffers = self._get_dict("_buffers", "buffer")
+        buffers = self._get_parts("_buffers", "buffer")
         self._check_name(name, "buffer", buffers)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
