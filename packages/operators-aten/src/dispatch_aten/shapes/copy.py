@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_aten.errors import OperatorError, ShapeError
 
 from .factory import with_memory_format
-from .layout import broadcast_shapes, check_output_shape
+from .layout import broadcast_shapes, check_output_shape, preserve_format
 from .meta import TensorMeta, contiguous, is_channels_last
 
 if TYPE_CHECKING:
@@ -20,15 +20,10 @@ __all__ = ["RULES"]
 _PRESERVE: Final = 1
 
 
-def _copy_inplace(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
+def _copy(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
     if src.shape != self.shape:
         check_output_shape(broadcast_shapes(self.shape, src.shape, argument="src"), self.shape, "src")
-    return self
-
-
-def _copy(self: TensorMeta, src: TensorMeta, non_blocking: bool = False) -> TensorMeta:
-    _copy_inplace(self, src)
-    return with_memory_format(self, None, None)
+    return preserve_format(self)
 
 
 def _clone(self: TensorMeta, *, memory_format: int | None = None) -> TensorMeta:
@@ -63,7 +58,6 @@ def _item(self: TensorMeta) -> None:
 
 
 RULES: Final[dict[str, Callable[..., Any]]] = {
-    "copy_": _copy_inplace,
     "copy": _copy,
     "clone": _clone,
     "contiguous": _contiguous,

@@ -156,26 +156,13 @@ def _full_like(
     return with_memory_format(self, dtype, memory_format)
 
 
-def _new(self: TensorMeta, size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
-    return contiguous(check_size(size), self.dtype if dtype is None else dtype)
+def _new(rule: Callable[..., TensorMeta]) -> Callable[..., TensorMeta]:
+    """Make the rule of a factory that takes the dtype of a tensor where it is given none."""
 
+    def new(self: TensorMeta, *args: Any, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
+        return rule(*args, dtype=self.dtype if dtype is None else dtype)
 
-def _new_zeros(self: TensorMeta, size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:
-    return _zeros(size, dtype=self.dtype if dtype is None else dtype)
-
-
-def _new_full(
-    self: TensorMeta, size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None = None, **options: Any
-) -> TensorMeta:
-    found = self.dtype if dtype is None else dtype
-    check_fits(fill_value, found, "fill_value")
-    return contiguous(check_size(size), found)
-
-
-def _new_empty_strided(
-    self: TensorMeta, size: Sequence[int], stride: Sequence[int], *, dtype: ScalarType | None = None, **options: Any
-) -> TensorMeta:
-    return _empty_strided(size, stride, dtype=self.dtype if dtype is None else dtype)
+    return new
 
 
 def _triangle(name: str) -> Callable[..., TensorMeta]:
@@ -199,14 +186,7 @@ def _fill(self: TensorMeta, value: TensorMeta | Number) -> TensorMeta:
     return preserve_format(self)
 
 
-def _fill_inplace(self: TensorMeta, value: TensorMeta | Number) -> TensorMeta:
-    _fill(self, value)
-    return self
-
-
 RULES: Final[dict[str, Callable[..., Any]]] = {
-    "fill_.Scalar": _fill_inplace,
-    "fill_.Tensor": _fill_inplace,
     "zero_": lambda self: self,
     "empty.memory_format": _empty,
     "empty_strided": _empty_strided,
@@ -224,11 +204,11 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "zeros_like": _like,
     "ones_like": _like,
     "full_like": _full_like,
-    "new_empty": _new,
-    "new_empty_strided": _new_empty_strided,
-    "new_full": _new_full,
-    "new_zeros": _new_zeros,
-    "new_ones": _new,
+    "new_empty": _new(_empty),
+    "new_empty_strided": _new(_empty_strided),
+    "new_full": _new(_full),
+    "new_zeros": _new(_zeros),
+    "new_ones": _new(_empty),
     "tril": _triangle("tril"),
     "triu": _triangle("triu"),
     "fill.Scalar": _fill,

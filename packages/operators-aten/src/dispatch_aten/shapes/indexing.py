@@ -5,13 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import bool_, int32, int64, uint8
-from dispatch_aten.errors import (
-    DataDependentShapeError,
-    DimensionError,
-    DtypeError,
-    OperatorError,
-    ShapeError,
-)
+from dispatch_aten.errors import DataDependentShapeError, DimensionError, DtypeError, OperatorError, ShapeError
+from dispatch_aten.promotion import Number
 
 from .dims import wrap_dim
 from .layout import broadcast_shapes, broadcast_strides, iterator_strides, preserve_format
@@ -126,14 +121,6 @@ def _check_put_dtype(self: TensorMeta, values: TensorMeta) -> None:
         )
 
 
-def _inplace(rule: Callable[..., TensorMeta]) -> Callable[..., TensorMeta]:
-    def check(self: TensorMeta, *args: Any, **kwargs: Any) -> TensorMeta:
-        rule(self, *args, **kwargs)
-        return self
-
-    return check
-
-
 def _index_select(self: TensorMeta, dim: int, index: TensorMeta) -> TensorMeta:
     if index.ndim > 1:
         raise DimensionError("index_select(): Index is supposed to be a vector", argument="index")
@@ -204,11 +191,11 @@ def _gather(self: TensorMeta, dim: int, index: TensorMeta, *, sparse_grad: bool 
     return contiguous(index.shape, self.dtype)
 
 
-def _check_scatter(name: str, self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta | None) -> None:
+def _check_scatter(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta | None) -> None:
     dim = wrap_dim(dim, self.ndim)
-    _check_index_dtype(name, index)
+    _check_index_dtype("scatter", index)
     if src is not None and src.dtype != self.dtype:
-        raise DtypeError(f"{name}(): Expected self.dtype to be equal to src.dtype", argument="src")
+        raise DtypeError("scatter(): Expected self.dtype to be equal to src.dtype", argument="src")
     if not index.numel:
         return
     if max(index.ndim, 1) != max(self.ndim, 1):
@@ -229,22 +216,11 @@ def _check_scatter(name: str, self: TensorMeta, dim: int, index: TensorMeta, src
         )
 
 
-def _scatter(name: str, result: Callable[[TensorMeta], TensorMeta]) -> Callable[..., TensorMeta]:
-    def rule(self: TensorMeta, dim: int, index: TensorMeta, src: Any, **options: Any) -> TensorMeta:
-        _check_scatter(name, self, dim, index, src if isinstance(src, TensorMeta) else None)
-        if not isinstance(src, TensorMeta) and index.numel:
-            check_fits(src, self.dtype, "value")
-        return result(self)
-
-    return rule
-
-
-def _row_major(self: TensorMeta) -> TensorMeta:
+def _scatter(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta | Number) -> TensorMeta:
+    _check_scatter(self, dim, index, src if isinstance(src, TensorMeta) else None)
+    if not isinstance(src, TensorMeta) and index.numel:
+        check_fits(src, self.dtype, "value")
     return contiguous(self.shape, self.dtype)
-
-
-def _same(self: TensorMeta) -> TensorMeta:
-    return self
 
 
 def _masked_select(self: TensorMeta, mask: TensorMeta) -> TensorMeta:
@@ -325,38 +301,23 @@ def _embedding_backward(
     return contiguous((num_weights, grad_output.shape[-1]), grad_output.dtype)
 
 
-def _backward_of_view(grad_output: TensorMeta, input_sizes: Sequence[int], *args: Any) -> TensorMeta:
-    return contiguous(input_sizes, grad_output.dtype)
-
-
 def _one_hot(self: TensorMeta, num_classes: int = -1) -> TensorMeta:
     if self.dtype != int64:
         raise DtypeError("one_hot is only applicable to index tensor of type LongTensor.", argument="self")
     if num_classes < 0:
         raise DataDependentShapeError("the number of classes is in the values", argument="num_classes")
-    shape = (*self.shape, num_classes)
-    return TensorMeta(shape, contiguous_strides(shape), int64)
-
-
-def _selected_backward(
-    grad: TensorMeta, dim: int, indices: TensorMeta, sizes: Sequence[int], keepdim: bool
-) -> TensorMeta:
-    return contiguous(sizes, grad.dtype)
+    return contiguous((*self.shape, num_classes), int64)
 
 
 RULES: Final[dict[str, Callable[..., Any]]] = {
     "index.Tensor": _index,
     "index_put": _index_put,
-    "index_put_": _inplace(_index_put),
     "index_select": _index_select,
     "index_add": _index_add,
     "gather": _gather,
-    "scatter.src": _scatter("scatter", _row_major),
-    "scatter.value": _scatter("scatter", _row_major),
-    "scatter_add": _scatter("scatter", _row_major),
-    "scatter_.src": _scatter("scatter", _same),
-    "scatter_.value": _scatter("scatter", _same),
-    "scatter_add_": _scatter("scatter", _same),
+    "scatter.src": _scatter,
+    "scatter.value": _scatter,
+    "scatter_add": _scatter,
     "masked_select": _masked_select,
     "masked_scatter": _masked_scatter,
     "nonzero": _nonzero,
@@ -366,9 +327,9 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "diagonal_scatter": _scatter_into_view("diagonal"),
     "embedding": _embedding,
     "embedding_dense_backward": _embedding_backward,
-    "select_backward": _backward_of_view,
-    "slice_backward": _backward_of_view,
-    "diagonal_backward": _backward_of_view,
+    "select_backward": lambda grad_output, input_sizes, *_: contiguous(input_sizes, grad_output.dtype),
+    "slice_backward": lambda grad_output, input_sizes, *_: contiguous(input_sizes, grad_output.dtype),
+    "diagonal_backward": lambda grad_output, input_sizes, *_: contiguous(input_sizes, grad_output.dtype),
     "one_hot": _one_hot,
-    "value_selecting_reduction_backward": _selected_backward,
+    "value_selecting_reduction_backward": lambda grad, dim, indices, sizes, keepdim: contiguous(sizes, grad.dtype),
 }

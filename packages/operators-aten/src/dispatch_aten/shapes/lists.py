@@ -1,10 +1,11 @@
-"""Shape rules of operators on lists of tensors, and of those that repeat or reorder elements."""
+"""Shape rules of operators on lists of tensors, and of those that repeat, reorder or sort elements."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.errors import ArgumentValueError, OperatorError, ShapeError
+from dispatch_aten.dtypes import bool_, int64
+from dispatch_aten.errors import ArgumentValueError, DtypeError, OperatorError, ShapeError
 from dispatch_aten.promotion import result_type
 
 from .dims import wrap_dim, wrap_dims
@@ -113,12 +114,39 @@ def _roll(self: TensorMeta, shifts: int | Sequence[int], dims: int | Sequence[in
 
 def _roll_one(self: TensorMeta, shift: int, dim: int) -> TensorMeta:
     """Describe a roll along one dimension: two slices joined."""
-    if not self.numel:
-        return preserve_format(self)
     size = self.shape[dim]
     start = (size - shift) % size
     cut = VIEW_RULES["slice.Tensor"]
     return _cat([cut(self, dim, start, size), cut(self, dim, 0, start)], dim)
+
+
+def _sort(self: TensorMeta, dim: int = -1, descending: bool = False, **options: Any) -> tuple[TensorMeta, TensorMeta]:
+    wrap_dim(dim, self.ndim)
+    if self.dtype.is_complex:
+        raise DtypeError(" Sort does not support complex dtypes on CPU", argument="self")
+    return preserve_format(self), preserve_format(self, int64)
+
+
+def _argsort(self: TensorMeta, dim: int = -1, descending: bool = False, **options: Any) -> TensorMeta:
+    return _sort(self, dim, descending)[1]
+
+
+def _topk(
+    self: TensorMeta,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,  # torch's name
+) -> tuple[TensorMeta, TensorMeta]:
+    dim = wrap_dim(dim, self.ndim)
+    if not 0 <= k <= (self.shape[dim] if self.shape else 1):
+        raise OperatorError("selected index k out of range", argument="k")
+    if self.dtype.is_complex:
+        raise DtypeError(" topk does not support complex dtypes on CPU", argument="self")
+    if self.dtype == bool_:
+        raise DtypeError("topk does not support bool dtypes on CPU", argument="self")
+    shape = (*self.shape[:dim], k, *self.shape[dim + 1 :]) if self.shape else ()
+    return contiguous(shape, self.dtype), contiguous(shape, int64)
 
 
 RULES: Final[dict[str, Callable[..., Any]]] = {
@@ -129,4 +157,9 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "repeat": _repeat,
     "flip": _flip,
     "roll": _roll,
+    "sort": _sort,
+    "sort.stable": _sort,
+    "argsort": _argsort,
+    "argsort.stable": _argsort,
+    "topk": _topk,
 }

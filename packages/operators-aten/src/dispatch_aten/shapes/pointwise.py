@@ -103,7 +103,7 @@ _OPERANDS: Final = {
         "relu silu gelu leaky_relu softplus elu threshold"
     ),
     2: (
-        "mul.Tensor mul.Scalar div.Tensor div.Scalar div.Tensor_mode div.Scalar_mode true_divide.Tensor true_divide.Scalar "
+        "mul.Tensor mul.Scalar div.Tensor div.Scalar true_divide.Tensor true_divide.Scalar "
         "remainder.Tensor remainder.Scalar remainder.Scalar_Tensor fmod.Tensor fmod.Scalar floor_divide floor_divide.Scalar "
         "pow.Tensor_Tensor atan2 maximum minimum max.other min.other "
         "clamp_min.Tensor clamp_max.Tensor logical_and logical_or logical_xor bitwise_and.Tensor "
@@ -164,8 +164,7 @@ def _check_alpha(self: TensorMeta | Number, other: TensorMeta | Number, alpha: N
 
 
 def _check_subtraction(self: TensorMeta | Number, other: TensorMeta | Number) -> None:
-    both = _is_bool(self) and _is_bool(other)
-    if both:
+    if _is_bool(self) and _is_bool(other):
         raise OperatorError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. "
             "Use the `^` or `logical_xor()` operator instead.",
@@ -190,16 +189,6 @@ def _check_pow(self: TensorMeta | Number, exponent: TensorMeta | Number) -> None
         raise OperatorError("Integers to negative integer powers are not allowed.", argument="exponent")
 
 
-def _check_rounding(self: Any, other: Any, *, rounding_mode: str | None = None) -> None:
-    if rounding_mode not in (None, "trunc", "floor"):
-        raise OperatorError(
-            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
-            argument="rounding_mode",
-        )
-    if rounding_mode is not None:
-        refuse_kinds(f"div_{rounding_mode}_cpu", "bc", result_type(self, other))
-
-
 def _check_approximate(*_: Any, approximate: str = "none") -> None:
     if approximate not in ("none", "tanh"):
         raise OperatorError("approximate argument must be either none or tanh.", argument="approximate")
@@ -208,20 +197,21 @@ def _check_approximate(*_: Any, approximate: str = "none") -> None:
 _CHECKS: Final[dict[str, Callable[..., None]]] = {
     "add": _check_alpha,
     "pow": _check_pow,
-    "div": _check_rounding,
     "gelu": _check_approximate,
     "gelu_backward": _check_approximate,
 }
 
 
 def _div_mode(self: TensorMeta | Number, other: TensorMeta | Number, *, rounding_mode: str | None) -> TensorMeta:
-    _check_rounding(self, other, rounding_mode=rounding_mode)
-    promotion = Promotion.INT_TO_FLOAT if rounding_mode is None else Promotion.SAME
-    return elementwise(self, other, promotion=promotion)
-
-
-def _square(self: TensorMeta) -> TensorMeta:
-    return _like_unary(self, 2)
+    if rounding_mode is None:
+        return elementwise(self, other, promotion=Promotion.INT_TO_FLOAT)
+    if rounding_mode not in ("trunc", "floor"):
+        raise OperatorError(
+            f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'",
+            argument="rounding_mode",
+        )
+    refuse_kinds(f"div_{rounding_mode}_cpu", "bc", result_type(self, other))
+    return elementwise(self, other)
 
 
 def _clamp(
@@ -239,11 +229,8 @@ def _clamp(
 
 def _like_unary(self: TensorMeta, *numbers: Number) -> TensorMeta:
     """Describe a result to whose dtype ``numbers`` contribute, but not to its layout."""
-    return elementwise(_cast(self, result_type(self, *numbers)))
-
-
-def _cast(meta: TensorMeta, dtype: ScalarType) -> TensorMeta:
-    return meta if meta.dtype == dtype else preserve_format(meta, dtype)
+    dtype = result_type(self, *numbers)
+    return elementwise(self if self.dtype == dtype else preserve_format(self, dtype))
 
 
 def _clamp_one(name: str) -> Callable[..., TensorMeta]:
@@ -267,14 +254,7 @@ def _scalar_pow(self: Number, exponent: TensorMeta) -> TensorMeta:
     common = result_type(self, exponent)
     if self != 1 or common == bool_:
         check_kernel("pow", common)
-    return contiguous(exponent.shape, result_type(self, exponent))
-
-
-def _rsub(self: TensorMeta, other: TensorMeta | Number, alpha: Number = 1) -> TensorMeta:
-    _check_subtraction(self, other)
-    result = elementwise(other, self)
-    _check_alpha(self, other, alpha)
-    return result
+    return contiguous(exponent.shape, common)
 
 
 def _sub(self: TensorMeta, other: TensorMeta | Number, alpha: Number = 1) -> TensorMeta:
@@ -284,13 +264,16 @@ def _sub(self: TensorMeta, other: TensorMeta | Number, alpha: Number = 1) -> Ten
     return result
 
 
+def _rsub(self: TensorMeta, other: TensorMeta | Number, alpha: Number = 1) -> TensorMeta:
+    _check_subtraction(self, other)
+    result = elementwise(other, self)
+    _check_alpha(self, other, alpha)
+    return result
+
+
 def _addcdiv(self: TensorMeta, tensor1: TensorMeta, tensor2: TensorMeta, *, value: Number = 1) -> TensorMeta:
-    refuse("addcdiv", max(tensor1.dtype, tensor2.dtype, key=_by_kind))
+    refuse("addcdiv", max(tensor1.dtype, tensor2.dtype, key=lambda dtype: "bifc".index(kind_of(dtype))))
     return elementwise(self, tensor1, tensor2)
-
-
-def _by_kind(dtype: ScalarType) -> int:
-    return "bifc".index(kind_of(dtype))
 
 
 def _self_first(name: str) -> Callable[..., TensorMeta]:
@@ -374,7 +357,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
 } | {
     "div.Tensor_mode": _div_mode,
     "div.Scalar_mode": _div_mode,
-    "square": _square,
+    "square": lambda self: _like_unary(self, 2),
     "sub.Tensor": _sub,
     "sub.Scalar": _sub,
     "rsub.Tensor": _rsub,

@@ -122,30 +122,21 @@ def _any(self: TensorMeta, dim: int | Sequence[int] | None = None, keepdim: bool
     return contiguous(reduced_shape(self.shape, dims, keepdim), uint8 if self.dtype == uint8 else bool_)
 
 
-def _check_var(self: TensorMeta) -> ScalarType:
-    if not self.dtype.is_differentiable:
-        raise DtypeError("std and var only support floating point and complex dtypes", argument="self")
-    return self.dtype.to_real()
-
-
-def _var(self: TensorMeta, unbiased: bool = True) -> TensorMeta:
-    return contiguous((), _check_var(self))
-
-
-def _var_dim(
-    self: TensorMeta, dim: int | Sequence[int] | None, unbiased: bool = True, keepdim: bool = False
-) -> TensorMeta:
-    return _reduce(self, dim, keepdim, _check_var(self))
-
-
-def _var_correction(
+def _var(
     self: TensorMeta,
     dim: int | Sequence[int] | None = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
     *,
     correction: float | None = None,
-    keepdim: bool = False,
 ) -> TensorMeta:
-    return _reduce(self, dim, keepdim, _check_var(self))
+    if not self.dtype.is_differentiable:
+        raise DtypeError("std and var only support floating point and complex dtypes", argument="self")
+    return _reduce(self, dim, keepdim, self.dtype.to_real())
+
+
+def _var_of_all(self: TensorMeta, unbiased: bool = True) -> TensorMeta:
+    return _var(self)
 
 
 def _with_mean(rule: Callable[..., TensorMeta]) -> Callable[..., tuple[TensorMeta, TensorMeta]]:
@@ -183,9 +174,7 @@ def _vector_norm(
             argument="dtype",
         )
     dims = wrap_dims(dim, self.ndim)
-    if self.numel == 0 and (ord < 0 or ord == float("inf")):
-        if not dims or all(self.shape[each] for each in dims):
-            return _reduce(self, dims, keepdim, (dtype or self.dtype).to_real())
+    if self.numel == 0 and (ord < 0 or ord == float("inf")) and 0 in [self.shape[each] for each in dims]:
         raise OperatorError(
             f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the operation does not "
             "have an identity",
@@ -266,7 +255,7 @@ def _sum_to_size(self: TensorMeta, size: Sequence[int]) -> TensorMeta:
     return self if size == self.shape and size else contiguous(size, _accumulation_dtype(self, None))
 
 
-_NAMED: Final[dict[str, Callable[..., Any]]] = {
+RULES: Final[dict[str, Callable[..., Any]]] = {
     "amax": _extremum("amax", "max_values_cpu"),
     "amin": _extremum("amin", "min_values_cpu"),
     "max": _extremum_of_all("max"),
@@ -275,9 +264,6 @@ _NAMED: Final[dict[str, Callable[..., Any]]] = {
     "min.dim": _extremum_with_indices("min"),
     "argmax": _arg_extremum("argmax"),
     "argmin": _arg_extremum("argmin"),
-}
-
-RULES: Final[dict[str, Callable[..., Any]]] = _NAMED | {
     "sum": _sum,
     "sum.dim_IntList": _sum,
     "prod": _sum,
@@ -290,15 +276,15 @@ RULES: Final[dict[str, Callable[..., Any]]] = _NAMED | {
     "all": _any,
     "all.dim": _any,
     "all.dims": _any,
-    "var": _var,
-    "var.dim": _var_dim,
-    "var.correction": _var_correction,
-    "std": _var,
-    "std.dim": _var_dim,
-    "std.correction": _var_correction,
-    "var_mean": _with_mean(_var),
-    "var_mean.dim": _with_mean(_var_dim),
-    "var_mean.correction": _with_mean(_var_correction),
+    "var": _var_of_all,
+    "var.dim": _var,
+    "var.correction": _var,
+    "std": _var_of_all,
+    "std.dim": _var,
+    "std.correction": _var,
+    "var_mean": _with_mean(_var_of_all),
+    "var_mean.dim": _with_mean(_var),
+    "var_mean.correction": _with_mean(_var),
     "norm.Scalar": _norm,
     "norm.ScalarOpt_dim": _norm,
     "norm.ScalarOpt_dtype": _norm,

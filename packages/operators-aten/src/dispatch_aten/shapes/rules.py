@@ -10,7 +10,7 @@ from dispatch_aten.operators import ATEN
 from dispatch_aten.promotion import check_output_dtype
 from dispatch_aten.variants import functional_of, is_inplace, written_names
 
-from . import copy, factory, indexing, lists, loss, matmul, pointwise, random, reduction, sorting, splitting, view
+from . import copy, factory, indexing, lists, loss, matmul, pointwise, random, reduction, splitting, view
 from .layout import check_output_shape, check_written
 from .meta import TensorMeta
 
@@ -100,7 +100,7 @@ def _with_real_numbers(rule: Callable[..., Any], schema: str) -> Callable[..., A
 
 def _collect() -> dict[str, Callable[..., Any]]:
     rules: dict[str, Callable[..., Any]] = {}
-    for kind in (pointwise, view, reduction, matmul, factory, random, copy, indexing, lists, loss, sorting, splitting):
+    for kind in (pointwise, view, reduction, matmul, factory, random, copy, indexing, lists, loss, splitting):
         rules.update(kind.RULES)
     for operator in ATEN:
         if operator.name in _TAKE_REAL_NUMBERS:

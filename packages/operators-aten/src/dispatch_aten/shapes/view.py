@@ -108,10 +108,6 @@ def _reshape(self: TensorMeta, shape: Sequence[int]) -> TensorMeta:
     return contiguous(size, self.dtype) if strides is None else _as(self, size, strides)
 
 
-def _unsafe_view(self: TensorMeta, size: Sequence[int]) -> TensorMeta:
-    return _view(self, size)
-
-
 def _as_strided(
     self: TensorMeta, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
 ) -> TensorMeta:
@@ -350,10 +346,6 @@ def _distinct(name: str, given: tuple[int, ...], wrapped: tuple[int, ...]) -> tu
     return wrapped
 
 
-def _same(self: TensorMeta) -> TensorMeta:
-    return self
-
-
 def _positive(self: TensorMeta) -> TensorMeta:
     if self.dtype == bool_:
         raise DtypeError("The `+` operator, on a bool tensor is not supported.", argument="self")
@@ -363,7 +355,7 @@ def _positive(self: TensorMeta) -> TensorMeta:
 RULES: Final[dict[str, Callable[..., Any]]] = {
     "view": _view,
     "reshape": _reshape,
-    "_unsafe_view": _unsafe_view,
+    "_unsafe_view": _view,
     "view_as": lambda self, other: _view(self, other.shape),
     "reshape_as": lambda self, other: _reshape(self, other.shape),
     "as_strided": _as_strided,
@@ -392,7 +384,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "movedim.intlist": _movedim,
     "moveaxis.int": _movedim,
     "moveaxis.intlist": _movedim,
-    "detach": _same,
-    "alias": _same,
+    "detach": lambda self: self,
+    "alias": lambda self: self,
     "positive": _positive,
 }
