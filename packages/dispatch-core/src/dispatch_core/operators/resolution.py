@@ -250,7 +250,7 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
 def _prepare(mask: int) -> None:
     """Load the backends, and let frontends register the kernels, of the keys of a mask; see Note [Keys are loaded].
 
-    A backend that fails or is kept out has registered nothing, which ``no_kernel`` tells.
+    A backend that fails or is kept out has registered nothing, which ``no_kernel_error`` tells.
     """
     for key in keys_of(mask & (ARRAYS | AUTOGRAD)):
         if key.owns_arrays:
