@@ -24,31 +24,15 @@ from ..arrays.owners import KEY_DEVICES, is_tensor, load_key
 from ..calls.boundary import Boundary, make_boundary
 from ..calls.reference import unchecked_mask
 from ..discovery import loader
-from ..errors import (
-    BackendError,
-    DispatchKeyError,
-    EmptyKeysetError,
-    FrontendMismatchError,
-    NoKernelError,
-)
+from ..errors import BackendError, DispatchKeyError, EmptyKeysetError, FrontendMismatchError, NoKernelError
 from ..keys.keyset import DispatchKeySet
 from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
 from ..schema.check import bind
-from . import call_trace
+from . import call_trace, runners
 from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, Slot
 from .kernel_names import kernel_keys
 from .registration import KernelFactory
 from .result_watch import make_watch
-from .runners import (
-    conform_results,
-    exclude_masked_off,
-    find_functional,
-    make_device_selector,
-    make_functional_runner,
-    make_kernel,
-    make_specialized_kernels,
-    open_device,
-)
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -126,7 +110,7 @@ class Resolution(Record):
         boundary = self.boundary()
         if boundary is None or boundary.mutable or self.is_composite() or not _writes(self.entry):
             return None
-        return find_functional(self.entry)
+        return runners.find_functional(self.entry)
 
     def selects_device(self) -> int | None:
         """Return the index of the argument by which the core's own BackendSelect rule goes, where that has won."""
@@ -152,26 +136,26 @@ class Resolution(Record):
         boundary, composite = self.boundary(), self.is_composite()
         functional = self.functional()
         if functional is not None and boundary is not None:
-            return make_functional_runner(entry, functional, boundary, self.effective & ~MARKERS)
+            return runners.make_functional_runner(entry, functional, boundary, self.effective & ~MARKERS)
         if registration is None:
             index = self.selects_device()
             if index is not None:
-                return make_device_selector(entry, index, self.effective & ~DispatchKey.BackendSelect)
+                return runners.make_device_selector(entry, index, self.effective & ~DispatchKey.BackendSelect)
             raise no_kernel_error(self)
         engine = entry.registry.engine
         keyset = DispatchKeySet(self.effective)
         prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
-        fn = make_kernel(registration.fn, entry, keyset)
+        fn = runners.make_kernel(registration.fn, entry, keyset)
         if boundary is not None and registration.key is key:
-            specialized = make_specialized_kernels(entry, keyset, self.slot.specialized)
+            specialized = runners.make_specialized_kernels(entry, keyset, self.slot.specialized)
             watch = make_watch(entry, boundary, registration, self.slot.specialized)
             run = engine.make_backend_runner(entry, boundary, fn, prefix, specialized, watch)
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
         run = fn if in_order else engine.make_caller_runner(entry, fn, prefix)
         if registration.key in EXPLICIT_COMPOSITES and not hasattr(registration.fn, "answers_for_results"):
-            run = conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS))
-        return exclude_masked_off(entry, run, self.mask) if composite and self.explicit else run
+            run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS))
+        return runners.exclude_masked_off(entry, run, self.mask) if composite and self.explicit else run
 
     def _unless_elsewhere(self, run: Runner, boundary: Boundary) -> Runner:
         """Return ``run``, with calls whose ``device`` argument names another device left to a composite kernel."""
@@ -191,7 +175,7 @@ class Resolution(Record):
                 return run(*values)
             if device.type != home:
                 return elsewhere(*values)
-            open_device(device)
+            runners.open_device(device)
             return run(*values)
 
         return choose
