@@ -114,7 +114,7 @@ def _check_tensor(
 
 
 def _report_write(tensor: Any) -> None:
-    """Tell the frontend of a tensor that it was written to."""
+    """Report to the frontend of a tensor that it was written to."""
     frontend = frontend_of(tensor)
     if frontend is not None and frontend.mutated is not None:
         frontend.mutated(tensor)

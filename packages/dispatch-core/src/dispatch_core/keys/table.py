@@ -67,7 +67,7 @@ _RANKS: Final = {profile: {name: rank for rank, name in enumerate(order)} for pr
 
 
 class _KeyTable(type):
-    """Give ``DispatchKey`` an enum's manners while staying open for new keys."""
+    """Behave as an enum's class for ``DispatchKey``, while staying open for new keys."""
 
     _by_name: dict[str, DispatchKey]
     _by_bit: dict[int, DispatchKey]
@@ -146,7 +146,7 @@ class DispatchKey(int, metaclass=_KeyTable):
 
     @property
     def is_unclaimed(self) -> bool:
-        """Tell whether the key belongs to a PrivateUse backend that no device has claimed."""
+        """Return whether the key belongs to a PrivateUse backend that no device has claimed."""
         return self.backend in PRIVATE and self.backend not in _claimants
 
     @property
@@ -164,12 +164,12 @@ class DispatchKey(int, metaclass=_KeyTable):
 
     @property
     def is_alias(self) -> bool:
-        """Tell whether the key stands for several runtime keys."""
+        """Return whether the key stands for several runtime keys."""
         return self.kind == "alias"
 
     @property
     def owns_arrays(self) -> bool:
-        """Tell whether kernels under this key take a backend's own arrays (device and layout keys)."""
+        """Return whether kernels under this key take a backend's own arrays (device and layout keys)."""
         return self.kind in ("device", "layout")
 
     @classmethod

@@ -90,7 +90,7 @@ class Registration(Record):
 
     @property
     def is_fallthrough(self) -> bool:
-        """Tell whether the registration passes its key over."""
+        """Return whether the registration passes its key over."""
         return self.fn is fallthrough_kernel
 
     def is_above(self, other: Registration) -> bool:

@@ -74,7 +74,7 @@ class OperatorName(Record):
 
     @property
     def packet(self) -> str:
-        """The name that all overloads share."""
+        """Return the name that all overloads share."""
         return self.name if self.namespace is None else f"{self.namespace}::{self.name}"
 
     def __str__(self) -> str:
@@ -100,22 +100,22 @@ class Argument(Record, aside=("default_text",)):
 
     @property
     def has_default(self) -> bool:
-        """Whether a call may leave the argument out."""
+        """Return whether a call may leave the argument out."""
         return self.default is not MISSING
 
     @property
     def value(self) -> object:
-        """The default as a kernel receives it: the dtype itself where the schema has its number."""
+        """Return the default as a kernel receives it: the dtype itself where the schema has its number."""
         return dtype_of_number(self.default) if str(self.type) in ("ScalarType", "ScalarType?") else self.default
 
     @property
     def alias(self) -> AliasInfo | None:
-        """The outermost alias annotation: a list's own, else that of its elements."""
+        """Return the outermost alias annotation: a list's own, else that of its elements."""
         return outermost_alias(self.type)
 
     @property
     def is_write(self) -> bool:
-        """Whether the call writes to the argument or to something in it."""
+        """Return whether the call writes to the argument or to something in it."""
         return is_written(self.type)
 
     def __str__(self) -> str:
@@ -137,12 +137,12 @@ class Return(Record):
 
     @property
     def alias(self) -> AliasInfo | None:
-        """The outermost alias annotation: a list's own, else that of its elements."""
+        """Return the outermost alias annotation: a list's own, else that of its elements."""
         return outermost_alias(self.type)
 
     @property
     def is_write(self) -> bool:
-        """Whether the value is one that the call has written to."""
+        """Return whether the value is one that the call has written to."""
         return is_written(self.type)
 
     def __str__(self) -> str:
@@ -248,22 +248,22 @@ class FunctionSchema(Record, _Remembers):
 
     @property
     def is_mutable(self) -> bool:
-        """Whether the operator writes to an argument."""
+        """Return whether the operator writes to an argument."""
         return any(argument.is_write for argument in self.arguments)
 
     @property
     def positional(self) -> tuple[Argument, ...]:
-        """The arguments that may be given by position."""
+        """Return the arguments that may be given by position."""
         return tuple(argument for argument in self.arguments if not argument.kwarg_only)
 
     @property
     def keyword_only(self) -> tuple[Argument, ...]:
-        """The arguments that may be given by keyword only."""
+        """Return the arguments that may be given by keyword only."""
         return tuple(argument for argument in self.arguments if argument.kwarg_only)
 
     @property
     def tensor_arguments(self) -> tuple[TensorArgument, ...]:
-        """The arguments whose dispatch keys count, in schema order.
+        """Return the arguments whose dispatch keys count, in schema order.
 
         >>> schema = FunctionSchema.parse("index(Tensor self, Tensor?[] indices, int[] no) -> Tensor")
         >>> [(tensor.index, tensor.kind) for tensor in schema.tensor_arguments]

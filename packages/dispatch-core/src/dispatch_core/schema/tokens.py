@@ -65,7 +65,7 @@ class Tokens:
 
     @property
     def next(self) -> str:
-        """The next token; an empty one at the end."""
+        """Return the next token, an empty one at the end."""
         return self.tokens[self.at]
 
     def fail(self, message: str, at: int | None = None, *, hint: str | None = None) -> NoReturn:

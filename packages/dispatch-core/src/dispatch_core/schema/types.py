@@ -51,12 +51,12 @@ class Type(Record):
 
     @property
     def alias(self) -> AliasInfo | None:
-        """The alias annotation of the value itself, not of its elements."""
+        """Return the alias annotation of the value itself, not of its elements."""
         return None
 
     @property
     def parts(self) -> tuple[Type, ...]:
-        """The types directly inside this one."""
+        """Return the types directly inside this one."""
         return ()
 
 
@@ -96,12 +96,12 @@ class OptionalType(Type):
 
     @property
     def alias(self) -> AliasInfo | None:
-        """The element's own annotation: the grammar has no place for one after ``?``."""
+        """Return the element's own annotation: the grammar has no place for one after ``?``."""
         return self.element.alias
 
     @property
     def parts(self) -> tuple[Type, ...]:
-        """The element."""
+        """Return the element."""
         return (self.element,)
 
     def __str__(self) -> str:
@@ -117,7 +117,7 @@ class ListType(Type):
 
     @property
     def parts(self) -> tuple[Type, ...]:
-        """The element."""
+        """Return the element."""
         return (self.element,)
 
     def __str__(self) -> str:
@@ -134,7 +134,7 @@ class DictType(Type):
 
     @property
     def parts(self) -> tuple[Type, ...]:
-        """The key's and the value's type."""
+        """Return the key's and the value's type."""
         return (self.key, self.value)
 
     def __str__(self) -> str:
@@ -148,7 +148,7 @@ class TupleType(Type):
 
     @property
     def parts(self) -> tuple[Type, ...]:
-        """The elements."""
+        """Return the elements."""
         return self.elements
 
     def __str__(self) -> str:
@@ -163,7 +163,7 @@ class UnionType(Type):
 
     @property
     def parts(self) -> tuple[Type, ...]:
-        """The alternatives."""
+        """Return the alternatives."""
         return self.elements
 
     def __str__(self) -> str:
@@ -178,7 +178,7 @@ class WrapperType(Type):
 
     @property
     def parts(self) -> tuple[Type, ...]:
-        """The element."""
+        """Return the element."""
         return (self.element,)
 
     def __str__(self) -> str:
