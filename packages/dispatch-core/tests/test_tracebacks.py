@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import traceback
 
-import numpy as np
 import pytest
 
 import dispatch_core as dc
@@ -29,7 +28,12 @@ def names(error):
 
 
 @pytest.fixture
-def ops(registry, library):
+def x(toy):
+    return toy.array([1, 1])
+
+
+@pytest.fixture
+def ops(registry, library, toy):
     def fail(x, n=1):
         return helper()
 
@@ -45,44 +49,43 @@ def ops(registry, library):
 
     library.impl("around", around, "CompositeImplicitAutograd")
     library.define("wrong(Tensor x) -> (Tensor, Tensor)")
-    library.impl("wrong", lambda x: "one", "CPU")
+    library.impl("wrong", lambda x: "one", toy.key)
     library.define("two(Tensor x) -> int")
     library.define("two.other(Tensor x, int y) -> int")
     return registry.ops.t
 
 
-X = np.ones(2)
 FAULTS = {
-    "a kernel's result": lambda ops: ops.wrong(X),
-    "an overload's argument": lambda ops: ops.fail.default(X, "one"),
-    "a packet's argument": lambda ops: ops.fail(X, "one"),
-    "arguments of no overload": lambda ops: ops.two("x", "y"),
-    "too few arguments": lambda ops: ops.fail.default(),
-    "no kernel": lambda ops: ops.two.default(X),
-    "no kernel for an explicit keyset": lambda ops: ops.two.default.redispatch(dc.DispatchKeySet(["Meta"]), X),
-    "no kernel for a packet": lambda ops: ops.two.redispatch(dc.DispatchKeySet(["Meta"]), X),
-    "no operator": lambda ops: ops.nothing,
-    "no overload": lambda ops: ops.fail.nothing,
-    "no operator of that name": lambda ops: ops._registry.dispatch("t::nothing", X),
-    "no key of that name": lambda ops: ops._registry.dispatch_with_keyset("t::fail", ["CPUU"], X),
-    "a redispatch by name": lambda ops: ops._registry.redispatch("t::two", ["Meta"], X),
-    "a kernel called by its key": lambda ops: ops._registry.call_direct("t::fail", "CPU", X),
-    "a schema": lambda ops: dc.FunctionSchema.parse("f(Tnsor x) -> Tensor"),
-    "a definition": lambda ops: dc.Library("t", "FRAGMENT", registry=ops._registry).define("f(Tnsor x) -> Tensor"),
-    "a registration": lambda ops: dc.Library("t", "FRAGMENT", registry=ops._registry).impl("fail", len, "CPUU"),
-    "a keyset": lambda ops: dc.DispatchKeySet(["CPUU"]),
-    "a context": lambda ops: dc.include_keys("CPUU"),
-    "an excluded number": lambda ops: dc.exclude_keys(1.5),
-    "a custom operator": lambda ops: dc.custom_op("t::custom", lambda x: x, mutates_args=(), registry=ops._registry),
-    "an explanation": lambda ops: dc.explain("t::nothing", registry=ops._registry),
-    "a fake": lambda ops: dc.register_fake("t::nothing", len),
+    "a kernel's result": lambda ops, x: ops.wrong(x),
+    "an overload's argument": lambda ops, x: ops.fail.default(x, "one"),
+    "a packet's argument": lambda ops, x: ops.fail(x, "one"),
+    "arguments of no overload": lambda ops, x: ops.two("x", "y"),
+    "too few arguments": lambda ops, x: ops.fail.default(),
+    "no kernel": lambda ops, x: ops.two.default(x),
+    "no kernel for an explicit keyset": lambda ops, x: ops.two.default.redispatch(dc.DispatchKeySet(["Meta"]), x),
+    "no kernel for a packet": lambda ops, x: ops.two.redispatch(dc.DispatchKeySet(["Meta"]), x),
+    "no operator": lambda ops, x: ops.nothing,
+    "no overload": lambda ops, x: ops.fail.nothing,
+    "no operator of that name": lambda ops, x: ops._registry.dispatch("t::nothing", x),
+    "no key of that name": lambda ops, x: ops._registry.dispatch_with_keyset("t::fail", ["CPUU"], x),
+    "a redispatch by name": lambda ops, x: ops._registry.redispatch("t::two", ["Meta"], x),
+    "a kernel called by its key": lambda ops, x: ops._registry.call_direct("t::fail", "Toy", x),
+    "a schema": lambda ops, x: dc.FunctionSchema.parse("f(Tnsor x) -> Tensor"),
+    "a definition": lambda ops, x: dc.Library("t", "FRAGMENT", registry=ops._registry).define("f(Tnsor x) -> Tensor"),
+    "a registration": lambda ops, x: dc.Library("t", "FRAGMENT", registry=ops._registry).impl("fail", len, "CPUU"),
+    "a keyset": lambda ops, x: dc.DispatchKeySet(["CPUU"]),
+    "a context": lambda ops, x: dc.include_keys("CPUU"),
+    "an excluded number": lambda ops, x: dc.exclude_keys(1.5),
+    "a custom operator": lambda ops, x: dc.custom_op("t::custom", lambda y: y, mutates_args=(), registry=ops._registry),
+    "an explanation": lambda ops, x: dc.explain("t::nothing", registry=ops._registry),
+    "a fake": lambda ops, x: dc.register_fake("t::nothing", len),
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_an_error_shows_at_most_two_frames_of_ours(ops, fault):
+def test_an_error_shows_at_most_two_frames_of_ours(ops, x, fault):
     with pytest.raises(Exception, match=r".") as caught:
-        fault(ops)
+        fault(ops, x)
     assert sum(map(is_ours, frames(caught.value))) <= 2
     assert not hasattr(caught.value, "__notes__")
 
@@ -90,41 +93,41 @@ def test_an_error_shows_at_most_two_frames_of_ours(ops, fault):
 @pytest.mark.parametrize(
     "fault", ["a kernel's result", "a packet's argument", "a schema", "no kernel", "an explanation"]
 )
-def test_all_frames_are_shown_on_demand(ops, fault, monkeypatch):
+def test_all_frames_are_shown_on_demand(ops, x, fault, monkeypatch):
     monkeypatch.setenv("DISPATCH_TRACEBACK", "full")
     with pytest.raises(dc.DispatchError) as caught:
-        FAULTS[fault](ops)
+        FAULTS[fault](ops, x)
     assert sum(map(is_ours, frames(caught.value))) > 2
 
 
 CALLS = {
-    "a packet": lambda ops: ops.fail(X),
-    "an overload": lambda ops: ops.fail.default(X),
-    "an explicit keyset": lambda ops: ops.fail.default.redispatch(dc.DispatchKeySet(["CPU"]), X),
-    "a name": lambda ops: ops._registry.dispatch("t::fail", X),
-    "another operator": lambda ops: ops.around(X),
+    "a packet": lambda ops, x: ops.fail(x),
+    "an overload": lambda ops, x: ops.fail.default(x),
+    "an explicit keyset": lambda ops, x: ops.fail.default.redispatch(dc.DispatchKeySet(["Toy"]), x),
+    "a name": lambda ops, x: ops._registry.dispatch("t::fail", x),
+    "another operator": lambda ops, x: ops.around(x),
 }
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_the_frames_of_the_users_kernel_stay(ops, call):
+def test_the_frames_of_the_users_kernel_stay(ops, x, call):
     for _ in range(2):  # the code of the second call was there before
         with pytest.raises(ValueError, match="the user's own") as caught:
-            call(ops)
+            call(ops, x)
         theirs = [frame.name for frame in frames(caught.value) if not is_ours(frame)]
         assert theirs[-2:] == ["fail", "helper"]
         assert theirs[:-2] == ["<lambda>", *["around"] * (call is CALLS["another operator"])]
         assert sum(map(is_ours, frames(caught.value))) <= 1
 
 
-def test_the_frames_of_a_layer_and_of_a_call_in_it_stay(ops, library):
+def test_the_frames_of_a_layer_and_of_a_call_in_it_stay(ops, x, library):
     def layer(keyset, op, *args, **kwargs):
         return op.redispatch(keyset - dc.DispatchKey.PreDispatch, *args, **kwargs)
 
     with dc.Library("_", "IMPL", registry=ops._registry) as on_top:
         on_top.fallback(layer, "PreDispatch", with_keyset=True)
         with dc.include_keys("PreDispatch"), pytest.raises(ValueError, match="the user's own") as caught:
-            ops.fail(X)
+            ops.fail(x)
     assert names(caught.value) == ["layer", "fail", "helper"]
 
 
@@ -202,12 +205,12 @@ def test_an_interrupt_keeps_its_frames(registry, library):
     assert len(frames(caught.value)) > 1
 
 
-def test_a_thread_sees_no_more(ops):
+def test_a_thread_sees_no_more(ops, x):
     caught = []
 
     def run():
         try:
-            ops.wrong(X)
+            ops.wrong(x)
         except dc.DispatchError as error:
             caught.append(traceback.extract_tb(error.__traceback__))
 
@@ -228,15 +231,15 @@ def test_a_pipeline_shows_the_users_line_and_the_users_hook(work):
     assert sum(map(is_ours, cause)) <= 2
 
 
-def test_a_package_may_ask_that_its_frames_be_left_out(ops, monkeypatch):
+def test_a_package_may_ask_that_its_frames_be_left_out(ops, x, toy, monkeypatch):
     monkeypatch.setattr(tracebacks, "_HIDDEN", set(tracebacks._HIDDEN))
     scope = {"__name__": "vendor_of_a_test.kernels"}
     exec("def kernel(x, n=1):\n    raise OSError('no chip')", scope)
-    ops._registry.register_kernel("t::fail", "CPU", scope["kernel"])
+    ops._registry.register_kernel("t::fail", toy.key, scope["kernel"])
     with pytest.raises(OSError) as caught:
-        ops.fail(X)
+        ops.fail(x)
     assert names(caught.value) == ["kernel"]
     hide_frames("vendor_of_a_test")
     with pytest.raises(OSError) as caught:
-        ops.fail(X)
+        ops.fail(x)
     assert names(caught.value) == []
