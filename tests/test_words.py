@@ -17,9 +17,6 @@ PLACES = [
     *(f"packages/{path.name}" for path in PACKAGES),
     *("tests", "examples", "benchmarks", "docs", "README.md", "CONTRIBUTING.md", "conftest.py", "noxfile.py"),
 ]
-#: Places, and names of packages, whose words are still being changed.
-UNFINISHED = {"docs", "packages/dispatch-core", "packages/frontend-torchlike"}
-
 #: Words that a docstring may begin with. One that is missing, and is a verb in the imperative, is added.
 IMPERATIVES = frozenset((ROOT / "tests/data/imperatives.txt").read_text().split())
 #: Verbs before a question, where the answer is returned: "Return whether" is what is meant.
@@ -45,14 +42,7 @@ SHARED = frozenset(["Node", "Tensor"])
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
-
-def place(argument):
-    """Return a parameter of a test, which is skipped while the place is unfinished."""
-    return pytest.param(argument, marks=[pytest.mark.skip(reason="unfinished")] if argument in UNFINISHED else [])
-
-
-every_place = pytest.mark.parametrize("where", [place(where) for where in PLACES])
-every_package = pytest.mark.parametrize("package", [place(where) for where in PLACES if where.startswith("packages/")])
+every_place = pytest.mark.parametrize("where", PLACES)
 
 
 def files(where, suffix):
@@ -68,16 +58,22 @@ def parse(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+def statements(path):
+    """Yield the statements of a file, each with whether it stands in a function."""
+    todo = [(parse(path), False)]
+    while todo:
+        node, is_inner = todo.pop()
+        is_inner = is_inner or isinstance(node, Function)
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+                yield child, is_inner
+                todo.append((child, is_inner))
+
+
 def functions(where):
     """Yield the functions of a place, each with its file and whether it stands in another one."""
     for path in files(where, ".py"):
-        todo = [(parse(path), False)]
-        while todo:
-            node, is_inner = todo.pop()
-            for child in ast.iter_child_nodes(node):
-                if isinstance(child, Function):
-                    yield path, child, is_inner
-                todo.append((child, is_inner or isinstance(child, Function)))
+        yield from ((path, node, is_inner) for node, is_inner in statements(path) if isinstance(node, Function))
 
 
 def describe(path, line, text):
@@ -147,34 +143,32 @@ def test_sentences_name_those_who_act(where):
     assert found == []
 
 
-@cache
 def classes():
     """Return the packages' classes: name → module → line."""
     found = defaultdict(dict)
     for package in PACKAGES:
         for path in files(package / "src", ".py"):
-            for node in ast.walk(parse(path)):
+            for node, _ in statements(path):
                 if isinstance(node, ast.ClassDef):
                     found[node.name][path] = node.lineno
     return found
 
 
-@every_package
-def test_a_class_name_means_one_thing(package):
+def test_a_class_name_means_one_thing():
     shared = {
         name: [describe(path, line, name) for path, line in places.items()]
         for name, places in classes().items()
-        if len(places) > 1 and name not in SHARED and any(path.is_relative_to(ROOT / package) for path in places)
+        if len(places) > 1 and name not in SHARED
     }
     assert shared == {}
 
 
-def rooms(package):
-    """Yield a package's folders, each with the names of its modules and of the folders in it."""
-    for path in files(f"{package}/src", ".py"):
-        if path.name == "__init__.py":
-            inner = [module.stem for module in path.parent.glob("*.py") if module != path]
-            yield path.parent, sorted([*inner, *(module.parent.name for module in path.parent.glob("*/__init__.py"))])
+def rooms():
+    """Yield the packages' folders, each with the names of its modules and of the folders in it."""
+    for package in PACKAGES:
+        for init in (package / "src").rglob("__init__.py"):
+            inner = [module.stem for module in init.parent.glob("*.py") if module != init]
+            yield init.parent, sorted([*inner, *(module.parent.name for module in init.parent.glob("*/__init__.py"))])
 
 
 def differ_by_a_letter(left, right):
@@ -185,10 +179,9 @@ def differ_by_a_letter(left, right):
     return any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
 
 
-@every_package
-def test_neighbouring_modules_differ_by_more_than_a_letter(package):
-    pairs = [pair for _, names in rooms(package) for pair in combinations(names, 2)]
-    assert [pair for pair in pairs if differ_by_a_letter(*pair)] == []
+def test_neighbouring_modules_differ_by_more_than_a_letter():
+    pairs = [(folder, pair) for folder, names in rooms() for pair in combinations(names, 2)]
+    assert [(str(folder), pair) for folder, pair in pairs if differ_by_a_letter(*pair)] == []
 
 
 def attributes(init):
@@ -210,7 +203,6 @@ def attributes(init):
     return bound - modules
 
 
-@every_package
-def test_no_module_is_named_like_an_attribute_of_its_package(package):
-    found = [(folder, set(names) & attributes(folder / "__init__.py")) for folder, names in rooms(package)]
-    assert [(str(folder.relative_to(ROOT)), names) for folder, names in found if names] == []
+def test_no_module_is_named_like_an_attribute_of_its_package():
+    found = [(folder, set(names) & attributes(folder / "__init__.py")) for folder, names in rooms()]
+    assert [(str(folder), names) for folder, names in found if names] == []

@@ -23,7 +23,7 @@ def import_object(reference: str) -> object:
 
 @contextmanager
 def forget_on_failure(roots: Callable[[], Collection[str]]) -> Iterator[None]:
-    """If the block raises, remove from ``sys.modules`` its imports from the root packages that ``roots()`` names.
+    """Remove from ``sys.modules``, if the block raises, its imports from the root packages that ``roots()`` names.
 
     Python drops only the module whose body raised, not the siblings that it had imported before; a later attempt would
     meet those half of a plugin. Modules of other packages stay: others may hold them by now.
