@@ -65,7 +65,7 @@ class Symbol(np.lib.mixins.NDArrayOperatorsMixin):
 
     def copy(self) -> Symbol:
         """Copy."""
-        return self.tape.call("copy", None, (self,), self.dtype)
+        return self.tape.record("copy", None, (self,), self.dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Symbol:
         if method != "__call__" or kwargs or ufunc.nout != 1 or ufunc.signature is not None:
@@ -103,7 +103,7 @@ class Tape:
             found = self._read[index] = Symbol(self, dtype, is_scalar=is_scalar, weak=weak, source=index)
         return found
 
-    def call(self, kind: Any, fn: Any, inputs: tuple[Symbol, ...], dtype: DType, *, weak: bool = False) -> Symbol:
+    def record(self, kind: Any, fn: Any, inputs: tuple[Symbol, ...], dtype: DType, *, weak: bool = False) -> Symbol:
         """Record one operation."""
         out = Symbol(self, dtype, is_scalar=all(each.is_scalar for each in inputs), weak=weak)
         self.operations.append(Operation(kind, fn, inputs, out))
@@ -122,18 +122,18 @@ class Tape:
             for each, dtype in zip(inputs, wanted, strict=True)
         ]
         weak = all(each.weak if isinstance(each, Symbol) else isinstance(each, (int, float)) for each in inputs)
-        return self.call("ufunc", ufunc, tuple(symbols), result, weak=weak and result.kind != "b")
+        return self.record("ufunc", ufunc, tuple(symbols), result, weak=weak and result.kind != "b")
 
     def where(self, condition: Any, a: Any, b: Any) -> Symbol:
         """Record a call of ``np.where``."""
         if not isinstance(condition, Symbol) or condition.dtype.kind != "b":
             raise Untraceable("where")
         dtype = np.result_type(*[_example(each) for each in (a, b)])
-        return self.call("where", None, (condition, self._constant(a, dtype), self._constant(b, dtype)), dtype)
+        return self.record("where", None, (condition, self._constant(a, dtype), self._constant(b, dtype)), dtype)
 
     def choose(self, condition: Symbol, a: Symbol, b: Symbol) -> Symbol:
         """Record a choice of all of ``a`` or all of ``b``, which have one shape and dtype, by a number."""
-        return self.call("choose", None, (condition, a, b), a.dtype)
+        return self.record("choose", None, (condition, a, b), a.dtype)
 
     def cast(self, value: Any, dtype: DType) -> Symbol:
         """Record a conversion; a symbol of that dtype stays as it is."""
@@ -145,7 +145,7 @@ class Tape:
             raise Untraceable("the conversion of a float outside an integer's range depends on the machine")
         if value.dtype.kind == "c" and dtype.kind not in "cb":
             raise Untraceable("the real part")
-        return self.call("cast", None, (value,), dtype)
+        return self.record("cast", None, (value,), dtype)
 
     def _constant(self, value: Any, dtype: DType) -> Symbol:
         """Return an operand in the dtype in which a Python number takes part."""
