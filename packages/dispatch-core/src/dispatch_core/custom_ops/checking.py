@@ -106,7 +106,7 @@ def _data_of(value: Any) -> Any:
 
 
 class _FailureError(Exception):
-    """What a check found."""
+    """The finding of a check."""
 
 
 def _call(op: OpOverload, signature: CallSignature, values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""What a custom operator's function may return: results that fit the schema, and no input in disguise."""
+"""Checks of the results of a custom operator's function: they fit the schema, and none is an input in disguise."""
 
 from __future__ import annotations
 

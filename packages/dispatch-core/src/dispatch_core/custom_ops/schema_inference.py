@@ -53,7 +53,7 @@ _HIDDEN: Final = "the dispatcher does not look for tensors there; take the tenso
 
 
 class _UnfitError(Exception):
-    """Why an annotation has no schema type."""
+    """An annotation has no schema type, for the reason given."""
 
 
 @api_boundary

@@ -24,7 +24,7 @@ _WITHOUT_BACKEND: Final = frozenset({"AutogradHIP", "AutogradVE", "AutogradMTIA"
 
 
 class Slot(Record):
-    """What a key of an operator leads to: the winning registration, if any, and the rule that chose it."""
+    """The slot of an operator's key: the winning registration, if any, and the rule that chose it."""
 
     rule: str
     registration: Registration | None = None
@@ -43,7 +43,7 @@ class Slot(Record):
 
 
 class Registered(Protocol):
-    """What the rules ask of an operator."""
+    """The questions of the rules about an operator."""
 
     def newest(self, key: DispatchKey) -> Registration | None:
         """Return the active registration under exactly ``key``."""

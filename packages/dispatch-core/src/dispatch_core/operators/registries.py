@@ -181,7 +181,7 @@ def the_registry(given: Registry | None) -> Registry:
 
 
 class _Overloads:
-    """What pickle asks for an overload: a function's qualified name, one attribute after the other.
+    """The names that pickle looks up for an overload: a function's qualified name, one attribute after the other.
 
     That name is the schema, a new line, and the operator's name, which is where a search ends; `describe` makes it.
     """

@@ -27,7 +27,7 @@ _SHOWN = 4
 
 
 class _MisfitError(Exception):
-    """What is wrong with a call: ``reason`` reads on from the operator's name."""
+    """A call that does not fit: ``reason`` reads on from the operator's name."""
 
     def __init__(self, reason: str, hint: str | None = None) -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""What an operator promises, as data: its name, its arguments and returns, and the schema that joins them."""
+"""Schemas as data: an operator's name, its arguments and returns, and the schema that joins them."""
 
 from __future__ import annotations
 
@@ -195,14 +195,14 @@ def order_fault(arguments: tuple[Argument, ...], is_vararg: bool) -> tuple[int, 
     return None
 
 
-class _Remembers:
-    """What is computed from a record's fields, on first use. It is no field, so nothing compares, copies or pickles it."""
+class _Cached:
+    """Values computed from a record's fields on first use; no fields, so nothing compares, copies or pickles them."""
 
     __slots__ = ("_cache",)
     _cache: dict[Any, Any]
 
 
-class FunctionSchema(Record, _Remembers):
+class FunctionSchema(Record, _Cached):
     """An operator's whole promise (source: torch's ``FunctionSchema``).
 
     ``parse`` and ``str`` are each other's inverse. Raises ``SchemaError`` if an argument without a default follows one
