@@ -14,7 +14,7 @@ from comparison import attempt, ignore_warnings
 
 import dispatch_core as dc
 import torchlike
-from dispatch_aten.decompositions.aliases import _ALIASES
+from dispatch_aten.decompositions.aliases import TARGETS
 from dispatch_aten.dtypes import BY_NAME
 from dispatch_aten.operators import ATEN
 from dispatch_aten.variants import functional_of, is_inplace
@@ -90,7 +90,7 @@ def _collect():
     found = {}
     for name, make, kwargs in (*(each.values for each in cases.CASES), *MORE):
         found.setdefault(name, []).append((make, kwargs))
-    for name, target in (line.split() for line in _ALIASES.strip().splitlines()):
+    for name, target in TARGETS.items():
         if target in found:
             found.setdefault(name, found[target])
     for operator in ATEN:

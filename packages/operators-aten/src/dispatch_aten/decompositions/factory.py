@@ -46,12 +46,8 @@ def _ones(size: Sequence[int], *, dtype: ScalarType | None = None, device: Any =
 def _full(
     size: Sequence[int], fill_value: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any
 ) -> Array:
-    found = scalar_dtype(fill_value) if dtype is None else dtype
-    return fill(aten.empty.memory_format(size, dtype=found, device=device), fill_value)
-
-
-def _arange(end: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
-    return aten.arange.start_step(0, end, 1, dtype=dtype, device=device)
+    dtype = scalar_dtype(fill_value) if dtype is None else dtype
+    return fill(aten.empty.memory_format(size, dtype=dtype, device=device), fill_value)
 
 
 def _arange_start(
@@ -117,13 +113,6 @@ def _empty_like(
     return aten.new_empty_strided.default(self, meta.shape, meta.strides, dtype=meta.dtype, device=device)
 
 
-def _filled_like(value: Number) -> Callable[..., Array]:
-    def kernel(self: Array, **options: Any) -> Array:
-        return fill(aten.empty_like.default(self, **options), value)
-
-    return kernel
-
-
 def _full_like(self: Array, fill_value: Number, **options: Any) -> Array:
     return fill(aten.empty_like.default(self, **options), fill_value)
 
@@ -155,12 +144,11 @@ def _new_full(self: Array, size: Sequence[int], fill_value: Number, **options: A
     return dc.wrap_like(self, aten.full.default(size, fill_value, **_like(self, options)))
 
 
-def _new_zeros(self: Array, size: Sequence[int], **options: Any) -> Array:
-    return aten.new_full.default(self, size, 0, dtype=options.get("dtype"), device=options.get("device"))
+def _new_filled(value: Number) -> Callable[..., Array]:
+    def kernel(self: Array, size: Sequence[int], **options: Any) -> Array:
+        return aten.new_full.default(self, size, value, dtype=options.get("dtype"), device=options.get("device"))
 
-
-def _new_ones(self: Array, size: Sequence[int], **options: Any) -> Array:
-    return aten.new_full.default(self, size, 1, dtype=options.get("dtype"), device=options.get("device"))
+    return kernel
 
 
 def _fill_tensor_inplace(self: Array, value: Array) -> Array:
@@ -197,7 +185,7 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "ones": _ones,
     "full": _full,
     "empty.memory_format": _empty,
-    "arange": _arange,
+    "arange": lambda end, **options: _arange_start(0, end, **options),
     "arange.start_step": _arange_step,
     "arange.start": _arange_start,
     "eye": _eye,
@@ -205,14 +193,14 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "scalar_tensor": _scalar_tensor,
     "linspace": _linspace,
     "empty_like": _empty_like,
-    "zeros_like": _filled_like(0),
-    "ones_like": _filled_like(1),
+    "zeros_like": lambda self, **options: fill(aten.empty_like.default(self, **options), 0),
+    "ones_like": lambda self, **options: fill(aten.empty_like.default(self, **options), 1),
     "full_like": _full_like,
     "new_empty": _new_empty,
     "new_empty_strided": _new_empty_strided,
     "new_full": _new_full,
-    "new_zeros": _new_zeros,
-    "new_ones": _new_ones,
+    "new_zeros": _new_filled(0),
+    "new_ones": _new_filled(1),
     "fill.Scalar": _fill,
     "fill.Tensor": _fill_tensor,
     "fill_.Tensor": _fill_tensor_inplace,

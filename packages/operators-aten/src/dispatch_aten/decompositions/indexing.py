@@ -127,10 +127,6 @@ def _nonzero_numpy(self: Array) -> list[Array]:
     return list(aten.unbind.int(aten.nonzero.default(self), 1))
 
 
-def _argwhere(self: Array) -> Array:
-    return aten.nonzero.default(self)
-
-
 def _one_hot(self: Array, num_classes: int = -1) -> Array:
     if dc.dtype(self) != int64:
         raise OperatorError(
@@ -210,7 +206,6 @@ def _value_selecting_reduction_backward(
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "nonzero_numpy": _nonzero_numpy,
-    "argwhere": _argwhere,
     "one_hot": _one_hot,
     "value_selecting_reduction_backward": _value_selecting_reduction_backward,
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import bool_
-from dispatch_aten.errors import AtenError, DtypeError, OperatorError, UnsupportedError
+from dispatch_aten.errors import DtypeError, OperatorError, UnsupportedError
 from dispatch_aten.promotion import Number, Promotion, computation_type
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.refusals import GREATEST
@@ -48,17 +48,13 @@ def _not(truth: Array) -> Array:
     return aten.le.Tensor(truth, aten.new_zeros.default(truth, ()))
 
 
-def _both(left: Array, right: Array) -> Array:
-    return aten.mul.Tensor(left, right)
-
-
 def _eq(self: Array, other: Array) -> Array:
-    return _both(aten.le.Tensor(self, other), aten.le.Tensor(other, self))
+    return aten.mul.Tensor(aten.le.Tensor(self, other), aten.le.Tensor(other, self))
 
 
 def _lt(self: Array, other: Array) -> Array:
     # Not simply "no less or equal the other way round", which holds for nan.
-    return _both(aten.le.Tensor(self, other), _not(aten.le.Tensor(other, self)))
+    return aten.mul.Tensor(aten.le.Tensor(self, other), _not(aten.le.Tensor(other, self)))
 
 
 def _larger(largest: bool) -> Callable[..., Array]:
@@ -83,10 +79,6 @@ def _sign(self: Array) -> Array:
         return above
     dtype = dc.dtype(self)
     return aten.sub.Tensor(cast(above, dtype), cast(below, dtype))
-
-
-def _isnan(self: Array) -> Array:
-    return aten.ne.Tensor(self, self)
 
 
 def _isinf(self: Array) -> Array:
@@ -116,10 +108,7 @@ def _nan_to_num(
 
 
 def _masked_fill(self: Array, mask: Array, value: Array) -> Array:
-    try:
-        RULES["masked_fill.Tensor"](meta_of(self), meta_of(mask), meta_of(value))
-    except AtenError as error:
-        raise error.at("aten::masked_fill.Tensor") from None
+    RULES["masked_fill.Tensor"](meta_of(self), meta_of(mask), meta_of(value))
     return aten.contiguous.default(aten.where.self(mask, cast(value, dc.dtype(self)), self))
 
 
@@ -135,14 +124,6 @@ def _clamp_tensor(self: Array, min: Array | None = None, max: Array | None = Non
     if max is not None:
         result = aten.minimum.default(result, max)
     return result
-
-
-def _clamp_min_tensor(self: Array, min: Array) -> Array:
-    return aten.maximum.default(self, min)
-
-
-def _clamp_max_tensor(self: Array, max: Array) -> Array:
-    return aten.minimum.default(self, max)
 
 
 def _lerp(self: Array, end: Array, weight: Array | Number) -> Array:
@@ -225,10 +206,6 @@ def _round_decimals(self: Array, *, decimals: int) -> Array:
     return aten.mul.Scalar(aten.round.default(aten.div.Scalar(self, factor)), factor)
 
 
-def _tan(self: Array) -> Array:
-    return aten.div.Tensor(aten.sin.default(self), aten.cos.default(self))
-
-
 def _remainder(self: Array, other: Array) -> Array:
     return aten.sub.Tensor(self, aten.mul.Tensor(aten.floor_divide.default(self, other), other))
 
@@ -248,7 +225,7 @@ _FLOATS: Final[dict[str, Callable[..., Array]]] = {
     "log1p": lambda x: aten.log.default(aten.add.Scalar(x, 1)),
     "rsqrt": lambda x: aten.reciprocal.default(aten.sqrt.default(x)),
     "reciprocal": lambda x: aten.div.Tensor(aten.ones_like.default(x), x),
-    "tan": _tan,
+    "tan": lambda x: aten.div.Tensor(aten.sin.default(x), aten.cos.default(x)),
     "sigmoid": lambda x: aten.reciprocal.default(aten.add.Scalar(aten.exp.default(aten.neg.default(x)), 1)),
     "erfc": lambda x: aten.rsub.Scalar(aten.erf.default(x), 1),
 }
@@ -295,13 +272,11 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _of_floats(kernel) for n
     "bitwise_left_shift.Tensor": check_by_rule("bitwise_left_shift.Tensor", _left_shift),
     "bitwise_right_shift.Tensor": check_by_rule("bitwise_right_shift.Tensor", _right_shift),
     "sign": check_by_rule("sign", _sign),
-    "isnan": _isnan,
+    "isnan": lambda self: aten.ne.Tensor(self, self),
     "isinf": _isinf,
     "nan_to_num": _nan_to_num,
     "masked_fill.Tensor": _masked_fill,
     "clamp.Tensor": check_by_rule("clamp.Tensor", _clamp_tensor),
-    "clamp_min.Tensor": _clamp_min_tensor,
-    "clamp_max.Tensor": _clamp_max_tensor,
     "lerp.Tensor": check_by_rule("lerp.Tensor", _lerp),
     "lerp.Scalar": check_by_rule("lerp.Scalar", _lerp),
     "addcmul": check_by_rule("addcmul", _addcmul),

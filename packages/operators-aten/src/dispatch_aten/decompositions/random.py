@@ -69,18 +69,6 @@ def _normal(self: Array, *, generator: Any = None) -> Array:
     return _draw("normal_", self, 0.0, 1.0, generator=generator)
 
 
-def _randint(
-    high: int,
-    size: Sequence[int],
-    *,
-    generator: Any = None,
-    dtype: ScalarType | None = int64,
-    device: Any = None,
-    **options: Any,
-) -> Array:
-    return _randint_low(0, high, size, generator=generator, dtype=dtype, device=device)
-
-
 def _randint_low(
     low: int,
     high: int,
@@ -94,10 +82,6 @@ def _randint_low(
     RULES["randint.low"](low, high, size, dtype=dtype)
     fresh = aten.empty.memory_format(size, dtype=int64 if dtype is None else dtype, device=device)
     return _draw("random_.from", fresh, low, high, generator=generator)
-
-
-def _randint_like(self: Array, high: int, *, generator: Any = None, **options: Any) -> Array:
-    return _randint_like_low(self, 0, high, generator=generator, **options)
 
 
 def _randint_like_low(self: Array, low: int, high: int, *, generator: Any = None, **options: Any) -> Array:
@@ -180,25 +164,24 @@ _GENERATORS: Final = ("uniform_", "normal_", "random_.from", "random_", "exponen
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {"dropout": _dropout, "dropout_": _dropout_inplace}
 
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+_FACTORIES: Final[dict[str, Callable[..., Any]]] = {
     "rand": _sample("rand", _uniform),
-    "rand.generator": _sample("rand", _uniform),
     "randn": _sample("randn", _normal),
-    "randn.generator": _sample("randn", _normal),
     "rand_like": _sample_like("rand_like", _uniform),
-    "rand_like.generator": _sample_like("rand_like", _uniform),
     "randn_like": _sample_like("randn_like", _normal),
-    "randn_like.generator": _sample_like("randn_like", _normal),
-    "randint": _randint,
-    "randint.generator": _randint,
+    "randint": lambda high, size, **options: _randint_low(0, high, size, **options),
+    "randint_like": lambda self, high, **options: _randint_like_low(self, 0, high, **options),
+    "randperm": _randperm,
+}
+"""The kernels of factories, which serve their overloads with a generator too."""
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    **_FACTORIES,
+    **{f"{name}.generator": kernel for name, kernel in _FACTORIES.items()},
     "randint.low": _randint_low,
     "randint.low_generator": _randint_low,
-    "randint_like": _randint_like,
-    "randint_like.generator": _randint_like,
     "randint_like.low_dtype": _randint_like_low,
     "randint_like.low_generator_dtype": _randint_like_low,
-    "randperm": _randperm,
-    "randperm.generator": _randperm,
     "random_.to": _random_to,
     **{name: _draw_inplace(name) for name in _GENERATORS},
     "bernoulli": _bernoulli,

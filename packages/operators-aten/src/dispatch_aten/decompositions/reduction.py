@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["EXPLICIT", "IMPLICIT"]
 
 
-def _all_dims(self: Array) -> tuple[int, ...]:
-    return tuple(range(ndim(self)))
-
-
 def _sum(self: Array, *, dtype: ScalarType | None = None) -> Array:
     return aten.sum.dim_IntList(self, None, False, dtype=dtype)
 
@@ -107,7 +103,7 @@ def _any_like(name: str) -> dict[str, Callable[..., Array]]:
         return cast(truth, uint8) if dc.dtype(self) == uint8 else truth
 
     def all_dims(self: Array) -> Array:
-        return reduce(self, _all_dims(self), False)
+        return reduce(self, tuple(range(ndim(self))), False)
 
     def one_dim(self: Array, dim: int, keepdim: bool = False) -> Array:
         return reduce(self, (wrap_dim(dim, ndim(self)),), keepdim)
@@ -118,8 +114,8 @@ def _any_like(name: str) -> dict[str, Callable[..., Array]]:
     return {name: all_dims, f"{name}.dim": one_dim, f"{name}.dims": some_dims}
 
 
-def _variance(
-    self: Array, dim: int | Sequence[int] | None, correction: float | None, keepdim: bool
+def _var_mean(
+    self: Array, dim: int | Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False
 ) -> tuple[Array, Array]:
     """Return variance and mean; in two passes, for the precision of torch's kernels."""
     RULES["var.correction"](meta_of(self), dim, correction=correction, keepdim=keepdim)
@@ -129,29 +125,7 @@ def _variance(
     squares = aten.sum.dim_IntList(aten.mul.Tensor(away, away), dim, keepdim)
     if not keepdim:
         mean = aten.reshape.default(mean, dc.shape(squares))
-    return _divide(squares, max(free, 0)), mean
-
-
-def _divide(self: Array, count: float) -> Array:
-    return aten.div.Tensor(self, aten.new_full.default(self, (), count))
-
-
-def _var_correction(
-    self: Array, dim: int | Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False
-) -> Array:
-    return _variance(self, dim, correction, keepdim)[0]
-
-
-def _std_correction(
-    self: Array, dim: int | Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False
-) -> Array:
-    return aten.sqrt.default(aten.var.correction(self, dim, correction=correction, keepdim=keepdim))
-
-
-def _var_mean_correction(
-    self: Array, dim: int | Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False
-) -> tuple[Array, Array]:
-    return _variance(self, dim, correction, keepdim)
+    return aten.div.Tensor(squares, aten.new_full.default(squares, (), max(free, 0))), mean
 
 
 def _older(name: str) -> dict[str, Callable[..., Any]]:
@@ -201,10 +175,6 @@ def _norm(
 ) -> Array:
     RULES["norm.ScalarOpt_dim"](meta_of(self if dtype is None else cast(self, dtype)), p, dim, keepdim)
     return aten.linalg_vector_norm.default(self, 2 if p is None else p, dim, keepdim, dtype=dtype)
-
-
-def _norm_dtype(self: Array, p: float | None, *, dtype: ScalarType) -> Array:
-    return _norm(self, p, (), False, dtype=dtype)
 
 
 def _logsumexp(self: Array, dim: int | Sequence[int], keepdim: bool = False) -> Array:
@@ -263,13 +233,13 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "min": _extremum("min"),
     "max.dim": _extremum_with_indices("max"),
     "min.dim": _extremum_with_indices("min"),
-    "var.correction": _var_correction,
-    "std.correction": _std_correction,
-    "var_mean.correction": _var_mean_correction,
+    "var.correction": lambda self, dim=None, **options: _var_mean(self, dim, **options)[0],
+    "std.correction": lambda self, dim=None, **options: aten.sqrt.default(aten.var.correction(self, dim, **options)),
+    "var_mean.correction": _var_mean,
     "linalg_vector_norm": _vector_norm,
     "norm.Scalar": _norm,
     "norm.ScalarOpt_dim": _norm,
-    "norm.ScalarOpt_dtype": _norm_dtype,
+    "norm.ScalarOpt_dtype": _norm,
     "norm.ScalarOpt_dim_dtype": _norm,
     "logsumexp": _logsumexp,
     "count_nonzero": _count_nonzero,

@@ -109,14 +109,6 @@ def _clamp(self: Array, min: Number | None = None, max: Number | None = None) ->
     return result
 
 
-def _clamp_min(self: Array, min: Number) -> Array:
-    return _clamp(self, min, None)
-
-
-def _clamp_max(self: Array, max: Number) -> Array:
-    return _clamp(self, None, max)
-
-
 _ARITHMETIC: Final = "add sub mul div remainder fmod bitwise_and bitwise_or bitwise_xor".split()
 _COMPARISONS: Final = "eq ne lt le gt ge".split()
 
@@ -165,7 +157,7 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = (
         "masked_fill.Scalar": _masked_fill_scalar,
         "scatter.value": _scatter_value,
         "clamp": _clamp,
-        "clamp_min": _clamp_min,
-        "clamp_max": _clamp_max,
+        "clamp_min": lambda self, min: _clamp(self, min, None),
+        "clamp_max": lambda self, max: _clamp(self, None, max),
     }
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,10 +30,6 @@ def _reshape(self: Array, shape: Sequence[int]) -> Array:
     if view_strides(have, dc.strides(self), size) is not None:
         return aten.view.default(self, size)
     return aten._unsafe_view.default(aten.clone.default(self, memory_format=0), size)
-
-
-def _unsafe_view(self: Array, size: Sequence[int]) -> Array:
-    return aten.view.default(self, size)
 
 
 def _flatten(self: Array, start_dim: int = 0, end_dim: int = -1) -> Array:
@@ -74,15 +69,6 @@ def _chunk(self: Array, chunks: int, dim: int = 0) -> list[Array]:
     return list(aten.split.Tensor(self, length, dim))
 
 
-def _tensor_split_sections(self: Array, sections: int, dim: int = 0) -> list[Array]:
-    parts: list[TensorMeta] = RULES["tensor_split.sections"](meta_of(self), sections, dim)
-    where = wrap_dim(dim, ndim(self))
-    bounds = [0]
-    for part in parts:
-        bounds.append(bounds[-1] + part.shape[where])
-    return [aten.slice.Tensor(self, dim, a, b) for a, b in pairwise(bounds)]
-
-
 def _tensor_split_indices(self: Array, indices: Sequence[int], dim: int = 0) -> list[Array]:
     RULES["tensor_split.indices"](meta_of(self), indices, dim)
     ends = [*indices, dc.shape(self)[dim]]
@@ -107,10 +93,6 @@ def _ravel(self: Array) -> Array:
     return aten.reshape.default(aten.clone.default(self, memory_format=0), (-1,))
 
 
-def _numpy_t(self: Array) -> Array:
-    return aten.permute.default(self, tuple(range(ndim(self) - 1, -1, -1)))
-
-
 def _apply_rule(name: str) -> Callable[..., Array]:
     """Make the kernel of a view from its shape rule and ``as_strided``."""
 
@@ -127,36 +109,23 @@ def _view_as(self: Array, meta: TensorMeta) -> Array:
     return aten.as_strided.default(self, meta.shape, meta.strides, meta.storage_offset)
 
 
-def _split(self: Array, split_size: int, dim: int = 0) -> list[Array]:
-    parts: list[TensorMeta] = RULES["split.Tensor"](meta_of(self), split_size, dim)
-    return _slice_parts(self, parts, dim)
+def _split(name: str) -> Callable[..., list[Array]]:
+    """Make the kernel of a view that cuts a dimension into adjacent pieces, of the lengths that its shape rule finds."""
 
+    def kernel(self: Array, lengths: int | Sequence[int], dim: int = 0) -> list[Array]:
+        start, pieces = 0, []
+        for part in RULES[name](meta_of(self), lengths, dim):
+            stop = start + part.shape[dim]
+            pieces.append(aten.slice.Tensor(self, dim, start, stop))
+            start = stop
+        return pieces
 
-def _split_with_sizes(self: Array, split_sizes: Sequence[int], dim: int = 0) -> list[Array]:
-    parts: list[TensorMeta] = RULES["split_with_sizes"](meta_of(self), split_sizes, dim)
-    return _slice_parts(self, parts, dim)
-
-
-def _slice_parts(self: Array, parts: list[TensorMeta], dim: int) -> list[Array]:
-    start, pieces = 0, []
-    for part in parts:
-        length = part.shape[dim]
-        pieces.append(aten.slice.Tensor(self, dim, start, start + length))
-        start += length
-    return pieces
+    return kernel
 
 
 def _unbind(self: Array, dim: int = 0) -> list[Array]:
     RULES["unbind.int"](meta_of(self), dim)
     return [aten.select.int(self, dim, index) for index in range(dc.shape(self)[dim])]
-
-
-def _expand_as(self: Array, other: Array) -> Array:
-    return aten.expand.default(self, dc.shape(other))
-
-
-def _broadcast_to(self: Array, size: Sequence[int]) -> Array:
-    return aten.expand.default(self, size)
 
 
 def _positive(self: Array) -> Array:
@@ -168,19 +137,18 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "reshape": _reshape,
     "view_as": lambda self, other: aten.view.default(self, dc.shape(other)),
     "reshape_as": lambda self, other: aten.reshape.default(self, dc.shape(other)),
-    "expand_as": _expand_as,
-    "broadcast_to": _broadcast_to,
+    "expand_as": lambda self, other: aten.expand.default(self, dc.shape(other)),
     "flatten.using_ints": _flatten,
     "unflatten.int": _unflatten,
     "narrow": _narrow,
     "narrow.Tensor": _narrow_tensor,
     "chunk": _chunk,
-    "tensor_split.sections": _tensor_split_sections,
+    "tensor_split.sections": _split("tensor_split.sections"),
     "tensor_split.indices": _tensor_split_indices,
     "movedim.int": _movedim,
     "movedim.intlist": _movedim,
     "ravel": _ravel,
-    "numpy_T": _numpy_t,
+    "numpy_T": lambda self: aten.permute.default(self, tuple(range(ndim(self) - 1, -1, -1))),
     "mT": lambda self: aten.transpose.int(self, -2, -1),
     "positive": _positive,
 }
@@ -191,8 +159,7 @@ _BY_STRIDES: Final = (
 )
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _apply_rule(name) for name in _BY_STRIDES.split()} | {
-    "_unsafe_view": _unsafe_view,
-    "split.Tensor": _split,
-    "split_with_sizes": _split_with_sizes,
+    "split.Tensor": _split("split.Tensor"),
+    "split_with_sizes": _split("split_with_sizes"),
     "unbind.int": _unbind,
 }

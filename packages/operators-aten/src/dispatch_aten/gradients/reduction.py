@@ -185,11 +185,7 @@ def norm_gradient(
         return aten.mul.Tensor(grad, aten.masked_fill.Scalar(unit, aten.eq.Scalar(norm, 0), 0))
     size = aten.abs.default(self)
     if math.isinf(order):
-        reached = aten.eq.Tensor(size, norm)
-        dims = list(wrap_dims(dim, count))
-        ties = aten.sum.dim_IntList(reached, dims, True) if dims else aten.ones_like.default(reached, dtype=int64)
-        share = aten.div.Tensor(grad, ties)
-        return aten.mul.Tensor(aten.mul.Tensor(sgn(self), reached), share)
+        return aten.mul.Tensor(sgn(self), extremum_gradient(grad, size, norm, dim, keepdim=True))
     powers = aten.mul.Tensor(sgn(self), aten.pow.Tensor_Scalar(size, order - 1))
     if order < 1:
         powers = aten.masked_fill.Scalar(powers, aten.eq.Scalar(self, 0), 0)

@@ -55,10 +55,6 @@ def _bounds(dtype: ScalarType) -> tuple[float, float]:
     return -greatest, greatest
 
 
-def _randint(high: int, size: Sequence[int], *, dtype: ScalarType | None = int64, **options: Any) -> TensorMeta:
-    return _randint_low(0, high, size, dtype=dtype)
-
-
 def _randint_low(
     low: int, high: int, size: Sequence[int], *, dtype: ScalarType | None = int64, **options: Any
 ) -> TensorMeta:
@@ -166,6 +162,17 @@ def _native_dropout(input: TensorMeta, p: float, train: bool | None) -> tuple[Te
     return elementwise(input, 1.0), preserve_format(input, bool_)
 
 
+_FACTORIES: Final[dict[str, Callable[..., Any]]] = {
+    "rand": _sample("check_uniform_bounds"),
+    "randn": _sample("normal_kernel_cpu"),
+    "randint": lambda high, size, **options: _randint_low(0, high, size, **options),
+    "randperm": _randperm,
+    "rand_like": _sample_like("check_uniform_bounds"),
+    "randn_like": _sample_like("normal_kernel_cpu"),
+    "randint_like": _randint_like,
+}
+"""The rules of factories, which hold for their overloads with a generator too."""
+
 RULES: Final[dict[str, Callable[..., Any]]] = {
     "uniform_": _uniform_inplace,
     "normal_": _normal_inplace,
@@ -175,22 +182,10 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "random_": _random_inplace,
     "random_.to": _random_inplace,
     "random_.from": _random_inplace,
-    "rand": _sample("check_uniform_bounds"),
-    "rand.generator": _sample("check_uniform_bounds"),
-    "randn": _sample("normal_kernel_cpu"),
-    "randn.generator": _sample("normal_kernel_cpu"),
-    "randint": _randint,
-    "randint.generator": _randint,
+    **_FACTORIES,
+    **{f"{name}.generator": rule for name, rule in _FACTORIES.items()},
     "randint.low": _randint_low,
     "randint.low_generator": _randint_low,
-    "randperm": _randperm,
-    "randperm.generator": _randperm,
-    "rand_like": _sample_like("check_uniform_bounds"),
-    "rand_like.generator": _sample_like("check_uniform_bounds"),
-    "randn_like": _sample_like("normal_kernel_cpu"),
-    "randn_like.generator": _sample_like("normal_kernel_cpu"),
-    "randint_like": _randint_like,
-    "randint_like.generator": _randint_like,
     "randint_like.low_dtype": _randint_like,
     "randint_like.low_generator_dtype": _randint_like,
     "bernoulli": _bernoulli,
