@@ -77,11 +77,6 @@ class Operand(NamedTuple):
         """Describe a tensor without dimensions."""
         return cls(dtype, Category.ZERO_DIM)
 
-    @classmethod
-    def wrapped_number(cls, dtype: ScalarType) -> Operand:
-        """Describe a Python number, or a tensor made of one."""
-        return cls(dtype, Category.WRAPPED)
-
 
 def operand(value: Operand | _TensorLike | Number) -> Operand:
     """Classify a tensor (anything with ``shape`` and ``dtype``) or a Python number for promotion."""
@@ -144,8 +139,6 @@ def _promote_floats(a: ScalarType, b: ScalarType) -> ScalarType:
         return b
     if not b.is_floating_point:
         return a
-    if a == b:
-        return a
     if bfloat16 in (a, b):
         other = b if a == bfloat16 else a
         return max(other, float32, key=_FLOATS.index)
@@ -174,7 +167,7 @@ def can_cast(from_: ScalarType, to: ScalarType) -> bool:
     """
     if from_.is_complex and not to.is_complex:
         return False
-    if from_.is_floating_point and not (to.is_floating_point or to.is_complex):
+    if from_.is_floating_point and not to.is_differentiable:
         return False
     return from_ == bool_ or to != bool_
 
@@ -229,8 +222,6 @@ class Promotion(IntEnum):
     """Complex inputs have results of their real type: ``abs``, ``norm``."""
     ALWAYS_LONG = 6
     """Returns ``int64`` for every input: ``argmax``, ``count_nonzero``."""
-    KEEP = 7
-    """Returns the first operand's dtype: ``masked_fill``, ``clone``, in-place operators."""
 
 
 def computation_type(rule: Promotion, common: ScalarType) -> ScalarType:
@@ -240,10 +231,9 @@ def computation_type(rule: Promotion, common: ScalarType) -> ScalarType:
     >>> computation_type(Promotion.INT_TO_FLOAT, int64), computation_type(Promotion.INT_TO_LONG, bool_)
     (torchlike.float32, torchlike.int64)
     """
-    real_or_complex = common.is_floating_point or common.is_complex
-    if rule is Promotion.INT_TO_FLOAT and not real_or_complex:
+    if rule is Promotion.INT_TO_FLOAT and not common.is_differentiable:
         return get_default_dtype()
-    if rule is Promotion.INT_TO_LONG and not real_or_complex:
+    if rule is Promotion.INT_TO_LONG and not common.is_differentiable:
         return int64
     if rule is Promotion.BOOL_TO_LONG and common == bool_:
         return int64
@@ -266,15 +256,7 @@ def result_of(rule: Promotion, common: ScalarType) -> ScalarType:
     return computation_type(rule, common)
 
 
-_Rows: TypeAlias = dict[Promotion, str]
-
-_RULES: Final[_Rows] = {
-    Promotion.SAME: (
-        "add sub rsub mul remainder fmod floor_divide neg sign square relu floor ceil round trunc frac clamp clamp_min "
-        "clamp_max maximum minimum fmin fmax where lerp addcmul addcdiv bitwise_and bitwise_or bitwise_xor bitwise_not "
-        "silu gelu leaky_relu softplus threshold elu mse_loss softmax log_softmax _softmax _log_softmax mean var std "
-        "amax amin max min mm bmm mv dot matmul addmm baddbmm linear outer cat stack positive hardtanh"
-    ),
+_RULES: Final = {
     Promotion.INT_TO_FLOAT: (
         "div true_divide exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan atan2 "
         "sinh cosh tanh asinh acosh atanh sigmoid erf erfc logsumexp logit xlogy"
@@ -286,14 +268,10 @@ _RULES: Final[_Rows] = {
     Promotion.BOOL_TO_LONG: "pow",
     Promotion.COMPLEX_TO_REAL: "abs norm linalg_vector_norm real imag angle",
     Promotion.ALWAYS_LONG: "argmax argmin argsort count_nonzero nonzero",
-    Promotion.KEEP: (
-        "masked_fill masked_scatter fill clone contiguous copy index_put index_select gather scatter scatter_add "
-        "index take masked_select tril triu flip roll"
-    ),
 }
 
 RULES: Final[dict[str, Promotion]] = {name: rule for rule, names in _RULES.items() for name in names.split()}
-"""The promotion rule of each operator, by its name without namespace and overload."""
+"""The promotion rule of each operator, by its name without namespace and overload; others compute in their common dtype."""
 
 
 def rule_for(operator: str) -> Promotion:
@@ -303,10 +281,7 @@ def rule_for(operator: str) -> Promotion:
     ('INT_TO_LONG', 'INT_TO_FLOAT')
     """
     name = operator.rpartition("::")[2].partition(".")[0]
-    found = RULES.get(name)
-    if found is None and name.endswith("_"):
-        found = RULES.get(name[:-1])
-    return Promotion.SAME if found is None else found
+    return RULES.get(name) or RULES.get(name.removesuffix("_"), Promotion.SAME)
 
 
 EXACT_OUTPUT: Final = frozenset(
@@ -341,19 +316,15 @@ def check_output_dtype(result: ScalarType, output: ScalarType, out_of: str = "")
     base = name.partition(".")[0]
     if base in ("abs_", "absolute_") and output.is_complex:
         raise DtypeError("In-place abs is not supported for complex tensors.", argument="self")
-    if base in _TRUTHS:
+    if base in ("all", "any"):
         if output not in (bool_, uint8):
             raise DtypeError(f"{base} only supports bool tensor for result, got: {output.name}", argument="out")
         return
     exact = base in EXACT_OUTPUT and name not in _CONVERTED_OUTPUT
-    if exact or base in ACCUMULATED_IN_OUTPUT or (base in _DEVIATIONS and output.is_complex):
+    if exact or base in ACCUMULATED_IN_OUTPUT or (base in ("std", "var") and output.is_complex):
         raise DtypeError(
             f"Expected out tensor to have dtype {result.name.lower()}, but got {output.name.lower()} instead",
             argument="out",
         )
     if not can_cast(result, output):
         raise DtypeError(f"result type {result.name} can't be cast to the desired output type {output.name}")
-
-
-_TRUTHS: Final = frozenset({"all", "any"})
-_DEVIATIONS: Final = frozenset({"std", "var"})

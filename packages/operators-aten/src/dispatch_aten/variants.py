@@ -36,7 +36,7 @@ def is_inplace(name: str) -> bool:
 
 def is_out(name: str) -> bool:
     """Return whether the overload writes into tensors given by keyword."""
-    return _bare(name) in _tables().functional_of_out
+    return _bare(name) in _functional_of_out()
 
 
 def functional_of(name: str) -> str | None:
@@ -47,10 +47,9 @@ def functional_of(name: str) -> str | None:
     name = _bare(name)
     if is_inplace(name):
         base, dot, overload = name.partition(".")
-        found = base[:-1] + dot + overload
-        found = _RENAMED_INPLACE.get(name, found)
+        found = _RENAMED_INPLACE.get(name, base[:-1] + dot + overload)
         return found if found in ATEN_BY_NAME else None
-    return _tables().functional_of_out.get(name)
+    return _functional_of_out().get(name)
 
 
 def inplace_of(name: str) -> str | None:
@@ -63,7 +62,7 @@ def inplace_of(name: str) -> str | None:
 
 def out_of(name: str) -> str | None:
     """Return the ``out=`` overload of a functional one, or None."""
-    return _tables().out_of_functional.get(_bare(name))
+    return _out_of_functional().get(_bare(name))
 
 
 def written_names(schema: str) -> tuple[str, ...]:
@@ -90,29 +89,6 @@ _RENAMED_INPLACE: Final[dict[str, str]] = {
 _RENAMED_FUNCTIONAL: Final = {functional: inplace for inplace, functional in _RENAMED_INPLACE.items()}
 
 
-class _Tables:
-    """The two directions between functional and ``out=`` overloads.
-
-    Torch's overload names of ``out=`` variants follow no rule (``add.out``, ``sum.IntList_out``, ``max.dim_max``), so they
-    are paired by their arguments: an ``out=`` overload is its functional one plus the written tensors.
-    """
-
-    def __init__(self) -> None:
-        functional = {
-            (base_name(operator.name), _inputs(operator.schema)): operator.name
-            for operator in ATEN
-            if "!" not in operator.schema
-        }
-        self.functional_of_out: dict[str, str] = {}
-        for operator in ATEN:
-            if "out" not in operator.tags:
-                continue
-            found = functional.get((base_name(operator.name), _inputs(operator.schema)))
-            if found is not None:
-                self.functional_of_out[operator.name] = found
-        self.out_of_functional = {functional: out for out, functional in self.functional_of_out.items()}
-
-
 _FACTORY_ONLY: Final = re.compile(
     r", (?:\*, )?ScalarType\? dtype=\w+, Layout\? layout=None, Device\? device=None, bool\? pin_memory=None"
 )
@@ -127,5 +103,18 @@ def _inputs(schema: str) -> str:
 
 
 @cache
-def _tables() -> _Tables:
-    return _Tables()
+def _functional_of_out() -> dict[str, str]:
+    """Return the functional overload of each ``out=`` overload.
+
+    Torch's overload names of ``out=`` variants follow no rule (``add.out``, ``sum.IntList_out``, ``max.dim_max``), so they
+    are paired by their arguments: an ``out=`` overload is its functional one plus the written tensors.
+    """
+    inputs = {operator.name: (base_name(operator.name), _inputs(operator.schema)) for operator in ATEN}
+    functional = {inputs[operator.name]: operator.name for operator in ATEN if "!" not in operator.schema}
+    outs = [operator.name for operator in ATEN if "out" in operator.tags]
+    return {name: functional[inputs[name]] for name in outs if inputs[name] in functional}
+
+
+@cache
+def _out_of_functional() -> dict[str, str]:
+    return {functional: out for out, functional in _functional_of_out().items()}

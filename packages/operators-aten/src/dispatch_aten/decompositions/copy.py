@@ -132,7 +132,13 @@ def _to_device(
 
 
 def _to(
-    self: Array, dtype: ScalarType | None, device: Any, non_blocking: bool, copy: bool, memory_format: int | None
+    self: Array,
+    dtype: ScalarType | None,
+    device: Any,
+    non_blocking: bool,
+    copy: bool,
+    memory_format: int | None,
+    **options: Any,
 ) -> Array:
     stays = (
         (dtype is None or dtype == dc.dtype(self))
@@ -148,22 +154,6 @@ def _to(
 
 def _meta_in(self: Array, memory_format: int) -> Any:
     return RULES["contiguous"](meta_of(self), memory_format=memory_format)
-
-
-def _to_device_dtype(self: Array, device: Any, dtype: ScalarType, *options: Any) -> Array:
-    return _to(self, dtype, device, *options)
-
-
-def _to_dtype(self: Array, dtype: ScalarType, *options: Any) -> Array:
-    return _to(self, dtype, None, *options)
-
-
-def _to_other(self: Array, other: Array, *options: Any) -> Array:
-    return _to(self, dc.dtype(other), dc.device(other), *options)
-
-
-def _to_dtype_layout(self: Array, *, layout: Any, pin_memory: Any, **options: Any) -> Array:
-    return _to(self, **options)
 
 
 def _item(self: Array) -> Any:
@@ -195,10 +185,10 @@ def _is_nonzero(self: Array) -> bool:
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "contiguous": _contiguous,
-    "to.device": _to_device_dtype,
-    "to.dtype": _to_dtype,
-    "to.other": _to_other,
-    "to.dtype_layout": _to_dtype_layout,
+    "to.device": lambda self, device, dtype, *options: _to(self, dtype, device, *options),
+    "to.dtype": lambda self, dtype, *options: _to(self, dtype, None, *options),
+    "to.other": lambda self, other, *options: _to(self, dc.dtype(other), dc.device(other), *options),
+    "to.dtype_layout": _to,
     "type_as": lambda self, other: aten.to.dtype(self, dc.dtype(other)),
     "item": _item,
     "is_nonzero": _is_nonzero,

@@ -149,14 +149,6 @@ def _sort(self: Array, dim: int = -1, descending: bool = False) -> tuple[Array, 
     return values, indices
 
 
-def _argsort(self: Array, dim: int = -1, descending: bool = False) -> Array:
-    return aten.sort.default(self, dim, descending)[1]
-
-
-def _argsort_stable(self: Array, *, stable: bool, dim: int = -1, descending: bool = False) -> Array:
-    return aten.sort.stable(self, stable=stable, dim=dim, descending=descending)[1]
-
-
 def _topk(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Array, Array]:
     RULES["topk"](meta_of(self), k, dim, largest, sorted)
     values, indices = aten.sort.stable(self, stable=True, dim=dim, descending=largest)
@@ -175,8 +167,8 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "meshgrid.indexing": _meshgrid,
     "broadcast_tensors": _broadcast_tensors,
     "tile": _tile,
-    "argsort": _argsort,
-    "argsort.stable": _argsort_stable,
+    "argsort": lambda self, dim=-1, descending=False: aten.sort.default(self, dim, descending)[1],
+    "argsort.stable": lambda self, **options: aten.sort.stable(self, **options)[1],
 }
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {

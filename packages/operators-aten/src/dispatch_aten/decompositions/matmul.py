@@ -92,14 +92,14 @@ def _outer(self: Array, vec2: Array) -> Array:
     return aten.mul.Tensor(aten.unsqueeze.default(self, 1), vec2)
 
 
-def _addmm(self: Array, mat1: Array, mat2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    product = maybe_multiply(aten.mm.default(mat1, mat2), alpha)
-    return product if beta == 0 else aten.add.Tensor(product, maybe_multiply(self, beta))
+def _add_to(product_of: str) -> Callable[..., Array]:
+    """Make ``addmm`` or ``baddbmm``, the sum of an array and a product."""
 
+    def kernel(self: Array, first: Array, second: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+        product = maybe_multiply(getattr(aten, product_of).default(first, second), alpha)
+        return product if beta == 0 else aten.add.Tensor(product, maybe_multiply(self, beta))
 
-def _baddbmm(self: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-    product = maybe_multiply(aten.bmm.default(batch1, batch2), alpha)
-    return product if beta == 0 else aten.add.Tensor(product, maybe_multiply(self, beta))
+    return kernel
 
 
 def _mm(self: Array, mat2: Array) -> Array:
@@ -130,8 +130,8 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {"matmul": _matmul, "linear": _
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "mm": _mm,
     "bmm": _bmm,
-    "addmm": _addmm,
-    "baddbmm": _baddbmm,
+    "addmm": _add_to("mm"),
+    "baddbmm": _add_to("bmm"),
     "mv": _mv,
     "dot": _dot,
 }

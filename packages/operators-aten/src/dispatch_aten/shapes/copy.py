@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.errors import OperatorError, ShapeError
+from dispatch_aten.errors import OperatorError
 
+from .dims import check_size
 from .factory import with_memory_format
 from .layout import broadcast_shapes, check_output_shape, preserve_format
 from .meta import TensorMeta, contiguous, is_channels_last
@@ -42,8 +43,7 @@ def _to_copy(
 
 
 def _resize_inplace(self: TensorMeta, size: Sequence[int], *, memory_format: int | None = None) -> TensorMeta:
-    if any(length < 0 for length in size):
-        raise ShapeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}", argument="size")
+    check_size(size)
     if memory_format == _PRESERVE:
         raise OperatorError("Unsupported memory format: Preserve", argument="memory_format")
     if tuple(size) == self.shape and memory_format is None:

@@ -1,4 +1,4 @@
-"""Checking and wrapping of dimensions and indices, with torch's errors."""
+"""Checking and wrapping of sizes, dimensions and indices, with torch's errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from dispatch_aten.errors import DimensionError, ShapeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["reduced_shape", "wrap_dim", "wrap_dims"]
+__all__ = ["check_size", "reduced_shape", "wrap_dim", "wrap_dims"]
+
+
+def check_size(size: Sequence[int], argument: str = "size") -> tuple[int, ...]:
+    """Return a shape as a tuple; refuse negative lengths."""
+    for length in size:
+        if length < 0:
+            raise ShapeError(
+                f"Trying to create tensor with negative dimension {length}: {list(size)}", argument=argument
+            )
+    return tuple(size)
 
 
 def wrap_dim(dim: int, ndim: int, *, argument: str = "dim", scalar: bool = True) -> int:

@@ -9,6 +9,7 @@ from dispatch_aten.dtypes import ScalarType, float16, float64, get_default_dtype
 from dispatch_aten.errors import OperatorError, ShapeError
 from dispatch_aten.promotion import Number, scalar_dtype
 
+from .dims import check_size
 from .layout import preserve_format
 from .meta import TensorMeta, channels_last_strides, contiguous
 from .refusals import check_fits, refuse_kinds
@@ -16,7 +17,7 @@ from .refusals import check_fits, refuse_kinds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["RULES", "arange_length", "check_size", "with_memory_format"]
+__all__ = ["RULES", "arange_length", "with_memory_format"]
 
 _CONTIGUOUS, _PRESERVE, _CHANNELS_LAST = 0, 1, 2
 
@@ -33,14 +34,6 @@ def with_memory_format(meta: TensorMeta, dtype: ScalarType | None, memory_format
             f"required rank {memory_format + 2} tensor to use channels_last format", argument="memory_format"
         )
     return TensorMeta(meta.shape, channels_last_strides(meta.shape), dtype)
-
-
-def check_size(size: Sequence[int]) -> tuple[int, ...]:
-    """Return a shape as a tuple; refuse negative lengths."""
-    for length in size:
-        if length < 0:
-            raise ShapeError(f"Trying to create tensor with negative dimension {length}: {list(size)}", argument="size")
-    return tuple(size)
 
 
 def _empty(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:

@@ -8,7 +8,7 @@ from dispatch_aten.dtypes import bool_, int64
 from dispatch_aten.errors import ArgumentValueError, DtypeError, OperatorError, ShapeError
 from dispatch_aten.promotion import result_type
 
-from .dims import wrap_dim, wrap_dims
+from .dims import check_size, wrap_dim, wrap_dims
 from .layout import broadcast_shapes, preserve_format
 from .meta import TensorMeta, channels_last_strides, contiguous, suggests_channels_last
 from .view import RULES as VIEW_RULES
@@ -83,10 +83,7 @@ def _repeat(self: TensorMeta, repeats: Sequence[int]) -> TensorMeta:
         )
     padded = (1,) * (len(repeats) - self.ndim) + self.shape
     shape = [size * times for size, times in zip(padded, repeats, strict=True)]
-    for size in shape:
-        if size < 0:
-            raise ShapeError(f"Trying to create tensor with negative dimension {size}: {shape}", argument="repeats")
-    return contiguous(shape, self.dtype)
+    return contiguous(check_size(shape, "repeats"), self.dtype)
 
 
 def _flip(self: TensorMeta, dims: Sequence[int]) -> TensorMeta:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["RULES"]
 
 
-def _check_matrices(self: TensorMeta, mat2: TensorMeta, first: str = "self") -> None:
+def _check_matrices(self: TensorMeta, mat2: TensorMeta) -> None:
     if self.ndim != 2:
-        raise ShapeError(f"{first} must be a matrix" if first == "self" else "mat1 must be a matrix", argument=first)
+        raise ShapeError("self must be a matrix", argument="self")
     if mat2.ndim != 2:
         raise ShapeError("mat2 must be a matrix", argument="mat2")
     if self.shape[1] != mat2.shape[0]:
@@ -152,7 +152,7 @@ def _addmm(self: TensorMeta, mat1: TensorMeta, mat2: TensorMeta, *, beta: Any = 
                 f"{name} and mat2 must have the same dtype, but got {tensor.dtype.name} and {mat2.dtype.name}",
                 argument=name,
             )
-    _check_matrices(mat1, mat2, "mat1")
+    _check_matrices(mat1, mat2)
     shape = (mat1.shape[0], mat2.shape[1])
     _expand_bias(self, shape)
     _check_not_bool("addmm_impl_cpu_", self)

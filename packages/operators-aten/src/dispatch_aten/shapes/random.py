@@ -9,7 +9,8 @@ from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.promotion import check_output_dtype
 
-from .factory import check_size, with_memory_format
+from .dims import check_size
+from .factory import with_memory_format
 from .layout import broadcast_shapes, check_output_shape, preserve_format
 from .meta import TensorMeta, contiguous
 from .pointwise import elementwise

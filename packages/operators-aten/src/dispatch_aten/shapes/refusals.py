@@ -6,16 +6,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Final
 
-from dispatch_aten.dtypes import (
-    ScalarType,
-    bfloat16,
-    bool_,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    float64,
-)
+from dispatch_aten.dtypes import ScalarType, bfloat16, bool_, complex64, complex128, float16, float32, float64
 from dispatch_aten.errors import OperatorError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -77,60 +68,52 @@ clamp_min        c     maximum_cpu
 clamp_max        c     minimum_cpu
 """
 
-_REFUSALS: Final[dict[str, tuple[str, type[Exception], str]]] = {
-    "neg": (
-        "b",
-        OperatorError,
-        (
-            "Negation, the `-` operator, on a bool tensor is not supported. "
-            "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
-        ),
-    ),
-    "sign": (
-        "c",
-        UnsupportedError,
-        "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
-    ),
-    "floor": ("c", UnsupportedError, "floor is not supported for complex inputs"),
-    "ceil": ("c", UnsupportedError, "ceil is not supported for complex inputs"),
-    "trunc": ("c", UnsupportedError, "trunc is not supported for complex inputs"),
-    "maximum": ("c", OperatorError, "maximum not implemented for complex tensors."),
-    "minimum": ("c", OperatorError, "minimum not implemented for complex tensors."),
-    "clamp": ("c", UnsupportedError, "clamp is not supported for complex types"),
-    "addcdiv": (
-        "bi",
-        OperatorError,
-        (
-            "Integer division with addcdiv is no longer supported; use torch.div with rounding_mode='trunc' on integers, "
-            "or convert the inputs to a floating point type"
-        ),
-    ),
+_REFUSALS: Final[dict[str, dict[str, tuple[type[Exception], str]]]] = {
+    "neg": {
+        "b": (
+            OperatorError,
+            (
+                "Negation, the `-` operator, on a bool tensor is not supported. "
+                "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+            ),
+        )
+    },
+    "sign": {
+        "c": (
+            UnsupportedError,
+            "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.",
+        )
+    },
+    "floor": {"c": (UnsupportedError, "floor is not supported for complex inputs")},
+    "ceil": {"c": (UnsupportedError, "ceil is not supported for complex inputs")},
+    "trunc": {"c": (UnsupportedError, "trunc is not supported for complex inputs")},
+    "maximum": {"c": (OperatorError, "maximum not implemented for complex tensors.")},
+    "minimum": {"c": (OperatorError, "minimum not implemented for complex tensors.")},
+    "clamp": {"c": (UnsupportedError, "clamp is not supported for complex types")},
+    "relu": {
+        "b": (OperatorError, "Boolean inputs not supported for relu"),
+        "c": (UnsupportedError, "clamp is not supported for complex types"),
+    },
+    "addcdiv": {
+        "bi": (
+            OperatorError,
+            (
+                "Integer division with addcdiv is no longer supported; use torch.div with rounding_mode='trunc' on "
+                "integers, or convert the inputs to a floating point type"
+            ),
+        )
+    },
 }
-"""Dtypes that an operator refuses with an error of its own."""
+"""Dtypes, by their kinds, that an operator refuses with an error of its own."""
 
-_RELU_REFUSALS: Final = {
-    "b": (OperatorError, "Boolean inputs not supported for relu"),
-    "c": (UnsupportedError, "clamp is not supported for complex types"),
-}
-
-
-def _read_lacks() -> dict[str, tuple[str, str]]:
-    rows = (line.split() for line in _KERNELS_LACK.strip().splitlines())
-    return {name: (kinds, label) for name, kinds, label in rows}
-
-
-_LACKS: Final = _read_lacks()
+_LACKS: Final = {name: (kinds, kernel) for name, kinds, kernel in map(str.split, _KERNELS_LACK.strip().splitlines())}
 
 
 def refuse(base: str, dtype: ScalarType) -> None:
     """Refuse a computation dtype that ``base`` has an error of its own for."""
-    kind = kind_of(dtype)
-    refusal = _REFUSALS.get(base)
-    if refusal is not None and kind in refusal[0]:
-        raise refusal[1](refusal[2])
-    if base == "relu" and kind in _RELU_REFUSALS:
-        error, text = _RELU_REFUSALS[kind]
-        raise error(text)
+    for kinds, (error, text) in _REFUSALS.get(base, {}).items():
+        if kind_of(dtype) in kinds:
+            raise error(text)
 
 
 def refuse_kinds(kernel: str, kinds: str, dtype: ScalarType) -> None:
@@ -147,7 +130,7 @@ def check_kernel(base: str, dtype: ScalarType) -> None:
 
 def refused_dtypes(base: str) -> frozenset[ScalarType]:
     """Return the computation dtypes that an operator refuses, in either way."""
-    kinds = _LACKS.get(base, ("", ""))[0] + _REFUSALS.get(base, ("",))[0] + ("bc" if base == "relu" else "")
+    kinds = "".join([_LACKS.get(base, ("", ""))[0], *_REFUSALS.get(base, ())])
     return frozenset(dtype for dtype in ScalarType if kind_of(dtype) in kinds)
 
 

@@ -93,8 +93,6 @@ _OTHERS: Final = {
     "Generator?": "",
     "Layout?": "",
 }
-_BY_VALUE: Final = "{0}, {0}.__class__"
-_BY_TYPE: Final = "{0}.__class__"
 _NUMBERS: Final = ("Scalar", "Scalar?", "float", "float?")
 
 #: The parts of a type's text that make no difference to how its values are kept: aliases and sizes.
@@ -134,9 +132,9 @@ class RuleKey:
             elif kind in _OTHERS:
                 parts += [_OTHERS[kind].format(name)] if _OTHERS[kind] else []
             elif self._by_type and kind in _NUMBERS and name not in by_value:
-                parts.append(_BY_TYPE.format(name))
+                parts.append(f"{name}.__class__")
             else:
-                parts.append(_BY_VALUE.format(name))
+                parts.append(f"{name}, {name}.__class__")
         return ", ".join(parts)
 
     @property

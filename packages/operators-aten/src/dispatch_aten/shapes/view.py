@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_aten.dtypes import bool_
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
 
-from .dims import wrap_dim, wrap_dims
+from .dims import check_size, wrap_dim, wrap_dims
 from .meta import TensorMeta, contiguous, contiguous_strides
 
 if TYPE_CHECKING:
@@ -118,8 +118,7 @@ def _as_strided(
             f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}",
             argument="stride",
         )
-    if any(length < 0 for length in size):
-        raise ShapeError(f"Trying to create tensor with negative dimension {min(size)}: {list(size)}", argument="size")
+    check_size(size)
     if storage_offset is not None and storage_offset < 0:
         raise OperatorError(f"Tensor: invalid storage offset {storage_offset}", argument="storage_offset")
     return _as(self, size, stride, storage_offset)
