@@ -14,20 +14,19 @@ Note [Windows]
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, Final
 from weakref import ref
 
+from ..forks import Order, forkable
 from . import access
 
 __all__ = ["LENT", "PINNED", "Holder", "Window", "is_lent", "is_pinned", "lend", "memory_of", "pin"]
 
 
 #: Held while an entry is added or taken out; reentrant, as objects may die wherever others are made.
-_lock = threading.RLock()
+_lock: Final = forkable(Order.MEMORY)
 
 
 class Window:
@@ -124,13 +123,3 @@ def pin(array: Any) -> None:
 def is_pinned(memory: Any) -> bool:
     """Return whether an object outside keeps this memory (see `memory_of`) where it is."""
     return id(memory) in PINNED
-
-
-def _after_fork() -> None:
-    """Make the lock again, which another thread may have held; the tables are whole at any moment."""
-    global _lock
-    _lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
