@@ -15,9 +15,9 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import zip_longest
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -43,7 +43,7 @@ from ..operators.runners import find_masked_off
 __all__ = ["trace"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Seen:
     """A tensor among a call's arguments, with the array that it had before the call.
 
@@ -65,7 +65,8 @@ class _Recorder:
         self.inputs: list[ValueRef] = []
         self.steps: list[Step] = []
         self.constants: list[Any] = []
-        self.values: list[ValueInfo] = []
+        #: By number: shape, dtype and the number of the first value in the same memory.
+        self.looks: list[tuple[Any, Any, int]] = []
         # Reentrant, so that an interrupt at a bad moment does not let a thread wait for itself.
         self._lock = forkable(Order.MEMORY)
         #: id of a tensor or an array → its value and its frontend; the object of an id is kept alive beside it.
@@ -112,12 +113,12 @@ class _Recorder:
         owner = frontend_of(seen.tensor)
         known = self._known.get(id(seen.tensor)) or self._known.get(id(seen.data))
         if known is None:
-            value = self._new(seen.data, is_input=True)
+            value = self._new(seen.data)
             self.inputs.append(value)
         elif known[1] is owner:
             value = known[0]
         else:
-            value = self._new(seen.data, self.values[known[0].number].memory)
+            value = self._new(seen.data, self.looks[known[0].number][2])
             around = None if owner is None else Constant.of(owner, self.constants)
             self.steps.append(Wrap(known[0], around, value))
         self._know(seen.tensor, value, seen.data)
@@ -129,18 +130,31 @@ class _Recorder:
         self._known[id(data)] = (value, owner, data)
         self._known[id(tensor)] = (value, owner, tensor)
 
-    def _new(self, data: Any, memory: int | None = None, *, is_input: bool = False) -> ValueRef:
+    def _new(self, data: Any, memory: int | None = None) -> ValueRef:
         """Return a new value, which looks like ``data``; ``memory`` is the value in whose memory it lies."""
-        number = len(self.values)
-        sizes: tuple[int, ...] | None = None
-        kind = type(data).__qualname__
-        if type(data) in TYPE_MASKS:
-            with suppress(Exception):  # a reader belongs to a vendor, and a picture is worth no error
-                sizes, kind = tuple(shape(data)), str(dtype(data))
-        self.values.append(
-            ValueInfo(number, sizes, to_line(kind), number if memory is None else memory, is_input, is_held=is_input)
-        )
+        number = len(self.looks)
+        memory = number if memory is None else memory
+        try:
+            self.looks.append((shape(data), dtype(data), memory))
+        except Exception:  # noqa: BLE001  # no tensor, or a reader of a vendor's failed: a picture is worth no error
+            self.looks.append((None, type(data).__qualname__, memory))
         return ValueRef(number)
+
+    def describe(self, graph: Graph) -> tuple[ValueInfo, ...]:
+        """Return the descriptions of a graph's values."""
+        inputs = {value.number for value in graph.inputs}
+        held = inputs | {value.number for value in values_in(graph.outputs)}
+        return tuple(
+            ValueInfo(
+                number,
+                None if sizes is None else tuple(sizes),
+                to_line(str(kind)),
+                memory,
+                number in inputs,
+                number in held,
+            )
+            for number, (sizes, kind, memory) in enumerate(self.looks)
+        )
 
     def _results(self, signature: CallSignature | None, given: tuple[Any, ...], result: Any) -> Any:
         """Return a result with a value in the place of everything in it."""
@@ -149,7 +163,7 @@ class _Recorder:
         found = []
         for promised, item in zip(signature.results, signature.unpack(result), strict=True):
             base = given[promised.source] if promised.kind == "view" else None
-            memory = self.values[self._value(base).number].memory if isinstance(base, _Seen) else None
+            memory = self.looks[self._value(base).number][2] if isinstance(base, _Seen) else None
             written = promised.kind == "self"
             found.append(self._result(item, given, nested=promised.is_list, written=written, memory=memory))
         return signature.pack(found)
@@ -294,18 +308,15 @@ class trace(Guard, Drawable):  # noqa: N801  # a context manager is spelled like
 
         A notebook shows it by itself; `svg`, `dot`, `mermaid`, `html` and `save` draw it.
         """
-        return Picture.of(self.graph)
+        graph = self.graph
+        return Picture.of(dataclasses.replace(graph, values=self._recorder.describe(graph)))
 
     def _make_graph(self) -> Graph:
         recorder = self._recorder
         last = next((step.results for step in reversed(recorder.steps) if isinstance(step, Call)), None)
         outputs = self._outputs if self._has_outputs else last
-        held = {value.number for value in values_in(outputs)}
-        values = tuple(
-            dataclasses.replace(each, is_held=each.is_input or each.number in held) for each in recorder.values
-        )
         return Graph(
-            recorder.registry, tuple(recorder.inputs), tuple(recorder.steps), tuple(recorder.constants), outputs, values
+            recorder.registry, tuple(recorder.inputs), tuple(recorder.steps), tuple(recorder.constants), outputs
         )
 
     def __str__(self) -> str:
@@ -370,10 +381,14 @@ def _hold(
     """Return a call's arguments with `_Seen` in the place of tensors."""
     parameters = () if signature is None else signature.parameters
     # Where the schema is silent, everything that is a tensor is meant as one.
-    promised = {parameter.name: bool(parameter.tensors) for parameter in parameters}
-    in_order = [bool(parameter.tensors) for parameter in parameters if not parameter.keyword_only]
-    in_order += [True] * (len(args) - len(in_order))
-    positional = tuple(_hold_value(value, tensors) for value, tensors in zip(args, in_order, strict=True))
+    in_order = parameters[: len(args)]
+    if signature is not None and signature.schema.is_vararg:
+        in_order = tuple(parameter for parameter in in_order if not parameter.keyword_only)
+    given = zip_longest(args, in_order)
+    positional = tuple([_hold_value(value, parameter is None or parameter.tensors != "") for value, parameter in given])
+    if not kwargs:
+        return positional, kwargs
+    promised = {parameter.name: parameter.tensors != "" for parameter in parameters}
     return positional, {name: _hold_value(value, promised.get(name, True)) for name, value in kwargs.items()}
 
 
