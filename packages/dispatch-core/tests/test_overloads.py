@@ -232,3 +232,12 @@ def test_the_old_names_of_functions_warn_and_serve(registry, library):
     with pytest.warns(DeprecationWarning, match="respell is rename_arguments now"):
         function = dc.respell(op, "f", list, lambda *args, **given: "slow", names={"self": "input"}, elsewhere={int})
     assert function(input=3) == "slow"
+
+
+def test_a_packet_keeps_the_overloads_of_a_bounded_number_of_list_lengths(registry, library, toy):
+    library.define("count(Tensor[] tensors) -> int")
+    library.define("count.none(str x) -> int")
+    library.impl("count", len, toy.key)
+    x = toy.array([1])
+    assert [registry.ops.t.count([x] * length) for length in range(1, 600)] == list(range(1, 600))
+    assert len(registry.ops.t.count._cache) <= 256

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from weakref import WeakValueDictionary
 
 from ..arrays.owners import is_tensor
+from ..caches import keep
 from ..errors import ClosedOperatorError
 from ..keys.keyset import KeysetLike
 from ..schema.check import invalid_combination, matches
@@ -40,6 +41,10 @@ class _Named:
         if not self._registry.is_process:
             raise TypeError(f"cannot pickle {self!r}: it belongs to a registry that only this process has")
         return self._registry.restore, (self._name,)
+
+
+#: How many combinations of types a packet keeps the overload of; each length of a list is one.
+_MOST_TYPES: Final = 256
 
 
 class OpOverloadPacket(_Named):
@@ -82,7 +87,7 @@ class OpOverloadPacket(_Named):
         if len(entries) == 1:
             only = next(iter(entries.values())).op
             if (types := _types(args, kwargs)) is not None and _lasts(types):
-                cache[types] = only
+                keep(cache, types, only, _MOST_TYPES)
             return only
         without_schema = None
         for entry in entries.values():
@@ -91,7 +96,7 @@ class OpOverloadPacket(_Named):
                 without_schema = entry
             elif matches(schema, args, kwargs, is_tensor):
                 if (types := _types(args, kwargs)) is not None and _lasts(types):
-                    cache[types] = entry.op
+                    keep(cache, types, entry.op, _MOST_TYPES)
                 return entry.op
         if without_schema is not None:
             return without_schema.op

@@ -263,7 +263,7 @@ class Watch:
         keyset = DispatchKeySet(_META.value | (0 if frontend is None else frontend.marker))
         fn = rule.fn.make(self._entry.op, keyset) if isinstance(rule.fn, KernelFactory) else rule.fn
         prefix = (keyset,) * rule.with_keyset
-        doubts = getattr(fn, "doubts", None)  # see `make_recorder` in `pipelines.record`
+        doubts = getattr(fn, "doubts", None)  # see `make_recorder` in `pipelines.recording`
 
         def ask(given: list[Any]) -> Any:
             positional, keywords = signature.split(tuple(given))
