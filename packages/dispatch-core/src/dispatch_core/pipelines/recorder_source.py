@@ -263,11 +263,12 @@ def _step_lines(signature: CallSignature, made: str) -> list[str]:
         "__x = __frame(1)",
         "__b = __x.f_code",
         # See Note [The user's line] in `callers`. It is mostly the same code as the last time.
-        "if __b is not __its_user[0]:",
-        "    while __its_inside[__b.co_filename] and (__i := __x.f_back) is not None:",
-        "        __x = __i",
-        "        __b = __x.f_code",
-        "    __its_user[0] = __b",
+        "while __b is not __its_user[0]:",
+        "    if not __its_inside[__b.co_filename] or (__i := __x.f_back) is None:",
+        "        __its_user[0] = __b",
+        "        break",
+        "    __x = __i",
+        "    __b = __x.f_code",
         "__r = __t.records",
         f"__r.append((__step, ({_values_text(signature)}), {made}, __b, __x.f_lasti, __c))",
     ]
