@@ -63,13 +63,21 @@ class _Guard(Guard):
             raise
 
 
-def with_included(mask: int) -> State:
-    """Return the context's state with the keys of ``mask`` included."""
-    state = current()
-    return (mask, 0) if state is None else (state[0] | mask, state[1])
-
-
 _KEPT: Final = 512
+
+
+def with_included(mask: int) -> State:
+    """Return the context's state with the keys of ``mask`` included, as one object for equal states.
+
+    Calls that are compiled for a state compare it by identity.
+    """
+    state = current()
+    return _intern(mask, 0) if state is None else _intern(state[0] | mask, state[1])
+
+
+@lru_cache(maxsize=_KEPT)
+def _intern(included: int, excluded: int) -> State:
+    return included, excluded
 
 
 @lru_cache(maxsize=_KEPT, typed=True)
