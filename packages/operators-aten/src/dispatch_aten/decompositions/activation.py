@@ -15,14 +15,6 @@ if TYPE_CHECKING:
 __all__ = ["EXPLICIT", "IMPLICIT"]
 
 
-def _relu(self: Array) -> Array:
-    return aten.clamp_min.default(self, 0)
-
-
-def _silu(self: Array) -> Array:
-    return aten.mul.Tensor(self, aten.sigmoid.default(self))
-
-
 def _silu_backward(grad_output: Array, self: Array) -> Array:
     gate = aten.sigmoid.default(self)
     slope = aten.mul.Tensor(gate, aten.add.Scalar(aten.mul.Tensor(self, aten.rsub.Scalar(gate, 1)), 1))
@@ -119,16 +111,20 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "silu_backward": _silu_backward,
 }
 
+_CHECKED: Final[dict[str, Callable[..., Array]]] = {
+    "relu": lambda self: aten.clamp_min.default(self, 0),
+    "silu": lambda self: aten.mul.Tensor(self, aten.sigmoid.default(self)),
+    "gelu": _gelu,
+    "leaky_relu": _leaky_relu,
+    "softplus": _softplus,
+    "elu": _elu,
+}
+
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "relu": check_by_rule("relu", _relu),
-    "silu": check_by_rule("silu", _silu),
-    "gelu": check_by_rule("gelu", _gelu),
+    **{name: check_by_rule(name, kernel) for name, kernel in _CHECKED.items()},
     "gelu_backward": _gelu_backward,
-    "leaky_relu": check_by_rule("leaky_relu", _leaky_relu),
     "leaky_relu_backward": _leaky_relu_backward,
-    "softplus": check_by_rule("softplus", _softplus),
     "softplus_backward": _softplus_backward,
-    "elu": check_by_rule("elu", _elu),
     "elu_backward": _elu_backward,
     "threshold": _threshold,
     "threshold_backward": _threshold_backward,

@@ -35,10 +35,6 @@ def _of_floats(function: Callable[..., Array]) -> Callable[..., Array]:
     return kernel
 
 
-def _sub(self: Array, other: Array, *, alpha: Number = 1) -> Array:
-    return aten.add.Tensor(self, other, alpha=-alpha)
-
-
 def _abs(self: Array) -> Array:
     # Zero less the number, not its opposite, so that -0.0 becomes 0.0.
     return aten.where.self(aten.le.Scalar(self, 0), aten.rsub.Scalar(self, 0), self)
@@ -130,14 +126,6 @@ def _lerp(self: Array, end: Array, weight: Array | Number) -> Array:
     span = aten.sub.Tensor(end, self)
     part = aten.mul.Tensor(span, weight) if is_array(weight) else aten.mul.Scalar(span, weight)
     return aten.add.Tensor(self, part)
-
-
-def _addcmul(self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
-    return aten.add.Tensor(self, aten.mul.Tensor(tensor1, tensor2), alpha=value)
-
-
-def _addcdiv(self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
-    return aten.add.Tensor(self, aten.div.Tensor(tensor1, tensor2), alpha=value)
 
 
 def _div_mode(self: Array, other: Array, *, rounding_mode: str | None) -> Array:
@@ -258,37 +246,42 @@ def _right_shift(self: Array, other: Array) -> Array:
     return _shift(self, other, aten.floor_divide.default, signs)
 
 
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _of_floats(kernel) for name, kernel in _FLOATS.items()} | {
-    "sub.Tensor": check_by_rule("sub.Tensor", _sub),
-    "neg": check_by_rule("neg", lambda self: aten.mul.Scalar(self, -1)),
-    "abs": check_by_rule("abs", _abs),
-    "eq.Tensor": check_by_rule("eq.Tensor", _eq),
-    "ne.Tensor": check_by_rule("ne.Tensor", lambda self, other: _not(aten.eq.Tensor(self, other))),
-    "lt.Tensor": check_by_rule("lt.Tensor", _lt),
-    "ge.Tensor": check_by_rule("ge.Tensor", lambda self, other: aten.le.Tensor(other, self)),
-    "gt.Tensor": check_by_rule("gt.Tensor", lambda self, other: aten.lt.Tensor(other, self)),
-    "maximum": check_by_rule("maximum", _larger(largest=True)),
-    "minimum": check_by_rule("minimum", _larger(largest=False)),
-    "bitwise_left_shift.Tensor": check_by_rule("bitwise_left_shift.Tensor", _left_shift),
-    "bitwise_right_shift.Tensor": check_by_rule("bitwise_right_shift.Tensor", _right_shift),
-    "sign": check_by_rule("sign", _sign),
+_CHECKED: Final[dict[str, Callable[..., Array]]] = {
+    "sub.Tensor": lambda self, other, *, alpha=1: aten.add.Tensor(self, other, alpha=-alpha),
+    "neg": lambda self: aten.mul.Scalar(self, -1),
+    "abs": _abs,
+    "eq.Tensor": _eq,
+    "ne.Tensor": lambda self, other: _not(aten.eq.Tensor(self, other)),
+    "lt.Tensor": _lt,
+    "ge.Tensor": lambda self, other: aten.le.Tensor(other, self),
+    "gt.Tensor": lambda self, other: aten.lt.Tensor(other, self),
+    "maximum": _larger(largest=True),
+    "minimum": _larger(largest=False),
+    "bitwise_left_shift.Tensor": _left_shift,
+    "bitwise_right_shift.Tensor": _right_shift,
+    "sign": _sign,
+    "clamp.Tensor": _clamp_tensor,
+    "lerp.Tensor": _lerp,
+    "lerp.Scalar": _lerp,
+    "addcmul": lambda self, a, b, *, value=1: aten.add.Tensor(self, aten.mul.Tensor(a, b), alpha=value),
+    "addcdiv": lambda self, a, b, *, value=1: aten.add.Tensor(self, aten.div.Tensor(a, b), alpha=value),
+    "div.Tensor_mode": _div_mode,
+    "round.decimals": _round_decimals,
+    "remainder.Tensor": _remainder,
+}
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    **{name: _of_floats(kernel) for name, kernel in _FLOATS.items()},
+    **{name: check_by_rule(name, kernel) for name, kernel in _CHECKED.items()},
     "isnan": lambda self: aten.ne.Tensor(self, self),
     "isinf": _isinf,
     "nan_to_num": _nan_to_num,
     "masked_fill.Tensor": _masked_fill,
-    "clamp.Tensor": check_by_rule("clamp.Tensor", _clamp_tensor),
-    "lerp.Tensor": check_by_rule("lerp.Tensor", _lerp),
-    "lerp.Scalar": check_by_rule("lerp.Scalar", _lerp),
-    "addcmul": check_by_rule("addcmul", _addcmul),
-    "addcdiv": check_by_rule("addcdiv", _addcdiv),
-    "div.Tensor_mode": check_by_rule("div.Tensor_mode", _div_mode),
     "logical_and": _logical("mul"),
     "logical_or": _logical("add"),
     "logical_xor": _logical("ne"),
     "logical_not": lambda self: aten.eq.Scalar(self, 0),
     "frac": lambda self: aten.sub.Tensor(self, aten.trunc.default(self)),
-    "round.decimals": check_by_rule("round.decimals", _round_decimals),
-    "remainder.Tensor": check_by_rule("remainder.Tensor", _remainder),
     "allclose": _allclose,
     "equal": _equal,
 }

@@ -90,7 +90,6 @@ def _check_empty(self: TensorMeta, dims: Sequence[int], picked: tuple[int, ...])
 def _index_put(
     self: TensorMeta, indices: Sequence[TensorMeta | None], values: TensorMeta, accumulate: bool = False
 ) -> TensorMeta:
-    _check_indices(self, indices)
     try:
         result = _index(self, indices)
     except DataDependentShapeError:

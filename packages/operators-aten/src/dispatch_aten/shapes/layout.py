@@ -15,6 +15,7 @@ from .meta import (
     TensorMeta,
     channels_last_strides,
     contiguous_strides,
+    dense_strides,
     is_channels_last,
     is_contiguous,
     is_non_overlapping_and_dense,
@@ -205,12 +206,7 @@ def preserved_strides(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple
         return strides
     if len(shape) <= 1:
         return (1,) * len(shape)
-    result = [0] * len(shape)
-    step = 1
-    for dim in _memory_order(shape, [strides]):
-        result[dim] = step
-        step *= max(shape[dim], 1)
-    return tuple(result)
+    return dense_strides(shape, _memory_order(shape, [strides]))
 
 
 def preserve_format(meta: TensorMeta, dtype: ScalarType | None = None) -> TensorMeta:

@@ -20,12 +20,13 @@ from dispatch_aten.errors import ArgumentTypeError, OperatorError
 from dispatch_core.forks import Order, forkable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "TensorMeta",
     "contiguous",
     "contiguous_strides",
+    "dense_strides",
     "is_contiguous",
     "is_non_overlapping_and_dense",
     "same_places",
@@ -128,12 +129,17 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     >>> contiguous_strides((2, 3, 4)), contiguous_strides((2, 0, 4))
     ((12, 4, 1), (4, 4, 1))
     """
-    strides: list[int] = []
+    return dense_strides(shape, range(len(shape) - 1, -1, -1))
+
+
+def dense_strides(shape: tuple[int, ...], order: Iterable[int]) -> tuple[int, ...]:
+    """Return strides without gaps, with the dimensions in this order from the innermost one; size 0 counts as 1."""
+    strides = [0] * len(shape)
     step = 1
-    for size in reversed(shape):
-        strides.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(strides))
+    for dim in order:
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    return tuple(strides)
 
 
 def storage_extent(shape: Sequence[int], strides: Sequence[int]) -> int:
@@ -151,28 +157,26 @@ def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     >>> is_contiguous((2, 1, 3), (3, 77, 1)), is_contiguous((2, 3), (1, 2))
     (True, False)
     """
-    if strides == contiguous_strides(shape) or 0 in shape:
-        return True
-    step = 1
-    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if size != 1:
-            if stride != step:
-                return False
-            step *= size
-    return True
+    return (
+        strides == contiguous_strides(shape) or 0 in shape or _is_dense(shape, strides, range(len(shape) - 1, -1, -1))
+    )
 
 
-def is_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    """Return whether a 4-d or 5-d layout is dense with the second dimension innermost (``torch.channels_last``)."""
-    if len(shape) not in (4, 5) or 0 in shape:
-        return False
+def _is_dense(shape: tuple[int, ...], strides: tuple[int, ...], order: Iterable[int]) -> bool:
+    """Return whether the layout has no gaps, with the dimensions in this order from the innermost one."""
     step = 1
-    for dim in _channels_last_order(len(shape)):
+    for dim in order:
         if shape[dim] != 1:
             if strides[dim] != step:
                 return False
             step *= shape[dim]
     return True
+
+
+def is_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Return whether a 4-d or 5-d layout is dense with the second dimension innermost (``torch.channels_last``)."""
+    ndim = len(shape)
+    return ndim in (4, 5) and 0 not in shape and _is_dense(shape, strides, _channels_last_order(ndim))
 
 
 def suggests_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
@@ -190,12 +194,7 @@ def suggests_channels_last(shape: tuple[int, ...], strides: tuple[int, ...]) -> 
 
 def channels_last_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return dense strides with the second dimension innermost."""
-    strides = [0] * len(shape)
-    step = 1
-    for dim in _channels_last_order(len(shape)):
-        strides[dim] = step
-        step *= max(shape[dim], 1)
-    return tuple(strides)
+    return dense_strides(shape, _channels_last_order(len(shape)))
 
 
 def _channels_last_order(ndim: int) -> tuple[int, ...]:
@@ -208,14 +207,9 @@ def is_non_overlapping_and_dense(shape: tuple[int, ...], strides: tuple[int, ...
     >>> is_non_overlapping_and_dense((2, 3), (1, 2)), is_non_overlapping_and_dense((2, 3), (0, 1))
     (True, False)
     """
-    if is_contiguous(shape, strides):
-        return True
-    step = 1
-    for stride, size in sorted((stride, size) for size, stride in zip(shape, strides, strict=True) if size > 1):
-        if stride != step:
-            return False
-        step *= size
-    return True
+    return is_contiguous(shape, strides) or _is_dense(
+        shape, strides, sorted(range(len(shape)), key=strides.__getitem__)
+    )
 
 
 def same_places(

@@ -133,12 +133,11 @@ def _bernoulli_inplace(self: TensorMeta, p: TensorMeta | float = 0.5, **options:
 
 
 def _bernoulli(self: TensorMeta, p: float | None = None, **options: Any) -> TensorMeta:
-    if p is not None:
-        _bernoulli_inplace(self, p)
-    else:
-        refuse_kinds("bernoulli_tensor_cpu_self_", "bi", self.dtype)
-        refuse_kinds("bernoulli_tensor_cpu_self_", "c", self.dtype)
-    return preserve_format(self) if p is None else contiguous(self.shape, self.dtype)
+    if p is None:
+        refuse_kinds("bernoulli_tensor_cpu_self_", "bic", self.dtype)
+        return preserve_format(self)
+    _bernoulli_inplace(self, p)
+    return contiguous(self.shape, self.dtype)
 
 
 def _random_inplace(self: TensorMeta, *bounds: int | None, **options: Any) -> TensorMeta:
