@@ -8,7 +8,7 @@ from ..distributions import ARRAY_TYPES, BACKENDS, Claim, normalize
 from . import messages
 from .catalog import OWNERS, Catalog, is_own
 
-__all__ = ["ArrayTypeOwners", "device_of", "owners_of"]
+__all__ = ["ArrayTypeOwners", "device_of", "owners_of", "sole_owner"]
 
 
 class ArrayTypeOwners:
@@ -35,12 +35,17 @@ class ArrayTypeOwners:
         names = [f"{kind.__module__}.{kind.__qualname__}" for kind in line]
         roots = [f"{kind.__module__}".partition(".")[0] for kind in line]
         for name in dict.fromkeys(names + roots):
-            owners = owners_of(self._catalog, name)
-            if len(owners) > 1:
-                raise messages.contested_type(name, owners)
-            if owners:
-                return next(iter(owners))
+            if (owner := sole_owner(self._catalog, name)) is not None:
+                return owner
         return None
+
+
+def sole_owner(catalog: Catalog, name: str) -> str | None:
+    """Return the device that claims a name, or None; raise ``BackendError`` where several do."""
+    owners = owners_of(catalog, name)
+    if len(owners) > 1:
+        raise messages.contested_type(name, owners)
+    return next(iter(owners), None)
 
 
 def owners_of(catalog: Catalog, name: str) -> dict[str, Claim]:

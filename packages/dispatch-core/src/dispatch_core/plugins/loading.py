@@ -30,7 +30,7 @@ from dispatch_core.levels import Level
 from ..distributions import BACKENDS, OPERATORS, Claim
 from ..forks import Order, forkable
 from . import messages, policy
-from .array_types import ArrayTypeOwners, owners_of
+from .array_types import ArrayTypeOwners, owners_of, sole_owner
 from .catalog import Catalog, is_own
 from .foreign import refuse_foreign_keys
 from .import_rollback import forget_on_failure, import_object
@@ -149,11 +149,7 @@ class BackendLoader:
 
         Raises ``BackendError`` where there are several.
         """
-        name = f"{cls.__module__}.{cls.__qualname__}"
-        owners = owners_of(self.catalog, name)
-        if len(owners) > 1:
-            raise messages.contested_type(name, owners)
-        return next(iter(owners), None)
+        return sole_owner(self.catalog, f"{cls.__module__}.{cls.__qualname__}")
 
     def declared_owner(self, cls: type, device: str) -> Claim | None:
         """Return the claim by which an installed distribution declares exactly this type for another device.
