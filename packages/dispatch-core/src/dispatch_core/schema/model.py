@@ -81,7 +81,24 @@ class OperatorName(Record):
         return f"{self.packet}.{self.overload}" if self.overload else self.packet
 
 
-class Argument(Record, aside=("default_text",)):
+class _Annotated:
+    """The alias annotations of an argument or a returned value, by its type."""
+
+    __slots__ = ()
+    type: Type
+
+    @property
+    def alias(self) -> AliasInfo | None:
+        """Return the outermost alias annotation: a list's own, else that of its elements."""
+        return outermost_alias(self.type)
+
+    @property
+    def is_write(self) -> bool:
+        """Return whether the call writes to the value or to something in it."""
+        return is_written(self.type)
+
+
+class Argument(Record, _Annotated, aside=("default_text",)):
     """One argument: its name, type, default and whether it can be given by keyword only.
 
     ``default`` is the value that stands in the schema: a tuple for a list, expanded for one element of a sized list, a
@@ -108,16 +125,6 @@ class Argument(Record, aside=("default_text",)):
         """Return the default as a kernel receives it: the dtype itself where the schema has its number."""
         return dtype_of_number(self.default) if str(self.type) in ("ScalarType", "ScalarType?") else self.default
 
-    @property
-    def alias(self) -> AliasInfo | None:
-        """Return the outermost alias annotation: a list's own, else that of its elements."""
-        return outermost_alias(self.type)
-
-    @property
-    def is_write(self) -> bool:
-        """Return whether the call writes to the argument or to something in it."""
-        return is_written(self.type)
-
     def __str__(self) -> str:
         if self.default is MISSING:
             return f"{self.type} {self.name}"
@@ -125,7 +132,7 @@ class Argument(Record, aside=("default_text",)):
         return f"{self.type} {self.name}={spell_default(self.default, self.type) if text is None else text}"
 
 
-class Return(Record):
+class Return(Record, _Annotated):
     """One returned value; its name is None where the schema gives none.
 
     >>> str(Return("values", BaseType("Tensor")))
@@ -134,16 +141,6 @@ class Return(Record):
 
     name: str | None
     type: Type
-
-    @property
-    def alias(self) -> AliasInfo | None:
-        """Return the outermost alias annotation: a list's own, else that of its elements."""
-        return outermost_alias(self.type)
-
-    @property
-    def is_write(self) -> bool:
-        """Return whether the value is one that the call has written to."""
-        return is_written(self.type)
 
     def __str__(self) -> str:
         return str(self.type) if self.name is None else f"{self.type} {self.name}"
