@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.operators import ATEN, ATEN_BY_NAME
@@ -63,18 +64,14 @@ TARGETS: Final = _read()
 
 
 def _forward(target: str) -> Callable[..., Any]:
-    packet, _, overload = target.partition(".")
+    find = attrgetter(target if "." in target else f"{target}.default")
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        return getattr(getattr(aten, packet), overload or "default")(*args, **kwargs)
+        return find(aten)(*args, **kwargs)
 
     return kernel
 
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _forward(target) for name, target in TARGETS.items()}
 
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "_unsafe_view": _forward("view"),
-    "clamp_max.Tensor": _forward("minimum"),
-    "clamp_min.Tensor": _forward("maximum"),
-}
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {"_unsafe_view": _forward("view")}

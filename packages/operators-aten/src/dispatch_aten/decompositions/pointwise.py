@@ -122,6 +122,14 @@ def _clamp_tensor(self: Array, min: Array | None = None, max: Array | None = Non
     return result
 
 
+def _clamp_min_tensor(self: Array, min: Array) -> Array:
+    return aten.maximum.default(self, min)
+
+
+def _clamp_max_tensor(self: Array, max: Array) -> Array:
+    return aten.minimum.default(self, max)
+
+
 def _lerp(self: Array, end: Array, weight: Array | Number) -> Array:
     span = aten.sub.Tensor(end, self)
     part = aten.mul.Tensor(span, weight) if is_array(weight) else aten.mul.Scalar(span, weight)
@@ -277,6 +285,8 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "isinf": _isinf,
     "nan_to_num": _nan_to_num,
     "masked_fill.Tensor": _masked_fill,
+    "clamp_min.Tensor": _clamp_min_tensor,
+    "clamp_max.Tensor": _clamp_max_tensor,
     "logical_and": _logical("mul"),
     "logical_or": _logical("add"),
     "logical_xor": _logical("ne"),
