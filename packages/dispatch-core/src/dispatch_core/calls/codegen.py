@@ -12,7 +12,7 @@ Note [The specialized mask is compiled in]
     The same goes for one mask under one state of the context's masks, where its runner has lines for it (`Inlined`): an
     open pipeline's recorder.
 
-`source` writes the text, and `reference` says in plain code what every function made here means.
+`source` writes the text; `reference` has the same functions in plain code.
 """
 
 from __future__ import annotations

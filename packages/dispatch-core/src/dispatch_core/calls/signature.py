@@ -187,7 +187,7 @@ def _result(item: Return, arguments: tuple[Argument, ...]) -> Result:
 
 
 def make_signature(schema: FunctionSchema, is_tensor: Callable[[object], bool]) -> CallSignature:
-    """Read off ``schema`` what calls of its operator need."""
+    """Return the signature of an operator's calls, made of its schema."""
     parameters = []
     for argument in schema.arguments:
         parameters.append(

@@ -1,6 +1,6 @@
 """Schemas from type hints (source: ``torch.library.infer_schema``).
 
-Note [What an annotation stands for]
+Note [Types of annotations]
     The core names no tensor class. ``Tensor`` in a schema stands for an annotation with a registered frontend's tensor
     class, with an array type that a backend owns or that an installed plugin declares, or with `Tensor` of this module, for
     functions that take any tensors. Any other class names its schema type in an attribute
@@ -61,7 +61,7 @@ def infer_schema(fn: Callable[..., Any], /, *, mutates_args: str | Iterable[str]
     """Return the schema of a function with type hints, named ``op_name`` or without a name.
 
     ``mutates_args`` names the arguments that the function writes to; "unknown" stands for every tensor.
-    See Note [What an annotation stands for]. Raises ``SchemaError`` for hints, defaults or kinds of parameters that no
+    See Note [Types of annotations]. Raises ``SchemaError`` for hints, defaults or kinds of parameters that no
     schema can express.
 
     >>> def scale(x: Tensor, factor: float = 2.0, *, dims: list[int] | None = None) -> Tensor: ...

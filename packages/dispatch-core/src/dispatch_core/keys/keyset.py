@@ -67,7 +67,7 @@ def as_mask(keys: KeysetLike) -> int:
 
 
 _AUTOGRAD_ALIAS = DispatchKey.Autograd.value
-#: What a removed or tested alias key stands for, besides itself.
+#: The keys that a removed or tested alias key stands for, besides itself.
 _MEMBERS = {"Autograd": _keys.AUTOGRAD}
 
 

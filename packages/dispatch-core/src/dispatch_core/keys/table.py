@@ -26,7 +26,7 @@ _BACKENDS: Final = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA NPU Priva
 _ROW: Final = {
     "": 0, "Quantized": 1, "Sparse": 2, "SparseCsr": 3, "NestedTensor": 4, "Autograd": 5, "Autocast": 6,
 }  # fmt: skip
-#: What stands before a backend's name in those keys; the longest comes first.
+#: The prefixes of a backend's name in those keys; the longest comes first.
 BACKEND_PREFIXES: Final = tuple(sorted(filter(None, _ROW), key=len, reverse=True))
 _MARKER_SLOT: Final = 7
 _ROW_BITS: Final = 8
