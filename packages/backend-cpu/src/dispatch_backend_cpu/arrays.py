@@ -19,25 +19,6 @@ from dispatch_aten.shapes import TensorMeta, contiguous_strides, iterator_stride
 
 from . import memory
 
-__all__ = [
-    "Array",
-    "as_array",
-    "check_writable",
-    "coerce",
-    "describe",
-    "dtype_of",
-    "empty_strided",
-    "match_layout",
-    "memory_order",
-    "numpy_dtype",
-    "shape_of",
-    "storage",
-    "storage_offset_of",
-    "strided_view",
-    "strides_of",
-    "with_strides",
-]
-
 Array: TypeAlias = np.ndarray[Any, Any]
 
 _NUMPY: Final[dict[ScalarType, np.dtype[Any]]] = {

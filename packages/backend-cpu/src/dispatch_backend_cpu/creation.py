@@ -12,8 +12,6 @@ from .kernel_table import Kernel, KernelTable
 from .ops.rule_kernels import cast
 from .output_specs import OutputSpec, infer_output, output_rule
 
-__all__ = ["KERNELS"]
-
 KERNELS: Final = KernelTable()
 
 

@@ -23,8 +23,6 @@ import numpy as np
 
 from dispatch_aten.errors import OperatorError
 
-__all__ = ["ignore_fp_errors", "retry_under_errstate", "run"]
-
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 

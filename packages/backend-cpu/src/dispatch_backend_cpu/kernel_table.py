@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar
 
-__all__ = ["Kernel", "KernelTable"]
-
 Kernel: TypeAlias = Callable[..., Any]
 _K = TypeVar("_K", bound=Kernel)
 

@@ -8,8 +8,6 @@ from . import creation, random
 from .kernel_table import Kernel, KernelTable
 from .ops import copy, indexing, inplace, lists, loss, matmul, pointwise, reduction, sorting, view
 
-__all__ = ["KERNELS", "PRIMS", "SPECIALIZED"]
-
 KERNELS: Final = KernelTable()
 """Every kernel of the ``aten`` namespace."""
 

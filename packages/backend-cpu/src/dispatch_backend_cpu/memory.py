@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 
 from dispatch_core.forks import Order, forkable
 
-__all__ = ["LIMIT", "SMALL", "empty", "empty_cache"]
-
 #: Bytes from which memory is kept; the C library keeps smaller pieces itself.
 SMALL: Final = 1 << 16
 #: Bytes that are kept at most.

@@ -8,8 +8,6 @@ import numpy as np
 
 from .arrays import Array
 
-__all__ = ["MersenneTwister"]
-
 _WORDS: Final = 624
 
 

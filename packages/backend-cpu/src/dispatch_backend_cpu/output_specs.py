@@ -16,8 +16,6 @@ from dispatch_aten.shapes import RULES, TensorMeta, memoize
 
 from .arrays import Array, as_array, describe, numpy_dtype, with_strides
 
-__all__ = ["OutputSpec", "conform", "half_as_float", "infer_output", "output_rule", "promoting_rule"]
-
 
 class OutputSpec:
     """The output that a shape rule has inferred, with NumPy's dtype and strides at hand."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from dispatch_core.planning import PlannedStep, Program
 
-__all__ = ["dispatch_backend_info", "dispatch_is_available", "dispatch_plan", "dispatch_register"]
-
 hide_frames(__package__)
 
 

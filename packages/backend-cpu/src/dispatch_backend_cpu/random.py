@@ -22,8 +22,6 @@ from .kernel_table import Kernel, KernelTable
 from .mersenne_twister import MersenneTwister
 from .output_specs import half_as_float, infer_output, output_rule
 
-__all__ = ["KERNELS", "hold_engine"]
-
 KERNELS: Final = KernelTable()
 
 _BLOCK: Final = 16

@@ -17,8 +17,6 @@ from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.errors import ArgumentTypeError, DtypeError, MetaDataError
 from dispatch_aten.shapes import HasSpec, TensorMeta, contiguous, preserved_strides
 
-__all__ = ["MetaArray", "describe_array", "no_data_error"]
-
 _new = object.__new__
 
 

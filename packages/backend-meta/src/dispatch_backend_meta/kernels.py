@@ -15,8 +15,6 @@ from dispatch_aten.shapes import RULES, RULES_ON_EXPANDED, TensorMeta, cached_ru
 
 from .arrays import MetaArray, describe_array, no_data_error
 
-__all__ = ["KERNELS", "PRIMS"]
-
 _Kernel = Callable[..., Any]
 _new = object.__new__
 

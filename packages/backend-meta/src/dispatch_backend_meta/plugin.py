@@ -10,8 +10,6 @@ from dispatch_core.tracebacks import hide_frames
 from .arrays import MetaArray
 from .kernels import KERNELS, PRIMS
 
-__all__ = ["dispatch_backend_info", "dispatch_is_available", "dispatch_register"]
-
 hide_frames(__package__)
 
 

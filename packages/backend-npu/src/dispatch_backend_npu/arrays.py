@@ -27,8 +27,6 @@ from .runtime import allocator, memory
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["AclArray", "allocate_array", "empty", "from_numpy", "to_numpy"]
-
 _new: Final = object.__new__
 _NOT_NUMPYS: Final = (ScalarType.BFloat16, ScalarType.ComplexHalf)
 

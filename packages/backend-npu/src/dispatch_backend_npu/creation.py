@@ -10,8 +10,6 @@ from dispatch_aten.shapes import cached_rule
 from .aclnn.launch import allocate_result, launch
 from .arrays import AclArray
 
-__all__ = ["KERNELS"]
-
 Fill = Callable[..., None]
 
 

@@ -18,8 +18,6 @@ from .aclnn.checks import to_device
 from .aclnn.launch import forbid_collecting, launch
 from .arrays import AclArray, from_numpy, to_numpy
 
-__all__ = ["KERNELS", "REASONS", "counts", "on_host", "reset"]
-
 _counts: Final[Counter[str]] = Counter()
 
 REASONS: Final = {

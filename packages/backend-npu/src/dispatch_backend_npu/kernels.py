@@ -17,8 +17,6 @@ from .aclnn import table
 from .aclnn.table import OPERATORS
 from .ops import view
 
-__all__ = ["BY_HAND", "KERNELS", "PRIMS"]
-
 Kernel = Callable[..., Any]
 
 

@@ -20,8 +20,6 @@ from dispatch_aten.operators import ATEN
 from .arrays import AclArray, from_numpy, to_numpy
 from .runtime.device import guard
 
-__all__ = ["on_array_device", "on_requested_device", "unwrap_kernel"]
-
 _ORIGINALS: Final[WeakKeyDictionary[Any, Any]] = WeakKeyDictionary()
 _FACTORIES: Final = {operator.name for operator in ATEN if "Device? device" in operator.schema}
 

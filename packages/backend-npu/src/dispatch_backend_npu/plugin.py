@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 
     from dispatch_core.planning import PlannedStep, Program
 
-__all__ = [
-    "dispatch_backend_info",
-    "dispatch_device_count",
-    "dispatch_is_available",
-    "dispatch_open_device",
-    "dispatch_plan",
-    "dispatch_register",
-    "dispatch_runtime",
-]
-
 hide_frames(__package__)
 
 

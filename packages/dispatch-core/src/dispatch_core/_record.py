@@ -11,8 +11,6 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NoReturn, Self, TypeVar, dataclass_transform
 
-__all__ = ["Record", "replace"]
-
 _REQUIRED: Final = object()
 
 

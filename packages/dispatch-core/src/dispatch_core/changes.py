@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-__all__ = ["notify_change", "notify_refresh", "on_change", "on_refresh"]
-
 Callback = TypeVar("Callback", bound=Callable[[], object])
 _ON_CHANGE: Final[list[Callable[[], object]]] = []
 _ON_REFRESH: Final[list[Callable[[], object]]] = []

@@ -14,8 +14,6 @@ from .forks import Order, forkable
 if TYPE_CHECKING:
     from .plugins.loading import BackendLoader
 
-__all__ = ["loader", "provide"]
-
 _make: Callable[[], BackendLoader]
 _loader: BackendLoader | None = None
 _making = forkable(Order.LOADING)

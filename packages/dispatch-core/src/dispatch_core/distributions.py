@@ -15,19 +15,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-__all__ = [
-    "ARRAY_TYPES",
-    "BACKENDS",
-    "DISTRIBUTIONS",
-    "OPERATORS",
-    "Claim",
-    "Distribution",
-    "Scan",
-    "core_version",
-    "normalize",
-    "scan",
-]
-
 BACKENDS: Final = "dispatch_core.backends"
 ARRAY_TYPES: Final = "dispatch_core.array_types"
 OPERATORS: Final = "dispatch_core.operators"

@@ -8,8 +8,6 @@ from typing import Final
 from .changes import on_refresh
 from .errors import BackendError
 
-__all__ = ["Switch", "parse_boolean", "parse_names"]
-
 
 class Switch:
     """A variable that is off where it is not set.

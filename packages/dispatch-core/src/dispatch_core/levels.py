@@ -17,8 +17,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["Level"]
-
 
 class Level(IntEnum):
     """Who made a registration; the higher one wins.

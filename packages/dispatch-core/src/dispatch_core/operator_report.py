@@ -28,8 +28,6 @@ from .plugins.loading import backends as installed_backends
 from .plugins.messages import printable
 from .plugins.settings import BLOCK
 
-__all__ = ["describe_operators", "left_out_note", "report", "run"]
-
 
 class _FailedError(DispatchError):
     """The child's failure, in its own words."""

@@ -11,8 +11,6 @@ from ._record import Record
 if TYPE_CHECKING:
     from pathlib import PurePath
 
-__all__ = ["Origin"]
-
 
 class Origin(Record):
     """Where a registration was made: file and line, and the distribution that the file belongs to."""

@@ -20,8 +20,6 @@ from .levels import Level
 if TYPE_CHECKING:
     from .origins import Origin
 
-__all__ = ["Transaction", "current_level", "issue", "on_rollback", "run_outside", "transaction", "warn"]
-
 T = TypeVar("T")
 #: The text of a warning, its class, and the file and line that it is about.
 Warned = tuple[str, type[Warning], str, int]

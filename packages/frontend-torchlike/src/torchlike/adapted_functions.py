@@ -10,8 +10,6 @@ import dispatch_core as dc
 from .arguments import to_python_number
 from .tensors import Tensor
 
-__all__ = ["ADAPTED", "METHOD_FORMS"]
-
 
 def _adapt_tuple(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a tuple instead of a list of tensors, as torch does."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from .tensors import Tensor
 
-__all__ = ["check_tensor", "check_tensors", "to_python_number"]
-
 
 def check_tensor(value: Any, function: str, name: str = "input") -> None:
     """Raise ``TypeError``, in torch's words, for anything but a tensor."""

@@ -16,8 +16,6 @@ from .interop import is_recording
 from .tensors import Tensor
 from .transfers import move
 
-__all__ = ["CASTS", "cpu", "to", "type_"]
-
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Return the tensor with another dtype or on another device, itself where nothing changes (source: ``Tensor.to``).

@@ -22,8 +22,6 @@ from .literals import is_sequence, read
 from .size import Size
 from .tensors import Tensor, wrap
 
-__all__ = ["FACTORIES", "as_tensor", "construct", "tensor", "wrap_result"]
-
 
 def wrap_result(made: Any, requires_grad: bool) -> Tensor:
     """Wrap the result of a factory; raises ``RuntimeError`` where gradients are asked for an integer tensor."""

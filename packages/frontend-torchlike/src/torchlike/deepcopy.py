@@ -24,8 +24,6 @@ from .tensors import Tensor, wrap
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["deep_copy"]
-
 
 def deep_copy(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     """Copy a leaf with its gradient (source: ``torch.Tensor.__deepcopy__``)."""

@@ -8,8 +8,6 @@ import dispatch_core as dc
 from dispatch_core.frontends import runtime
 from dispatch_core.tracebacks import trim_traceback
 
-__all__ = ["as_device", "device", "resolve_index"]
-
 device: Final = dc.Device
 
 

@@ -21,18 +21,6 @@ from dispatch_aten.promotion import Operand
 if TYPE_CHECKING:
     from .tensors import Tensor
 
-__all__ = [
-    "DTYPES",
-    "can_cast",
-    "dtype",
-    "finfo",
-    "format_type",
-    "iinfo",
-    "promote_types",
-    "result_type",
-    "to_numpy_dtype",
-]
-
 dtype: Final = ScalarType
 
 #: Every dtype by every name that torch has for it.

@@ -27,8 +27,6 @@ from .devices import as_device
 from .dtypes import result_type
 from .tensors import Tensor
 
-__all__ = ["FUNCTIONAL", "FUNCTIONS", "METHODS", "NUMBER_OVERLOADS", "PLAIN_NUMBERS", "QUICK", "TENSOR_OVERLOADS"]
-
 #: Methods whose sizes may be written one by one: ``t.view(2, 3)``.
 _SIZES: Final = frozenset(
     "expand flip new_empty new_ones new_zeros permute repeat reshape resize_ sum_to_size tile view".split()

@@ -19,8 +19,6 @@ from .creation import FACTORIES, tensor
 from .dtypes import format_type
 from .tensors import Tensor
 
-__all__ = ["getitem", "setitem"]
-
 _LONGEST_TUPLE = 32
 _aten = dc.ops.aten
 _alias, _index, _select_int, _slice_tensor, _unsqueeze = (

@@ -21,22 +21,6 @@ from .tensors import Tensor, wrap
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = [
-    "as_subclass",
-    "check_dtype",
-    "data_ptr",
-    "dlpack_device",
-    "from_numpy",
-    "is_recording",
-    "lend_out",
-    "put",
-    "read_elements",
-    "read_printable",
-    "reduce",
-    "to_array",
-    "to_numpy",
-]
-
 
 _PIPELINE: Final = DispatchKey.Pipeline.value
 _CPU: Final = dc.Device("cpu")

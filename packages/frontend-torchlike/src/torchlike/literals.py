@@ -22,8 +22,6 @@ from .dtypes import promote_types, to_numpy_dtype
 from .interop import check_dtype
 from .tensors import Tensor
 
-__all__ = ["is_sequence", "read"]
-
 _PLAIN: Final = frozenset({bool, int, float, complex})
 #: NumPy's limit, which also ends lists that hold themselves.
 _MOST_DIMENSIONS: Final = 64

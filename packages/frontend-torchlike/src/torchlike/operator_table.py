@@ -7,16 +7,6 @@ from typing import Final
 
 from dispatch_aten.operators import ATEN
 
-__all__ = [
-    "FUNCTIONAL_ONLY",
-    "FUNCTIONS_ONLY",
-    "HIDDEN",
-    "INPLACE_FUNCTIONS",
-    "METHODS_ONLY",
-    "OverloadGroup",
-    "read_operators",
-]
-
 #: Operators that are only methods in torch.
 METHODS_ONLY: Final = frozenset(
     "contiguous expand expand_as index item new_empty new_empty_strided new_full new_ones new_zeros repeat reshape_as"

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from .tensors import Tensor
 
-__all__ = ["format_tensor", "set_printoptions"]
-
 
 @dataclass(frozen=True, slots=True)
 class _Options:

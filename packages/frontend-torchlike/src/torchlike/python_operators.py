@@ -14,8 +14,6 @@ from .indexing import getitem, setitem
 from .tensors import Tensor
 from .ufuncs import call_with_array
 
-__all__ = ["PYTHON_OPERATORS"]
-
 _NUMBERS: Final = (bool, int, float, complex, np.generic)
 _TAKEN: Final = (Tensor, *_NUMBERS)
 

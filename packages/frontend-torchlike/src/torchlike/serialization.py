@@ -14,8 +14,6 @@ from .tensors import Tensor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["load", "save"]
-
 
 def save(obj: Mapping[str, Tensor], f: str | os.PathLike[str]) -> None:
     """Write a ``state_dict`` to a file in the safetensors format.

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any, overload
 
-__all__ = ["Size"]
-
 
 class Size(tuple[int, ...]):
     """A tensor's shape: a tuple of ints (source: ``torch.Size``).

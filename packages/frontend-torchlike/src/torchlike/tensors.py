@@ -26,8 +26,6 @@ from .size import Size
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Tensor", "bare", "frontend", "wrap"]
-
 
 class _Constructor(type):
     """Lets users call the class for a tensor with data, and the dispatcher make bare objects at no more than it costs."""

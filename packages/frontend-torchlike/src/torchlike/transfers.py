@@ -11,8 +11,6 @@ from dispatch_core.tracebacks import api_boundary
 from .autograd.function import Function
 from .tensors import Tensor
 
-__all__ = ["call_mixed", "move"]
-
 
 class _ToDevice(Function):
     """The copy between devices: no backend's kernel can do it alone, so the composite is called by its key."""

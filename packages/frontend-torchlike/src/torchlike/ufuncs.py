@@ -23,8 +23,6 @@ from .functions import FUNCTIONS
 from .interop import from_numpy, is_recording, put, to_array
 from .tensors import Tensor
 
-__all__ = ["call_ufunc", "call_with_array"]
-
 #: The ufuncs of two operands that Python's operators stand for.
 _OPERATORS: Final[dict[Any, Callable[[Any, Any], Any]]] = {
     np.add: operator.add,

@@ -19,8 +19,6 @@ from ..kernel_table import KernelTable
 from ..output_specs import infer_output
 from .rule_kernels import check_overlap, write
 
-__all__ = ["KERNELS", "device_get", "device_put"]
-
 KERNELS: Final = KernelTable()
 
 

@@ -32,19 +32,6 @@ from ..kernel_table import Kernel
 from ..output_specs import output_rule
 from .rule_kernels import check_overlap, store
 
-__all__ = [
-    "INTO",
-    "NUMBERS",
-    "PLAIN",
-    "attempt",
-    "make_binary",
-    "make_by_copy",
-    "make_inplace_binary",
-    "make_inplace_unary",
-    "make_unary",
-    "make_with_number",
-]
-
 PLAIN: Final = frozenset({int, float})
 """The types of numbers that need no second look; operators differ in their rules for bools and complex numbers."""
 

@@ -21,8 +21,6 @@ from ..output_specs import OutputSpec, conform, half_as_float, infer_output
 from . import view
 from .rule_kernels import cast, check_apart, check_overlap, make_kernel, write
 
-__all__ = ["KERNELS"]
-
 KERNELS: Final = KernelTable()
 
 Indices = Sequence[Array | None]

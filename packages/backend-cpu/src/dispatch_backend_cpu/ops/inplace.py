@@ -21,8 +21,6 @@ from . import pointwise
 from .fast_paths import attempt, make_by_copy, make_inplace_binary, make_inplace_unary
 from .rule_kernels import cast, check_overlap
 
-__all__ = ["KERNELS", "SPECIALIZED"]
-
 KERNELS: Final = KernelTable()
 SPECIALIZED: Final[dict[str, Kernel]] = {}
 """Kernels that serve the calls with ``alpha == 1`` and do not receive it."""

@@ -14,8 +14,6 @@ from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec
 from .rule_kernels import make_kernel, write
 
-__all__ = ["KERNELS"]
-
 KERNELS: Final = KernelTable()
 
 

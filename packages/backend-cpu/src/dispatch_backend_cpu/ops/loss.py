@@ -17,8 +17,6 @@ from .numpy_formulas import number
 from .reduce_ufuncs import MAX, SUM
 from .rule_kernels import cast, make_kernel
 
-__all__ = ["KERNELS"]
-
 KERNELS: Final = KernelTable()
 
 _MEAN, _SUM = 1, 2

@@ -14,8 +14,6 @@ from .fast_paths import attempt
 from .numpy_formulas import number
 from .rule_kernels import cast, check_overlap, make_kernel, write
 
-__all__ = ["KERNELS"]
-
 KERNELS: Final = KernelTable()
 
 _DIRECT: Final = frozenset(np.dtype(char) for char in "fdFDbhilBHIL")

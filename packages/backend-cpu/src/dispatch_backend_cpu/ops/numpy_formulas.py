@@ -14,40 +14,6 @@ from dispatch_aten.errors import OperatorError
 from ..arrays import Array
 from .special import erf
 
-__all__ = [
-    "CLIP",
-    "ENDS",
-    "add",
-    "clamp",
-    "clamp_by_tensors",
-    "div_mode",
-    "elu",
-    "elu_backward",
-    "floor_divide",
-    "fmod",
-    "gelu",
-    "gelu_backward",
-    "integers_as_is",
-    "leaky_relu",
-    "leaky_relu_backward",
-    "lerp",
-    "nan_to_num",
-    "power",
-    "relu",
-    "remainder",
-    "round_decimals",
-    "rsub",
-    "sigmoid",
-    "sign",
-    "silu",
-    "softplus",
-    "softplus_backward",
-    "sub",
-    "threshold",
-    "threshold_backward",
-    "where",
-]
-
 _SQRT_HALF: Final = 0.7071067811865476
 _SQRT_2_OVER_PI: Final = 0.7978845608028654
 _INV_SQRT_2PI: Final = 0.3989422804014327

@@ -19,8 +19,6 @@ from .fast_paths import NUMBERS, PLAIN, attempt, make_binary, make_unary, make_w
 from .rule_kernels import cast, make_elementwise
 from .special import erf, erfc
 
-__all__ = ["BINARY", "FORMULAS", "GENERAL", "KERNELS", "SPECIALIZED", "UNARY", "WITH_NUMBER", "dtypes_of_kinds"]
-
 KERNELS: Final = KernelTable()
 
 

@@ -9,8 +9,6 @@ from typing import Any, Final
 
 import numpy as np
 
-__all__ = ["ALL", "ANY", "MAX", "MIN", "PROD", "SUM"]
-
 SUM: Final[Any] = np.add.reduce
 PROD: Final[Any] = np.multiply.reduce
 MAX: Final[Any] = np.maximum.reduce

@@ -22,8 +22,6 @@ from .fast_paths import attempt
 from .reduce_ufuncs import ALL, ANY, MAX, MIN, PROD, SUM
 from .rule_kernels import cast, check_overlap, make_kernel, write
 
-__all__ = ["KERNELS"]
-
 KERNELS: Final = KernelTable()
 
 Dims = int | Sequence[int] | None

@@ -21,8 +21,6 @@ from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel
 from ..output_specs import OutputSpec, conform, output_rule, promoting_rule
 
-__all__ = ["cast", "check_apart", "check_overlap", "make_elementwise", "make_kernel", "store", "write"]
-
 
 def make_kernel(name: str, compute: Kernel) -> Kernel:
     """Make the kernel of ``name`` from ``compute(spec, *args, **kwargs)``, where ``spec`` is the rule's answer.

@@ -12,8 +12,6 @@ from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
 from .rule_kernels import make_kernel
 
-__all__ = ["KERNELS"]
-
 KERNELS: Final = KernelTable()
 
 

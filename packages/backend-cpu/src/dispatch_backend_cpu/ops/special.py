@@ -8,8 +8,6 @@ import numpy as np
 
 from ..arrays import Array
 
-__all__ = ["erf", "erfc"]
-
 # erf(x) = x T(x²) / U(x²) below 1; erfc(x) = exp(-x²) P(x) / Q(x) from 1 to 8 and exp(-x²) R(x) / S(x) beyond.
 _T: Final = (
     9.60497373987051638749e0,

@@ -14,8 +14,6 @@ from ..arrays import Array, storage_offset_of, strided_view
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, infer_output, output_rule
 
-__all__ = ["KERNELS"]
-
 KERNELS: Final = KernelTable()
 
 

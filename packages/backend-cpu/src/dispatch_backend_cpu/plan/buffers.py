@@ -9,8 +9,6 @@ import numpy as np
 from ..arrays import Array
 from .space import TILE
 
-__all__ = ["return_buffers", "take_buffers"]
-
 #: How many sets of buffers are kept for later.
 _POOLED: Final = 4
 #: Sets of buffers that no chain is using.

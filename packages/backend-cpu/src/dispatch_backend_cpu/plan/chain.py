@@ -10,8 +10,6 @@ from .folds import Fold
 from .space import Space, make_space
 from .tape import Operation, Symbol
 
-__all__ = ["Chain"]
-
 
 @dataclass(frozen=True, slots=True)
 class Chain:

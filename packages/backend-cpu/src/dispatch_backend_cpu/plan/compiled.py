@@ -30,8 +30,6 @@ import numpy as np
 from .tape import Operation, Symbol
 from .writer import ChainWriter
 
-__all__ = ["CompiledWriter", "can_compile", "is_available", "runs_before"]
-
 #: ufunc → its expression on elements. NaN goes through ``maximum`` and ``minimum`` whichever side it is on, and of two
 #: zeros the second is taken, as NumPy does.
 _UFUNCS: Final = {

@@ -24,8 +24,6 @@ from ..kernels import KERNELS
 from ..ops.reduce_ufuncs import MAX, MIN, SUM
 from .tape import Symbol
 
-__all__ = ["LONGEST_ROW", "Fold", "Tree", "add_up", "halve", "leaves", "match_fold"]
-
 #: How many elements of a row NumPy sums by halves; see Note [Sums by halves].
 LONGEST_ROW: Final = math.inf if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else 8192
 

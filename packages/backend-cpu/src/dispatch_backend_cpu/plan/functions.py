@@ -18,8 +18,6 @@ from .space import Space
 from .tiled import TiledWriter
 from .whole import WholeWriter
 
-__all__ = ["make_function"]
-
 #: Up to so many elements values are computed whole.
 WHOLE: Final = 16384
 

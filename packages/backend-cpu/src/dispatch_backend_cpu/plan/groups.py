@@ -22,8 +22,6 @@ from .functions import make_function
 from .lowering import lower
 from .tape import Symbol, Tape
 
-__all__ = ["Group", "plan"]
-
 #: A longer chain is cut: its code would grow, and little more is saved.
 _MOST: Final = 64
 

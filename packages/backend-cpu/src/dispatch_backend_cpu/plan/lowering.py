@@ -23,8 +23,6 @@ from ..ops import numpy_formulas, pointwise
 from ..output_specs import half_as_float
 from .tape import Symbol, Tape, Untraceable
 
-__all__ = ["lower"]
-
 DType = np.dtype[Any]
 
 

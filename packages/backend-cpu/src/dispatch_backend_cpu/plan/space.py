@@ -11,8 +11,6 @@ from typing import Any, Final
 from dispatch_aten.shapes import contiguous_strides
 from dispatch_core.planning import Value
 
-__all__ = ["TILE", "Space", "Tile", "make_space"]
-
 #: The elements of a tile.
 TILE: Final = 32768
 #: Where the large arrays of NumPy begin behind a cache line, in elements of four bytes; of other sizes it does not matter.

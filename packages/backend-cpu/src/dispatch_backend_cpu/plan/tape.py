@@ -13,8 +13,6 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-__all__ = ["Operation", "Symbol", "Tape", "Untraceable"]
-
 DType = np.dtype[Any]
 #: How NumPy is asked about a Python number, whose dtype gives way to that of arrays.
 _WEAK: Final[dict[str, type]] = {"i": int, "f": float, "c": complex}

@@ -17,8 +17,6 @@ from .space import TILE, Space, Tile
 from .tape import Symbol
 from .writer import ChainWriter
 
-__all__ = ["TiledWriter"]
-
 
 class TiledWriter(ChainWriter):
     """Writes a loop over tiles, which are computed in buffers."""

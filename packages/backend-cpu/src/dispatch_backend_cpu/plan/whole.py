@@ -9,8 +9,6 @@ from dispatch_core.planning import Value
 from ..arrays import numpy_dtype
 from .writer import ChainWriter
 
-__all__ = ["WholeWriter"]
-
 
 class WholeWriter(ChainWriter):
     """Writes all of an operation before the next."""

@@ -24,8 +24,6 @@ from .folds import Fold
 from .space import Space
 from .tape import Operation, Symbol
 
-__all__ = ["ChainWriter"]
-
 
 class ChainWriter:
     """Writes the source of the function that runs a chain."""

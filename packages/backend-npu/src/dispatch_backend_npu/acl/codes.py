@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-__all__ = ["error_name", "error_names"]
-
 #: Runs of consecutive codes: the first code and the prefix of all names, then the names in order.
 _RUNS: Final = """\
 100000 ACL_ERROR_

@@ -8,16 +8,6 @@ from dispatch_core.errors import BackendError, BackendUnavailableError
 
 from .codes import error_name
 
-__all__ = [
-    "AclError",
-    "AclWarning",
-    "DeviceTimeoutError",
-    "FunctionNotFoundError",
-    "OutOfMemoryError",
-    "ToolkitNotFoundError",
-    "ToolkitVersionError",
-]
-
 
 class ToolkitNotFoundError(BackendUnavailableError):
     """The toolkit's libraries are not on this machine, or cannot be loaded."""

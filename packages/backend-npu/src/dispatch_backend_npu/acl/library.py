@@ -22,8 +22,6 @@ from . import toolkit
 from .errors import AclError, FunctionNotFoundError, ToolkitNotFoundError, ToolkitVersionError
 from .prototypes import EXECUTION, OPERATORS, RUNTIME, WORKSPACE, Prototype, prototypes
 
-__all__ = ["bind", "c_type", "call", "call_each", "fail", "folder", "is_loaded", "prototype"]
-
 _PHASE_ONE: Final = "GetWorkspaceSize"
 
 _TYPES: Final[dict[str, Any]] = {

@@ -9,8 +9,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Final, NamedTuple
 
-__all__ = ["BASE", "EXECUTION", "OPERATORS", "RUNTIME", "WORKSPACE", "Prototype", "prototypes"]
-
 #: Groups of libraries, each named by the file that every toolkit has; ``toolkit.FILES`` lists their files.
 RUNTIME: Final = "libascendcl.so"
 BASE: Final = "libnnopbase.so"

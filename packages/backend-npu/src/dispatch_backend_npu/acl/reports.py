@@ -13,8 +13,6 @@ from typing import Final
 from .errors import AclWarning
 from .library import bind, recent_message
 
-__all__ = ["destroy", "record", "report", "reset", "warn"]
-
 _pending: Final[deque[AclWarning]] = deque()
 _reported: Final[set[tuple[str, int]]] = set()
 

@@ -16,19 +16,6 @@ from typing import Final
 
 from .prototypes import BASE, OPERATORS, RUNTIME
 
-__all__ = [
-    "DEFAULT_HOMES",
-    "FILES",
-    "HOME_VARIABLES",
-    "OLDEST",
-    "describe_age",
-    "describe_search",
-    "find_files",
-    "find_folder",
-    "is_folder",
-    "version",
-]
-
 OLDEST: Final = (8, 1)
 """The oldest release of CANN that the backend supports."""
 

@@ -26,8 +26,6 @@ from .table import PROTOTYPES
 if TYPE_CHECKING:
     from ..arrays import AclArray
 
-__all__ = ["CallTemplate", "PreparedCall", "ScalarParameter", "is_same_scalar"]
-
 
 class ScalarParameter:
     """A scalar argument of a template that each call brings: ``index`` is its position among the numbers of the call."""

@@ -9,8 +9,6 @@ from dispatch_aten.shapes import HasSpec, TensorMeta, is_non_overlapping_and_den
 
 from .. import arrays
 
-__all__ = ["check_overlap", "to_device"]
-
 _CLONE: Final = "Please clone() the tensor before performing the operation."
 
 

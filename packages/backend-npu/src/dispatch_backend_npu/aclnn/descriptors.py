@@ -19,8 +19,6 @@ from ..acl import library, reports
 from ..acl.constants import ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_FORMAT_ND, ACL_INT64, DATA_TYPES
 from ..acl.errors import AclError
 
-__all__ = ["Descriptors", "destroy_all", "destroy_released", "int64", "quarantine"]
-
 #: The code in the error of a creator that returns a null pointer: ACLNN_ERR_INNER_NULLPTR.
 _NULL_POINTER: Final = 561103
 

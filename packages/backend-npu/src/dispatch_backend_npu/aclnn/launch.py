@@ -23,8 +23,6 @@ from .calls import CallTemplate, ScalarParameter
 from .pools import clear_at_close
 from .table import PROTOTYPES
 
-__all__ = ["PlaceholderBlock", "allocate_result", "collect_launches", "forbid_collecting", "launch"]
-
 _templates: Final = clear_at_close({})
 _CAPACITY: Final = 512
 

@@ -8,8 +8,6 @@ from typing import Any, Final
 from ..runtime.session import Stage, at_finalize, at_timeout
 from .descriptors import destroy_all, destroy_released, quarantine
 
-__all__ = ["Pool", "clear", "clear_at_close", "generation"]
-
 #: Every cache of templates.
 _caches: Final[list[dict[Any, Any]]] = []
 

@@ -32,8 +32,6 @@ from .checks import check_overlap, to_device
 from .pools import clear_at_close
 from .table import OPERATORS, PROTOTYPES
 
-__all__ = ["OperatorRow", "operator_row"]
-
 #: Names that expressions of the table use besides the overload's arguments and its results.
 _NAMES: Final = {
     "APPROXIMATE": {"none": 0, "tanh": 1},

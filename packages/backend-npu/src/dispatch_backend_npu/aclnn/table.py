@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["OPERATORS", "PROTOTYPES"]
-
 #: C types by the abbreviations below; every other type is spelled out.
 _TYPES: Final = {
     "T": "const aclTensor*",

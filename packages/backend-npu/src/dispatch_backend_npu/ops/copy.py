@@ -14,8 +14,6 @@ from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 from ..runtime.device import guard
 
-__all__ = ["KERNELS", "PRIMS"]
-
 _clone_rule: Final = cached_rule("clone")
 _to_copy_rule: Final = cached_rule("_to_copy")
 

@@ -20,8 +20,6 @@ from .copy import KERNELS as COPIES
 from .reduction import KERNELS as REDUCTIONS
 from .view import KERNELS as VIEWS
 
-__all__ = ["KERNELS"]
-
 _MASKS: Final = (ScalarType.Bool, ScalarType.Byte)
 _UNSIGNED: Final = (1 << 64) - 1
 

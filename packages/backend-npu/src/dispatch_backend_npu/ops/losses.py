@@ -10,8 +10,6 @@ from dispatch_aten.shapes import cached_rule, contiguous
 from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 
-__all__ = ["KERNELS"]
-
 _forward_rule: Final = cached_rule("nll_loss_forward")
 _backward_rule: Final = cached_rule("nll_loss_backward")
 

@@ -14,8 +14,6 @@ from ..fallback import on_host
 from .copy import KERNELS as COPIES
 from .view import KERNELS as VIEWS
 
-__all__ = ["KERNELS"]
-
 
 def _flatten(self: AclArray) -> AclArray:
     """Return the elements in row-major order, in one dimension; a copy only of arrays that are not row-major."""

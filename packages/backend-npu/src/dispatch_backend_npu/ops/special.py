@@ -11,8 +11,6 @@ from ..aclnn.checks import to_device
 from ..aclnn.launch import allocate_result, launch
 from ..arrays import AclArray
 
-__all__ = ["KERNELS"]
-
 _clamp_rule: Final = cached_rule("clamp")
 _clamp_tensor_rule: Final = cached_rule("clamp.Tensor")
 

@@ -11,8 +11,6 @@ from dispatch_aten.shapes import TensorMeta, cached_rule, storage_extent
 
 from ..arrays import AclArray
 
-__all__ = ["KERNELS"]
-
 _new: Final = object.__new__
 
 

@@ -10,8 +10,6 @@ from dispatch_core.planning import Program, Value
 
 from .tasks import NodeTasks
 
-__all__ = ["assign_offsets", "nbytes_of"]
-
 #: Where arrays begin in an arena; the toolkit asks for 32 bytes.
 _ALIGNMENT: Final = 512
 

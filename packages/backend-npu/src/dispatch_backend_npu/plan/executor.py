@@ -10,8 +10,6 @@ from ..acl import library, reports
 from ..aclnn.calls import CallTemplate, ScalarParameter, is_same_scalar
 from ..aclnn.descriptors import Descriptors
 
-__all__ = ["RepeatedExecutor"]
-
 
 class RepeatedExecutor:
     """The executor of a first phase, its descriptors, and the addresses and numbers that it was prepared for."""

@@ -12,8 +12,6 @@ from .arena import assign_offsets, nbytes_of
 from .state import RunState
 from .tasks import NodeTasks, to_spec
 
-__all__ = ["Schedule"]
-
 _Run: TypeAlias = Callable[[list[Any]], None]
 
 

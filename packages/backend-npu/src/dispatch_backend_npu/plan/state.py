@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from .schedule import Schedule
     from .tasks import NodeTasks
 
-__all__ = ["RunState"]
-
 _new: Final = object.__new__
 
 

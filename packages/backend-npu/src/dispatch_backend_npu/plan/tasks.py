@@ -16,8 +16,6 @@ from ..arrays import AclArray
 from ..kernels import BY_HAND, KERNELS
 from ..placement import unwrap_kernel
 
-__all__ = ["NodeTasks", "Task", "read_node", "to_spec"]
-
 _BY_HAND: Final = {name for names in BY_HAND.values() for name in names.split()}
 
 

@@ -38,18 +38,6 @@ from .event import Event
 from .session import Stage, at_finalize
 from .stream import Stream, peek
 
-__all__ = [
-    "Allocator",
-    "MemoryBlock",
-    "allocate",
-    "current_allocator",
-    "empty_cache",
-    "mem_get_info",
-    "memory_stats",
-    "record_stream",
-    "reset_peak_memory_stats",
-]
-
 _LEAST: Final = 512
 _SMALL: Final = 256 * 1024
 _SEGMENT: Final = 2 * 1024 * 1024

@@ -37,23 +37,6 @@ from . import waiting
 from .session import AclSession, closers, quarantines
 from .waiting import check_answers, has_answered
 
-__all__ = [
-    "current",
-    "ensure",
-    "ensure_session",
-    "finalize",
-    "guard",
-    "init",
-    "is_initialized",
-    "leave_for",
-    "on_second_device",
-    "opened_devices",
-    "parse_index",
-    "set_current",
-    "synchronize",
-    "wait",
-]
-
 
 class _ThreadDevice(threading.local):
     """A thread's device, whose context is its current one, the generation in which it was set, and the current stream."""

@@ -18,8 +18,6 @@ from .device import ensure_session, guard, wait
 from .session import AclSession, Stage, at_finalize
 from .stream import Stream, check_stream, current
 
-__all__ = ["Event"]
-
 
 class _Events:
     """A device's event handles: all of them, and by flags those that no event uses."""

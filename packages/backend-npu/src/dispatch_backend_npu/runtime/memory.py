@@ -25,8 +25,6 @@ from .waiting import has_answered
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["HostBlock", "allocate_pinned", "copy_on_device", "copy_to_device", "copy_to_host", "fill"]
-
 
 def _wait_if_busy() -> None:
     stream = peek()

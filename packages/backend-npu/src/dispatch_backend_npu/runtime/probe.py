@@ -16,8 +16,6 @@ from ..acl.constants import ACL_ERROR_UNINITIALIZE
 from ..acl.library import bind
 from .device import init
 
-__all__ = ["device_count", "device_name", "is_available", "model_directory", "unavailable_reason", "versions"]
-
 
 def _count_devices() -> tuple[int, str]:
     """Return the number of devices and, where it is 0, the reason."""

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, Final
 
-__all__ = ["AclSession", "Stage", "at_finalize", "at_timeout", "closers", "quarantines"]
-
 
 class Stage(IntEnum):
     """The order in which functions given to ``at_finalize`` are called: users of a resource before the resource."""

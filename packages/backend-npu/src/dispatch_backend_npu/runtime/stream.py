@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from .event import Event
 
-__all__ = ["Stream", "check_stream", "current", "default", "peek", "set_current"]
-
 
 class _Queue:
     """A handle, and the marks of Note [Idle streams]: of the work that was queued last, and of the work that is done."""

@@ -16,18 +16,6 @@ from ..acl.constants import (
 from ..acl.errors import DeviceTimeoutError
 from ..acl.library import bind, recent_message
 
-__all__ = [
-    "TIMED_OUT",
-    "VARIABLE",
-    "call_waiting",
-    "check_answers",
-    "has_answered",
-    "mark_silent",
-    "read_environment",
-    "set_sync_timeout",
-    "sync_timeout",
-]
-
 VARIABLE: Final = "DISPATCH_NPU_SYNC_TIMEOUT"
 """The environment variable with the initial time limit in seconds."""
 

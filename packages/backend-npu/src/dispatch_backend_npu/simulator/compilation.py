@@ -17,8 +17,6 @@ from typing import Final
 
 from .generate import TABLE, generate
 
-__all__ = ["NoCompilerError", "build", "compiler", "default_folder", "fingerprint"]
-
 SOURCES: Final = Path(__file__).parent / "source"
 
 #: Library → its sources, and the libraries that it needs.

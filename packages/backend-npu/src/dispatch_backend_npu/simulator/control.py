@@ -14,8 +14,6 @@ from typing import Final, NamedTuple
 
 from .compilation import fingerprint
 
-__all__ = ["KINDS", "MemoryUsage", "Simulator"]
-
 #: The kinds of counted objects, in the order of aclsim_kind in aclsim.h.
 KINDS: Final = (
     "contexts",

@@ -13,8 +13,6 @@ from ..aclnn.table import PROTOTYPES
 from .compilation import SOURCES
 from .generate import read
 
-__all__ = ["simulated_functions", "table"]
-
 #: Functions that have run on a device, by name. So far there are none.
 ON_HARDWARE: frozenset[str] = frozenset()
 

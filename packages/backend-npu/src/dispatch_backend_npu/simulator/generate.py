@@ -13,8 +13,6 @@ import re
 from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["SimulatedOperator", "generate", "read"]
-
 TABLE: Final = Path(__file__).parent / "operators.txt"
 
 

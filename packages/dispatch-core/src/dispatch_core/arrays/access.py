@@ -19,8 +19,6 @@ from ..keys.table import ARRAYS, keys_of
 from .owners import ARRAY_TYPES, KEY_DEVICES, TYPE_MASKS, mask_of
 from .types import ArrayType
 
-__all__ = ["device", "dtype", "is_mutable", "shape", "storage_of", "storage_offset", "strides", "to_data"]
-
 #: Bound: CPython calls a method of an imported name the slow way, since the name may be a module.
 _find: Final = ARRAY_TYPES.get
 

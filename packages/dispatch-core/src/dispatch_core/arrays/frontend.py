@@ -34,8 +34,6 @@ from ..transactions import on_rollback
 from .access import to_data
 from .owners import TYPE_MASKS, find_type, is_tensor, mask_of
 
-__all__ = ["AutogradFormula", "Frontend", "rebind", "register_frontend", "wrap_like"]
-
 T = TypeVar("T")
 
 

@@ -22,9 +22,6 @@ from weakref import ref
 from ..forks import Order, forkable
 from . import access
 
-__all__ = ["LENT", "PINNED", "Holder", "Window", "is_lent", "is_pinned", "lend", "memory_of", "pin"]
-
-
 #: Held while an entry is added or taken out; reentrant, as objects may die wherever others are made.
 _lock: Final = forkable(Order.MEMORY)
 

@@ -24,8 +24,6 @@ from ..keys.table import ARRAYS, DispatchKey, keys_of, show_claim
 from ..transactions import on_rollback
 from .types import ArrayType, BackendInfo
 
-__all__ = ["add_backend", "device_key", "is_tensor", "mask_of", "named_key"]
-
 #: type of a raw array → mask of its backend's key. Read on every call with raw arrays.
 TYPE_MASKS: Final[dict[type, int]] = {}
 #: type of a raw array → how to read it.

@@ -7,8 +7,6 @@ from typing import Any
 
 from .._record import Record
 
-__all__ = ["ArrayType", "Availability", "BackendInfo"]
-
 
 class ArrayType(Record):
     """A type of array that a backend owns, and the functions by which the dispatcher and composites read one.

@@ -13,8 +13,6 @@ from ..arrays.types import ArrayType
 from ..errors import KernelResultError
 from ..keys.table import DispatchKey
 
-__all__ = ["Boundary", "bad_result", "make_boundary", "make_coercer", "make_view_checker"]
-
 
 class Boundary(Record):
     """The constants of a boundary: whose arrays lie below it, and whose tensors, if any, above it."""

@@ -52,19 +52,6 @@ if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
     from ..operators.result_watch import Watch
 
-__all__ = [
-    "Inlined",
-    "make_adapted_caller",
-    "make_backend_runner",
-    "make_caller",
-    "make_caller_runner",
-    "make_fast_redispatch",
-    "make_inlined_runner",
-    "make_redispatcher",
-    "show_source",
-    "warm_up",
-]
-
 Runner = Callable[..., Any]
 
 

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
     from ..operators.result_watch import Watch
 
-__all__ = [
-    "make_adapted_caller",
-    "make_backend_runner",
-    "make_caller",
-    "make_caller_runner",
-    "make_fast_redispatch",
-    "make_redispatcher",
-    "warm_up",
-]
-
 Runner = Callable[..., Any]
 Rebinds = list[tuple[Any, Any]]
 

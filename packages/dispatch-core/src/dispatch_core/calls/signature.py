@@ -16,8 +16,6 @@ from ..errors import KernelResultError
 from ..schema.check import checker
 from ..schema.model import MISSING, Argument, FunctionSchema, Return, tensor_kind
 
-__all__ = ["CallParameter", "CallSignature", "Result", "TensorKind", "bad_count", "bad_list", "make_signature"]
-
 #: Each one's argument by index, the value that it serves, and the function, called without that argument.
 SpecializedKernels = tuple[tuple[int, Any, Callable[..., Any]], ...]
 #: The builtins that generated code uses, which an argument of that name would hide.

@@ -24,18 +24,6 @@ from .boundary import Boundary
 from .emit import define, indent, quote, quote_name
 from .signature import CallParameter, CallSignature, Result
 
-__all__ = [
-    "SignatureAdapter",
-    "SpecializedMask",
-    "SpecializedState",
-    "adapt_signature",
-    "body_lines",
-    "call_source",
-    "fast_redispatch_source",
-    "redispatch_source",
-    "runner_source",
-]
-
 
 class SignatureAdapter(Record):
     """How a frontend's function writes the arguments of an overload, and which calls are another function's."""

@@ -19,8 +19,6 @@ from ..calls.signature import CallSignature, TensorKind
 from ..keys.table import AUTOGRAD
 from ..operators.registration import KernelFactory
 
-__all__ = ["autograd_kernel", "fake_kernel"]
-
 
 def fake_kernel(fake: Callable[..., Any]) -> KernelFactory:
     """Return the kernel under Meta for a fake; see Note [A fake sees the caller's arguments]."""

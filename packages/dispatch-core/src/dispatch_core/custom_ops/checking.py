@@ -19,8 +19,6 @@ from ..operators.overloads import OpOverload
 from ..operators.registries import registry as process_registry
 from ..schema.check import bind, checker
 
-__all__ = ["opcheck"]
-
 _SUCCESS: Final = "SUCCESS"
 
 

@@ -34,8 +34,6 @@ from .author_kernels import autograd_kernel, fake_kernel
 from .result_checks import check_results
 from .schema_inference import infer_schema
 
-__all__ = ["CustomOpDef", "check_formula", "custom_op", "devices_of", "find_custom_op"]
-
 _EXPLICIT: Final = DispatchKey.CompositeExplicitAutograd
 DeviceTypes = str | Iterable[str] | None
 

@@ -22,8 +22,6 @@ from ..tracebacks import api_boundary
 from .author_kernels import autograd_kernel, fake_kernel
 from .definition import CustomOpDef, DeviceTypes, check_formula, devices_of, find_custom_op
 
-__all__ = ["define", "impl", "register_autograd", "register_fake", "register_kernel"]
-
 
 @api_boundary
 def define(qualname: str, schema: str, *, lib: Library | None = None, tags: str | Iterable[str] = ()) -> str:

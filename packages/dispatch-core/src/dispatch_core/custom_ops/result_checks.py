@@ -13,8 +13,6 @@ from ..calls.signature import CallSignature, Result, bad_count, bad_list
 from ..errors import KernelResultError
 from ..schema.check import checker
 
-__all__ = ["check_results"]
-
 
 def check_results(fn: Callable[..., Any], signature: CallSignature, *, composite: bool) -> Callable[..., Any]:
     """Return ``fn`` with its results held against the schema: their number and types, and that none is an input.

@@ -34,8 +34,6 @@ from ..schema.check import bind, invalid_combination, mismatch
 from ..tracebacks import api_boundary
 from .model import ArgumentKeys, Explanation, KeyOutcome, Overload, describe_slot, show_keys
 
-__all__ = ["entries_of", "explain", "source_of"]
-
 Values = tuple[Any, ...]
 
 

@@ -13,8 +13,6 @@ from ..operators.dispatch_table import Slot
 from ..operators.kernel_names import kernel_name, kernel_place
 from ..origins import Origin
 
-__all__ = ["ArgumentKeys", "Explanation", "KeyOutcome", "Overload", "describe_slot", "plain", "show_keys"]
-
 
 @dataclass(frozen=True, slots=True)
 class Overload:

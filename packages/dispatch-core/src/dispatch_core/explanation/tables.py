@@ -11,8 +11,6 @@ from ..operators.entry import OperatorEntry
 from ..operators.kernel_names import kernel_name, kernel_place
 from .model import describe_slot, plain
 
-__all__ = ["list_registrations", "list_slots"]
-
 
 def list_registrations(entry: OperatorEntry) -> list[dict[str, Any]]:
     """Return everything that is registered for an operator itself, highest key first, as plain data."""

@@ -11,8 +11,6 @@ from .svg import ROLES, role_of
 if TYPE_CHECKING:
     from .picture import DrawnStep, Edge, Picture
 
-__all__ = ["to_dot", "to_mermaid"]
-
 _DASHED: Final = {"view": "#7a5ba8", "write": "#c2621b"}
 
 

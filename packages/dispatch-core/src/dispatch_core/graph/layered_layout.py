@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-__all__ = ["Layout", "arrange", "layers_of"]
-
 #: Boxes in a layer; more go to the next, so that a thousand steps side by side do not make a ribbon.
 _WIDEST: Final = 24
 #: How much a point of a long edge weighs beside a box, so that long edges are straight.

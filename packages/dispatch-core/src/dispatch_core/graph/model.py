@@ -18,8 +18,6 @@ from ..operators.overloads import OpOverload
 from ..operators.registries import Registry
 from ..operators.registries import registry as process_registry
 
-__all__ = ["Call", "Constant", "Graph", "Step", "ValueInfo", "ValueRef", "Wrap", "values_in"]
-
 _LITERALS: Final = frozenset({type(None), bool, int, float, complex, str, bytes, Device})
 
 

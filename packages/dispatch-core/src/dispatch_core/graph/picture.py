@@ -12,8 +12,6 @@ from typing import ClassVar, Final, Self
 from ..errors import ArgumentError
 from .model import Call, Graph, ValueInfo, values_in
 
-__all__ = ["Drawable", "DrawnStep", "Edge", "Picture", "to_line"]
-
 
 @dataclass(frozen=True, slots=True)
 class DrawnStep:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from .model import ValueInfo
     from .picture import DrawnStep, Edge, Picture
 
-__all__ = ["contract", "role_of", "to_svg"]
-
 #: Role of a box → fill, border, text, dashes, and its words in the legend.
 ROLES: Final = {
     "input": ("#fff6d6", "#b8860b", "#3d2f00", "", "input"),

@@ -20,8 +20,6 @@ from ..tracebacks import api_boundary, trim_traceback
 from .keyset import DispatchKeySet, KeyLike, KeysetLike, as_mask, removal_mask
 from .table import MARKERS
 
-__all__ = ["apply_masks", "exclude_keys", "include_keys"]
-
 #: (include, exclude), as masks.
 State = tuple[int, int]
 _state: Final[ContextVar[State | None]] = ContextVar("dispatch_core.keys.context", default=None)

@@ -11,8 +11,6 @@ from ..tracebacks import trim_traceback
 from . import table as _keys
 from .table import MARKERS, DispatchKey, keys_of
 
-__all__ = ["DispatchKeySet", "KeyLike", "KeysetLike", "as_key", "as_mask"]
-
 #: How the device keys of a tensor are found; the room of the arrays, which stands above this one, fills it in.
 mask_readers: list[Callable[[object], int]] = []
 KeyLike: TypeAlias = "DispatchKey | str"

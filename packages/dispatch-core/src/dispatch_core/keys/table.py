@@ -18,8 +18,6 @@ from typing import Final, overload
 from ..errors import DispatchKeyError, RegistrationError, short_repr
 from ..forks import Order, forkable
 
-__all__ = ["DISPATCH_KEY_PRIORITY", "PROFILES", "DispatchKey"]
-
 #: Backends in torch's order, lowest priority first; vendors that register at run time rank between these and Meta.
 _BACKENDS: Final = "CPU CUDA HIP XLA MPS IPU XPU HPU VE Lazy MTIA MAIA NPU PrivateUse1 PrivateUse2 PrivateUse3".split()
 #: The keys that every backend brings: the name's prefix and the bit's place in the backend's row.

@@ -21,8 +21,6 @@ from ..keys.table import DispatchKey
 from ..operators.overloads import OpOverload
 from ..operators.registries import Registry, the_registry
 
-__all__ = ["CallEvent", "OperatorStats", "profile"]
-
 
 @dataclass(slots=True)
 class CallEvent:

@@ -40,8 +40,6 @@ from ..operators.registries import Registry, the_registry
 from ..operators.resolution import Resolution, resolve
 from ..operators.runners import find_masked_off
 
-__all__ = ["trace"]
-
 
 @dataclass(slots=True)
 class _Seen:

@@ -27,8 +27,6 @@ from ..schema.model import FunctionSchema
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-__all__ = ["Table", "Tables", "closed_error"]
-
 Runner = Callable[..., Any]
 
 #: `resolution.resolve`, imported with the first operator: `import dispatch_core` can do without, and a first call may come

@@ -16,8 +16,6 @@ from typing import Any, Final
 from ..environment import Switch
 from ..interrupts import by_subscript
 
-__all__ = ["TRACE", "trace_calls", "write"]
-
 #: Whether calls are printed.
 TRACE: Final = Switch("DISPATCH_TRACE")
 _depth: Final[ContextVar[int]] = ContextVar("dispatch_core.operators.call_trace", default=0)

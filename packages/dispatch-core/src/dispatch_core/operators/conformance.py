@@ -19,19 +19,6 @@ from .registration import Registration
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-__all__ = [
-    "HINTS",
-    "compare",
-    "compare_shape",
-    "compare_with",
-    "describe_kernel",
-    "describe_planned_step",
-    "find_rule",
-    "find_stand_in_maker",
-    "misfit_error",
-    "significant_strides",
-]
-
 
 def significant_strides(sizes: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
     """Return the strides that decide where elements lie: those of sizes beyond 1, where there are elements.

@@ -15,8 +15,6 @@ from ..keys.table import DispatchKey
 from ..origins import Origin
 from .registration import Registration
 
-__all__ = ["Slot", "compute_slot"]
-
 #: Backend keys that share AutogradOther: the lone ones, and the layouts of every backend.
 _OTHER_BACKENDS: Final = frozenset({"FPGA", "Vulkan", "Metal", "CustomRNGKeyId", "MkldnnCPU"})
 #: torch's switch from Autograd keys to backends leaves these out, so a kernel there does not disable a composite.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from ..keys import context
     from .registries import Registry
 
-__all__ = ["CHANGES", "OperatorEntry"]
-
 Runner = Callable[..., Any]
 NO_TAGS: Final[frozenset[str]] = frozenset()
 _NOTHING: Final[Mapping[DispatchKey, Registrations]] = MappingProxyType({})

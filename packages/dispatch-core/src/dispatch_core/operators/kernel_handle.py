@@ -23,8 +23,6 @@ from .overloads import OpOverload
 from .registries import Registry, the_registry
 from .resolution import Resolution
 
-__all__ = ["KernelHandle", "as_overload", "fast_redispatch", "get_kernel"]
-
 
 def as_overload(op: Any, registry: Registry | None = None) -> OpOverload:
     """Return the overload that ``op`` names or is: a name, an overload, a packet with one overload, or a custom operator.

@@ -15,8 +15,6 @@ from .registration import KernelFactory
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-__all__ = ["kernel_keys", "kernel_name", "kernel_place"]
-
 #: More wrappers than a program has; the walk through a circle of them ends.
 _MOST: Final = 20
 

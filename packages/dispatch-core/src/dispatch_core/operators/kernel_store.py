@@ -24,8 +24,6 @@ from .registration import (
     next_number,
 )
 
-__all__ = ["KernelStore"]
-
 
 class KernelStore(OperatorIndex):
     """The operators of a registry, and the schemas and kernels that are registered for them."""

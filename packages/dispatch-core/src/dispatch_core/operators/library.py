@@ -17,8 +17,6 @@ from .overloads import OpOverload
 from .registration import KernelFactory, caller_origin
 from .registries import Registry, the_registry
 
-__all__ = ["Library"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 _KINDS: Final = ("DEF", "IMPL", "FRAGMENT")
 #: Namespaces that torch keeps for itself; operators in them could not be told from its own.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from .overloads import OpOverload
     from .registries import Registry
 
-__all__ = ["OpNamespace", "OpOverloadPacket", "Ops"]
-
 
 class _Named:
     """An object with a name: a copy is the object itself, and a pickle is its name in the process's registry."""

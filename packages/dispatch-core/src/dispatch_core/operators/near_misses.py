@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from .registration import Registration
     from .registries import Registry
 
-__all__ = ["has_library", "is_unknown", "near", "warn_of_unknown"]
-
 _SHOWN = 5
 
 

@@ -19,8 +19,6 @@ from .registration import Registration
 if TYPE_CHECKING:
     from .registries import Registry
 
-__all__ = ["OperatorIndex", "parse_name"]
-
 
 def parse_name(name: str) -> OperatorName:
     """Read an operator's name; a bare one means ``aten``, and the overload ``default`` is the one without a name.

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from .entry import OperatorEntry
     from .namespaces import OpOverloadPacket
 
-__all__ = ["OpOverload", "describe", "make_overload", "rename_arguments"]
-
 
 @runtime_checkable
 class OpOverload(Protocol):

@@ -14,15 +14,6 @@ from ..levels import Level
 from ..origins import Origin
 from ..transactions import current as current_transaction
 
-__all__ = [
-    "KernelFactory",
-    "Registration",
-    "fallthrough_kernel",
-    "insert_by_level",
-    "kernel_factory",
-    "next_number",
-]
-
 
 def fallthrough_kernel(*args: Any, **kwargs: Any) -> Any:
     """Stand for "pass this key over" when registered as a kernel; recognised by identity, never run.

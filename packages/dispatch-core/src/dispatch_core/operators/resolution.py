@@ -37,8 +37,6 @@ from .result_watch import make_watch
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-__all__ = ["Resolution", "resolve"]
-
 Runner = Callable[..., Any]
 
 

@@ -47,8 +47,6 @@ from .registration import KernelFactory, Registration
 if TYPE_CHECKING:
     from .entry import OperatorEntry
 
-__all__ = ["ALWAYS", "Watch", "make_watch", "pause"]
-
 Runner = Callable[..., Any]
 #: Whether watches stay; see Note [When results are compared].
 ALWAYS: Final = Switch("DISPATCH_CHECK_RESULTS")

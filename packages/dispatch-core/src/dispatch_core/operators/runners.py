@@ -43,19 +43,6 @@ if TYPE_CHECKING:
     from .entry import OperatorEntry
     from .registries import Registry
 
-__all__ = [
-    "conform_results",
-    "exclude_masked_off",
-    "find_functional",
-    "find_masked_off",
-    "make_device_selector",
-    "make_functional_runner",
-    "make_kernel",
-    "make_specialized_kernels",
-    "open_device",
-    "unwritable_error",
-]
-
 Runner = Callable[..., Any]
 
 

@@ -19,8 +19,6 @@ from ..arrays import access, owners
 from ..caches import keep
 from ..keys.table import DispatchKey
 
-__all__ = ["ARRAY_SPECS", "UNKNOWN", "intern_spec", "read_spec", "row_major_spec"]
-
 #: Stands for the spec of an array that no meta array can describe: its dtype is none of torch's.
 UNKNOWN: Final = object()
 

@@ -27,8 +27,6 @@ from ..keys.table import DispatchKey
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["Block", "current", "enter", "finish", "innermost", "leave", "paused", "tidy"]
-
 _PIPELINE: Final = DispatchKey.Pipeline.value
 
 

@@ -18,8 +18,6 @@ from ..tracebacks import GENERATED
 if TYPE_CHECKING:
     from types import CodeType
 
-__all__ = ["INSIDE", "caller_location", "is_internal"]
-
 #: How the names of generated files and of the dispatcher's own begin.
 _FILES: Final = GENERATED, "<autograd", str(__file__).rpartition("pipelines")[0]
 

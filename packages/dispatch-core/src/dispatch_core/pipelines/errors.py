@@ -16,17 +16,6 @@ if TYPE_CHECKING:
 
     from .steps import Step
 
-__all__ = [
-    "PipelineError",
-    "describe_call",
-    "error_of",
-    "has_poisoned_arrays",
-    "missing_error",
-    "poison",
-    "step_error",
-    "without_traceback",
-]
-
 E = TypeVar("E", bound=BaseException)
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from .program import ProgramFingerprint
     from .steps import RecordedCall
 
-__all__ = ["Guard", "find", "keep"]
-
 #: Returns a plan's values and those of its results that are kept, or None.
 Guard = Callable[[Sequence["RecordedCall"]], "tuple[list[Any], dict[int, Pending]] | None"]
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from .snapshots import PipelineGraph
     from .steps import Step
 
-__all__ = ["Pipeline", "current_pipeline", "pipeline"]
-
 
 class Pipeline:
     """Record operators while the block runs, and run them when their results are needed or the block ends.

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .steps import Step
 
-__all__ = ["MANY", "Limits"]
-
 #: Fewer steps than these are not searched for unobservable ones.
 MANY: Final = 512
 

@@ -28,16 +28,6 @@ from .steps import Step, values_in
 if TYPE_CHECKING:
     from .steps import RecordedCall
 
-__all__ = [
-    "RANDOM",
-    "are_all_observable",
-    "count_references",
-    "externally_referenced",
-    "observable_steps",
-    "required_steps",
-    "storage_keys_in",
-]
-
 #: Stands among the values that are read or written for the state of the random number generators.
 RANDOM: Final = "the state of the generators"
 

@@ -14,8 +14,6 @@ from threading import get_ident
 from types import TracebackType
 from typing import Final
 
-__all__ = ["PipelineLock"]
-
 #: Held while a thread decides whether to wait, so that of several that would close a cycle only one goes ahead.
 _deciding = threading.RLock()
 #: thread → the lock that it is waiting for.

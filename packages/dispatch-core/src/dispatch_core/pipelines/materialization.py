@@ -14,15 +14,6 @@ from .pending import Pending
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = [
-    "is_pending",
-    "materialize",
-    "materialize_argument",
-    "materialize_value",
-    "run_random_steps",
-    "to_step_argument",
-]
-
 _PIPELINE = DispatchKey.Pipeline.value
 
 

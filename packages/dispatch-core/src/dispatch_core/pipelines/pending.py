@@ -25,8 +25,6 @@ from .array_specs import ARRAY_SPECS, UNKNOWN, read_spec
 if TYPE_CHECKING:
     from .session import Session
 
-__all__ = ["Pending", "PendingMemory", "describe", "known_storage_key", "pending_type", "storage_key"]
-
 
 class PendingMemory:
     """The identity of the memory that pending values will lie in."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from ..keys.table import DispatchKey
     from .steps import Step
 
-__all__ = ["KEPT", "Part", "Plan", "clear", "find", "make"]
-
 #: How many plans are kept.
 KEPT: Final = 512
 _plans: Final[dict[tuple[Any, ...], Plan]] = {}

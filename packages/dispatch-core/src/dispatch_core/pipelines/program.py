@@ -26,18 +26,6 @@ if TYPE_CHECKING:
     from ..operators.dispatch_table import Slot
     from .steps import RecordedCall, Step
 
-__all__ = [
-    "Node",
-    "PlannedStep",
-    "Program",
-    "ProgramFingerprint",
-    "Value",
-    "build",
-    "device_of",
-    "filled",
-    "fingerprint",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Value:

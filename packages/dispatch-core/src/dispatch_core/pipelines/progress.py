@@ -9,8 +9,6 @@ from typing import Final
 
 from ..interrupts import by_subscript
 
-__all__ = ["reporter"]
-
 #: Nanoseconds between two reports: at most twenty a second, and none of a flush that is shorter.
 _PAUSE: Final = 50_000_000
 

@@ -38,8 +38,6 @@ from .pending import known_storage_key
 if TYPE_CHECKING:
     from .recording import Recorder
 
-__all__ = ["is_specializable", "make_inlined_recorder"]
-
 Runner = Callable[..., Any]
 
 

@@ -39,8 +39,6 @@ from .session import Session
 from .stats import HOST_READ
 from .steps import step_type
 
-__all__ = ["PIPELINE", "Recorder", "make_recorder"]
-
 Runner = Callable[..., Any]
 PIPELINE = DispatchKey.Pipeline.value
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from ..keys.table import DispatchKey
     from .plan import Part, Plan
 
-__all__ = ["PlanRun", "mark_failed", "planned_groups", "run_steps", "with_arrays"]
-
 #: Called after steps have run.
 Report = Callable[[], None]
 

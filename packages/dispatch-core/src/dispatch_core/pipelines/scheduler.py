@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from ..keys import context
     from .plan import Plan
 
-__all__ = ["Scheduler"]
-
 
 class Scheduler(StepQueue):
     """Runs the recorded steps that are needed."""

@@ -22,8 +22,6 @@ from .run import with_arrays
 from .scheduler import Scheduler
 from .steps import Step
 
-__all__ = ["Session"]
-
 
 class Session(Scheduler):
     """A pipeline's blocks, and the calls that are recorded in them."""

@@ -20,8 +20,6 @@ from .liveness import externally_referenced, observable_steps
 from .pending import Pending, storage_key
 from .steps import Step
 
-__all__ = ["PipelineGraph", "snapshot"]
-
 
 def snapshot(steps: Sequence[Step], registry: Registry, groups: Sequence[Sequence[Step]] = ()) -> PipelineGraph:
     """Return the graph of pending ``steps``; ``groups`` are those that run fused.

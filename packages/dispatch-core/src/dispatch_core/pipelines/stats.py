@@ -7,8 +7,6 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any, Final
 
-__all__ = ["HOST_READ", "Stats"]
-
 #: Why an operator that returns a number, an array or anything else than tensors is not recorded.
 HOST_READ: Final = "returns something else than tensors"
 

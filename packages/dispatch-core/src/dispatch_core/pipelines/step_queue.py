@@ -18,8 +18,6 @@ from .lock import PipelineLock
 from .stats import Stats
 from .steps import RecordedCall, Step, to_step
 
-__all__ = ["StepQueue"]
-
 
 class StepQueue:
     """The recorded steps of a pipeline, until they have run or are dropped."""

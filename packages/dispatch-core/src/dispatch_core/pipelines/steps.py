@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ..operators.entry import OperatorEntry
     from .pending import Pending
 
-__all__ = ["RecordedCall", "Step", "step_type", "to_outputs", "to_step", "values_in"]
-
 
 class Step:
     """One recorded call: its operator, its arguments and its results."""

@@ -8,8 +8,6 @@ from ..distributions import ARRAY_TYPES, BACKENDS, Claim, normalize
 from . import messages
 from .catalog import OWNERS, Catalog, is_own
 
-__all__ = ["ArrayTypeOwners", "device_of", "owners_of", "sole_owner"]
-
 
 class ArrayTypeOwners:
     """Find the owner of a type once; both the owner and its absence are remembered."""

@@ -11,8 +11,6 @@ from typing import Final
 from .. import distributions
 from ..distributions import BACKENDS, DISTRIBUTIONS, OPERATORS, Claim, Distribution, Scan, normalize
 
-__all__ = ["OWNERS", "Catalog", "Verdict", "is_own"]
-
 #: Names that belong to this project's own distributions; a claim by any other is refused.
 OWNERS: Final = {
     (BACKENDS, "cpu"): "dispatch-backend-cpu",

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["Ended", "end_child", "run_in_child", "teller"]
-
 _CHILD: Final = (
     "import importlib, json, sys; job = json.load(sys.stdin); sys.path[:] = job['path'];"
     "importlib.import_module(job['module']).run(job)"

@@ -19,8 +19,6 @@ from .messages import printable, switch_reason
 from .policy import kept_out_by
 from .settings import ALLOW, AUTOLOAD, BLOCK, Settings
 
-__all__ = ["Finding", "examine"]
-
 #: Imports that take longer than this are remarked on, in seconds.
 SLOW: Final = 1.0
 _WORKERS: Final = 4

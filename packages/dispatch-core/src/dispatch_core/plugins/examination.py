@@ -18,8 +18,6 @@ from dispatch_core.operators.runners import find_functional
 
 from ..distributions import normalize
 
-__all__ = ["faults_of", "misfit", "missing_kernels"]
-
 #: A backend without a device or kernels: its missing operators are those without a decomposition.
 _UNSERVED = "DoctorsNobody"
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from dispatch_core.operators.entry import OperatorEntry
     from dispatch_core.operators.registration import Registration
 
-__all__ = ["refuse_foreign_keys"]
-
 
 def refuse_foreign_keys(
     claim: Claim, key: DispatchKey | None, made: Iterable[tuple[OperatorEntry | None, Registration]]

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from dispatch_core.operators.registries import Registry
     from dispatch_core.pipelines.program import PlannedStep, Program
 
-__all__ = ["PROJECT", "REQUIRED", "hookimpl", "hookspec"]
-
 PROJECT: Final = "dispatch_core"
 #: The hooks that a plugin must implement; a module without these is no backend.
 REQUIRED: Final = ("dispatch_backend_info", "dispatch_register")

@@ -6,8 +6,6 @@ from typing import Any
 
 from dispatch_core.errors import RegistrationError
 
-__all__ = ["PluginHost"]
-
 
 class PluginHost:
     """The plugins that are registered in this process, by device name.

@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
-__all__ = ["forget_on_failure", "import_object"]
-
 
 def import_object(reference: str) -> object:
     """Import the object that an entry point's value names: ``module`` or ``module:object.attribute``.

@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from .host import PluginHost
 
-__all__ = ["BackendLoader", "backends", "load_backend", "refresh"]
-
 _NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator library for namespace"}
 _Key = tuple[str, str]
 

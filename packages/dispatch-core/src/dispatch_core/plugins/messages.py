@@ -12,19 +12,6 @@ from . import settings
 from .catalog import OWNERS, Verdict
 from .state import BackendState, Failure
 
-__all__ = [
-    "circular_load",
-    "contested_type",
-    "listed_but_missing",
-    "load_failure",
-    "load_timeout",
-    "not_found",
-    "printable",
-    "refusal",
-    "switch_reason",
-    "switched_off",
-]
-
 #: Other names under which users look for a device.
 _KNOWN_AS: Final = {"ascend": "npu", "davinci": "npu", "numpy": "cpu"}
 

@@ -10,8 +10,6 @@ from .catalog import Catalog, is_own
 from .settings import ALLOW, AUTOLOAD, BLOCK, Settings
 from .state import BackendState
 
-__all__ = ["choose", "judge", "kept_out_by"]
-
 
 def kept_out_by(settings: Settings, device: str) -> str | None:
     """Return the environment variable that keeps a device out, if one does.

@@ -14,8 +14,6 @@ from .children import end_child, teller
 from .examination import faults_of, missing_kernels
 from .state import explain_exception
 
-__all__ = ["run"]
-
 
 def run(job: dict[str, Any]) -> None:
     """Load the job's plugin and append one JSON line per step to its report, so that a crash leaves the steps before.

@@ -9,8 +9,6 @@ from typing import Final
 
 from dispatch_core.environment import parse_boolean, parse_names
 
-__all__ = ["Settings"]
-
 AUTOLOAD: Final = "DISPATCH_AUTOLOAD"
 ALLOW: Final = "DISPATCH_BACKENDS"
 BLOCK: Final = "DISPATCH_BACKENDS_BLOCK"

@@ -11,8 +11,6 @@ from dispatch_core.errors import DispatchError
 
 from ..distributions import Claim
 
-__all__ = ["BackendState", "Failure", "explain_exception"]
-
 _SHARED_LIBRARY: Final = re.compile(r"[\w.+-]+\.(?:so(?:\.\d+)*|dll|dylib)\b")
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["declare_dtypes", "dtype_of_number", "dtype_of_type", "spoken_name"]
-
 _BY_NUMBER: Final[dict[int, object]] = {}
 _BY_TYPE: Final[dict[type, object]] = {}
 _CLASSES: Final[list[type]] = []

@@ -12,8 +12,6 @@ from dispatch_core.errors import ArgumentError
 from .tokens import IDENTIFIER_STARTS, Tokens, is_identifier
 from .types import BaseType, ListType, OptionalType, Type
 
-__all__ = ["read_default"]
-
 _INTEGERS: Final = frozenset("int SymInt ScalarType Layout MemoryFormat DeviceIndex ConstQuantizerPtr".split())
 _NONE_DEFAULT: Final = frozenset({"Tensor", "Generator", "Quantizer"})
 _CONSTANT_DEFAULT: Final = _INTEGERS | {"str", "Scalar", "number", "bool", "float", "complex"}

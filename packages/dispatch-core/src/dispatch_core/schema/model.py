@@ -14,20 +14,6 @@ from ..tracebacks import api_boundary
 from .declared_dtypes import dtype_of_number
 from .types import AliasInfo, BaseType, ListType, OptionalType, Type, is_written, outermost_alias
 
-__all__ = [
-    "MISSING",
-    "Argument",
-    "FunctionSchema",
-    "Missing",
-    "OperatorName",
-    "Return",
-    "TensorArgument",
-    "TensorKind",
-    "order_fault",
-    "spell_default",
-    "tensor_kind",
-]
-
 
 class Missing(Enum):
     """The type of ``MISSING``, which stands where an argument has no default (None is a default)."""

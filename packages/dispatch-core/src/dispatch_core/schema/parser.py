@@ -23,9 +23,6 @@ from .types import (
     WrapperType,
 )
 
-__all__ = ["parse_schema"]
-
-
 _BASE_TYPES: Final = {
     name: BaseType(name)
     for name in (

@@ -8,8 +8,6 @@ from typing import Final, NoReturn
 
 from dispatch_core.errors import SchemaError
 
-__all__ = ["IDENTIFIER_STARTS", "SchemaSyntaxError", "Tokens", "is_identifier"]
-
 
 class SchemaSyntaxError(SchemaError):
     """A schema's text is malformed; ``line`` and ``column`` (both from 1) say where."""

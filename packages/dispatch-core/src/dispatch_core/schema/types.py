@@ -7,23 +7,6 @@ from typing import Literal
 
 from dispatch_core._record import Record
 
-__all__ = [
-    "AliasInfo",
-    "BaseType",
-    "ClassType",
-    "DictType",
-    "ListType",
-    "OptionalType",
-    "TupleType",
-    "Type",
-    "TypeVariable",
-    "UnionType",
-    "WrapperType",
-    "is_written",
-    "outermost_alias",
-    "walk",
-]
-
 
 class AliasInfo(Record):
     """Which alias sets a value belongs to before and after the call, and whether the call writes to it.

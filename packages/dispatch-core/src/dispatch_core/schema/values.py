@@ -14,8 +14,6 @@ from .declared_dtypes import dtype_of_type, spoken_name
 from .types import BaseType, DictType, ListType, OptionalType, TupleType, Type, TypeVariable, UnionType
 from .words import in_words, spell_for_users
 
-__all__ = ["Check", "IsTensor", "checker", "expectation"]
-
 IsTensor = Callable[[object], bool]
 Check = Callable[[object], object]
 

@@ -8,8 +8,6 @@ from typing import Final
 from .declared_dtypes import spoken_name
 from .model import FunctionSchema
 
-__all__ = ["declaration", "in_words", "spell_for_users"]
-
 _WORDS: Final = {"Scalar": "Number", "number": "Number", "SymInt": "int", "SymBool": "bool", "NoneType": "None"}
 #: The types that are known to schemas alone.
 _TYPE: Final = re.compile(r"\b(?:SymInt|SymBool|ScalarType)\b")

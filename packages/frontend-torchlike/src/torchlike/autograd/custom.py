@@ -20,8 +20,6 @@ from .function import Function
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = ["make_kernel"]
-
 
 class _FormulaCall:
     """One call's arguments, and the lengths of the lists among its results."""

@@ -17,9 +17,6 @@ from dispatch_aten.gradients import FUNCTIONS
 
 from ..functions import QUICK
 
-__all__ = ["Derivative"]
-
-
 #: The properties of a tensor that formulas use beside its elements, by the suffix of the name.
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "_sizes": lambda tensor: tensor._meta()[0],

@@ -22,8 +22,6 @@ from .saved import check_cut
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = ["execute"]
-
 #: The number of torch's ``contiguous_format``.
 _CONTIGUOUS: Final = 0
 #: Held while a gradient is added to ``.grad``, so that backward may run in several threads at once.

@@ -18,8 +18,6 @@ from .inplace import check_inplace, rebase
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = ["NotDifferentiable", "make_out_kernel", "make_passing_kernel", "make_resize_kernel", "run_without_formula"]
-
 
 class NotDifferentiable(Node):
     """The history of a result whose operator has no derivative formula; reaching it in backward is an error."""

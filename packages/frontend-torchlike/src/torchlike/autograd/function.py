@@ -15,8 +15,6 @@ from ..history.views import CUSTOM
 from ..tensors import Tensor, wrap
 from .saved import Saved, make_released_error, make_version_error, restore_result
 
-__all__ = ["Function"]
-
 
 class _Context(Node):
     """The context that ``forward`` and ``backward`` share; at the same time the node of the graph."""

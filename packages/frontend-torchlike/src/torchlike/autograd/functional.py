@@ -15,8 +15,6 @@ from .engine import accumulate, execute
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = ["backward", "clear_gradient", "grad"]
-
 
 def _to_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]

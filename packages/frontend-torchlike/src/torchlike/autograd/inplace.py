@@ -19,8 +19,6 @@ from ..history.views import replay, set_history
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = ["CopySlices", "check_inplace", "rebase"]
-
 
 def check_inplace(tensor: Tensor) -> None:
     """Refuse to record an in-place change of a leaf, or of a view that cannot follow it."""

@@ -22,8 +22,6 @@ from dispatch_core.frontends import define, indent
 
 from .derivative import Derivative
 
-__all__ = ["write_kernel_source"]
-
 
 def _write_edges(derivative: Derivative) -> list[str]:
     """Return the lines that find where the gradients of the inputs go."""

@@ -31,8 +31,6 @@ from .kernel_source import write_kernel_source
 from .node_source import write_node_source
 from .saved import Saved, make_released_error, make_version_error, read_version, restore_result
 
-__all__ = ["format_node_name", "make_kernel"]
-
 
 def format_node_name(name: str, number: int = 0) -> str:
     """Return the name of an operator's node in torch's manner.

@@ -6,8 +6,6 @@ from dispatch_core.frontends import define
 
 from .derivative import Derivative
 
-__all__ = ["write_node_source"]
-
 
 def write_node_source(derivative: Derivative, *, conjugates: bool = True) -> str:
     """Return the source of ``apply``: unpack what was saved, check it, compute the gradients that are wanted.

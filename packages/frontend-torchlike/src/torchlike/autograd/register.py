@@ -15,8 +15,6 @@ from .derivative import Derivative
 from .fallback import make_out_kernel, make_passing_kernel, make_resize_kernel, run_without_formula
 from .kernels import make_kernel
 
-__all__ = ["cover"]
-
 #: Nodes whose names end in another number than 0: torch counts the overloads of a name that have formulas.
 _NUMBERS: Final = {
     "clamp": 1,

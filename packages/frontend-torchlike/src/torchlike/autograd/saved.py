@@ -15,16 +15,6 @@ from ..tensors import bare
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = [
-    "Saved",
-    "check_cut",
-    "make_changed_error",
-    "make_released_error",
-    "make_version_error",
-    "read_version",
-    "restore_result",
-]
-
 
 class Saved:
     """A result that its own node needs for backward.

@@ -8,8 +8,6 @@ from typing import Final
 from dispatch_core.frontends import run_outside
 from dispatch_core.keys import ARRAYS, DispatchKey, keys_of
 
-__all__ = ["AUTOGRAD_BITS", "autograd_bit", "prepare"]
-
 
 class _AutogradBits(dict[int, int]):
     """A tensor's mask → the Autograd key of its device, as a mask; computed at the first look-up."""

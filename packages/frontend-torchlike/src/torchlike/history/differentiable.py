@@ -19,8 +19,6 @@ from .views import View
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = ["Differentiable"]
-
 _making: Final = forkable(Order.MEMORY)
 
 

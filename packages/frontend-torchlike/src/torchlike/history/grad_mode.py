@@ -18,15 +18,6 @@ from typing import Any, Final, Self, TypeVar, overload
 from dispatch_core.interrupts import Guard, by_subscript, take_back, whole
 from dispatch_core.tracebacks import trim_traceback
 
-__all__ = [
-    "enable_grad",
-    "inference_mode",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "no_grad",
-    "set_grad_enabled",
-]
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _grad: Final[ContextVar[bool]] = ContextVar("torchlike.grad_mode", default=True)

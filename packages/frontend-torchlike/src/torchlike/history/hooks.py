@@ -6,8 +6,6 @@ import itertools
 from collections.abc import Callable
 from typing import Any, Self, TypeAlias
 
-__all__ = ["Hook", "RemovableHandle"]
-
 Hook: TypeAlias = "Callable[..., Any]"
 
 

@@ -9,8 +9,6 @@ from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.shapes import HasSpec
 from dispatch_core import frontends
 
-__all__ = ["Meta", "is_plain", "to_scalar_type"]
-
 #: Shape and dtype, the dtype as the array itself has it (see `scalar_type`).
 Meta: TypeAlias = "tuple[tuple[int, ...], Any]"
 

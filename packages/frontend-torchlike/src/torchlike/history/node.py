@@ -26,17 +26,6 @@ from .metadata import Meta
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = [
-    "Edge",
-    "Leaf",
-    "Node",
-    "Output",
-    "Storage",
-    "TensorState",
-    "next_sequence",
-    "sequence",
-]
-
 #: Numbers nodes in the order of their making; a node's inputs always have smaller numbers.
 sequence: Final = itertools.count(1)
 next_sequence: Final = sequence.__next__

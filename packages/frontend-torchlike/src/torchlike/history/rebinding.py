@@ -20,8 +20,6 @@ from .views import Chain, View, replay
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = ["rebind"]
-
 
 def rebind(tensor: Tensor, data: Any) -> None:
     """Let ``tensor`` hold ``data``; where arrays cannot be written, carry the change to every alias.

@@ -24,8 +24,6 @@ from .node import Edge, Leaf, Node, Storage, TensorState
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-__all__ = ["CUSTOM", "ONE_OF_SEVERAL", "Chain", "View", "replay", "set_history", "set_view"]
-
 Chain = Any
 
 #: Why a change in place of a view, or of its base, cannot be recorded.

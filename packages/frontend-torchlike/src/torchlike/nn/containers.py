@@ -10,8 +10,6 @@ from typing import Any, Self
 
 from .module import Module
 
-__all__ = ["ModuleDict", "ModuleList", "Sequential"]
-
 
 class _IndexedModules(Module):
     """Modules in a row, named by their places."""

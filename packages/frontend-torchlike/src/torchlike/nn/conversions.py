@@ -13,8 +13,6 @@ from ..history.grad_mode import no_grad
 from ..tensors import Tensor
 from .tree import Tree
 
-__all__ = ["Convertible"]
-
 
 class Convertible(Tree):
     """The part of `Module` that converts its parameters and buffers."""

@@ -13,21 +13,6 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
-__all__ = [
-    "GELU",
-    "Dropout",
-    "Flatten",
-    "Identity",
-    "LeakyReLU",
-    "Linear",
-    "LogSoftmax",
-    "ReLU",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Tanh",
-]
-
 
 class Linear(Module):
     """``y = x W^T + b`` (source: ``torch.nn.Linear``), filled as torch fills it.

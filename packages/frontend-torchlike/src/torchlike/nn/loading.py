@@ -24,8 +24,6 @@ from .saving import EXTRA_STATE, Saving
 if TYPE_CHECKING:
     from .module import Module
 
-__all__ = ["Loading"]
-
 
 class _IncompatibleKeys(NamedTuple):
     """The names that ``load_state_dict(strict=False)`` did not find, and those that it did not expect."""

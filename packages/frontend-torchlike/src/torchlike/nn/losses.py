@@ -6,8 +6,6 @@ from ..tensors import Tensor
 from . import functional as F  # noqa: N812  # torch's own abbreviation
 from .module import Module
 
-__all__ = ["BCEWithLogitsLoss", "CrossEntropyLoss", "L1Loss", "MSELoss", "NLLLoss"]
-
 
 class _Loss(Module):
     def __init__(self, reduction: str = "mean") -> None:

@@ -13,8 +13,6 @@ from .conversions import Convertible
 from .loading import Loading
 from .registration import Registrar
 
-__all__ = ["Module"]
-
 
 class Module(Registrar, Convertible, Loading):
     """A layer or a whole network (source: ``torch.nn.Module``).

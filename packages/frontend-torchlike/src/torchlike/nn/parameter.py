@@ -7,8 +7,6 @@ from typing import Any, Self
 from ..arguments import check_tensor
 from ..tensors import Tensor
 
-__all__ = ["Parameter"]
-
 
 class Parameter(Tensor):
     """A tensor that a module finds among its attributes and an optimizer trains (source: ``torch.nn.Parameter``).

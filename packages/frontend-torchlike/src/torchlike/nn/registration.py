@@ -14,8 +14,6 @@ from .tree import Tree
 if TYPE_CHECKING:
     from .module import Module
 
-__all__ = ["Registrar"]
-
 
 def _format_type_of(value: object) -> str:
     """Return the name of an object's type as messages write it."""

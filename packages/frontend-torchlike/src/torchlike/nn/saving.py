@@ -11,8 +11,6 @@ from ..history.hooks import Hook, RemovableHandle
 from ..tensors import Tensor
 from .tree import Tree
 
-__all__ = ["EXTRA_STATE", "Saving"]
-
 #: The name under which a module's extra state is saved.
 EXTRA_STATE: Final = "_extra_state"
 

@@ -11,8 +11,6 @@ from .parameter import Parameter
 if TYPE_CHECKING:
     from .module import Module
 
-__all__ = ["Tree"]
-
 
 class Tree:
     """The part of `Module` that knows its submodules, and by them all parameters and buffers."""

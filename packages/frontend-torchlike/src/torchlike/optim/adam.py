@@ -10,8 +10,6 @@ from ..functions import FUNCTIONS
 from ..tensors import Tensor
 from .optimizer import Optimizer, check_implementation
 
-__all__ = ["Adam", "AdamW"]
-
 zeros_like = FUNCTIONS["zeros_like"]
 
 

@@ -13,8 +13,6 @@ from ..autograd.functional import clear_gradient
 from ..history.grad_mode import enable_grad, no_grad
 from ..tensors import Tensor
 
-__all__ = ["Optimizer", "check_implementation"]
-
 
 def check_implementation(
     *, differentiable: bool, foreach: bool | None, fused: bool | None, **more: Any

@@ -8,8 +8,6 @@ from typing import Any
 from ..tensors import Tensor
 from .optimizer import Optimizer, check_implementation
 
-__all__ = ["SGD"]
-
 
 class SGD(Optimizer):
     """Gradient descent, with momentum (source: ``torch.optim.SGD``).

@@ -15,8 +15,6 @@ from ._shared import Array, aten, overload
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["draw_on_host", "from_host"]
-
 _HOST: Final = dc.Device("cpu")
 
 

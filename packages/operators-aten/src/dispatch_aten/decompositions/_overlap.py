@@ -19,8 +19,6 @@ from ._shared import Array, meta_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["overlap_check"]
-
 _MAY_OVERLAP: Final = frozenset(
     (
         "_log_softmax _log_softmax_backward_data _softmax _softmax_backward_data softmax log_softmax addmm baddbmm bmm mm mv"

@@ -19,28 +19,6 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_aten.shapes.meta import TensorMeta
 
-__all__ = [
-    "Array",
-    "arange_like",
-    "as_scalar_tensor",
-    "aten",
-    "cast",
-    "check_by_rule",
-    "common_dtype",
-    "copy_into",
-    "count_of",
-    "fill",
-    "is_array",
-    "is_number",
-    "maybe_multiply",
-    "meta_of",
-    "missing_functional",
-    "ndim",
-    "numel",
-    "overload",
-    "scatter_into",
-]
-
 Array: TypeAlias = Any
 """A backend's array or a frontend's tensor."""
 

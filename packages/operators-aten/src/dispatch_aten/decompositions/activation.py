@@ -12,8 +12,6 @@ from ._shared import Array, aten, check_by_rule
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
-
 
 def _silu_backward(grad_output: Array, self: Array) -> Array:
     gate = aten.sigmoid.default(self)

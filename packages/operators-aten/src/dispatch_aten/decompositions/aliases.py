@@ -12,8 +12,6 @@ from ._shared import aten
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
-
 _ALIASES: Final = """
 subtract         sub
 subtract_        sub_

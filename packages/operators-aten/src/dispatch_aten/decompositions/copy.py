@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from dispatch_aten.dtypes import ScalarType
     from dispatch_aten.shapes.meta import TensorMeta
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
-
 _PRESERVE: Final = 1
 prims: Final[Any] = dc.ops.prims
 

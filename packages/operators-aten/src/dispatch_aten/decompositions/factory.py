@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from dispatch_aten.dtypes import ScalarType
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
-
 
 def _empty(
     size: Sequence[int],

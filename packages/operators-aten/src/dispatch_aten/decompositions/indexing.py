@@ -16,8 +16,6 @@ from ._shared import Array, arange_like, aten, meta_of, missing_functional, ndim
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
-
 
 def _index_put(self: Array, indices: Sequence[Array | None], values: Array, accumulate: bool = False) -> Array:
     if not dc.is_mutable(self):

@@ -28,8 +28,6 @@ from ._shared import Array, aten, meta_of, overload
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NOT_DERIVED", "register"]
-
 NOT_DERIVED: Final = frozenset({"copy_", "fill_.Scalar", "index_put_"})
 """In-place overloads that every backend has: their functional overloads are a copy and these."""
 

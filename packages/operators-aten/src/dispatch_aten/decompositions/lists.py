@@ -17,8 +17,6 @@ from ._shared import Array, aten, meta_of, ndim, numel, scatter_into
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
-
 
 def _cat(tensors: Sequence[Array], dim: int = 0) -> Array:
     meta = RULES["cat"]([meta_of(tensor) for tensor in tensors], dim)

@@ -14,8 +14,6 @@ from ._shared import Array, aten, cast, meta_of, ndim, numel
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
-
 _NONE, _MEAN, _SUM = 0, 1, 2
 
 

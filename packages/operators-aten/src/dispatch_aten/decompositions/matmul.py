@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from dispatch_aten.shapes import TensorMeta
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
-
 
 def _matmul(self: Array, other: Array) -> Array:
     left, right = dc.shape(self), dc.shape(other)

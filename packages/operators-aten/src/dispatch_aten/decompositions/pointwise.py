@@ -17,8 +17,6 @@ from ._shared import Array, aten, cast, check_by_rule, common_dtype, is_array, m
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
-
 _LN2: Final = math.log(2.0)
 _LN10: Final = math.log(10.0)
 

@@ -15,8 +15,6 @@ from ._shared import Array, aten, cast, meta_of, numel, overload
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
-
 
 def _sample(name: str, draw: Callable[..., Array]) -> Callable[..., Array]:
     """Make the kernel of ``name(size, *, generator=None, dtype, device)``."""

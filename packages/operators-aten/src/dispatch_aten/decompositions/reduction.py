@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from dispatch_aten.shapes.meta import TensorMeta
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
-
 
 def _sum(self: Array, *, dtype: ScalarType | None = None) -> Array:
     return aten.sum.dim_IntList(self, None, False, dtype=dtype)

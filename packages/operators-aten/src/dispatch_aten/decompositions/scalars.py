@@ -17,8 +17,6 @@ from ._shared import Array, as_scalar_tensor, aten, cast, common_dtype, overload
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BY_TENSOR", "EXPLICIT", "IMPLICIT", "NUMBERS_AS_TENSORS"]
-
 
 def _number_last(tensor_overload: str) -> Callable[..., Array]:
     """Make the kernel of ``op(Tensor self, Scalar other, ...)``."""

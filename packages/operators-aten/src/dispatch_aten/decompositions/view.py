@@ -17,8 +17,6 @@ from ._shared import Array, aten, meta_of, ndim
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["EXPLICIT", "IMPLICIT"]
-
 
 def _reshape(self: Array, shape: Sequence[int]) -> Array:
     have = dc.shape(self)

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["OperatorDef", "read"]
-
 _CHANGES_SHAPE: Final = frozenset({"resize_"})
 _VIEW_RETURN: Final = re.compile(r"-> Tensor\(a\)(\[\])?$")
 

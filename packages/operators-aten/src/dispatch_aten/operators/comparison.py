@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["SCHEMAS"]
-
 SCHEMAS: Final = """
 [pointwise]
 eq.Tensor(Tensor self, Tensor other) -> Tensor

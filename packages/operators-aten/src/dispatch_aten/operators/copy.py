@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["SCHEMAS"]
-
 SCHEMAS: Final = """
 copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["SCHEMAS"]
-
 SCHEMAS: Final = """
 [dynamic_output_shape]
 index.Tensor(Tensor self, Tensor?[] indices) -> Tensor

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["SCHEMAS"]
-
 SCHEMAS: Final = """
 cat(Tensor[] tensors, int dim=0) -> Tensor
 cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)

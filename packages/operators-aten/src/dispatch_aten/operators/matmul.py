@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["SCHEMAS"]
-
 SCHEMAS: Final = """
 mm(Tensor self, Tensor mat2) -> Tensor
 mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["SCHEMAS"]
-
 SCHEMAS: Final = """
 view(Tensor(a) self, SymInt[] size) -> Tensor(a)
 reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from dispatch_aten.dtypes import ScalarType
 
-__all__ = ["RULES"]
-
 _PRESERVE: Final = 1
 
 

@@ -9,8 +9,6 @@ from dispatch_aten.errors import DimensionError, ShapeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["check_size", "reduced_shape", "wrap_dim", "wrap_dims"]
-
 
 def check_size(size: Sequence[int], argument: str = "size") -> tuple[int, ...]:
     """Return a shape as a tuple; refuse negative lengths."""

@@ -17,8 +17,6 @@ from .refusals import check_fits, refuse_kinds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["RULES", "arange_length", "with_memory_format"]
-
 _CONTIGUOUS, _PRESERVE, _CHANNELS_LAST = 0, 1, 2
 
 

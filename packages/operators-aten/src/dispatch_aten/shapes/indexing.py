@@ -18,8 +18,6 @@ from .view import view_strides
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["RULES"]
-
 _INDEX_TYPES: Final = (int32, int64)
 _MASK_TYPES: Final = (bool_, uint8)
 

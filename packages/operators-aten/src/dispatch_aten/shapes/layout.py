@@ -27,18 +27,6 @@ if TYPE_CHECKING:
 
     from dispatch_aten.dtypes import ScalarType
 
-__all__ = [
-    "broadcast_shapes",
-    "broadcast_strides",
-    "check_apart",
-    "check_output_shape",
-    "check_written",
-    "is_expanded",
-    "iterator_strides",
-    "preserve_format",
-    "preserved_strides",
-]
-
 
 _Layout: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 

@@ -16,8 +16,6 @@ from .view import RULES as VIEW_RULES
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["RULES"]
-
 
 def _cat(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     if not tensors:

@@ -17,8 +17,6 @@ from .refusals import refuse_kinds
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["RULES"]
-
 
 def _softmax(label: str) -> Callable[..., TensorMeta]:
     def rule(self: TensorMeta, dim: int, half_to_float: bool) -> TensorMeta:

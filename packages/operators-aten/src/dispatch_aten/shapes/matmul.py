@@ -16,8 +16,6 @@ from .view import RULES as VIEW_RULES
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["RULES"]
-
 
 def _check_matrices(self: TensorMeta, mat2: TensorMeta) -> None:
     if self.ndim != 2:

@@ -22,16 +22,6 @@ from dispatch_core.forks import Order, forkable
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "TensorMeta",
-    "contiguous",
-    "contiguous_strides",
-    "dense_strides",
-    "is_contiguous",
-    "is_non_overlapping_and_dense",
-    "same_places",
-]
-
 
 @final
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False, init=False)

@@ -18,8 +18,6 @@ from .refusals import c_name, check_fits, check_kernel, kind_of, refuse, refuse_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["RULES", "elementwise"]
-
 _NUMBER: Final = TensorMeta((), (), bool_)
 
 

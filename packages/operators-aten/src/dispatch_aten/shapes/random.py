@@ -19,8 +19,6 @@ from .refusals import GREATEST, c_name, refuse_kinds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["RULES"]
-
 
 def _sample(label: str) -> Callable[..., TensorMeta]:
     def rule(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> TensorMeta:

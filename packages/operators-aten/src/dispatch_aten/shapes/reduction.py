@@ -15,8 +15,6 @@ from .refusals import refuse_kinds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["RULES"]
-
 
 def _reduce(self: TensorMeta, dim: int | Sequence[int] | None, keepdim: bool, dtype: ScalarType) -> TensorMeta:
     return contiguous(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), dtype)

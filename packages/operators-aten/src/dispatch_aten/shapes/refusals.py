@@ -12,8 +12,6 @@ from dispatch_aten.errors import OperatorError, UnsupportedError
 if TYPE_CHECKING:
     from dispatch_aten.promotion import Number
 
-__all__ = ["GREATEST", "c_name", "check_fits", "check_kernel", "kind_of", "refuse", "refuse_kinds", "refused_dtypes"]
-
 
 def kind_of(dtype: ScalarType) -> str:
     """Return b, i, f or c for ``bool``, integers, floating-point and complex types."""

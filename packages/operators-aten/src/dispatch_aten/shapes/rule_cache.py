@@ -40,8 +40,6 @@ if TYPE_CHECKING:
 
     from dispatch_aten.dtypes import DefaultDtype, ScalarType
 
-__all__ = ["HasSpec", "RuleKey", "cached_rule", "memoize", "rule_key"]
-
 _LIMIT: Final = 1024
 
 

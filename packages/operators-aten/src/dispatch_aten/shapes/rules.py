@@ -17,8 +17,6 @@ from .meta import TensorMeta
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["NUMBERS_BY_TYPE", "RULES", "infer"]
-
 
 def _name_operator(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
     """Let the rule's errors name the operator; the rules themselves are shared and do not know it."""

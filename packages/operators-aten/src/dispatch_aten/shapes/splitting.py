@@ -14,8 +14,6 @@ from .view import RULES as VIEW_RULES
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["RULES"]
-
 slice_of: Final[Callable[..., TensorMeta]] = VIEW_RULES["slice.Tensor"]
 select_of: Final[Callable[..., TensorMeta]] = VIEW_RULES["select.int"]
 

@@ -14,8 +14,6 @@ from .meta import TensorMeta, contiguous, contiguous_strides
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["RULES", "infer_size", "view_strides"]
-
 
 def infer_size(size: Sequence[int], numel: int) -> tuple[int, ...]:
     """Fill in the one ``-1`` of a wanted shape.
