@@ -5,10 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import discovery
-from .arrays.access import device, dtype, is_mutable, shape, storage_of, storage_offset, strides
-from .arrays.frontend import AutogradFormula, Frontend, rebind, register_frontend, wrap_like
-from .arrays.owners import device_key
-from .arrays.types import ArrayType, Availability, BackendInfo
+from .arrays import (
+    ArrayType,
+    AutogradFormula,
+    Availability,
+    BackendInfo,
+    Frontend,
+    device,
+    device_key,
+    dtype,
+    is_mutable,
+    rebind,
+    register_frontend,
+    shape,
+    storage_of,
+    storage_offset,
+    strides,
+    wrap_like,
+)
 from .devices import Device
 from .errors import (
     AmbiguousOverloadError,

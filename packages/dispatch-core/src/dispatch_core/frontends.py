@@ -1,4 +1,4 @@
-"""The API for frontends that bring a tensor class: beyond ``dispatch_core`` itself, whatever they need of the core.
+"""The API for frontends with a tensor class of their own, beyond the names of ``dispatch_core`` itself.
 
 >>> import dispatch_core as dc
 >>> class Box:
@@ -59,9 +59,9 @@ __all__ = [
 #: Names of the pipelines, which most programs never load.
 _LATE = {
     "Pending": ".pipelines.pending",
-    "materialize_value": ".pipelines.materialization",
     "is_pending": ".pipelines.materialization",
     "materialize": ".pipelines.materialization",
+    "materialize_value": ".pipelines.materialization",
     "run_random_steps": ".pipelines.materialization",
 }
 
@@ -77,7 +77,7 @@ def __getattr__(name: str) -> Any:
 
 
 def array_type(array: object) -> ArrayType | None:
-    """Return how an array, or a value that stands for one, is read; None for a type that no backend owns."""
+    """Return the `ArrayType` of an array, or of a value that stands for one; None for a type that no backend owns."""
     return ARRAY_TYPES.get(type(array))
 
 

@@ -1,1 +1,27 @@
-"""Arrays: their types, whose they are, their readers, and the tensor classes around them."""
+"""Arrays: their types, their backends, their readers, and the tensor classes around them."""
+
+from __future__ import annotations
+
+from .access import device, dtype, is_mutable, shape, storage_of, storage_offset, strides
+from .frontend import AutogradFormula, Frontend, rebind, register_frontend, wrap_like
+from .owners import device_key
+from .types import ArrayType, Availability, BackendInfo
+
+__all__ = [
+    "ArrayType",
+    "AutogradFormula",
+    "Availability",
+    "BackendInfo",
+    "Frontend",
+    "device",
+    "device_key",
+    "dtype",
+    "is_mutable",
+    "rebind",
+    "register_frontend",
+    "shape",
+    "storage_of",
+    "storage_offset",
+    "strides",
+    "wrap_like",
+]
