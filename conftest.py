@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections import Counter
 from importlib.util import find_spec
@@ -39,6 +40,9 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "no_pipeline(reason): the test is about what a pipeline changes by what it is")
     config.stash[_recorded], config.stash[_eager] = 0, Counter()
+    # A run in the background of a shell ignores Ctrl-C, which tests press.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):
