@@ -4,7 +4,7 @@ import copy
 from contextlib import nullcontext
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import torchlike
@@ -58,6 +58,7 @@ def run(t, steps, keep, writes):
 
 
 @settings(max_examples=300, deadline=None)
+@example([(0, 0), (11, 3)], 16, [], False)  # a view without elements, behind the beginning of its storage
 @given(STEPS, st.integers(1, 2**9), st.lists(st.integers(0, 20), max_size=4), st.booleans())
 def test_copies_share_memory_as_their_originals_do(steps, keep, writes, in_pipeline):
     with torchlike.pipeline() if in_pipeline else nullcontext():

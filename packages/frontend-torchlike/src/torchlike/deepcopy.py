@@ -80,7 +80,9 @@ def _copy_on_cpu(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
         copy = _remember(memo, owner, owner.ravel(order="K").copy())
     elif isinstance(copy, Tensor):
         copy = read_elements(copy)
-    start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0] if array.size else 0
+    start = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+    if not 0 <= start <= copy.nbytes:
+        start = 0  # NumPy may put an array without elements anywhere
     return wrap(np.ndarray(array.shape, array.dtype, copy, start, array.strides))
 
 
