@@ -458,3 +458,9 @@ def test_a_device_kernel_takes_the_place_of_what_came_first(toy, tensors):
     op(graded)
     assert op._entry.specialized_mask == x._dispatch_mask
     assert str(x._dispatch_mask) in dc.explain(op, x).source
+
+
+def test_an_error_about_missing_arguments_names_the_function_before_its_first_call(library):
+    library.define("late(Tensor left, Tensor right) -> Tensor")
+    count = dc.rename_arguments(library.registry.ops.t.late.default, "count", object, lambda *args: None)
+    assert count.__qualname__ == "count"

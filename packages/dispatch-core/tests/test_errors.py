@@ -166,3 +166,12 @@ def test_an_error_is_raised_afresh_at_every_call(registry):
         with pytest.raises(dc.EmptyKeysetError):
             registry.ops.t.f(1)
     assert not registry.get("t::f").call_table
+
+
+@pytest.mark.parametrize("again", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))], ids=["copy", "pickle"])
+def test_every_error_survives_a_copy_and_a_pickle(again):
+    with pytest.raises(dc.SchemaError) as caught:
+        dc.FunctionSchema.parse("f(")
+    for error in (caught.value, dc.BackendError("no chip", hint="buy one")):
+        made = again(error)
+        assert (type(made), made.args, vars(made)) == (type(error), error.args, vars(error))

@@ -80,6 +80,8 @@ if TYPE_CHECKING:
     from .layers.profiler import profile
     from .layers.tracer import trace
     from .operators.kernel_handle import KernelHandle, fast_redispatch, get_kernel
+    from .pipelines.errors import PipelineError
+    from .pipelines.handle import current_pipeline, pipeline
     from .pipelines.program import PlannedStep, Program
     from .plugins.hooks import hookimpl
     from .plugins.loading import BackendLoader, backends, load_backend, refresh
@@ -105,6 +107,7 @@ call_direct = registry.call_direct
 _LATE = {
     "CustomOpDef": ".custom_ops",
     "KernelHandle": ".operators.kernel_handle",
+    "PipelineError": ".pipelines.errors",
     "PlannedStep": ".pipelines.program",
     "Program": ".pipelines.program",
     "Tensor": ".custom_ops",
@@ -181,6 +184,7 @@ __all__ = [
     "OperatorNotFoundError",
     "Origin",
     "OverwriteWarning",
+    "PipelineError",
     "PlannedStep",
     "Program",
     "RegistrationError",
@@ -191,6 +195,7 @@ __all__ = [
     "apply_masks",
     "backends",
     "call_direct",
+    "current_pipeline",
     "custom_op",
     "declare_dtypes",
     "define",
@@ -213,6 +218,7 @@ __all__ = [
     "load_backend",
     "opcheck",
     "ops",
+    "pipeline",
     "profile",
     "rebind",
     "redispatch",

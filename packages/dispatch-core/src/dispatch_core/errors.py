@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "AmbiguousOverloadError",
     "ArgumentError",
@@ -52,6 +54,16 @@ class DispatchError(Exception):
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message if hint is None else f"{message}\nHint: {hint}")
         self.hint = hint
+
+    def __reduce__(self) -> Any:
+        # Its message is made already, by arguments that subclasses need not keep.
+        return _restore, (type(self), self.args), self.__dict__
+
+
+def _restore(kind: type[DispatchError], args: tuple[Any, ...]) -> DispatchError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
 
 
 class SchemaError(DispatchError, ValueError):

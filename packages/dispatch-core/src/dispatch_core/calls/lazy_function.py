@@ -68,6 +68,8 @@ class LazyFunction:
         self._codes: dict[int, dict[int, ref[CodeType]]] | None = None
         names = {"__builtins__": builtins, "__name__": __name__, "__become": self._become, "__trim": trim_traceback}
         self.function = FunctionType(_first.__code__, names, name)
+        if name:
+            self.function.__qualname__ = name  # what CPython's own argument errors begin with
 
     def _become(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> FunctionType:
         if self._warm_up is not None:

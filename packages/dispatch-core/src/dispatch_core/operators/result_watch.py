@@ -18,7 +18,7 @@ Note [A rule runs unseen]
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
@@ -186,10 +186,12 @@ class Watch:
         if _is_paused.get():
             return kernel(*args, **kwargs)
         # Before the kernel, which may write to them.
-        try:
-            looks, given = self._describe(values)
-        except Exception:  # noqa: BLE001  # an argument that its own type cannot describe is the kernel's affair
+        described = None
+        with suppress(Exception):  # the kernel reports an argument that its own type cannot describe
+            described = self._describe(values)
+        if described is None:
             return kernel(*args, **kwargs)
+        looks, given = described
         returned = kernel(*args, **kwargs)
         self._compare(returned, self._answer(given), values, whose)
         if looks in self._seen:
