@@ -120,7 +120,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=OTHER_PYTHONS or None, requires=["wheels"])
 def compatibility(session: nox.Session) -> None:
-    """Run the whole suite on the other Pythons that are found, with twice as many random programs."""
+    """Run the whole suite on the other Pythons that are found, with more random programs."""
     if not OTHER_PYTHONS:
         session.skip("no other Python of 3.11, 3.12 and 3.13 was found")
     session.env["PIPELINE_PROGRAMS"] = "1000"
