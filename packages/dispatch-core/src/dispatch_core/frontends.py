@@ -15,7 +15,6 @@ from .arrays.access import storage_of
 from .arrays.frontend import Frontend, refuse_mixed, register_frontend
 from .arrays.lent_memory import Holder, Window, is_pinned, lend, memory_of, pin
 from .arrays.owners import ARRAY_TYPES, KEY_TYPES
-from .calls.emit import define, indent, make_function
 from .discovery import loader
 from .keys import context
 from .keys.table import ARRAYS, AUTOGRAD, keys_of
@@ -36,14 +35,11 @@ __all__ = [
     "array_type",
     "array_types",
     "availability",
-    "define",
     "included_mask",
-    "indent",
     "is_pending",
     "is_pinned",
     "keys_of",
     "lend",
-    "make_function",
     "materialize",
     "materialize_value",
     "memory_of",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .emit import define, make_function
+from .emit import define, indent, make_function
 from .lazy_function import LazyFunction
 
-__all__ = ["LazyFunction", "define", "make_function"]
+__all__ = ["LazyFunction", "define", "indent", "make_function"]

@@ -18,7 +18,7 @@ it, and rebases the history of the tensor instead of giving it a first one.
 
 from __future__ import annotations
 
-from dispatch_core.frontends import define, indent
+from dispatch_core.calls import define, indent
 
 from .derivative import Derivative
 

@@ -17,7 +17,8 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.gradients import conjugate
-from dispatch_core.frontends import array_types, make_function
+from dispatch_core.calls import make_function
+from dispatch_core.frontends import array_types
 from dispatch_core.keys import AUTOGRAD
 
 from ..history.device_keys import AUTOGRAD_BITS

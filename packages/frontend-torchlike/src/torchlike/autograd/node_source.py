@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dispatch_core.frontends import define
+from dispatch_core.calls import define
 
 from .derivative import Derivative
 
