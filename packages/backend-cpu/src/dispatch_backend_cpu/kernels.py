@@ -6,12 +6,61 @@ from typing import Final
 
 from . import creation, random
 from .kernel_table import Kernel, KernelTable
-from .ops import copy, indexing, inplace, lists, loss, matmul, pointwise, reduction, sorting, view
+from .ops import (
+    attention,
+    complex_numbers,
+    convolution,
+    copy,
+    fft,
+    indexing,
+    inplace,
+    linalg,
+    lists,
+    loss,
+    matmul,
+    normalization,
+    ordering,
+    padding,
+    pointwise,
+    pooling,
+    recurrent,
+    reduction,
+    resampling,
+    scatter,
+    special,
+    view,
+)
 
 KERNELS: Final = KernelTable()
 """Every kernel of the ``aten`` namespace."""
 
-for _module in (creation, random, pointwise, inplace, reduction, matmul, loss, view, copy, indexing, lists, sorting):
+_MODULES: Final = (
+    creation,
+    random,
+    attention,
+    complex_numbers,
+    convolution,
+    copy,
+    fft,
+    indexing,
+    inplace,
+    linalg,
+    lists,
+    loss,
+    matmul,
+    normalization,
+    ordering,
+    padding,
+    pointwise,
+    pooling,
+    recurrent,
+    reduction,
+    resampling,
+    scatter,
+    special,
+    view,
+)
+for _module in _MODULES:
     KERNELS.update(_module.KERNELS)
 
 SPECIALIZED: Final[dict[str, Kernel]] = {**pointwise.SPECIALIZED, **inplace.SPECIALIZED}

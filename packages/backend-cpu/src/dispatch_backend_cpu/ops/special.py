@@ -7,6 +7,9 @@ from typing import Final
 import numpy as np
 
 from ..arrays import Array
+from ..kernel_table import KernelTable
+
+KERNELS: Final = KernelTable()
 
 # erf(x) = x T(x²) / U(x²) below 1; erfc(x) = exp(-x²) P(x) / Q(x) from 1 to 8 and exp(-x²) R(x) / S(x) beyond.
 _T: Final = (

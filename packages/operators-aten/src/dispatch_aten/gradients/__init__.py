@@ -7,7 +7,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from . import _shared, indexing, loss, pointwise, reduction, view
+from . import (
+    _shared,
+    attention,
+    complex_numbers,
+    convolution,
+    fft,
+    indexing,
+    linalg,
+    loss,
+    normalization,
+    ordering,
+    padding,
+    pointwise,
+    pooling,
+    recurrent,
+    reduction,
+    resampling,
+    scatter,
+    special,
+    view,
+)
 from ._shared import conjugate
 
 if TYPE_CHECKING:
@@ -15,9 +35,29 @@ if TYPE_CHECKING:
 
 __all__ = ["FUNCTIONS", "conjugate"]
 
+_MODULES: Final = (
+    attention,
+    complex_numbers,
+    convolution,
+    fft,
+    indexing,
+    linalg,
+    loss,
+    normalization,
+    ordering,
+    padding,
+    pointwise,
+    pooling,
+    recurrent,
+    reduction,
+    resampling,
+    scatter,
+    special,
+    view,
+    _shared,
+)
+
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    name: getattr(module, name)
-    for module in (indexing, loss, pointwise, reduction, view, _shared)
-    for name in module.__all__
+    name: getattr(module, name) for module in _MODULES for name in module.__all__
 }
 """The functions of formulas by their names."""

@@ -14,24 +14,63 @@ from typing import Final
 
 from . import (
     activation,
+    attention,
     comparison,
+    complex_numbers,
+    convolution,
     copy,
     factory,
+    fft,
     indexing,
+    linalg,
     lists,
     loss,
     matmul,
+    normalization,
+    ordering,
+    padding,
     pointwise,
+    pooling,
     prims,
     random,
+    recurrent,
     reduction,
+    resampling,
+    scatter,
+    special,
     view,
 )
 from ._table import OperatorDef, read
 
 __all__ = ["ATEN", "ATEN_BY_NAME", "PRIMS", "OperatorDef"]
 
-_ALL: Final = (factory, random, pointwise, activation, comparison, reduction, matmul, loss, view, copy, indexing, lists)
+_ALL: Final = (
+    factory,
+    random,
+    pointwise,
+    activation,
+    comparison,
+    reduction,
+    matmul,
+    loss,
+    view,
+    copy,
+    indexing,
+    lists,
+    attention,
+    complex_numbers,
+    convolution,
+    fft,
+    linalg,
+    normalization,
+    ordering,
+    padding,
+    pooling,
+    recurrent,
+    resampling,
+    scatter,
+    special,
+)
 
 ATEN: Final[tuple[OperatorDef, ...]] = tuple(operator for kind in _ALL for operator in read(kind.SCHEMAS))
 """Every operator of the ``aten`` namespace."""

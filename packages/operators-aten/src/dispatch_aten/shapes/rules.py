@@ -10,7 +10,32 @@ from dispatch_aten.operators import ATEN
 from dispatch_aten.promotion import check_output_dtype
 from dispatch_aten.variants import functional_of, is_inplace, written_names
 
-from . import copy, factory, indexing, lists, loss, matmul, pointwise, random, reduction, splitting, view
+from . import (
+    attention,
+    complex_numbers,
+    convolution,
+    copy,
+    factory,
+    fft,
+    indexing,
+    linalg,
+    lists,
+    loss,
+    matmul,
+    normalization,
+    ordering,
+    padding,
+    pointwise,
+    pooling,
+    random,
+    recurrent,
+    reduction,
+    resampling,
+    scatter,
+    special,
+    splitting,
+    view,
+)
 from .layout import check_output_shape, check_written
 from .meta import TensorMeta
 
@@ -96,9 +121,37 @@ def _with_real_numbers(rule: Callable[..., Any], schema: str) -> Callable[..., A
     return check
 
 
+_KINDS: Final = (
+    pointwise,
+    view,
+    reduction,
+    matmul,
+    factory,
+    random,
+    copy,
+    indexing,
+    lists,
+    loss,
+    splitting,
+    attention,
+    complex_numbers,
+    convolution,
+    fft,
+    linalg,
+    normalization,
+    ordering,
+    padding,
+    pooling,
+    recurrent,
+    resampling,
+    scatter,
+    special,
+)
+
+
 def _collect() -> dict[str, Callable[..., Any]]:
     rules: dict[str, Callable[..., Any]] = {}
-    for kind in (pointwise, view, reduction, matmul, factory, random, copy, indexing, lists, loss, splitting):
+    for kind in _KINDS:
         rules.update(kind.RULES)
     for operator in ATEN:
         if operator.name in _TAKE_REAL_NUMBERS:

@@ -1,0 +1,9 @@
+"""Kernels of padding."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..kernel_table import KernelTable
+
+KERNELS: Final = KernelTable()

@@ -1,0 +1,7 @@
+"""Derivative formulas of padding; see ``dispatch_aten.derivatives``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FORMULAS: Final[dict[str, dict[str, str]]] = {}

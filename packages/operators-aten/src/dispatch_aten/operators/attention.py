@@ -1,0 +1,7 @@
+"""Schemas of attention, embeddings and their bags, as torch spells them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SCHEMAS: Final = ""

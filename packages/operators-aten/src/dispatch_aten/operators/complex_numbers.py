@@ -1,0 +1,7 @@
+"""Schemas of complex numbers, as torch spells them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SCHEMAS: Final = ""

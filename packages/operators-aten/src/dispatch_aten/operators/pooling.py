@@ -1,0 +1,7 @@
+"""Schemas of pooling, as torch spells them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+SCHEMAS: Final = ""
