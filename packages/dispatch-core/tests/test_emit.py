@@ -18,6 +18,7 @@ from dispatch_core.tracebacks import GENERATED
 
 
 def entries(label):
+    linecache.checkcache()
     return [file for file in linecache.cache if file.startswith(f"{GENERATED}{label}")]
 
 
@@ -101,3 +102,12 @@ def test_a_lazy_function_goes_with_its_last_reference():
     del lazy
     gc.collect()
     assert found() is None
+
+
+def test_functions_can_go_while_linecache_looks_through_its_entries():
+    made = [make_function(define("f(x)", ["return x"]), "going", {}) for _ in range(3)]
+    files = list(linecache.cache)  # ``checkcache`` takes the names first, and then reads the entry of each
+    del made
+    gc.collect()
+    assert {file for file in files if file not in linecache.cache} == set()
+    assert entries("going") == []

@@ -2,7 +2,9 @@ r"""How text becomes functions: lines, the constants in them, and code whose sou
 
 Note [Generated code has source]
     `make_function` enters the source of its functions into ``linecache``, under a name of its own that begins with
-    `GENERATED`. The entry goes when the last code that was made of the text goes: a constant of that code removes it.
+    `GENERATED`. When the last code that was made of the text goes, a constant of that code gives the entry the time of a
+    changed file. ``linecache`` discards such entries itself; it fails where one goes while it looks through them, and the
+    garbage collector, which ends the constant, can run there.
 
 Note [Constants of code]
     A function's globals can be exchanged under a call that is on its way; a constant of its code cannot.
@@ -106,22 +108,31 @@ def _source_cache() -> dict[str, Any]:
     return cache
 
 
+#: The modification time of an entry that ``linecache`` discards, as no file has its name.
+_OUTDATED: Final = 0.0
+
+
 class _SourceEntry:
     """The entry of a text in ``linecache``, for as long as code refers to it; see Note [Generated code has source]."""
 
-    __slots__ = ("_cache", "file")
+    __slots__ = ("_cache", "_entry", "file")
 
     def __init__(self, label: str, lines: list[str]) -> None:
         cache = _source_cache()
         self._cache, self.file = cache, f"{GENERATED}{label}>"
         for number in count(2):
-            entry = len(lines), None, lines, self.file
-            if cache.setdefault(self.file, entry) is entry:
+            self._entry = len(lines), None, lines, self.file
+            found = cache.setdefault(self.file, self._entry)
+            if found is self._entry:
+                break
+            if found[1] == _OUTDATED:
+                cache[self.file] = self._entry
                 break
             self.file = f"{GENERATED}{label}, {number}>"
 
     def __del__(self) -> None:
-        self._cache.pop(self.file, None)
+        if self._cache.get(self.file) is self._entry:
+            self._cache[self.file] = 0, _OUTDATED, [], self.file
 
 
 def _compile(source: str) -> tuple[CodeType, list[str]]:
