@@ -1,7 +1,7 @@
 """torch's functions and methods, made from the operator library's table and a few exceptions to it.
 
-Every operator ``aten::name`` becomes ``torchlike.name``, and ``Tensor.name`` where its first argument is a tensor, unless
-one of the tables below says otherwise. Python's names for arguments (``input``, ``axis``) are mapped to the schema's, and
+An operator ``aten::name`` becomes ``torchlike.name``, ``Tensor.name``, or one of another namespace where torch has it there.
+Python's names for arguments (``input``, ``axis``) are mapped to the schema's, and
 sizes may be written one by one where torch allows it.
 """
 
@@ -277,7 +277,10 @@ def _make(operator: table.OverloadGroup) -> Callable[..., Any]:
 
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
 METHODS: Final[dict[str, Callable[..., Any]]] = {}
+#: Operators that are neither, for ``nn.functional``.
 FUNCTIONAL: Final[dict[str, Callable[..., Any]]] = {}
+#: Those of ``linalg``, ``fft`` and ``special``.
+NAMESPACES: Final[dict[str, dict[str, Callable[..., Any]]]] = {name: {} for name in table.PREFIXES.values()}
 #: The overloads for two tensors of the binary functions.
 TENSOR_OVERLOADS: Final[dict[str, Any]] = {}
 #: The overloads for a tensor and a plain number.
@@ -297,13 +300,17 @@ def _fill() -> None:
         function = _make(operator)
         if name in _BINARY or (operator.unary and operator.first == "self"):
             QUICK[name] = function
-        if name.rstrip("_") in table.FUNCTIONAL_ONLY:
-            FUNCTIONAL[name] = function
-            continue
-        if name not in table.METHODS_ONLY and (not name.endswith("_") or name in table.INPLACE_FUNCTIONS):
+        for prefix, namespace in table.PREFIXES.items():
+            if name.startswith(prefix):
+                NAMESPACES[namespace][name.removeprefix(prefix)] = function
+                function.__name__ = function.__qualname__ = name.removeprefix(prefix)
+                function.__module__ = f"torchlike.{namespace}"
+        if operator.is_function:
             FUNCTIONS[name] = function
-        if operator.first == "self" and name not in table.FUNCTIONS_ONLY:
+        if operator.is_method:
             METHODS[name] = function
+        if not (operator.is_function or operator.is_method):
+            FUNCTIONAL[name] = function
 
 
 def _adapt() -> None:

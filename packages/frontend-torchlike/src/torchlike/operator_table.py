@@ -1,4 +1,8 @@
-"""The operator library's table as torch's users see it: which operators are functions, methods or neither."""
+"""The operator library's table as torch's users see it: which operators are functions, methods or neither.
+
+An operator is a function, a method, or one of ``nn.functional``, ``linalg``, ``fft`` and ``special``, where torch has it
+there (`TORCH_NAMES`); so a new row of the operator library needs no entry here.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +11,14 @@ from typing import Final
 
 from dispatch_aten.operators import ATEN
 
-#: Operators that are only methods in torch.
-METHODS_ONLY: Final = frozenset(
-    "contiguous expand expand_as index item new_empty new_empty_strided new_full new_ones new_zeros repeat reshape_as"
-    " sum_to_size to type_as view view_as".split()
-)
-#: Operators that are only functions.
-FUNCTIONS_ONLY: Final = frozenset(
-    "_log_softmax _softmax binary_cross_entropy_with_logits broadcast_tensors cat concat dropout embedding empty_like"
-    " full_like hstack meshgrid native_dropout ones_like rand_like randint_like randn_like stack threshold var_mean vstack"
-    " zeros_like rsub".split()
-)
-#: Operators that torch has in ``nn.functional`` alone.
-FUNCTIONAL_ONLY: Final = frozenset(
-    "cross_entropy_loss elu gelu l1_loss leaky_relu linear mse_loss nll_loss_nd one_hot silu softplus".split()
-)
-#: In-place operators that are functions as well.
-INPLACE_FUNCTIONS: Final = frozenset(
-    "abs_ acos_ acosh_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ dropout_ erf_ erfc_"
-    " exp2_ exp_ expm1_ fill_ floor_ frac_ index_put_ log10_ log1p_ log2_ log_ nan_to_num_ neg_ negative_ reciprocal_ relu_"
-    " round_ rsqrt_ sigmoid_ sin_ sinh_ sqrt_ square_ tan_ tanh_ threshold_ trunc_ zero_".split()
-)
+from .torch_names import TORCH_NAMES
+
 #: Operators that users do not see: backward's own, and the steps of others.
 HIDDEN: Final = frozenset(
     "_local_scalar_dense _to_copy _unsafe_view alias copy nonzero_numpy numpy_T slice mT nll_loss".split()
 )
+#: How operators begin that have a namespace of their own.
+PREFIXES: Final = {"linalg_": "linalg", "fft_": "fft", "special_": "special"}
 _FIRST: Final = re.compile(r"[\w.]+\(Tensor(?:\([^)]*\))? (\w+)")
 
 
@@ -47,6 +34,16 @@ class OverloadGroup:
         """The name of the first argument if that is a tensor, else ""."""
         found = _FIRST.match(self.schemas[0])
         return found[1] if found else ""
+
+    @property
+    def is_function(self) -> bool:
+        """Whether torch has a function of the name."""
+        return self.name in TORCH_NAMES["torch"]
+
+    @property
+    def is_method(self) -> bool:
+        """Whether torch's tensors have a method of the name that takes them first."""
+        return self.first == "self" and self.name in TORCH_NAMES["Tensor"]
 
     @property
     def is_like(self) -> bool:
