@@ -196,8 +196,10 @@ def attributes(init):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = {target.id for target in targets if isinstance(target, ast.Name)}
             bound |= names
+            if names == {"_NAMES"}:  # the names of each module that are imported at their first use
+                bound.update(word for text in node.value.values for word in ast.literal_eval(text).split())
             # What is promised, and the table of what is imported when it is asked for.
-            if names == {"__all__"} or isinstance(node.value, ast.Dict):
+            elif names == {"__all__"} or isinstance(node.value, ast.Dict):
                 keys = node.value.keys if isinstance(node.value, ast.Dict) else ast.walk(node.value)
                 bound.update(key.value for key in keys if isinstance(key, ast.Constant))
     return bound - modules

@@ -1,48 +1,26 @@
 """Networks (source: ``torch.nn``)."""
 
-from . import functional, init
-from .containers import ModuleDict, ModuleList, Sequential
-from .layers import (
-    GELU,
-    Dropout,
-    Flatten,
-    Identity,
-    LeakyReLU,
-    Linear,
-    LogSoftmax,
-    ReLU,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Tanh,
-)
-from .losses import BCEWithLogitsLoss, CrossEntropyLoss, L1Loss, MSELoss, NLLLoss
-from .module import Module
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from . import functional, init, modules
 from .parameter import Parameter
 
-__all__ = [
-    "GELU",
-    "BCEWithLogitsLoss",
-    "CrossEntropyLoss",
-    "Dropout",
-    "Flatten",
-    "Identity",
-    "L1Loss",
-    "LeakyReLU",
-    "Linear",
-    "LogSoftmax",
-    "MSELoss",
-    "Module",
-    "ModuleDict",
-    "ModuleList",
-    "NLLLoss",
-    "Parameter",
-    "ReLU",
-    "Sequential",
-    "SiLU",
-    "Sigmoid",
-    "Softmax",
-    "Tanh",
-    "functional",
-    "init",
-]
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["Parameter", "functional", "init", "modules"]
+__all__ += modules.__all__
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        found = globals()[name] = getattr(modules, name)
+    except AttributeError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -22,7 +22,7 @@ from .parameter import Parameter
 from .saving import EXTRA_STATE, Saving
 
 if TYPE_CHECKING:
-    from .module import Module
+    from .modules.module import Module
 
 
 class _IncompatibleKeys(NamedTuple):

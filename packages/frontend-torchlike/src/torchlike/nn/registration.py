@@ -12,7 +12,7 @@ from .parameter import Parameter
 from .tree import Tree
 
 if TYPE_CHECKING:
-    from .module import Module
+    from .modules.module import Module
 
 
 def _format_type_of(value: object) -> str:

@@ -9,7 +9,7 @@ from ..tensors import Tensor
 from .parameter import Parameter
 
 if TYPE_CHECKING:
-    from .module import Module
+    from .modules.module import Module
 
 
 class Tree:

@@ -7,11 +7,11 @@ from typing import Any, Self
 
 from dispatch_core.tracebacks import trim_traceback
 
-from ..autograd.functional import clear_gradient
-from ..history.hooks import RemovableHandle
-from .conversions import Convertible
-from .loading import Loading
-from .registration import Registrar
+from ...autograd.functional import clear_gradient
+from ...history.hooks import RemovableHandle
+from ..conversions import Convertible
+from ..loading import Loading
+from ..registration import Registrar
 
 
 class Module(Registrar, Convertible, Loading):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..tensors import Tensor
-from . import functional as F  # noqa: N812  # torch's own abbreviation
+from ...tensors import Tensor
+from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .module import Module
 
 

@@ -1,0 +1,18 @@
+"""Layers (source: ``torch.nn.modules``, whose module names these are); each is imported when first used."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...lazy_names import load_names
+
+_NAMES: Final = {
+    "activation": "GELU LeakyReLU LogSoftmax ReLU SiLU Sigmoid Softmax Tanh",
+    "container": "ModuleDict ModuleList Sequential",
+    "dropout": "Dropout",
+    "flatten": "Flatten",
+    "linear": "Identity Linear",
+    "loss": "BCEWithLogitsLoss CrossEntropyLoss L1Loss MSELoss NLLLoss",
+    "module": "Module",
+}
+__all__, __getattr__, __dir__ = load_names(__name__, _NAMES)
