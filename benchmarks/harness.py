@@ -49,7 +49,9 @@ class Row:
 
 def _loops(call: Callable[[], object], seconds: float) -> int:
     """Return how many calls fill a sample of about ``seconds``."""
-    count, took = timeit.Timer(call).autorange()
+    timer, count = timeit.Timer(call), 1
+    while (took := timer.timeit(count)) < seconds / 2:
+        count = max(2 * count, int(count * seconds / 2 / max(took, 1e-9)))
     return max(1, int(count * seconds / took))
 
 
