@@ -12,7 +12,7 @@ from typing import Any, Final
 import dispatch_core as dc
 
 from . import npu
-from .autograd.functional import backward
+from .autograd.gradients import backward
 from .conversions import CASTS, cpu, to, type_
 from .creation import construct, tensor
 from .deepcopy import deep_copy

@@ -12,7 +12,7 @@ from ..history import (
     set_grad_enabled,
 )
 from .function import Function
-from .functional import backward, grad
+from .gradients import backward, grad
 
 __all__ = [
     "Function",

@@ -9,7 +9,7 @@ from typing import Any
 
 from dispatch_core.tracebacks import api_boundary, trim_traceback
 
-from ..autograd.functional import clear_gradient
+from ..autograd.gradients import clear_gradient
 from ..history.grad_mode import enable_grad, no_grad
 from ..tensors import Tensor
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from dispatch_core.tracebacks import trim_traceback
 
-from ...autograd.functional import clear_gradient
+from ...autograd.gradients import clear_gradient
 from ...history.hooks import RemovableHandle
 from ..conversions import Convertible
 from ..loading import Loading
