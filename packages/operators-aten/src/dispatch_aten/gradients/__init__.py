@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from . import (
     _shared,
+    activation,
     attention,
     complex_numbers,
     convolution,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["FUNCTIONS", "conjugate"]
 
 _MODULES: Final = (
+    activation,
     attention,
     complex_numbers,
     convolution,

@@ -11,6 +11,7 @@ from dispatch_aten.promotion import check_output_dtype
 from dispatch_aten.variants import functional_of, is_inplace, written_names
 
 from . import (
+    activation,
     attention,
     complex_numbers,
     convolution,
@@ -123,6 +124,7 @@ def _with_real_numbers(rule: Callable[..., Any], schema: str) -> Callable[..., A
 
 _KINDS: Final = (
     pointwise,
+    activation,
     view,
     reduction,
     matmul,

@@ -7,7 +7,11 @@ from typing import Final
 from ...lazy_names import load_names
 
 _NAMES: Final = {
-    "activations": "elu gelu leaky_relu log_softmax relu sigmoid silu softmax softplus tanh",
+    "activations": (
+        "celu celu_ elu elu_ gelu glu gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_ leaky_relu"
+        " leaky_relu_ log_softmax logsigmoid mish prelu relu relu6 relu_ rrelu rrelu_ selu selu_ sigmoid silu softmax"
+        " softmin softplus softshrink softsign tanh tanhshrink threshold threshold_"
+    ),
     "distances": "normalize",
     "dropouts": "dropout",
     "linear_maps": "linear",

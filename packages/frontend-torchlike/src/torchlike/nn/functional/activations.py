@@ -3,38 +3,128 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
+from ...arguments import check_tensor
 from ...functions import FUNCTIONAL, FUNCTIONS
 from ...tensors import Tensor
 
 gelu = FUNCTIONAL["gelu"]
+hardshrink = FUNCTIONS["hardshrink"]
+logsigmoid = FUNCTIONAL["log_sigmoid"]
+prelu = FUNCTIONS["prelu"]
 softplus = FUNCTIONAL["softplus"]
+softshrink = FUNCTIONAL["softshrink"]
 sigmoid = FUNCTIONS["sigmoid"]
 tanh = FUNCTIONS["tanh"]
-_relu, _relu_ = FUNCTIONS["relu"], FUNCTIONS["relu_"]
+relu_, threshold_, selu_, celu_ = (FUNCTIONS[name] for name in ("relu_", "threshold_", "selu_", "celu_"))
+rrelu_ = FUNCTIONS["rrelu_"]
+hardtanh_, elu_, leaky_relu_ = (FUNCTIONAL[name] for name in ("hardtanh_", "elu_", "leaky_relu_"))
+_relu = FUNCTIONS["relu"]
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``max(input, 0)``."""
-    return _relu_(input) if inplace else _relu(input)
+    return relu_(input) if inplace else _relu(input)
+
+
+def _choose(name: str) -> tuple[Callable[..., Tensor], Callable[..., Tensor]]:
+    found = FUNCTIONS if name in FUNCTIONS else FUNCTIONAL
+    return found[name], found[f"{name}_"]
+
+
+_threshold, _rrelu = _choose("threshold")[0], _choose("rrelu")[0]
+_hardtanh, _elu, _celu, _leaky_relu = (_choose(name)[0] for name in ("hardtanh", "elu", "celu", "leaky_relu"))
+_PLAIN = {name: _choose(name) for name in ("relu6", "selu", "silu", "mish", "hardswish", "hardsigmoid")}
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """Return ``input`` where it is above ``threshold``, ``value`` elsewhere."""
+    return (threshold_ if inplace else _threshold)(input, threshold, value)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """Return ``input`` between the bounds.
+
+    Raises ``ValueError`` where ``min_val`` is greater than ``max_val``.
+    """
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return (hardtanh_ if inplace else _hardtanh)(input, min_val, max_val)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return ``min(max(input, 0), 6)``."""
+    return _PLAIN["relu6"][inplace](input)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return the scaled ``elu`` that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
+    return _PLAIN["selu"][inplace](input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """Return ``input * sigmoid(input)``."""
-    return FUNCTIONAL["silu_" if inplace else "silu"](input)
+    return _PLAIN["silu"][inplace](input)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return ``input * tanh(softplus(input))``."""
+    return _PLAIN["mish"][inplace](input)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return ``input * relu6(input + 3) / 6``."""
+    return _PLAIN["hardswish"][inplace](input)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """Return ``relu6(input + 3) / 6``."""
+    return _PLAIN["hardsigmoid"][inplace](input)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """Return ``input`` where it is positive, ``alpha * (exp(input / alpha) - 1)`` elsewhere."""
+    return (celu_ if inplace else _celu)(input, alpha)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, ``negative_slope * input`` elsewhere."""
-    return FUNCTIONAL["leaky_relu_" if inplace else "leaky_relu"](input, negative_slope)
+    return (leaky_relu_ if inplace else _leaky_relu)(input, negative_slope)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """Return ``input`` where it is positive, ``alpha * (exp(input) - 1)`` elsewhere."""
-    return FUNCTIONAL["elu_" if inplace else "elu"](input, alpha)
+    return (elu_ if inplace else _elu)(input, alpha)
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Return ``leaky_relu`` with slopes drawn from ``lower`` to ``upper`` while training, with their mean otherwise."""
+    return (rrelu_ if inplace else _rrelu)(input, lower, upper, training)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """Return the first half along ``dim`` times the sigmoid of the second."""
+    check_tensor(input, "glu")
+    if not input.ndim:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    return FUNCTIONAL["glu"](input, dim)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """Return ``input - tanh(input)``."""
+    return input - input.tanh()
+
+
+def softsign(input: Tensor) -> Tensor:
+    """Return ``input / (1 + abs(input))``."""
+    return input / (input.abs() + 1)
 
 
 def _choose_dim(name: str, input: Tensor, dim: int | None) -> int:
@@ -48,11 +138,29 @@ def _choose_dim(name: str, input: Tensor, dim: int | None) -> int:
     return 0 if len(dc.shape(input)) in (0, 1, 3) else 1
 
 
-def softmax(input: Tensor, dim: int | None = None, dtype: ScalarType | None = None) -> Tensor:
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: ScalarType | None = None) -> Tensor:
     """Return exponentials that add up to one along ``dim``."""
     return FUNCTIONS["softmax"](input, _choose_dim("softmax", input, dim), dtype)
 
 
-def log_softmax(input: Tensor, dim: int | None = None, dtype: ScalarType | None = None) -> Tensor:
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: ScalarType | None = None) -> Tensor:
+    """Return ``softmax`` of the negated input."""
+    return FUNCTIONS["softmax"](-input, _choose_dim("softmin", input, dim), dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: ScalarType | None = None) -> Tensor:
     """Return the logarithm of ``softmax``, computed without overflow."""
     return FUNCTIONS["log_softmax"](input, _choose_dim("log_softmax", input, dim), dtype)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """Draw from the Gumbel-softmax distribution (Jang et al., 2017), as one-hot vectors with its gradient if ``hard``."""
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    empty_like, zeros_like = FUNCTIONS["empty_like"], FUNCTIONS["zeros_like"]
+    noise: Any = -empty_like(logits, memory_format=0).exponential_().log()
+    soft: Tensor = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    return zeros_like(logits, memory_format=0).scatter_(dim, index, 1.0) - soft.detach() + soft

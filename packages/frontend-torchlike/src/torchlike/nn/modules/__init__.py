@@ -7,7 +7,10 @@ from typing import Final
 from ...lazy_names import load_names
 
 _NAMES: Final = {
-    "activation": "GELU LeakyReLU LogSoftmax ReLU SiLU Sigmoid Softmax Tanh",
+    "activation": (
+        "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish PReLU RReLU ReLU"
+        " ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold"
+    ),
     "container": "ModuleDict ModuleList Sequential",
     "dropout": "Dropout",
     "flatten": "Flatten",
