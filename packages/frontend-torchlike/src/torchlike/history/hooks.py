@@ -13,16 +13,27 @@ class RemovableHandle:
     """Removes a hook (source: ``torch.utils.hooks.RemovableHandle``)."""
 
     _ids = itertools.count().__next__
-    __slots__ = ("_hooks", "id")
+    __slots__ = ("_hooks", "_marks", "id")
 
-    def __init__(self, hooks: dict[int, Hook], hook: Hook) -> None:
+    def __init__(
+        self, hooks: dict[int, Hook], hook: Hook, marks: tuple[dict[int, bool], ...] = (), prepend: bool = False
+    ) -> None:
+        """Put ``hook`` among ``hooks``, before the others with ``prepend``, and its number into each of ``marks``."""
         self.id = RemovableHandle._ids()
-        self._hooks = hooks
+        self._hooks, self._marks = hooks, marks
+        before = dict(hooks) if prepend else {}
+        if prepend:
+            hooks.clear()
         hooks[self.id] = hook
+        hooks.update(before)
+        for mark in marks:
+            mark[self.id] = True
 
     def remove(self) -> None:
         """Remove the hook; more than once does no harm."""
         self._hooks.pop(self.id, None)
+        for mark in self._marks:
+            mark.pop(self.id, None)
 
     def __enter__(self) -> Self:
         return self

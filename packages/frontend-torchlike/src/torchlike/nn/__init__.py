@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from . import functional, init, modules
-from .parameter import Parameter
+from ..lazy_names import load_names
+from . import functional, init, modules, parameter
+from .parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Parameter", "functional", "init", "modules"]
+#: Names that are no layers, by the modules that are imported when one is first used.
+_NAMES: Final = {
+    "parallel": "DataParallel",
+    "uninitialized": "UninitializedBuffer UninitializedParameter",
+    "utils": "",
+}
+_names, _load, _list = load_names(__name__, _NAMES)
+
+__all__ = ["Buffer", "Parameter", "functional", "init", "modules", "parameter"]
 __all__ += modules.__all__
+__all__ += list(_names)
 
 
 def __getattr__(name: str) -> Any:
+    try:
+        return _load(name)
+    except AttributeError:
+        pass
     try:
         found = globals()[name] = getattr(modules, name)
     except AttributeError:
@@ -23,4 +37,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*_list(), *__all__})

@@ -61,6 +61,11 @@ class Convertible(Tree):
     def cpu(self) -> Self:
         return self._apply(lambda tensor: tensor.cpu())
 
+    def cuda(self, device: Any = None) -> Self:
+        """Move all parameters and buffers to a cuda device; raises where there is none."""
+        where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
+        return self._apply(lambda tensor: tensor.to(where))
+
     def type(self, dst_type: Any) -> Self:
         """Convert all parameters and buffers to a dtype."""
         return self._apply(lambda tensor: tensor.type(dst_type))

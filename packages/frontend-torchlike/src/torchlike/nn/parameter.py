@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, Self
 
 from ..arguments import check_tensor
+from ..creation import FACTORIES
 from ..tensors import Tensor
 
 
@@ -19,18 +21,17 @@ class Parameter(Tensor):
     tensor([1., 1.], requires_grad=True)
     """
 
-    __slots__ = ()
-
     def __new__(cls, data: Tensor | None = None, requires_grad: bool = True) -> Self:
         """Share the data of a tensor."""
         self = super().__new__(cls)
-        if data is not None:
-            check_tensor(data, "Parameter", "data")
-            alias = data.detach()
-            self._dispatch_data = alias._dispatch_data
-            self._dispatch_mask = alias._dispatch_mask
-            if requires_grad:
-                self.requires_grad_()
+        if data is None:
+            data = FACTORIES["empty"](0)
+        check_tensor(data, "Parameter", "data")
+        alias = data.detach()
+        self._dispatch_data = alias._dispatch_data
+        self._dispatch_mask = alias._dispatch_mask
+        if requires_grad:
+            self.requires_grad_()
         return self
 
     def __init__(self, data: Tensor | None = None, requires_grad: bool = True) -> None:
@@ -44,3 +45,46 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return f"Parameter containing:\n{super().__repr__()}"
+
+
+class Buffer(Tensor):
+    """A tensor that a module finds among its attributes, but does not train (source: ``torch.nn.Buffer``).
+
+    Shares memory with ``data``; belongs to the saved state if it is ``persistent``.
+    """
+
+    __slots__ = ("persistent",)
+    persistent: bool
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
+        """Share the data of a tensor."""
+        self = super().__new__(cls)
+        alias = FACTORIES["empty"](0) if data is None else data.detach()
+        self._dispatch_data, self._dispatch_mask = alias._dispatch_data, alias._dispatch_mask
+        self.persistent = persistent
+        if data is not None and data.requires_grad:
+            self.requires_grad_()
+        return self
+
+    def __init__(self, data: Tensor | None = None, *, persistent: bool = True) -> None:
+        """Do nothing more; ``__new__`` has taken the data."""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:
+        known: Buffer | None = memo.get(id(self))
+        if known is None:
+            known = memo[id(self)] = type(self)(self.detach().clone(), persistent=self.persistent)
+        return known
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _rebuild_buffer, (self.detach(), self.persistent)
+
+
+def _rebuild_buffer(data: Tensor, persistent: bool) -> Buffer:
+    return Buffer(data, persistent=persistent)
+
+
+def __getattr__(name: str) -> Any:
+    """Return the tensors of lazy modules, which most programs do not use."""
+    if name not in ("UninitializedBuffer", "UninitializedParameter", "UninitializedTensorMixin", "is_lazy"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__package__}.uninitialized"), name)

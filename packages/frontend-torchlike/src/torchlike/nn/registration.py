@@ -8,7 +8,8 @@ from dispatch_core.tracebacks import trim_traceback
 
 from ..dtypes import format_type
 from ..tensors import Tensor
-from .parameter import Parameter
+from .global_hooks import REGISTRATION
+from .parameter import Buffer, Parameter
 from .tree import Tree
 
 if TYPE_CHECKING:
@@ -36,6 +37,14 @@ class Registrar(Tree):
             raise AttributeError(f"cannot assign {called} before Module.__init__() call") from None
         return found
 
+    def _run_registration_hooks(self, kind: str, name: str, part: Any) -> Any:
+        """Return the part that the hooks on registrations of this kind leave."""
+        for hook in REGISTRATION[kind].values():
+            changed = hook(self, name, part)
+            if changed is not None:
+                part = changed
+        return part
+
     def _remove_other_parts(self, name: str, keep: str) -> None:
         """Take ``name`` out of everything that an attribute may be in, but for the dict called ``keep``."""
         self.__dict__.pop(name, None)
@@ -58,10 +67,14 @@ class Registrar(Tree):
             elif isinstance(value, Tree):
                 modules = self._get_parts("_modules", "module")
                 self._remove_other_parts(name, "_modules")
-                modules[name] = value
+                modules[name] = self._run_registration_hooks("_modules", name, value)
             elif name in own.get("_modules", ()):
                 self._check_part_type(name, value, None, "child module", "torchlike.nn.Module or None expected")
-                self._modules[name] = value
+                self._modules[name] = self._run_registration_hooks("_modules", name, value)
+            elif isinstance(value, Buffer):
+                self._get_parts("_buffers", "buffers")
+                self._remove_other_parts(name, "_buffers")
+                self.register_buffer(name, value, value.persistent)
             elif name in own.get("_buffers", ()):
                 self._check_part_type(
                     name, value, Tensor, "buffer", "torchlike.nn.Buffer, torchlike.Tensor or None expected"
@@ -130,7 +143,7 @@ class Registrar(Tree):
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
                 f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        parameters[name] = param
+        parameters[name] = self._run_registration_hooks("_parameters", name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is not trained; it belongs to the saved state if it is persistent.
@@ -143,7 +156,7 @@ class Registrar(Tree):
             raise TypeError(
                 f"cannot assign '{_format_type_of(tensor)}' object to buffer '{name}' (torchlike Tensor or None required)"
             )
-        buffers[name] = tensor
+        buffers[name] = self._run_registration_hooks("_buffers", name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -154,7 +167,7 @@ class Registrar(Tree):
         if module is not None and not isinstance(module, Tree):
             raise TypeError(f"{_format_type_of(module)} is not a Module subclass")
         self._check_name(name, "module", self.__dict__.get("_modules", {}), taken_first=True)
-        self._modules[name] = module
+        self._modules[name] = self._run_registration_hooks("_modules", name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a submodule: ``add_module`` by another name."""

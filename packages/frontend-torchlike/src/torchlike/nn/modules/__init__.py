@@ -11,11 +11,13 @@ _NAMES: Final = {
         "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish PReLU RReLU ReLU"
         " ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold"
     ),
-    "container": "ModuleDict ModuleList Sequential",
+    "container": "Container ModuleDict ModuleList Sequential",
     "dropout": "Dropout",
     "flatten": "Flatten",
+    "lazy": "",
     "linear": "Identity Linear",
     "loss": "BCEWithLogitsLoss CrossEntropyLoss L1Loss MSELoss NLLLoss",
     "module": "Module",
+    "parameter_container": "ParameterDict ParameterList",
 }
 __all__, __getattr__, __dir__ = load_names(__name__, _NAMES)

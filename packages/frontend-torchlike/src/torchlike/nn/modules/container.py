@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from itertools import chain
@@ -9,6 +10,20 @@ from operator import index as as_index
 from typing import Any, Self
 
 from .module import Module
+
+
+class Container(Module):
+    """Named modules: torch's first container, which warns (source: ``torch.nn.Container``)."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__()
+        warnings.warn(
+            "nn.Container is deprecated. All of it's functionality is now implemented in nn.Module. Subclass that instead.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class _IndexedModules(Module):

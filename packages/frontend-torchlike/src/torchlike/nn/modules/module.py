@@ -8,13 +8,36 @@ from typing import Any, Self
 from dispatch_core.tracebacks import trim_traceback
 
 from ...autograd.gradients import clear_gradient
-from ...history.hooks import RemovableHandle
 from ..conversions import Convertible
+from ..global_hooks import ANY as _ANY_HOOK
+from ..global_hooks import (
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from ..hooked import Hooked
 from ..loading import Loading
 from ..registration import Registrar
 
+__all__ = [
+    "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]
 
-class Module(Registrar, Convertible, Loading):
+
+class Module(Registrar, Convertible, Loading, Hooked):
     """A layer or a whole network (source: ``torch.nn.Module``).
 
     Subclasses call ``super().__init__()``, assign parameters and modules as attributes, and define ``forward``.
@@ -35,6 +58,7 @@ class Module(Registrar, Convertible, Loading):
     def __init__(self) -> None:
         put = object.__setattr__  # the module's own would look each name up
         put(self, "training", True)
+        put(self, "_is_full_backward_hook", None)
         put(self, "_non_persistent_buffers_set", set())
         for name in _DICTS:
             put(self, name, {})
@@ -45,27 +69,29 @@ class Module(Registrar, Convertible, Loading):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
-            for pre_hook in self._forward_pre_hooks.values():
-                changed = pre_hook(self, args)
-                if changed is not None:
-                    args = changed if isinstance(changed, tuple) else (changed,)
-            result = self.forward(*args, **kwargs)
-            for hook in self._forward_hooks.values():
-                changed = hook(self, args, result)
-                if changed is not None:
-                    result = changed
-            return result
+            if (
+                self._forward_hooks
+                or self._forward_pre_hooks
+                or self._backward_hooks
+                or self._backward_pre_hooks
+                or _ANY_HOOK
+            ):
+                return self._call_with_hooks(args, kwargs)
+            return self.forward(*args, **kwargs)
         except Exception as error:
             trim_traceback(error)
             raise
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, args)`` before every ``forward``; its result replaces the arguments."""
-        return RemovableHandle(self._forward_pre_hooks, hook)
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing: calls run as they are (source: ``torch.nn.Module.compile``)."""
 
-    def register_forward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call ``hook(module, args, result)`` after every ``forward``; its result replaces the result."""
-        return RemovableHandle(self._forward_hooks, hook)
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # States of older versions lack some of them.
+        for name in _DICTS:
+            self.__dict__.setdefault(name, {})
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        self.__dict__.setdefault("_is_full_backward_hook", None)
 
     def apply(self, fn: Callable[[Module], object]) -> Self:
         """Call ``fn`` on every submodule, then on this one."""
@@ -85,6 +111,10 @@ class Module(Registrar, Convertible, Loading):
 
     def eval(self) -> Self:
         return self.train(False)
+
+    def share_memory(self) -> Self:
+        """Move all parameters and buffers to memory that processes share (see ``Tensor.share_memory_``)."""
+        return self._apply(lambda tensor: tensor.share_memory_())
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         for parameter in self.parameters():
@@ -119,7 +149,12 @@ _DICTS = (
     "_buffers",
     "_modules",
     "_forward_hooks",
+    "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called",
     "_forward_pre_hooks",
+    "_forward_pre_hooks_with_kwargs",
+    "_backward_hooks",
+    "_backward_pre_hooks",
     "_state_dict_hooks",
     "_state_dict_pre_hooks",
     "_load_state_dict_pre_hooks",
