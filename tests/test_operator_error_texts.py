@@ -6,6 +6,7 @@ import pytest
 
 import torchlike
 from dispatch_aten import errors, promotion
+from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.operators import ATEN, PRIMS
 from dispatch_core import ops
 
@@ -20,8 +21,8 @@ ROWS = {
         "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3) (argument 'mat2' of aten::mm)",
     ),
     errors.DtypeError: (
-        lambda: torchlike.ones(2, dtype=torchlike.bfloat16),
-        "the cpu backend has no arrays of dtype bfloat16, because NumPy has none\nHint: use float16 or float32",
+        lambda: torchlike.ones(2).to(ScalarType.ComplexHalf),
+        "the cpu backend has no arrays of dtype complex32, because NumPy has none\nHint: use float16 or float32",
     ),
     errors.DimensionError: (
         lambda: torchlike.ones(2, 3).sum(5),

@@ -29,7 +29,7 @@ def test_every_dtype_has_its_scalar_type(name):
     assert numpy_dtype(dtype_of(np.zeros(1, dtype))) is dtype
 
 
-@pytest.mark.parametrize("name", ["bfloat16", "complex32"])
+@pytest.mark.parametrize("name", ["complex32"])
 def test_dtypes_that_numpy_lacks_are_refused_by_name(name):
     from dispatch_aten.dtypes import BY_NAME
 
@@ -118,3 +118,12 @@ def test_results_are_brought_into_the_announced_form():
     expected = OutputSpec(TensorMeta((2, 3), (1, 2), ScalarType.Half))
     found = conform(np.arange(6).reshape(2, 3), expected)
     assert (found.dtype, strides_of(found), found.tolist()) == (np.float16, (1, 2), [[0, 1, 2], [3, 4, 5]])
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_dtypes_of_ml_dtypes_are_those_of_torch(name):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    array = np.zeros(3, getattr(ml_dtypes, name))
+    assert dtype_of(array).short == name
+    assert numpy_dtype(dtype_of(array)) is array.dtype
+    assert empty_strided((300_000,), (1,), array.dtype).dtype is array.dtype

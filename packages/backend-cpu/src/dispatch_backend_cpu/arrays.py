@@ -1,7 +1,7 @@
 """NumPy arrays as this backend's tensors: dtypes, strides, storage, and arrays of a wanted layout.
 
 Strides and offsets are counted in elements, as torch does. NumPy's dtypes and torch's scalar types correspond one to one;
-``bfloat16`` and ``complex32`` have no NumPy dtype and are refused by name.
+``bfloat16`` and the 8-bit floats are ml_dtypes', imported when first needed; ``complex32`` is refused by name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
-from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.dtypes import NOT_IN_NUMPY, ScalarType
 from dispatch_aten.errors import DtypeError, OperatorError
 from dispatch_aten.shapes import TensorMeta, contiguous_strides, iterator_strides, storage_extent
 
@@ -38,22 +38,44 @@ _NUMPY: Final[dict[ScalarType, np.dtype[Any]]] = {
     ScalarType.ComplexDouble: np.dtype(np.complex128),
 }
 _SCALAR_TYPES: Final = {dtype: scalar_type for scalar_type, dtype in _NUMPY.items()}
+_EXTENDED: Final = NOT_IN_NUMPY - {ScalarType.ComplexHalf}
 
 
 def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
     """Return the NumPy dtype of a scalar type.
 
-    Raises ``DtypeError`` for ``bfloat16`` and ``complex32``.
+    Raises ``DtypeError`` for ``complex32``, and for ``bfloat16`` and the 8-bit floats where ml_dtypes is missing.
 
     >>> numpy_dtype(ScalarType.Half)
     dtype('float16')
     """
     found = _NUMPY.get(dtype)
+    if found is None and dtype in _EXTENDED:
+        _load_extended(dtype)
+        found = _NUMPY.get(dtype)
     if found is None:
         raise DtypeError(
             f"the cpu backend has no arrays of dtype {dtype}, because NumPy has none", hint="use float16 or float32"
         )
     return found
+
+
+def _load_extended(wanted: object) -> None:
+    """Import the dtypes that NumPy lacks."""
+    try:
+        import ml_dtypes  # few programs need it
+    except ImportError:
+        raise DtypeError(
+            f"the cpu backend has arrays of dtype {wanted} only with ml_dtypes", hint="pip install ml_dtypes"
+        ) from None
+    for dtype in _EXTENDED:
+        _NUMPY[dtype] = np.dtype(getattr(ml_dtypes, dtype.short))
+        _SCALAR_TYPES[_NUMPY[dtype]] = dtype
+
+
+def is_extended(dtype: np.dtype[Any]) -> bool:
+    """Return whether a dtype is one of ml_dtypes'."""
+    return _SCALAR_TYPES.get(dtype) in _EXTENDED
 
 
 def dtype_of(array: Array) -> ScalarType:
@@ -68,6 +90,10 @@ def dtype_of(array: Array) -> ScalarType:
         return _SCALAR_TYPES[array.dtype]
     except KeyError:
         pass
+    if array.dtype.type.__module__ == "ml_dtypes":
+        _load_extended(array.dtype)
+        if array.dtype in _SCALAR_TYPES:
+            return _SCALAR_TYPES[array.dtype]
     raise DtypeError(f"a NumPy array of dtype {array.dtype} has no equivalent among torch's dtypes")
 
 

@@ -39,7 +39,8 @@ class _Block:
 
     def __init__(self, piece: tuple[int, NDArray[np.uint8]], size: int, dtype: np.dtype[Any]) -> None:
         self._piece = piece
-        self.__array_interface__ = {"shape": (size,), "typestr": dtype.str, "data": (piece[0], False), "version": 3}
+        typestr = dtype.str if dtype.isbuiltin == 1 else f"|V{dtype.itemsize}"
+        self.__array_interface__ = {"shape": (size,), "typestr": typestr, "data": (piece[0], False), "version": 3}
 
     def __del__(self) -> None:
         _give_back(self._piece)
@@ -59,7 +60,9 @@ def empty(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     if piece is None:
         memory = np.empty(nbytes, np.uint8)
         piece = memory.__array_interface__["data"][0], memory
-    return np.asarray(_Block(piece, size, dtype))
+    array = np.asarray(_Block(piece, size, dtype))
+    # A dtype that NumPy lacks has no name in the interface but its size.
+    return array if array.dtype is dtype else array.view(dtype)
 
 
 def _give_back(piece: tuple[int, NDArray[np.uint8]]) -> None:

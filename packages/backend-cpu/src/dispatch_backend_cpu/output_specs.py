@@ -14,17 +14,21 @@ import numpy as np
 from dispatch_aten.promotion import Number, Promotion, computation_type, result_type, rule_for
 from dispatch_aten.shapes import RULES, TensorMeta, memoize
 
-from .arrays import Array, as_array, describe, numpy_dtype, with_strides
+from .arrays import Array, as_array, describe, is_extended, numpy_dtype, with_strides
 
 
 class OutputSpec:
-    """The output that a shape rule has inferred, with NumPy's dtype and strides at hand."""
+    """The output that a shape rule has inferred, with NumPy's dtype and strides at hand.
 
-    __slots__ = ("array_dtype", "byte_strides", "dtype", "numel", "shape", "storage_offset", "strides")
+    ``widens`` says that an argument has a dtype that NumPy lacks, in whose place it computes in ``float32``.
+    """
+
+    __slots__ = ("array_dtype", "byte_strides", "dtype", "numel", "shape", "storage_offset", "strides", "widens")
 
     def __init__(self, meta: TensorMeta) -> None:
         self.shape, self.strides, self.dtype = meta.shape, meta.strides, meta.dtype
         self.storage_offset, self.numel = meta.storage_offset, meta.numel
+        self.widens = False
         self.array_dtype = numpy_dtype(meta.dtype)
         self.byte_strides = tuple([stride * self.array_dtype.itemsize for stride in meta.strides])
 
@@ -60,9 +64,32 @@ def _describe(value: Any) -> Any:
 
 def _ask(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     found = RULES[name](*map(_describe, args), **{key: _describe(value) for key, value in kwargs.items()})
+    if found is None:
+        return found
     if isinstance(found, TensorMeta):
-        return OutputSpec(found)
-    return found if found is None else type(found)([OutputSpec(meta) for meta in found])
+        spec = OutputSpec(found)
+        spec.widens = _has_extended(args)
+        return spec
+    specs = [OutputSpec(meta) for meta in found]
+    for spec in specs:
+        spec.widens = _has_extended(args)
+    return type(found)(specs)
+
+
+def _has_extended(values: Any) -> bool:
+    return any(
+        is_extended(value.dtype)
+        if isinstance(value, np.ndarray)
+        else isinstance(value, (list, tuple)) and _has_extended(value)
+        for value in values
+    )
+
+
+def widen(value: Any) -> Any:
+    """Return arrays of dtypes that NumPy lacks in ``float32``, also in lists; all else as it is."""
+    if isinstance(value, np.ndarray):
+        return value.astype(_FLOAT) if is_extended(value.dtype) else value
+    return [widen(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 @cache
@@ -80,22 +107,25 @@ def promoting_rule(name: str, arity: int, promotion: Promotion | None, *, opmath
     """Return the `output_rule` of an element-wise operator, which returns the dtype to compute in as well.
 
     The first ``arity`` arguments are the operands; ``promotion`` replaces the operator's own rule; with ``opmath``
-    ``float16`` is computed in ``float32``.
+    ``float16`` is computed in ``float32``. A dtype that NumPy lacks always is; the third thing returned is then the dtype
+    that operands are rounded to before, else None.
     """
     rule = rule_for(name) if promotion is None else promotion
 
-    def ask(*args: Any, **kwargs: Any) -> tuple[OutputSpec, np.dtype[Any]]:
+    def ask(*args: Any, **kwargs: Any) -> tuple[OutputSpec, np.dtype[Any], np.dtype[Any] | None]:
         spec: OutputSpec = _ask(name, args, kwargs)
         operands: list[TensorMeta | Number] = [_describe(value) for value in args[:arity] if value is not None]
         dtype = numpy_dtype(computation_type(rule, result_type(*operands)))
-        return spec, half_as_float(dtype) if opmath else dtype
+        if is_extended(dtype):
+            return spec, _FLOAT, dtype
+        return spec, half_as_float(dtype) if opmath else dtype, None
 
     return memoize(name, ask, _KEY)
 
 
 def half_as_float(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype that torch computes in, ``float32`` for ``float16`` (source: ``at::opmath_type``)."""
-    return _FLOAT if dtype.char == "e" else dtype
+    """Return the dtype that torch computes in: ``float32`` for 16-bit floats (source: ``at::opmath_type``)."""
+    return _FLOAT if dtype.char in "eE" else dtype
 
 
 _FLOAT: Final[np.dtype[Any]] = np.dtype(np.float32)

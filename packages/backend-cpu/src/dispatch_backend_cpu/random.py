@@ -78,8 +78,8 @@ def _normal(engine: MersenneTwister, array: Array, mean: float = 0.0, std: float
 def _normal_blocks(engine: MersenneTwister, size: int, dtype: np.dtype[Any]) -> Array:
     """Draw by Box and Muller in blocks of sixteen; where the last block is cut, the last sixteen are drawn again."""
     whole = size - size % _BLOCK
-    # The draws of the cut block are thrown away, but for float16, where torch does not draw them.
-    draws = engine.uniform(whole if dtype.char == "e" else size, dtype)
+    # The draws of the cut block are thrown away, but for float16 and bfloat16, where torch does not draw them.
+    draws = engine.uniform(whole if dtype.char in "eE" else size, dtype)
     result = np.empty(size, draws.dtype)
     result[:whole] = _box_muller(draws[:whole])
     if whole != size:
@@ -124,7 +124,7 @@ _LONG_RANGE: Final = 1 << 28
 
 def _greatest(dtype: np.dtype[Any]) -> int:
     """Return the greatest integer up to which ``dtype`` counts exactly."""
-    return {"?": 1, "e": 1 << 11, "f": 1 << 24, "d": 1 << 53}.get(dtype.char) or int(np.iinfo(dtype).max)
+    return {"?": 1, "e": 1 << 11, "E": 1 << 8, "f": 1 << 24, "d": 1 << 53}.get(dtype.char) or int(np.iinfo(dtype).max)
 
 
 def _whole_range(engine: MersenneTwister, array: Array) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten import promotion
-from dispatch_aten.dtypes import BY_NAME, ScalarType, as_dtype, get_default_dtype
+from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY, ScalarType, as_dtype, get_default_dtype
 from dispatch_aten.promotion import Operand
 
 if TYPE_CHECKING:
@@ -46,10 +46,9 @@ def format_type(tensor: Tensor) -> str:
 @cache
 def to_numpy_dtype(scalar_type: ScalarType) -> np.dtype[Any]:
     """Return NumPy's dtype; ``TypeError`` where NumPy has none."""
-    try:
-        return np.dtype(scalar_type.short)
-    except TypeError:
-        raise TypeError(f"NumPy has no dtype for {scalar_type}") from None
+    if scalar_type in NOT_IN_NUMPY:
+        raise TypeError(f"NumPy has no dtype for {scalar_type}")
+    return np.dtype(scalar_type.short)
 
 
 def can_cast(from_: ScalarType | type, to: ScalarType | type) -> bool:
@@ -98,8 +97,14 @@ def _format_number(value: float) -> str:
     return f"{value:g}"
 
 
-#: bfloat16 is no NumPy dtype: eps, largest, smallest normal, resolution.
-_BFLOAT16 = (2.0**-7, (2.0 - 2.0**-7) * 2.0**127, 2.0**-126, 0.01)
+#: Dtypes that NumPy lacks: eps, largest, smallest normal, resolution.
+_LIMITS: Final = {
+    ScalarType.BFloat16: (2.0**-7, (2.0 - 2.0**-7) * 2.0**127, 2.0**-126, 0.01),
+    ScalarType.Float8_e4m3fn: (2.0**-3, 448.0, 2.0**-6, 1.0),
+    ScalarType.Float8_e4m3fnuz: (2.0**-3, 240.0, 2.0**-7, 1.0),
+    ScalarType.Float8_e5m2: (2.0**-2, 57344.0, 2.0**-14, 1.0),
+    ScalarType.Float8_e5m2fnuz: (2.0**-3, 57344.0, 2.0**-15, 1.0),
+}
 
 
 class finfo(_TypeInfo):  # noqa: N801  # torch's name
@@ -119,8 +124,8 @@ class finfo(_TypeInfo):  # noqa: N801  # torch's name
                 f"torchlike.finfo() requires a floating point input type. Use torchlike.iinfo to handle '{self.type}'"
             )
         real = self.type.to_real()
-        if real is ScalarType.BFloat16:
-            self.eps, self.max, self.smallest_normal, self.resolution = _BFLOAT16
+        if real in _LIMITS:
+            self.eps, self.max, self.smallest_normal, self.resolution = _LIMITS[real]
         else:
             known = np.finfo(to_numpy_dtype(real))
             self.eps, self.max = float(known.eps), float(known.max)

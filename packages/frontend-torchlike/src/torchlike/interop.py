@@ -11,7 +11,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten import host
-from dispatch_aten.dtypes import BY_NAME, ScalarType
+from dispatch_aten.dtypes import BY_NAME, NOT_IN_NUMPY
 from dispatch_core.frontends import Holder, Window, included_mask, lend, memory_of, pin
 from dispatch_core.keys import DispatchKey
 from dispatch_core.tracebacks import trim_traceback
@@ -112,19 +112,25 @@ def lend_out(array: NDArray[Any]) -> NDArray[Any]:
 
 @cache
 def _is_known(dtype: np.dtype[Any]) -> bool:
-    return str(dtype) in BY_NAME
+    return str(dtype) in _NUMPY_NAMES
+
+
+_NUMPY_NAMES: Final = [name for name, dtype in BY_NAME.items() if dtype not in NOT_IN_NUMPY]
 
 
 def check_dtype(array: NDArray[Any] | np.generic) -> None:
     """Raise ``TypeError`` for an array of a dtype that tensors do not have."""
     if not _is_known(array.dtype):
         name = f"{array.dtype.type.__module__}.{array.dtype.type.__name__}"
-        raise TypeError(f"can't convert np.ndarray of type {name}. The only supported types are: {', '.join(BY_NAME)}.")
+        raise TypeError(
+            f"can't convert np.ndarray of type {name}. The only supported types are: {', '.join(_NUMPY_NAMES)}."
+        )
 
 
 def put(array: NDArray[Any], device: Any = None) -> Tensor:
     """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
-    check_dtype(array)
+    if array.dtype.type.__module__ != "ml_dtypes":
+        check_dtype(array)
     place = _CPU if device is None else dc.Device.parse(device)
     return wrap(dc.ops.prims.device_put(array, device=place))
 
@@ -144,8 +150,8 @@ def is_recording(tensor: Tensor | None = None) -> bool:
 
 
 def read_printable(tensor: Tensor) -> NDArray[Any]:
-    """Return the elements for printing: ``bfloat16``, which NumPy does not have, as ``float32``."""
-    return read_elements(tensor.float() if tensor.dtype is ScalarType.BFloat16 else tensor)
+    """Return the elements for printing: those of a dtype that NumPy does not have as ``float32``."""
+    return read_elements(tensor.float() if tensor.dtype in NOT_IN_NUMPY else tensor)
 
 
 def _get_shareable(tensor: Tensor) -> NDArray[Any]:
@@ -158,14 +164,21 @@ def _get_shareable(tensor: Tensor) -> NDArray[Any]:
             )
         if tensor.requires_grad:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        _check_shareable(tensor)
         return host.get(tensor)
     except Exception as error:
         trim_traceback(error)
         raise
 
 
+def _check_shareable(tensor: Tensor) -> None:
+    if tensor.dtype in NOT_IN_NUMPY:
+        raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}")
+
+
 def to_numpy(tensor: Tensor, *, force: bool = False) -> NDArray[Any]:
     """Return a NumPy array that shares memory with a cpu tensor; ``force`` allows a copy and a detach."""
+    _check_shareable(tensor)
     array = read_elements(tensor) if force else _get_shareable(tensor)
     return lend_out(array) if tensor.is_cpu else array
 

@@ -11,6 +11,8 @@ from .errors import ArgumentTypeError, DtypeError
 
 __all__ = [
     "BY_NAME",
+    "FLOAT8",
+    "NOT_IN_NUMPY",
     "ScalarType",
     "as_dtype",
     "bfloat16",
@@ -77,6 +79,10 @@ class ScalarType(Enum):
     ComplexDouble = 10, "complex128", 16, "c"
     Bool = 11, "bool", 1, "b"
     BFloat16 = 15, "bfloat16", 2, "f"
+    Float8_e5m2 = 23, "float8_e5m2", 1, "f"
+    Float8_e4m3fn = 24, "float8_e4m3fn", 1, "f"
+    Float8_e5m2fnuz = 25, "float8_e5m2fnuz", 1, "f"
+    Float8_e4m3fnuz = 26, "float8_e4m3fnuz", 1, "f"
     UInt16 = 27, "uint16", 2, "u"
     UInt32 = 28, "uint32", 4, "u"
     UInt64 = 29, "uint64", 8, "u"
@@ -158,6 +164,12 @@ _TO_REAL: Final = {
     ScalarType.ComplexFloat: ScalarType.Float,
     ScalarType.ComplexDouble: ScalarType.Double,
 }
+
+FLOAT8: Final = frozenset(dtype for dtype in ScalarType if dtype.short.startswith("float8"))
+"""The 8-bit floats, which are stored and converted, but not computed with."""
+
+NOT_IN_NUMPY: Final = FLOAT8 | {ScalarType.BFloat16, ScalarType.ComplexHalf}
+"""The types that NumPy has no dtype of its own for."""
 
 BY_NAME: Final = {dtype.short: dtype for dtype in ScalarType}
 """Every scalar type by its Python name."""

@@ -19,7 +19,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from .dtypes import ScalarType, bfloat16, bool_, float32, get_default_dtype, int64, uint8
+from .dtypes import FLOAT8, ScalarType, bfloat16, bool_, float32, get_default_dtype, int64, uint8
 from .errors import ArgumentTypeError, DtypeError
 
 __all__ = [
@@ -113,10 +113,13 @@ _FLOATS: Final = (ScalarType.Half, ScalarType.Float, ScalarType.Double)
 def promote_types(a: ScalarType, b: ScalarType) -> ScalarType:
     """Return the smallest type that holds both, by torch's table (source: ``torch.promote_types``).
 
-    Raises ``DtypeError`` for ``uint16``, ``uint32`` and ``uint64`` with another integer, ``bool`` or complex type.
+    Raises ``DtypeError`` for ``uint16``, ``uint32`` and ``uint64`` with another integer, ``bool`` or complex type, and for
+    8-bit floats with any other type.
     """
     if a == b:
         return a
+    if a in FLOAT8 or b in FLOAT8:
+        raise DtypeError(f"Promotion for Float8 Types is not supported, attempted to promote {a.name} and {b.name}")
     if a in _BAREBONES_UNSIGNED or b in _BAREBONES_UNSIGNED:
         if a.is_floating_point:
             return a

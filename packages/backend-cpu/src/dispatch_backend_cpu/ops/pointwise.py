@@ -10,7 +10,7 @@ import numpy as np
 
 from dispatch_aten.promotion import Promotion
 
-from ..arrays import Array
+from ..arrays import Array, is_extended
 from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import conform, half_as_float, infer_output
@@ -251,6 +251,23 @@ if f.CLIP is not None:
             ENDS=f.ENDS,
             OPTIONAL=PLAIN | {type(None)},
         )
+
+
+def _nan_to_num(general: Kernel) -> Kernel:
+    """Replace infinities by the greatest numbers of the array's own dtype, in whichever one computes."""
+
+    def kernel(self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+        if is_extended(self.dtype):
+            from ml_dtypes import finfo  # the array's dtype is one of its
+
+            most = float(finfo(self.dtype).max)  # type: ignore[no-untyped-call]
+            posinf, neginf = most if posinf is None else posinf, -most if neginf is None else neginf
+        return general(self, nan, posinf, neginf)
+
+    return kernel
+
+
+KERNELS["nan_to_num"] = _nan_to_num(KERNELS["nan_to_num"])
 
 
 def _div_mode(name: str) -> Kernel:

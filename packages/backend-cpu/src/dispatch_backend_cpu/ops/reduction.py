@@ -172,8 +172,8 @@ def _scan(accumulate: Any) -> Callable[..., Any]:
         a = cast(a, wanted)
         if not a.ndim:
             return a.copy()
-        wide = {"e": np.dtype(np.float32), "f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
-        found = accumulate(a, wrap_dim(dim, a.ndim), wide.get(wanted.char, wanted))
+        wide = {"f": np.dtype(np.float64), "F": np.dtype(np.complex128)}
+        found = accumulate(a, wrap_dim(dim, a.ndim), wide.get(wanted.char, half_as_float(wanted)))
         if accumulate == np.add.accumulate and wanted.kind in "fc":
             found += 0  # Torch begins with a zero, which leaves no negative ones.
         return found

@@ -7,8 +7,8 @@ that form. So cpu and meta cannot disagree.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from dispatch_aten.shapes import same_places
 from ..arrays import Array, check_writable, memory_order, storage, storage_offset_of
 from ..fp_errors import ignore_fp_errors
 from ..kernel_table import Kernel
-from ..output_specs import OutputSpec, conform, output_rule, promoting_rule
+from ..output_specs import OutputSpec, conform, output_rule, promoting_rule, widen
 
 
 def make_kernel(name: str, compute: Kernel) -> Kernel:
@@ -32,6 +32,8 @@ def make_kernel(name: str, compute: Kernel) -> Kernel:
     @ignore_fp_errors
     def kernel(*args: Any, **kwargs: Any) -> Any:
         spec = infer(*args, **kwargs)
+        if (spec if isinstance(spec, OutputSpec) else spec[0]).widens:
+            args = tuple(map(widen, args))
         found = compute(spec, *args, **kwargs)
         if isinstance(spec, OutputSpec):
             return conform(found, spec)
@@ -47,7 +49,21 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Array:
     array = np.asarray(value)
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         array = array.real
+    if dtype.char in _SATURATING:
+        array = _saturate(array)
     return array.astype(dtype)
+
+
+#: The char of ``float8_e4m3fn``, which has no infinity: ml_dtypes makes nan of what is too large, torch the greatest number.
+_SATURATING: Final[frozenset[str]] = frozenset("4")
+
+
+def _saturate(array: Array) -> Array:
+    return np.clip(array.astype(np.float32), -448, 448)
+
+
+#: Operators that compute with a Python number in ``float32`` where the operands are ``bfloat16``; others round it first.
+_KEEPS_NUMBERS: Final = frozenset({"mul", "div", "floor_divide"})
 
 
 def make_elementwise(
@@ -59,11 +75,18 @@ def make_elementwise(
     Without ``promotion`` the operator's own rule decides which dtype that is.
     """
     infer = promoting_rule(name, arity, promotion, opmath=opmath)
+    rounds = name.partition(".")[0] not in _KEEPS_NUMBERS
 
     @ignore_fp_errors
     def kernel(*args: Any, **kwargs: Any) -> Array:
-        spec, dtype = infer(*args, **kwargs)
-        arrays = [None if value is None else cast(value, dtype) for value in args[:arity]]
+        spec, dtype, rounded = infer(*args, **kwargs)
+        operands: Sequence[Any] = args[:arity]
+        if rounded is not None:
+            operands = [
+                cast(value, rounded) if isinstance(value, np.ndarray) or (value is not None and rounds) else value
+                for value in operands
+            ]
+        arrays = [None if value is None else cast(value, dtype) for value in operands]
         return conform(fn(*arrays, *args[arity:], **kwargs), spec)
 
     return kernel
@@ -131,5 +154,7 @@ def write(written: Array, value: Any) -> Array:
     """Store ``value``, broadcast and converted, in ``written``, and return ``written``."""
     if isinstance(value, np.ndarray) and value.dtype.kind == "c" and written.dtype.kind not in "cb":
         value = value.real
+    if written.dtype.char in _SATURATING:
+        value = _saturate(np.asarray(value))
     np.copyto(written, value, casting="unsafe")
     return written

@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
+from dispatch_aten.dtypes import NOT_IN_NUMPY
 from dispatch_aten.promotion import Promotion, computation_type, result_of, result_type, rule_for
 from dispatch_aten.shapes import TensorMeta
 from dispatch_aten.variants import functional_of
@@ -85,6 +86,8 @@ def lower(tape: Tape, node: Node, read: Callable[[Value], Symbol]) -> Symbol | N
         return None
     if len(node.written) > 1 or (node.written and node.written[0] is not node.arguments[0]):
         return None
+    if any(isinstance(each, Value) and each.dtype in NOT_IN_NUMPY for each in (*node.arguments, *node.outputs)):
+        return None  # Chains compute in the dtypes that NumPy has.
     target = node.written[0] if node.written else node.outputs[0]
     if target is None or len(node.outputs) != (0 if node.written else 1):
         return None

@@ -6,7 +6,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Final
 
-from dispatch_aten.dtypes import ScalarType, bfloat16, bool_, complex64, complex128, float16, float32, float64
+from dispatch_aten.dtypes import FLOAT8, ScalarType, bfloat16, bool_, complex64, complex128, float16, float32, float64
 from dispatch_aten.errors import OperatorError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -116,20 +116,24 @@ def refuse(base: str, dtype: ScalarType) -> None:
 
 def refuse_kinds(kernel: str, kinds: str, dtype: ScalarType) -> None:
     """Refuse dtypes of some ``kinds`` (see ``kind_of``), which torch's kernel of that name does not have."""
-    if kind_of(dtype) in kinds:
+    if kind_of(dtype) in kinds or dtype in FLOAT8:
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{dtype.name}'")
 
 
 def check_kernel(base: str, dtype: ScalarType) -> None:
     """Refuse a computation dtype that torch's kernel for ``base`` does not have."""
-    kinds, kernel = _LACKS.get(base, ("", ""))
+    kinds, kernel = _LACKS.get(base, ("", f"{base.partition('.')[0]}_cpu"))
     refuse_kinds(kernel, kinds, dtype)
 
 
 def refused_dtypes(base: str) -> frozenset[ScalarType]:
     """Return the computation dtypes that an operator refuses, in either way."""
     kinds = "".join([_LACKS.get(base, ("", ""))[0], *_REFUSALS.get(base, ())])
-    return frozenset(dtype for dtype in ScalarType if kind_of(dtype) in kinds)
+    found = frozenset(dtype for dtype in ScalarType if kind_of(dtype) in kinds)
+    return found if base in _FLOAT8_TOO else found | FLOAT8
+
+
+_FLOAT8_TOO: Final = frozenset("abs eq ne isnan".split())
 
 
 def c_name(dtype: ScalarType) -> str:
