@@ -111,8 +111,8 @@ def test_the_choice_of_an_implementation_is_taken_and_kept(kind):
     assert optimizer.param_groups[0]["fused"] is True
     with pytest.raises(RuntimeError, match="`fused` and `foreach` cannot be `True` together"):
         kind([w], fused=True, foreach=True)
-    with pytest.raises(NotImplementedError, match="differentiable=True is not implemented"):
-        kind([w], differentiable=True)
+    with pytest.raises(RuntimeError, match="`fused` does not support `differentiable`"):
+        kind([w], fused=True, differentiable=True)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,21 @@
-"""Optimizers (source: ``torch.optim``)."""
+"""Optimizers (source: ``torch.optim``); each is imported when first used."""
 
-from .adam import Adam, AdamW
-from .optimizer import Optimizer
-from .sgd import SGD
+from __future__ import annotations
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer"]
+from typing import Final
+
+from ..lazy_names import load_names
+
+_NAMES: Final = {
+    "adagrad": "Adadelta Adagrad RMSprop",
+    "adam": "Adam AdamW Adamax NAdam RAdam",
+    "averages": "ASGD",
+    "factored": "Adafactor Muon",
+    "lbfgs": "LBFGS",
+    "lr_scheduler": "",
+    "optimizer": "Optimizer",
+    "sgd": "SGD Rprop",
+    "sparse_adam": "SparseAdam",
+    "swa_utils": "",
+}
+__all__, __getattr__, __dir__ = load_names(__name__, _NAMES)

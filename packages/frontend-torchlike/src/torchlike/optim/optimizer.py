@@ -3,53 +3,90 @@
 from __future__ import annotations
 
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Iterable
-from typing import Any
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from itertools import chain
+from typing import Any, ClassVar, Final
 
-from dispatch_core.tracebacks import api_boundary, trim_traceback
+from dispatch_core.tracebacks import api_boundary
 
 from ..autograd.gradients import clear_gradient
-from ..history.grad_mode import enable_grad, no_grad
+from ..functions import FUNCTIONS
+from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..tensors import Tensor
+from .hooks import HOOKS, Hooks, with_hooks
+from .numbers import make_number, read_number, to_plain, write_number
+from .settings import check_capturable, check_implementation
+
+__all__ = ["Optimizer", "required"]
 
 
-def check_implementation(
-    *, differentiable: bool, foreach: bool | None, fused: bool | None, **more: Any
-) -> dict[str, Any]:
-    """Return torch's settings that choose how a step is computed: they are kept, and all choose the one way there is.
+class _Required:
+    """The default of a setting that every group must have."""
 
-    Raises ``RuntimeError`` where torch refuses them together, ``NotImplementedError`` for steps that are recorded.
-    """
-    if differentiable:
-        raise NotImplementedError("differentiable=True is not implemented: a step is not recorded for backward")
-    if fused and foreach:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-    return {"foreach": foreach, "differentiable": differentiable, "fused": fused, **more}
+    def __repr__(self) -> str:
+        return "<required parameter>"
 
 
-class Optimizer:
-    """The base of optimizers (source: ``torch.optim.Optimizer``); subclasses define ``update`` for one parameter.
+required: Final = _Required()
 
-    ``params`` is an iterable of tensors, or of groups: dicts with ``"params"`` and settings that differ from the defaults.
+
+class Optimizer(Hooks):
+    """The base of optimizers (source: ``torch.optim.Optimizer``).
+
+    ``params`` is an iterable of tensors, of pairs of a name and a tensor, or of groups: dicts with ``"params"`` and settings
+    that differ from the defaults. A subclass defines ``step``, or ``update`` for one parameter.
     Raises ``ValueError`` for no parameters or one in two groups, ``TypeError`` for anything but tensors.
     """
 
+    #: The tensors of a parameter's state that begin as zeros like it.
+    _zeros: ClassVar[tuple[str, ...]] = ()
+    #: Whether a state counts its steps, and whether ``weight_decay`` is for the base to apply.
+    _counts: ClassVar[bool] = True
+    _decays: ClassVar[bool] = True
+
     @api_boundary
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        for name in HOOKS:
+            setattr(self, name, OrderedDict())
+        self._wrap_step()
         if isinstance(params, Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                 f"{type(params).__name__}"
             )
-        self.defaults = defaults
-        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
         self.param_groups: list[dict[str, Any]] = []
         groups = list(params)
         if not groups:
             raise ValueError("optimizer got an empty parameter list")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
+        check_implementation(defaults)
+        if defaults.get("fused"):
+            self._step_supports_amp_scaling = True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for name in HOOKS:
+            self.__dict__.setdefault(name, OrderedDict())
+        self._wrap_step()
+        self.defaults.setdefault("differentiable", False)
+        for group in self.param_groups:
+            for name, value in self.defaults.items():
+                group.setdefault(name, value)
+
+    def _wrap_step(self) -> None:
+        """Let the class's own ``step`` call hooks."""
+        kind = type(self)
+        if not getattr(kind.step, "hooked", False):
+            kind.step = with_hooks(kind.step)  # type: ignore[method-assign]
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add parameters with settings of their own.
@@ -60,20 +97,43 @@ class Optimizer:
         if not isinstance(param_group, dict) or "params" not in param_group:
             raise TypeError("param_group must be a dict with the key 'params'")
         given = param_group["params"]
-        params = [given] if isinstance(given, Tensor) else list(given)
-        known = {id(param) for group in self.param_groups for param in group["params"]}
+        if isinstance(given, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets "
+                "will change between runs. Please use a list instead."
+            )
+        param_group["params"] = [given] if isinstance(given, Tensor) else list(given)
+        _split_names(param_group)
+        params = param_group["params"]
         for param in params:
             if not isinstance(param, Tensor):
                 raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(param).__name__}")
-            if not param.is_leaf:
+            if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
-            if id(param) in known:
-                raise ValueError("some parameters appear in more than one parameter group")
-        group = {**self.defaults, **param_group, "params": params}
-        for name, value in group.items():
+        for name, value in self.defaults.items():
+            if value is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, value)
+        for name, value in param_group.items():
             if isinstance(value, int) and abs(value) > sys.float_info.max:
                 raise ValueError(f"Invalid {name}: it is beyond a float's range")
-        self.param_groups.append(group)
+        if len(params) != len(set(params)):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                "see github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=3,
+            )
+        for group in self.param_groups:
+            if ("param_names" in param_group) != ("param_names" in group):
+                which = "with names" if "param_names" in param_group else "without names"
+                raise ValueError(
+                    "all optimizer param groups should be with/without names. cannot add param group "
+                    f"{which} to the optimizer"
+                )
+        known = {id(param) for group in self.param_groups for param in group["params"]}
+        if any(id(param) in known for param in params):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters, or set them to zero."""
@@ -83,36 +143,90 @@ class Optimizer:
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update every parameter that has a gradient; ``closure`` computes the loss again first."""
-        try:
-            loss = None
-            if closure is not None:
-                with enable_grad():
-                    loss = closure()
-            with no_grad():
-                for group in self.param_groups:
-                    for param in group["params"]:
-                        if param.grad is not None:
-                            self.update(param, param.grad, self.state[param], group)
-            return loss
-        except Exception as error:
-            trim_traceback(error)
-            raise
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with set_grad_enabled(bool(self.defaults.get("differentiable"))):
+            for group in self.param_groups:
+                lr = to_plain(group.get("lr"))
+                for param in group["params"]:
+                    if param.grad is not None:
+                        self._update_one(param, param.grad, group, lr)
+        return loss
 
-    def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        """Change one parameter in place by its gradient."""
+    def _update_one(self, param: Tensor, grad: Tensor, group: dict[str, Any], lr: Any) -> None:
+        """Apply the settings that all optimizers have in common, and call ``update``."""
+        if group.get("capturable"):
+            check_capturable(param, group)
+        if group.get("maximize"):
+            grad = -grad
+        state: dict[str, Any] = {}
+        step = 0.0
+        if self._has_state(group):
+            state = self.state[param]
+            if not state:
+                # All or nothing: a step that fails for want of memory can be taken again.
+                state |= {**({"step": make_number(0.0)} if self._counts else {}), **self.make_state(param, grad, group)}
+            if self._counts:
+                step = read_number(state["step"]) + 1
+                write_number(state, "step", step)
+        decay = group.get("weight_decay", 0) if self._decays else 0
+        if isinstance(decay, Tensor) or decay:
+            if group.get("decoupled_weight_decay"):
+                param.mul_(1 - lr * decay)
+            elif isinstance(decay, Tensor) and decay.requires_grad:
+                grad = grad.addcmul(param.clone(), decay)
+            else:
+                grad = grad.add(param, alpha=read_number(decay))
+        if param.is_complex():
+            view_as_real = FUNCTIONS["view_as_real"]
+            numbers = _Parts(state)
+            self.update(view_as_real(param), view_as_real(grad), numbers, group, step, lr)
+            numbers.keep()
+        else:
+            self.update(param, grad, state, group, step, lr)
+
+    def _has_state(self, group: dict[str, Any]) -> bool:
+        return True
+
+    def make_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        """Return a parameter's state before its first step, without the number of steps."""
+        return {name: FUNCTIONS["zeros_like"](param) for name in self._zeros}
+
+    def update(
+        self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float, lr: Any
+    ) -> None:
+        """Change one parameter in place by its gradient; complex numbers come as pairs of real ones."""
         raise NotImplementedError
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state by the parameters' places, and the groups' settings."""
+        for pre_hook in self._optimizer_state_dict_pre_hooks.values():
+            pre_hook(self)
         places: dict[int, int] = {}
-        for group in self.param_groups:
-            for param in group["params"]:
-                places[id(param)] = len(places)
-        groups = [{**group, "params": [places[id(param)] for param in group["params"]]} for group in self.param_groups]
-        return {
-            "state": {places[id(param)]: dict(state) for param, state in self.state.items()},
-            "param_groups": groups,
+        for param in self._each_param():
+            places.setdefault(id(param), len(places))
+        result: dict[str, Any] = {
+            "state": {
+                (places[id(param)] if isinstance(param, Tensor) else param): state
+                for param, state in self.state.items()
+            },
+            "param_groups": [
+                {
+                    **{name: value for name, value in group.items() if name != "params"},
+                    "params": [places[id(param)] for param in group["params"]],
+                }
+                for group in self.param_groups
+            ],
         }
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, result)
+            result = result if changed is None else changed
+        return result
+
+    def _each_param(self) -> Iterator[Any]:
+        return chain.from_iterable(group["params"] for group in self.param_groups)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Replace state and settings by those of ``state_dict``.
@@ -120,6 +234,10 @@ class Optimizer:
         Raises ``TypeError`` for anything but an optimizer's state, ``ValueError`` where groups or their sizes differ; the
         optimizer is as before then.
         """
+        state_dict = state_dict.copy() if isinstance(state_dict, dict) else state_dict
+        for pre_hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = pre_hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
         saved, states = _read_parts(state_dict)
         if len(saved) != len(self.param_groups):
             raise ValueError("loaded state dict has a different number of parameter groups")
@@ -127,22 +245,74 @@ class Optimizer:
             raise ValueError(
                 "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
             )
-        self.state.clear()
-        for before, group in zip(saved, self.param_groups, strict=True):
-            group.update({name: value for name, value in before.items() if name != "params"})
-            for place, param in zip(before["params"], group["params"], strict=True):
-                if place in states:
-                    self.state[param] = {
-                        name: value.clone() if isinstance(value, Tensor) else value
-                        for name, value in states[place].items()
-                    }
+        places = chain.from_iterable(group["params"] for group in saved)
+        owners = dict(zip(places, self._each_param(), strict=True))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for place, value in states.items():
+            param = owners.get(place)
+            state[place if param is None else param] = value if param is None else _fit(value, param)
+        groups = []
+        for before, group in zip(deepcopy(saved), self.param_groups, strict=True):
+            names = {"param_names": group["param_names"]} if "param_names" in group else {}
+            groups.append({**names, **before, "params": group["params"]})
+        self.__setstate__({"state": state, "param_groups": groups})
+        for param in self._each_param():
+            own = state.get(param)
+            if own and "step" in own and not isinstance(own["step"], Tensor) and self._counts:
+                own["step"] = make_number(own["step"])
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        text = f"{type(self).__name__} ("
         for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
-            lines += [f"    {name}: {group[name]}" for name in sorted(group) if name != "params"]
-        return "\n".join([*lines, ")"])
+            lines = [f"    {name}: {group[name]}\n" for name in sorted(group) if name != "params"]
+            text += f"\nParameter Group {number}\n{''.join(lines)}"
+        return f"{text})"
+
+
+class _Parts(dict[str, Any]):
+    """A state whose complex tensors are seen as pairs of real numbers."""
+
+    def __init__(self, state: dict[str, Any]) -> None:
+        self._state = state
+        self._seen = {name: _to_pairs(value) for name, value in state.items()}
+        super().__init__(self._seen)
+
+    def keep(self) -> None:
+        """Put into the state what was assigned."""
+        for name, value in self.items():
+            if value is not self._seen.get(name):
+                paired = isinstance(value, Tensor) and value.dim() and name not in ("step", "eta", "mu", "mu_product")
+                self._state[name] = FUNCTIONS["view_as_complex"](value) if paired else value
+
+
+def _to_pairs(value: Any) -> Any:
+    return FUNCTIONS["view_as_real"](value) if isinstance(value, Tensor) and value.is_complex() else value
+
+
+def _split_names(group: dict[str, Any]) -> None:
+    """Split pairs of names and parameters; raises ``ValueError`` where only some have names."""
+    pairs = [param for param in group["params"] if isinstance(param, tuple)]
+    if not pairs:
+        return
+    if len(pairs) != len(group["params"]):
+        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+    group["params"] = [pair[1] for pair in pairs]
+    group["param_names"] = [pair[0] for pair in pairs]
+
+
+def _fit(value: Any, param: Tensor, name: Any = None) -> Any:
+    """Copy a saved state for a parameter: tensors come to its device and dtype, but the number of steps stays as it is."""
+    if isinstance(value, Tensor):
+        if name == "step":
+            return value.clone()
+        return value.detach().to(param.device, param.dtype if param.is_floating_point() else value.dtype, copy=True)
+    if isinstance(value, dict):
+        return {key: _fit(inner, param, key) for key, inner in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        return type(value)(_fit(inner, param) for inner in value)  # type: ignore[call-arg]
+    return value
 
 
 def _read_parts(state_dict: Any) -> tuple[list[dict[str, Any]], dict[Any, dict[str, Any]]]:
@@ -154,7 +324,7 @@ def _read_parts(state_dict: Any) -> tuple[list[dict[str, Any]], dict[Any, dict[s
         not isinstance(groups, list)
         or not isinstance(states, dict)
         or not all(isinstance(group, dict) and isinstance(group.get("params"), list) for group in groups)
-        or not all(isinstance(state, dict) for state in states.values())
+        or not all(isinstance(state, dict) or not isinstance(place, int) for place, state in states.items())
         or not all(isinstance(place, int) for group in groups for place in group["params"])
     ):
         raise TypeError(

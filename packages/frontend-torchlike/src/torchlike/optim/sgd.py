@@ -1,12 +1,15 @@
-"""Stochastic gradient descent."""
+"""Steps along the gradient, and steps by its signs alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+from ..functions import FUNCTIONS
 from ..tensors import Tensor
-from .optimizer import Optimizer, check_implementation
+from .numbers import read_number
+from .optimizer import Optimizer
+from .settings import check_settings, collect_settings
 
 
 class SGD(Optimizer):
@@ -21,13 +24,15 @@ class SGD(Optimizer):
     tensor([0.7000], requires_grad=True)
     """
 
+    _counts = False
+
     def __init__(
         self,
         params: Iterable[Any],
-        lr: float = 1e-3,
+        lr: Any = 1e-3,
         momentum: float = 0,
         dampening: float = 0,
-        weight_decay: float = 0,
+        weight_decay: Any = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
@@ -35,23 +40,18 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        if lr < 0.0:
-            raise ValueError(f"Invalid learning rate: {lr}")
-        if momentum < 0.0:
-            raise ValueError(f"Invalid momentum value: {momentum}")
-        if weight_decay < 0.0:
-            raise ValueError(f"Invalid weight_decay value: {weight_decay}")
+        settings = collect_settings(locals())
+        check_settings(settings, "lr momentum weight_decay")
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        settings = {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay}
-        chosen = check_implementation(foreach=foreach, differentiable=differentiable, fused=fused)
-        super().__init__(params, {**settings, "nesterov": nesterov, "maximize": maximize, **chosen})
+        super().__init__(params, settings)
 
-    def update(self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
-        if group["maximize"]:
-            grad = -grad
-        if group["weight_decay"]:
-            grad = grad.add(param, alpha=group["weight_decay"])
+    def _has_state(self, group: dict[str, Any]) -> bool:
+        return bool(group["momentum"] != 0)
+
+    def update(
+        self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float, lr: Any
+    ) -> None:
         momentum = group["momentum"]
         if momentum:
             buffer = state.get("momentum_buffer")
@@ -60,4 +60,49 @@ class SGD(Optimizer):
             else:
                 buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
             grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        param.add_(grad, alpha=-group["lr"])
+        if isinstance(lr, Tensor) and lr.requires_grad:
+            param.addcmul_(grad, lr, value=-1)
+        else:
+            param.add_(grad, alpha=-read_number(lr))
+
+
+class Rprop(Optimizer):
+    """Steps of each element's own size, by the signs of its gradients (Riedmiller, 1993; source: ``torch.optim.Rprop``)."""
+
+    _zeros = ("prev",)
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: Any = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        settings = collect_settings(locals())
+        check_settings(settings, "lr")
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, settings)
+
+    def make_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Any]:
+        lr = read_number(group["lr"])
+        size = FUNCTIONS["full_like"](grad, complex(lr, lr) if param.is_complex() else lr)
+        return {**super().make_state(param, grad, group), "step_size": size}
+
+    def update(
+        self, param: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any], step: float, lr: Any
+    ) -> None:
+        where, prev, size = FUNCTIONS["where"], state["prev"], state["step_size"]
+        shrink, grow = group["etas"]
+        sign = grad.mul(prev.clone() if group["differentiable"] else prev).sign()
+        one = FUNCTIONS["full_like"](sign, 1)
+        factor = where(sign > 0, one * grow, where(sign < 0, one * shrink, one))
+        size.mul_(factor).clamp_(*group["step_sizes"])
+        grad = grad.masked_fill(sign < 0, 0)
+        param.addcmul_(grad.sign(), size, value=-1)
+        prev.copy_(grad)

@@ -1,0 +1,18 @@
+"""Schedules of learning rates (source: ``torch.optim.lr_scheduler``); each is imported when first used."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...lazy_names import load_names
+
+_NAMES: Final = {
+    "annealing": "CosineAnnealingLR CosineAnnealingWarmRestarts",
+    "cycles": "CyclicLR OneCycleLR",
+    "factors": "ConstantLR ExponentialLR LambdaLR LinearLR MultiStepLR MultiplicativeLR PolynomialLR StepLR",
+    "joined": "ChainedScheduler SequentialLR",
+    "plateau": "ReduceLROnPlateau",
+    "scheduler": "EPOCH_DEPRECATION_WARNING LRScheduler _LRScheduler",
+}
+_listed, __getattr__, __dir__ = load_names(__name__, _NAMES)
+__all__ = [name for name in _listed if not name.startswith(("_", "EPOCH"))]

@@ -1,0 +1,72 @@
+"""Numbers that stand in an optimizer's state as tensors of one element, as in torch, and are read and written as numbers.
+
+Note [Numbers of a state]
+    The number of steps decides the next step's factors. Reading it by an operator would make a pipeline compute all that it
+    has recorded; so it is a cpu tensor of our own whose array is read and written here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatch_aten.dtypes import ScalarType, get_default_dtype
+
+from ..creation import tensor
+from ..interop import is_recording
+from ..tensors import Tensor, wrap
+
+__all__ = ["make_number", "multiply", "read_number", "round_number", "to_plain", "write_number"]
+
+
+def _array_of(value: Tensor) -> np.ndarray[Any, Any] | None:
+    """Return the array of a cpu tensor that can be read and written without an operator."""
+    data: Any = value._dispatch_data
+    return data if type(data) is np.ndarray and data.ndim == 0 and not value.requires_grad else None
+
+
+def make_number(value: float) -> Tensor:
+    """Return a number as a tensor in the default dtype, or in float32."""
+    return tensor(
+        float(value), dtype=ScalarType.Double if get_default_dtype() is ScalarType.Double else ScalarType.Float
+    )
+
+
+def read_number(value: Any) -> Any:
+    """Return the number of a tensor of one element, and any other number as it is."""
+    if not isinstance(value, Tensor):
+        return value
+    array = _array_of(value)
+    return value.item() if array is None else array.item()
+
+
+def write_number(state: dict[str, Any], name: str, value: float) -> None:
+    """Let the tensor ``name`` of a state hold another number."""
+    old = state[name]
+    array = _array_of(old) if isinstance(old, Tensor) else None
+    if array is None or not array.flags.writeable or is_recording(old):
+        dtype = np.float32 if array is None else array.dtype
+        if isinstance(old, Tensor) and array is None:
+            state[name] = tensor(value, dtype=old.dtype, device=old.device)
+        else:
+            state[name] = wrap(np.array(value, dtype))
+        return
+    array[...] = value
+    old._dispatch_mutated()
+
+
+def multiply(value: Any, factor: float) -> Any:
+    """Return a number of a state times a factor, in the number's own precision."""
+    kind = np.float64 if not isinstance(value, Tensor) or value.dtype is ScalarType.Double else np.float32
+    return float(kind(read_number(value)) * kind(factor))
+
+
+def round_number(value: float) -> float:
+    """Return a number as the default dtype holds it."""
+    return value if get_default_dtype() is ScalarType.Double else float(np.float32(value))
+
+
+def to_plain(value: Any) -> Any:
+    """Return a setting as a number, or as a tensor without dimensions."""
+    return value.squeeze() if isinstance(value, Tensor) and value.dim() else value
