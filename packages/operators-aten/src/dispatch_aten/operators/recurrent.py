@@ -1,7 +1,35 @@
-"""Schemas of recurrent networks, as torch spells them."""
+"""Schemas of recurrent networks, packed sequences and their cells, as torch spells them."""
 
 from __future__ import annotations
 
 from typing import Final
 
-SCHEMAS: Final = ""
+SCHEMAS: Final = """
+[nondeterministic_seeded]
+lstm.input(Tensor input, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train,
+    bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)
+gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool
+    bidirectional, bool batch_first) -> (Tensor, Tensor)
+rnn_tanh.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train,
+    bool bidirectional, bool batch_first) -> (Tensor, Tensor)
+rnn_relu.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train,
+    bool bidirectional, bool batch_first) -> (Tensor, Tensor)
+lstm.data(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float
+    dropout, bool train, bool bidirectional) -> (Tensor, Tensor, Tensor)
+gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout,
+    bool train, bool bidirectional) -> (Tensor, Tensor)
+rnn_tanh.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float
+    dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
+rnn_relu.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float
+    dropout, bool train, bool bidirectional) -> (Tensor, Tensor)
+[]
+lstm_cell(Tensor input, Tensor[] hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> (Tensor,
+    Tensor)
+gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
+rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
+rnn_relu_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor
+pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side="right") -> Tensor
+_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)
+_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) ->
+    (Tensor, Tensor)
+"""

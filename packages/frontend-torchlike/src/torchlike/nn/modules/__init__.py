@@ -19,5 +19,7 @@ _NAMES: Final = {
     "loss": "BCEWithLogitsLoss CrossEntropyLoss L1Loss MSELoss NLLLoss",
     "module": "Module",
     "parameter_container": "ParameterDict ParameterList",
+    "rnn": "GRU LSTM RNN RNNBase",
+    "rnn_cells": "GRUCell LSTMCell RNNCell RNNCellBase",
 }
 __all__, __getattr__, __dir__ = load_names(__name__, _NAMES)
