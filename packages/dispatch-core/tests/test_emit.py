@@ -18,6 +18,7 @@ from dispatch_core.tracebacks import GENERATED
 
 
 def entries(label):
+    make_function(define("f()", ["return None"]), "another text", {})
     linecache.checkcache()
     return [file for file in linecache.cache if file.startswith(f"{GENERATED}{label}")]
 

@@ -2,9 +2,9 @@ r"""How text becomes functions: lines, the constants in them, and code whose sou
 
 Note [Generated code has source]
     `make_function` enters the source of its functions into ``linecache``, under a name of its own that begins with
-    `GENERATED`. When the last code that was made of the text goes, a constant of that code gives the entry the time of a
-    changed file. ``linecache`` discards such entries itself; it fails where one goes while it looks through them, and the
-    garbage collector, which ends the constant, can run there.
+    `GENERATED`, until the last code that was made of the text is gone: a constant of that code is watched. The next text
+    then gives the entry the time of a changed file, so that ``linecache`` discards it. The garbage collector must not do so
+    itself: it may run while ``linecache`` looks through its entries, which fails where one goes, or where Ctrl-C falls.
 
 Note [Constants of code]
     A function's globals can be exchanged under a call that is on its way; a constant of its code cannot.
@@ -23,11 +23,13 @@ def scaled(x):
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
 from types import CodeType, FunctionType, MappingProxyType
 from typing import Any, Final
+from weakref import ref
 
 from ..tracebacks import GENERATED
 
@@ -113,26 +115,50 @@ _OUTDATED: Final = 0.0
 
 
 class _SourceEntry:
-    """The entry of a text in ``linecache``, for as long as code refers to it; see Note [Generated code has source]."""
+    """A text's place in ``linecache``, held by the code that was made of it; see Note [Generated code has source]."""
 
-    __slots__ = ("_cache", "_entry", "file")
+    __slots__ = ("__weakref__", "file")
 
     def __init__(self, label: str, lines: list[str]) -> None:
         cache = _source_cache()
-        self._cache, self.file = cache, f"{GENERATED}{label}>"
+        _discard_unused(cache)
+        self.file = f"{GENERATED}{label}>"
         for number in count(2):
-            self._entry = len(lines), None, lines, self.file
-            found = cache.setdefault(self.file, self._entry)
-            if found is self._entry:
+            entry = len(lines), None, lines, self.file
+            found = cache.setdefault(self.file, entry)
+            if found is entry:
                 break
             if found[1] == _OUTDATED:
-                cache[self.file] = self._entry
+                cache[self.file] = entry
                 break
             self.file = f"{GENERATED}{label}, {number}>"
+        watch = _Watch(self, _unused.append)
+        watch.file, watch.entry = self.file, entry
+        _watches[id(watch)] = watch
 
-    def __del__(self) -> None:
-        if self._cache.get(self.file) is self._entry:
-            self._cache[self.file] = 0, _OUTDATED, [], self.file
+
+class _Watch(ref[_SourceEntry]):
+    """Tells by its callback, which runs no Python code, that a text is used no more."""
+
+    __slots__ = ("entry", "file")
+
+    file: str
+    entry: tuple[Any, ...]
+
+
+_watches: Final[dict[int, _Watch]] = {}
+_unused: Final[deque[Any]] = deque()
+
+
+def _discard_unused(cache: dict[str, Any]) -> None:
+    while _unused:
+        try:
+            watch = _unused.popleft()
+        except IndexError:  # another thread has taken it
+            return
+        del _watches[id(watch)]
+        if cache.get(watch.file) is watch.entry:
+            cache[watch.file] = 0, _OUTDATED, [], watch.file
 
 
 def _compile(source: str) -> tuple[CodeType, list[str]]:
