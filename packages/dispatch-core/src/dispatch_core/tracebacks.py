@@ -70,7 +70,7 @@ def _split(trace: TracebackType | None) -> tuple[TracebackType | None, int]:
     """Return a traceback without its hidden frames, and their number."""
     shown, count = [], 0
     while trace is not None:
-        if _is_hidden(trace.tb_frame):
+        if is_own_frame(trace.tb_frame):
             count += 1
         else:
             shown.append(trace)
@@ -81,7 +81,8 @@ def _split(trace: TracebackType | None) -> tuple[TracebackType | None, int]:
     return kept, count
 
 
-def _is_hidden(frame: FrameType) -> bool:
+def is_own_frame(frame: FrameType) -> bool:
+    """Return whether tracebacks leave the frame out: one of a package that `hide_frames` names, or of generated code."""
     if frame.f_code.co_filename.startswith(GENERATED):
         return True
     return str(frame.f_globals.get("__name__")).partition(".")[0] in _HIDDEN
@@ -103,7 +104,7 @@ def _add_note(error: BaseException, count: int) -> None:
         return
     from opcode import opmap  # only errors need it
 
-    if _is_hidden(trace.tb_frame) and trace.tb_frame.f_code.co_code[trace.tb_lasti] != opmap["RAISE_VARARGS"]:
+    if is_own_frame(trace.tb_frame) and trace.tb_frame.f_code.co_code[trace.tb_lasti] != opmap["RAISE_VARARGS"]:
         frames = "1 frame" if count == 1 else f"{count} frames"
         error.add_note(f"Hint: DISPATCH_TRACEBACK=full shows {frames} of dispatch_core's that are left out here")
 

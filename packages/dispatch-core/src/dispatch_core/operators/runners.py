@@ -3,7 +3,8 @@
 Note [A composite below masked keys]
     A composite calls other operators on the same tensors, whose masks would bring back the keys that the caller took out.
     So it runs with exactly those keys excluded in the context; Profiler stays, so that a composite's inner calls are
-    recorded as its children, and Pipeline, so that they are deferred.
+    recorded as its children, Pipeline, so that they are deferred, and the keys of layers that leave composites to their
+    parts: FuncTorchGradWrapper, for forward derivatives, and PythonTLSSnapshot, for observers of the graph.
 
 Note [Results of a composite below Autograd]
     The caller gets results as the schema says, as from a backend's kernel. A fresh result is a fresh tensor, though the
@@ -131,7 +132,13 @@ def conform_results(entry: OperatorEntry, run: Runner, frontend: Frontend[Any] |
     return run_as_declared
 
 
-_STAYS = MARKERS | DispatchKey.Profiler | DispatchKey.Pipeline
+_STAYS = (
+    MARKERS
+    | DispatchKey.Profiler
+    | DispatchKey.Pipeline
+    | DispatchKey.FuncTorchGradWrapper
+    | DispatchKey.PythonTLSSnapshot
+)
 
 
 def exclude_masked_off(entry: OperatorEntry, run: Runner, mask: int) -> Runner:

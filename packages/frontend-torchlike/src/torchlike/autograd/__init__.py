@@ -1,4 +1,8 @@
-"""Gradients (source: ``torch.autograd``): grad mode, backward, ``grad`` and custom functions."""
+"""Gradients (source: ``torch.autograd``): grad mode, backward, ``grad``, custom functions, forward mode and checks."""
+
+from __future__ import annotations
+
+from typing import Final
 
 from ..history import (
     Node,
@@ -11,8 +15,20 @@ from ..history import (
     no_grad,
     set_grad_enabled,
 )
+from ..lazy_names import load_names
 from .function import Function
 from .gradients import backward, grad
+
+_NAMES: Final = {
+    "anomaly_mode": "detect_anomaly set_detect_anomaly is_anomaly_check_nan_enabled is_anomaly_enabled",
+    "forward_ad": "",
+    "functional": "",
+    "graph": "",
+    "multithreading": "is_multithreading_enabled set_multithreading_enabled",
+    "numerical_check": "GradcheckError gradcheck gradgradcheck",
+    "variable": "Variable",
+}
+_lazy, __getattr__, __dir__ = load_names(__name__, _NAMES)
 
 __all__ = [
     "Function",
@@ -28,3 +44,4 @@ __all__ = [
     "no_grad",
     "set_grad_enabled",
 ]
+__all__.extend(_lazy)  # noqa: PYI056  # the linter does not know the names

@@ -17,6 +17,7 @@ from dispatch_core.forks import Order, forkable
 from ..history.grad_mode import enable_grad, no_grad
 from ..history.metadata import Meta, to_scalar_type
 from ..history.node import Edge, Leaf, Node
+from . import anomaly_mode
 from .saved import check_cut
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def execute(
         if captures is not None:
             wanted = {(edge.node, edge.output_nr): None for edge in captures}
             needed = _find_nodes_above(order, {edge.node for edge in captures})
+        run_node = anomaly_mode.check(_run_node)
         if Leaf.was_cut:
             check_cut(order if needed is None else needed)
         for leaf in [leaf for leaf, count in waiting.items() if not count]:
@@ -60,7 +62,7 @@ def execute(
             if grads is not None:
                 _run_hooks(node, grads, wanted)
                 if needed is None or node in needed:
-                    _run_node(node, grads, buffers)
+                    run_node(node, grads, buffers)
                     if not keep_graph:
                         node.release()
             for source in node.next:

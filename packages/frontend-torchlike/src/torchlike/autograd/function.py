@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import wraps
+from typing import Any, ClassVar, Final
 
 import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
 
+from ..history import tangents
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import is_grad_enabled, no_grad
 from ..history.metadata import to_scalar_type
 from ..history.node import Edge, Leaf, Node, Output, next_sequence
 from ..history.views import CUSTOM
 from ..tensors import Tensor, wrap
-from .saved import Saved, make_released_error, make_version_error, restore_result
+from .observer import show
+from .saved import Saved, make_released_error, make_version_error, read_version, restore_result
+
+_FORWARD_MODE: Final = dc.DispatchKey.FuncTorchGradWrapper
 
 
-class _Context(Node):
+class Context(Node):
     """The context that ``forward`` and ``backward`` share; at the same time the node of the graph."""
 
     function: ClassVar[Any]
@@ -27,10 +34,15 @@ class _Context(Node):
     dirty: tuple[Tensor, ...] = ()
     without_grad: tuple[Tensor, ...] = ()
     to_save: tuple[Any, ...] = ()
+    for_forward: tuple[Any, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors for ``backward``; they are checked for in-place changes when they are read."""
         self.to_save = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for ``jvp``, which runs right after ``forward``."""
+        self.for_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Name the inputs that ``forward`` changed in place."""
@@ -62,7 +74,15 @@ class _Context(Node):
     def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
         if self.materialize:
             grads = [self._zeros(number) if grad is None else grad for number, grad in enumerate(grads)]
-        results = self.function.backward(self, *grads)
+        function = self.function
+        if function.vjp is not Function.vjp:
+            if function.backward is not Function.backward:
+                raise RuntimeError(
+                    f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed: {function.__name__}"
+                )
+            results = function.vjp(self, *grads)
+        else:
+            results = function.backward(self, *grads)
         if not isinstance(results, tuple):
             results = (results,)
         while len(results) > len(self.next) and results[-1] is None:
@@ -106,7 +126,7 @@ class Function:
     tensor(2.)
     """
 
-    _context: ClassVar[type[_Context] | None] = None
+    _context: ClassVar[type[Context] | None] = None
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -120,13 +140,23 @@ class Function:
             "You must implement either the backward or vjp method for your custom autograd.Function"
         )
 
+    #: Another name for ``backward``.
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Compute the results' tangents from those of the arguments, None for one that has none."""
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
+        )
+
     setup_context: ClassVar[Any] = None
 
     @classmethod
     @api_boundary
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Call the function and record it."""
-        context = type(f"{cls.__name__}Backward", (_Context,), {"function": cls})()
+        context = type(f"{cls.__name__}Backward", (Context,), {"function": cls})()
         inputs = [arg if isinstance(arg, Tensor) else None for arg in args]
         context.needs_input_grad = tuple(arg is not None and arg.requires_grad for arg in inputs)
         recorded = is_grad_enabled() and any(context.needs_input_grad)
@@ -134,7 +164,9 @@ class Function:
             tensor._state.edge if needed and tensor is not None and recorded else None
             for tensor, needed in zip(inputs, context.needs_input_grad, strict=True)
         ]
-        with no_grad():
+        level = tangents.dual_level.get()
+        moved = [tangents.read_tangent(tensor, level) for tensor in inputs] if level else []
+        with no_grad(), dc.exclude_keys(_FORWARD_MODE) if level else nullcontext():
             if cls.setup_context is None:
                 output = cls.forward(context, *args, **kwargs)
             else:
@@ -154,10 +186,65 @@ class Function:
             ]
         if recorded:
             _record(context, results, edges, single)
+        if any(each is not None for each in moved):
+            _push_forward(context, results, moved, level)
         return results[0] if single else tuple(results)
 
 
-def _record(context: _Context, results: list[Any], edges: list[Edge | None], single: bool) -> None:
+def _push_forward(context: Context, results: list[Any], moved: list[Tensor | None], level: int) -> None:
+    """Set the results' tangents to those that ``jvp`` returns."""
+    kept, context.saved = context.saved, tuple((each, read_version(each)) for each in context.for_forward)
+    try:
+        found = context.function.jvp(context, *moved)
+    finally:
+        context.saved = kept
+    for result, tangent in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
+        if isinstance(result, Tensor) and tangent is not None:
+            tangents.set_tangent(result, tangent, level)
+
+
+class _Once(Node):
+    """The history of a gradient that may not be differentiated again."""
+
+    def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a ``backward`` run without recording: its results have no gradients (source: ``torch.autograd.function``)."""
+
+    @wraps(fn)
+    def wrapper(ctx: Any, *args: Any) -> Any:
+        with no_grad():
+            found = fn(ctx, *args)
+        given = [arg for arg in args if isinstance(arg, Tensor) and arg.requires_grad]
+        if not (is_grad_enabled() and given):
+            return found
+        results = found if isinstance(found, tuple) else (found,)
+        marked = tuple(_mark_once(each, given) if isinstance(each, Tensor) else each for each in results)
+        return marked if isinstance(found, tuple) else marked[0]
+
+    return wrapper
+
+
+def _mark_once(tensor: Tensor, sources: list[Tensor]) -> Tensor:
+    marked: Tensor = tensor.detach()
+    node = _Once()
+    node.seq, node.meta = next_sequence(), marked._meta()
+    node.next = tuple(source._state.edge for source in sources)
+    marked._autograd = node
+    marked._dispatch_mask |= autograd_bit(marked._dispatch_mask)
+    return marked
+
+
+class InplaceFunction(Function):
+    """A function with the attribute ``inplace`` (source: ``torch.autograd.function.InplaceFunction``)."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace
+
+
+def _record(context: Context, results: list[Any], edges: list[Edge | None], single: bool) -> None:
     dirty = {id(tensor) for tensor in context.dirty}
     plain = {id(tensor) for tensor in context.without_grad}
     differentiable = [
@@ -194,3 +281,4 @@ def _record(context: _Context, results: list[Any], edges: list[Edge | None], sin
             saved.append((tensor, tensor._state.version if isinstance(tensor, Tensor) else 0))
     context.saved = tuple(saved)
     context.to_save = ()
+    show(context)

@@ -60,6 +60,8 @@ class TensorState:
     chain: Any = None
     #: Shape and dtype of the tensor, for the checks of gradients.
     meta: Meta
+    #: The level of forward mode and the tangent in it, of a dual tensor.
+    tangent: tuple[int, Tensor] | None = None
 
     @property
     def grad_fn(self) -> Node | None:
@@ -108,6 +110,8 @@ class Node(TensorState):
     #: The states of results whose gradients are to be kept, by number.
     retained: dict[int, TensorState] | None = None
     metadata_store: dict[str, Any] | None = None
+    #: Whether the observers of new nodes have seen it.
+    was_observed: bool = False
 
     @property
     def grad_fn(self) -> Node | None:

@@ -1,0 +1,241 @@
+"""Forward-mode derivatives by dual numbers (source: ``torch.autograd.forward_ad``).
+
+A dual tensor is one with a tangent. Inside `dual_level` a layer under ``FuncTorchGradWrapper`` gives the results of a call
+their tangents: backward's formulas are linear in their gradient, so the derivative along a direction is the gradient of that
+linear function. Every operator whose formula can be differentiated by its gradient thus has a forward derivative; views,
+which are linear themselves, are called on the tangent.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any, Final, NamedTuple
+
+import dispatch_core as dc
+from dispatch_aten.decompositions import IMPLICIT
+from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
+from dispatch_aten.variants import functional_of
+
+from ..functions import FUNCTIONS
+from ..history import tangents
+from ..history.grad_mode import enable_grad, is_grad_enabled
+from ..history.tangents import read_tangent, set_tangent
+from ..tensors import Tensor
+from .fallback import find_tensors
+from .gradients import grad
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+_KEY: Final = dc.DispatchKey.FuncTorchGradWrapper
+_numbers: Final = itertools.count(1)
+_level: Final = tangents.dual_level
+
+
+class UnpackedDualTensor(NamedTuple):
+    """The parts of a dual tensor; the tangent is None where it has none."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def _require_level(name: str) -> int:
+    level = _level.get()
+    if not level:
+        raise RuntimeError(
+            f"Trying to {name} outside of a dual level: open one with torchlike.autograd.forward_ad.dual_level()"
+        )
+    return level
+
+
+class dual_level:  # noqa: N801  # torch's name
+    """Compute forward derivatives in the block; its tangents are gone when it ends. Levels do not nest.
+
+    >>> import torchlike
+    >>> with dual_level():
+    ...     x = make_dual(torchlike.tensor([2.0, 3.0]), torchlike.tensor([1.0, 0.0]))
+    ...     unpack_dual((x * x).sum()).tangent
+    tensor(4.)
+    """
+
+    def __enter__(self) -> int:
+        if _level.get():
+            raise RuntimeError("Nested forward mode AD is not supported at the moment")
+        self._stack = ExitStack()
+        self._stack.callback(_level.reset, _level.set(next(_numbers)))
+        self._stack.enter_context(dc.include_keys(_KEY))
+        return 0
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.close()
+
+
+_entered: Final[list[dual_level]] = []
+
+
+def enter_dual_level() -> int:
+    """Open a level for good; `exit_dual_level` closes it."""
+    block = dual_level()
+    number = block.__enter__()
+    _entered.append(block)
+    return number
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """Close the level that `enter_dual_level` opened; ``RuntimeError`` where there is none."""
+    if not _entered:
+        raise RuntimeError("Trying to exit a forward AD level but no level is currently open")
+    _entered.pop().__exit__()
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
+    """Return a view of ``tensor`` with a tangent of the same shape and dtype.
+
+    Raises ``RuntimeError`` outside of a level and where shapes or dtypes differ, ``ValueError`` for integers.
+    """
+    current = _require_level("make a dual tensor")
+    for name, each in (("tensor", tensor), ("tangent", tangent)):
+        if not each.dtype.is_differentiable:
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {each.dtype}")
+    if tensor.shape != tangent.shape or tensor.dtype != tangent.dtype:
+        raise RuntimeError(
+            f"Expected the tangent to have the primal's shape and dtype, {list(tensor.shape)} and {tensor.dtype}, but got "
+            f"{list(tangent.shape)} and {tangent.dtype}"
+        )
+    with dc.exclude_keys(_KEY):
+        dual = tensor.view_as(tensor)
+    set_tangent(dual, tangent, current)
+    return dual
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """Return the tensor without its tangent, and the tangent or None."""
+    current = _level.get()
+    if not current:
+        return UnpackedDualTensor(tensor, None)
+    with dc.exclude_keys(_KEY):
+        primal = tensor.view_as(tensor)
+    return UnpackedDualTensor(primal, read_tangent(tensor, current))
+
+
+def _run_dual(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
+    """Run a call below the layer, and give its results their tangents (the boxed fallback)."""
+    level, below = _level.get(), keyset - _KEY
+    if not any(read_tangent(each, level) is not None for each in find_tensors([*args, *kwargs.values()])):
+        return op.redispatch(below, *args, **kwargs)
+    name = op.name.rpartition("::")[2]
+    if name in IMPLICIT or (functional_of(name) in IMPLICIT and name not in NOT_DIFFERENTIABLE):
+        return op.redispatch(below, *args, **kwargs)  # its parts come here
+    schema = op.schema
+    if any(argument.is_write and argument.kwarg_only for argument in schema.arguments):
+        raise RuntimeError(f"{op.name}: functions with out=... arguments don't support forward mode differentiation")
+    if any(each.alias is not None and not each.is_write for each in schema.returns):
+        return _run_view(below, op, args, kwargs, level)
+    if schema.arguments[0].is_write:
+        _, moved = _differentiate(op, args, kwargs, level, inplace=True)
+        result = op.redispatch(below, *args, **kwargs)
+        for tangent in moved:
+            if tangent is not None:
+                _write_tangent(args[0], tangent, level)
+        return result
+    result, moved = _differentiate(op, args, kwargs, level)
+    for tensor, tangent in zip(find_tensors(_to_sequence(result)), moved, strict=True):
+        if tangent is not None:
+            set_tangent(tensor, tangent, level)
+    return result
+
+
+def _to_sequence(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, (list, tuple)) else (value,)
+
+
+def _write_tangent(tensor: Tensor, tangent: Tensor, level: int) -> None:
+    """Set the tangent of a tensor that was written to, in the memory of the old one, which its views share."""
+    before = read_tangent(tensor, level)
+    if before is None:
+        if tensor._is_view() and tensor._base is not None and read_tangent(tensor._base, level) is None:
+            raise NotImplementedError(
+                "a dual number written into a view of a tensor without a tangent is not supported"
+            )
+        set_tangent(tensor, tangent, level)
+        return
+    with dc.exclude_keys(_KEY):
+        before.copy_(tangent)
+    set_tangent(tensor, before, level)
+
+
+def _run_view(below: Any, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level: int) -> Any:
+    result = op.redispatch(below, *args, **kwargs)
+    tangent = read_tangent(args[0], level)
+    if tangent is not None:
+        with dc.exclude_keys(_KEY):
+            views = op(tangent, *args[1:], **kwargs)
+        for tensor, each in zip(_to_sequence(result), _to_sequence(views), strict=True):
+            set_tangent(tensor, each, level)
+    return result
+
+
+def _replace(values: Any, replace: Callable[[Any], Any]) -> Any:
+    if isinstance(values, (list, tuple)):
+        return type(values)(_replace(each, replace) for each in values)
+    return replace(values)
+
+
+def _differentiate(
+    op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level: int, *, inplace: bool = False
+) -> tuple[Any, list[Tensor | None]]:
+    """Run a call, and return its results with their tangents, None for those without."""
+    inputs: list[Tensor] = []
+    directions: list[Tensor] = []
+    recording = is_grad_enabled()
+
+    def enter(value: Any) -> Any:
+        tangent = read_tangent(value, level)
+        if tangent is None:
+            return value if recording or not isinstance(value, Tensor) else value.detach()
+        if recording and value.requires_grad:
+            entered = value.view_as(value)
+            set_tangent(entered, tangent, level)  # backward's formulas read the saved tensor's
+        else:
+            entered = value.detach().requires_grad_()
+        inputs.append(entered)
+        directions.append(tangent)
+        return entered
+
+    with dc.exclude_keys(_KEY), enable_grad():
+        given, named = _replace(args, enter), {name: _replace(value, enter) for name, value in kwargs.items()}
+        if inplace:
+            given = (given[0].clone() if isinstance(given[0], Tensor) else given[0], *given[1:])
+        result = op(*given, **named)
+        results = list(find_tensors(_to_sequence(result)))
+        differentiable = [each for each in results if each.requires_grad]
+        found: dict[int, Tensor] = {}
+        if differentiable:
+            found = _push_forward(differentiable, inputs, directions)
+        keeps = recording and any(each.requires_grad for each in find_tensors([*args, *kwargs.values()]))
+        moved = [found.get(id(each)) for each in results]
+        if not keeps:
+            moved = [None if each is None else each.detach() for each in moved]
+            result = _replace(result, lambda each: each.detach() if isinstance(each, Tensor) else each)
+    return result, moved
+
+
+def _push_forward(outputs: list[Tensor], inputs: list[Tensor], directions: list[Tensor]) -> dict[int, Tensor]:
+    """Return the derivative of each output along the directions, by the output's identity."""
+    weights = [FUNCTIONS["zeros_like"](each.detach()).requires_grad_() for each in outputs]
+    pulled = grad(outputs, inputs, weights, create_graph=True, allow_unused=True)
+    pairs = [
+        (each, way) for each, way in zip(pulled, directions, strict=True) if each is not None and each.requires_grad
+    ]
+    if not pairs:
+        return {id(each): FUNCTIONS["zeros_like"](each.detach()) for each in outputs}
+    pushed = grad(
+        [each for each, _ in pairs], weights, [way for _, way in pairs], create_graph=True, materialize_grads=True
+    )
+    return {id(each): tangent for each, tangent in zip(outputs, pushed, strict=True) if tangent is not None}
+
+
+_library: Final = dc.Library("_", "IMPL")
+with dc.registry.transaction(level="backend"):
+    _library.fallback(_run_dual, _KEY, with_keyset=True)

@@ -1,0 +1,347 @@
+"""Jacobians, Hessians and their products with vectors (source: ``torch.autograd.functional``).
+
+``func`` takes one tensor or several and returns one or several. Results have the structure of torch's: a tensor where inputs
+and outputs are single, and tuples where they are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..functions import FUNCTIONS
+from ..history.grad_mode import enable_grad
+from ..tensors import Tensor
+from .gradients import grad
+
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Tensors: TypeAlias = Tensor | tuple[Tensor, ...]
+
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+
+def _to_tuple(value: Any, name: str, who: str) -> tuple[tuple[Tensor, ...], bool]:
+    """Return the tensors as a tuple, and whether they came as one; ``TypeError`` for anything else."""
+    is_tuple = isinstance(value, tuple)
+    given = value if is_tuple else (value,)
+    for number, each in enumerate(given):
+        if not isinstance(each, Tensor):
+            where = f"Value at index {number} of " if is_tuple else ""
+            raise TypeError(
+                f"The {name} given to {who} must be either a Tensor or a tuple of Tensors. "
+                f"{where}{name} has type {type(each).__name__}"
+            )
+    return given, is_tuple
+
+
+def _from_tuple(values: Sequence[Any], is_tuple: bool) -> Any:
+    return tuple(values) if is_tuple else values[0]
+
+
+def _enter(inputs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
+    """Return inputs to differentiate by: views in the graph for ``create_graph``, fresh leaves without it."""
+    return tuple(
+        each.view_as(each) if create_graph and each.requires_grad else each.detach().requires_grad_() for each in inputs
+    )
+
+
+def _call(
+    func: Callable[..., Any], inputs: tuple[Tensor, ...], who: str, name: str = "outputs of the user-provided function"
+) -> tuple[tuple[Tensor, ...], bool]:
+    return _to_tuple(func(*inputs), name, who)
+
+
+def _leave(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
+    return tuple(values) if create_graph else tuple(each.detach() for each in values)
+
+
+def _fill(gradients: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, text: str) -> list[Tensor]:
+    """Put zeros where no gradient arrived; with ``strict`` that is an error."""
+    found = []
+    for number, (gradient, each) in enumerate(zip(gradients, like, strict=True)):
+        if gradient is None:
+            if strict:
+                raise RuntimeError(text.format(number))
+            gradient = FUNCTIONS["zeros_like"](each)  # noqa: PLW2901  # the gradient that is missing
+        found.append(gradient)
+    return found
+
+
+def _pull(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], weights: Sequence[Tensor | None] | None, create_graph: bool
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients of the outputs that depend on the inputs, None for all where none does."""
+    given = [None] * len(outputs) if weights is None else list(weights)
+    pairs = [(each, weight) for each, weight in zip(outputs, given, strict=True) if each.requires_grad]
+    if not pairs:
+        return (None,) * len(inputs)
+    return grad(
+        [each for each, _ in pairs],
+        list(inputs),
+        [weight for _, weight in pairs],
+        retain_graph=True,
+        create_graph=create_graph,
+        allow_unused=True,
+    )
+
+
+def _check_vector(v: Any, like: tuple[Tensor, ...], like_is_tuple: bool, who: str) -> tuple[Tensor, ...]:
+    if v is None:
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(
+                "The vector v can only be None if the user-provided function has a single output with a single element."
+                if who != "hvp"
+                else "The vector v can only be None if the input to the user-provided function "
+                "is a single Tensor with a single element."
+            )
+        return (FUNCTIONS["ones_like"](like[0].detach()),)
+    vectors, _ = _to_tuple(v, "v", who)
+    if len(vectors) != len(like):
+        raise RuntimeError(f"v is a tuple of invalid length: should be {len(like)} but got {len(vectors)}.")
+    for number, (vector, each) in enumerate(zip(vectors, like, strict=True)):
+        if vector.shape != each.shape:
+            where = f"Entry {number} in " if like_is_tuple else ""
+            raise RuntimeError(f"{where}v has invalid size: should be {each.shape} but got {vector.shape}.")
+    return vectors
+
+
+def vjp(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """Return the outputs and the product of a vector with the Jacobian.
+
+    ``v`` has the shapes of the outputs; it may be left out for one output of one element.
+
+    >>> import torchlike
+    >>> vjp(lambda x: x * x, torchlike.tensor([1.0, 2.0]), torchlike.tensor([1.0, 1.0]))[1]
+    tensor([2., 4.])
+    """
+    with enable_grad():
+        given, is_tuple = _to_tuple(inputs, "inputs", "vjp")
+        entered = _enter(given, create_graph)
+        outputs, is_output_tuple = _call(func, entered, "vjp")
+        _check_dependence(outputs, strict, "vjp")
+        vectors = _check_vector(v, outputs, is_output_tuple, "vjp")
+        found = _pull(outputs, entered, vectors, create_graph)
+        products = _fill(
+            found,
+            entered,
+            strict,
+            "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+        )
+    return _from_tuple(_leave(outputs, create_graph), is_output_tuple), _from_tuple(
+        _leave(products, create_graph), is_tuple
+    )
+
+
+def _check_dependence(outputs: Sequence[Tensor], strict: bool, who: str) -> None:
+    for number, each in enumerate(outputs):
+        if strict and not each.requires_grad:
+            raise RuntimeError(
+                f"Output {number} of the user-provided function does not require gradients. "
+                f"The outputs must be computed in a differentiable manner from the input when running {who} in strict mode."
+            )
+
+
+def jvp(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """Return the outputs and the product of the Jacobian with a vector of the inputs' shapes.
+
+    >>> import torchlike
+    >>> jvp(lambda x: x.sum() * x, torchlike.tensor([1.0, 2.0]), torchlike.tensor([1.0, 0.0]))[1]
+    tensor([4., 2.])
+    """
+    with enable_grad():
+        given, is_tuple = _to_tuple(inputs, "inputs", "jvp")
+        entered = _enter(given, create_graph)
+        vectors = _check_vector(v, entered, is_tuple, "hvp")
+        outputs, is_output_tuple = _call(func, entered, "jvp")
+        _check_dependence(outputs, strict, "jvp")
+        # The gradients are linear in these weights, and their derivative along ``v`` is the product.
+        weights = tuple(FUNCTIONS["zeros_like"](each).detach().requires_grad_() for each in outputs)
+        pulled = _pull(outputs, entered, weights, True)
+        pairs = [(each, vector) for each, vector in zip(pulled, vectors, strict=True) if each is not None]
+        found = _pull([each for each, _ in pairs], weights, [vector for _, vector in pairs], create_graph)
+        products = _fill(
+            found,
+            outputs,
+            strict,
+            "The output of the user-provided function is independent of the input. This is not allowed in strict mode.",
+        )
+    return _from_tuple(_leave(outputs, create_graph), is_output_tuple), _from_tuple(
+        _leave(products, create_graph), is_output_tuple
+    )
+
+
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
+    """Return the Jacobian: for each output and input a tensor of the output's shape followed by the input's.
+
+    ``vectorize`` changes nothing; ``strategy="forward-mode"`` needs it, as in torch.
+
+    >>> import torchlike
+    >>> jacobian(lambda x: x * x, torchlike.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    if strategy not in ("forward-mode", "reverse-mode"):
+        raise ValueError(f'Expected strategy to be either "forward-mode" or "reverse-mode", but got {strategy!r}.')
+    if strategy == "forward-mode":
+        if create_graph:
+            raise NotImplementedError('jacobian: create_graph=True needs strategy="reverse-mode"')
+        if not vectorize:
+            raise NotImplementedError("Computing Jacobian using forward-mode is only implemented for `vectorize=True`.")
+    if vectorize and strict:
+        raise RuntimeError("jacobian: strict=True and vectorize=True are not supported together")
+    with enable_grad():
+        given, is_tuple = _to_tuple(inputs, "inputs", "jacobian")
+        entered = _enter(given, create_graph)
+        outputs, is_output_tuple = _call(func, entered, "jacobian")
+        _check_dependence(outputs, strict, "jacobian")
+        rows = [tuple(_leave(_jacobian_of(output, entered, create_graph, strict), create_graph)) for output in outputs]
+    return _from_tuple([_from_tuple(row, is_tuple) for row in rows], is_output_tuple)
+
+
+def _jacobian_of(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> list[Tensor]:
+    columns: list[list[Tensor]] = [[] for _ in inputs]
+    flat = output.reshape(-1)
+    for element in flat.unbind(0) if flat.numel() else ():
+        found = _pull([element], inputs, None, create_graph)
+        filled = _fill(
+            found,
+            inputs,
+            strict,
+            "Output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+        )
+        for column, each in zip(columns, filled, strict=True):
+            column.append(each)
+    return [
+        FUNCTIONS["stack"](column).reshape((*output.shape, *each.shape))
+        if column
+        else FUNCTIONS["zeros_like"](each).new_zeros((*output.shape, *each.shape))
+        for column, each in zip(columns, inputs, strict=True)
+    ]
+
+
+def _check_single(outputs: tuple[Tensor, ...], is_tuple: bool, who: str) -> None:
+    if is_tuple:
+        raise RuntimeError(f"The function given to {who} should return a single Tensor")
+    if outputs[0].numel() != 1:
+        raise RuntimeError(f"The Tensor returned by the function given to {who} should contain a single element")
+
+
+def hessian(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
+    """Return the second derivatives of a function with one result of one element.
+
+    >>> import torchlike
+    >>> hessian(lambda x: (x ** 3).sum(), torchlike.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    given, is_tuple = _to_tuple(inputs, "inputs", "hessian")
+    if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
+        raise ValueError(
+            f'Expected strategy to be either "forward-mode" or "reverse-mode", but got {outer_jacobian_strategy!r}.'
+        )
+
+    def gradient(*points: Tensor) -> tuple[Tensor, ...]:
+        outputs, is_output_tuple = _call(func, points, "hessian")
+        _check_single(outputs, is_output_tuple, "hessian")
+        _check_dependence(outputs, strict, "hessian")
+        found = _pull(outputs, points, None, True)
+        return tuple(
+            _fill(
+                found,
+                points,
+                strict,
+                "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+            )
+        )
+
+    rows = jacobian(gradient, given, create_graph=create_graph, strict=strict)
+    return _from_tuple([_from_tuple(row, is_tuple) for row in rows], is_tuple)
+
+
+def vhp(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """Return the output and the product of a vector of the inputs' shapes with the Hessian.
+
+    >>> import torchlike
+    >>> vhp(lambda x: (x ** 3).sum(), torchlike.tensor([1.0, 2.0]), torchlike.tensor([1.0, 1.0]))[1]
+    tensor([ 6., 12.])
+    """
+    return _multiply_hessian(func, inputs, v, create_graph, strict, "vhp")
+
+
+def hvp(
+    func: Callable[..., Any],
+    inputs: Tensors,
+    v: Tensors | None = None,
+    create_graph: bool = False,
+    strict: bool = False,
+) -> tuple[Any, Any]:
+    """Return the output and the product of the Hessian with a vector of the inputs' shapes.
+
+    >>> import torchlike
+    >>> hvp(lambda x: (x ** 3).sum(), torchlike.tensor([1.0, 2.0]), torchlike.tensor([1.0, 1.0]))[1]
+    tensor([ 6., 12.])
+    """
+    return _multiply_hessian(func, inputs, v, create_graph, strict, "hvp")
+
+
+def _multiply_hessian(
+    func: Callable[..., Any], inputs: Tensors, v: Tensors | None, create_graph: bool, strict: bool, who: str
+) -> tuple[Any, Any]:
+    """Return the output and the product; the Hessian is symmetric, so both sides are one."""
+    with enable_grad():
+        given, is_tuple = _to_tuple(inputs, "inputs", who)
+        entered = _enter(given, create_graph)
+        vectors = _check_vector(v, entered, is_tuple, "hvp")
+        outputs, is_output_tuple = _call(func, entered, who)
+        _check_single(outputs, is_output_tuple, who)
+        _check_dependence(outputs, strict, who)
+        gradients = tuple(
+            _fill(
+                _pull(outputs, entered, None, True),
+                entered,
+                strict,
+                "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+            )
+        )
+        found = _pull(gradients, entered, vectors, create_graph)
+        products = _fill(
+            found,
+            entered,
+            strict,
+            "The gradient of the user-provided function is independent of input {}. This is not allowed in strict mode.",
+        )
+    return _from_tuple(_leave(outputs, create_graph), False), _from_tuple(_leave(products, create_graph), is_tuple)

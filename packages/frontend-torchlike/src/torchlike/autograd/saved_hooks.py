@@ -1,0 +1,159 @@
+"""Hooks that choose how tensors saved for backward are kept (source: ``torch.autograd.graph``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+from ..history.device_keys import autograd_bit
+from ..history.grad_mode import no_grad
+from ..history.node import Edge, Node, Storage
+from ..tensors import Tensor, bare
+from .function import Context
+from .observer import observe
+from .saved import Saved, make_released_error, read_version
+
+if TYPE_CHECKING:
+    Hook = Callable[[Any], Any]
+
+_forbidden: Final[ContextVar[str]] = ContextVar("torchlike.saved_tensors_hooks_forbidden", default="")
+
+
+class _Packed:
+    """A saved tensor as ``pack_hook`` returned it, with the history that the tensor has in the graph."""
+
+    __slots__ = ("edge", "mask", "number", "packed")
+
+    def __init__(self, tensor: Tensor | Saved, pack: Hook) -> None:
+        self.edge: Edge | None = None
+        self.number = -1
+        if isinstance(tensor, Saved):
+            self.number, self.mask = tensor.number, tensor.mask
+            given = bare()
+            given._dispatch_data, given._dispatch_mask = tensor.data, tensor.mask
+        else:
+            given = tensor
+            if tensor.requires_grad:
+                self.edge = tensor._state.edge
+        version = read_version(given)
+        with no_grad():
+            self.packed = pack(given.detach())
+        if read_version(given) != version:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
+                "hook can not be modified by in-place operations. Clone the tensor first."
+            )
+
+    def unpack(self, unpack: Hook) -> Tensor | Saved:
+        found = unpack(self.packed)
+        if not isinstance(found, Tensor):
+            raise TypeError(
+                f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(found)}"
+            )
+        if self.number >= 0:
+            return Saved(found, Storage(), self.number)
+        if self.edge is None:
+            return found.detach()
+        tensor = bare()
+        tensor._dispatch_data = found._dispatch_data
+        tensor._dispatch_mask = found._dispatch_mask | autograd_bit(found._dispatch_mask)
+        tensor._autograd = self.edge
+        return tensor
+
+
+def _read_version(value: Any) -> int:
+    return read_version(value) if isinstance(value, Tensor) else 0
+
+
+def _map(function: Callable[[Any], Any], values: tuple[Any, ...], kinds: type | tuple[type, ...]) -> tuple[Any, ...]:
+    return tuple(
+        _map(function, each, kinds) if isinstance(each, tuple) else function(each) if isinstance(each, kinds) else each
+        for each in values
+    )
+
+
+def _read_versions(saved: tuple[Any, ...], versions: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the versions of unpacked tensors, in the form of those that the node keeps."""
+    return tuple(
+        _read_versions(each, version) if isinstance(version, tuple) else _read_version(each)
+        for each, version in zip(saved, versions, strict=False)
+    )
+
+
+class _PackingObserver:
+    """Packs the tensors that a node keeps, and lets the node unpack them when it runs."""
+
+    def __init__(self, pack: Hook, unpack: Hook) -> None:
+        self.pack, self.unpack = pack, unpack
+
+    def __call__(self, node: Node) -> None:
+        saved = getattr(node, "saved", None)
+        if not saved:
+            return
+        node.saved = _map(lambda each: _Packed(each, self.pack), saved, (Tensor, Saved))  # type: ignore[attr-defined]
+        run = node.apply
+
+        def apply(grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
+            packed = node.saved  # type: ignore[attr-defined]
+            if packed is None:
+                raise make_released_error()
+            found = _map(lambda each: each.unpack(self.unpack), packed, _Packed)
+            node.saved = found  # type: ignore[attr-defined]
+            if hasattr(node, "versions"):
+                node.versions = _read_versions(found, node.versions)
+            elif isinstance(node, Context):
+                node.saved = tuple((value, _read_version(value)) for value, _ in found)
+            try:
+                return run(grads)
+            finally:
+                node.saved = packed  # type: ignore[attr-defined]
+
+        node.apply = apply  # type: ignore[method-assign]
+
+
+class saved_tensors_hooks:  # noqa: N801  # torch's name
+    """Keep ``pack_hook(tensor)`` in place of every tensor that is saved for backward (source: ``torch.autograd.graph``).
+
+    ``unpack_hook`` gets it back when backward needs the tensor, and returns a tensor of the same shape and dtype.
+
+    >>> import torchlike
+    >>> x = torchlike.tensor([2.0], requires_grad=True)
+    >>> with saved_tensors_hooks(lambda tensor: tensor.numpy().copy(), torchlike.tensor):
+    ...     y = x.exp()
+    >>> y.backward()
+    >>> x.grad
+    tensor([7.3891])
+    """
+
+    def __init__(self, pack_hook: Hook, unpack_hook: Hook) -> None:
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+        self._entered: list[Any] = []
+
+    def __enter__(self) -> None:
+        if message := _forbidden.get():
+            raise RuntimeError(message)
+        block = observe(_PackingObserver(self.pack_hook, self.unpack_hook))
+        block.__enter__()
+        self._entered.append(block)
+
+    def __exit__(self, *exc: object) -> None:
+        self._entered.pop().__exit__(None, None, None)
+
+
+class save_on_cpu(saved_tensors_hooks):  # noqa: N801  # torch's name
+    """Keep the tensors that are saved for backward on the cpu (source: ``torch.autograd.graph.save_on_cpu``)."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda tensor: (tensor.device, tensor.cpu()), lambda packed: packed[1].to(packed[0]))
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Refuse `saved_tensors_hooks` in the block with this message (source: ``torch.autograd.graph``)."""
+    token = _forbidden.set(error_message)
+    try:
+        yield
+    finally:
+        _forbidden.reset(token)

@@ -1,0 +1,126 @@
+"""Forward mode: dual numbers, through operators, views, writes, custom functions, and over backward."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import torchlike
+from torchlike.autograd import Function
+from torchlike.autograd import forward_ad as fwad
+from torchlike.autograd.function import once_differentiable
+
+POINT, WAY = [0.5, 2.0, 1.5], [1.0, -0.5, 2.0]
+FUNCTIONS = {
+    "composite": lambda x: x.softmax(0) * x.var(),
+    "cross entropy": lambda x: torchlike.nn.functional.cross_entropy(x[None], torchlike.tensor([1])),
+    "in place": lambda x: (x * 1).mul_(x).add_(3).exp_(),
+    "index": lambda x: x[torchlike.tensor([0, 0, 2])],
+    "join": lambda x: torchlike.cat([x, x * 2]),
+    "matrix": lambda x: (x[:, None] @ x[None, :]).tanh(),
+    "named results": lambda x: x.sort()[0] ** 2 + x.max(0)[0],
+    "power": lambda x: x**x,
+    "scan": lambda x: x.cumsum(0).cumprod(0),
+    "split": lambda x: x.split(2)[0] * x.sum(),
+    "view": lambda x: x.view(1, 3).transpose(0, 1)[0] * 2,
+}
+
+
+def dual(point=POINT, way=WAY, **kwargs):
+    float64 = torchlike.float64
+    return fwad.make_dual(torchlike.tensor(point, dtype=float64, **kwargs), torchlike.tensor(way, dtype=float64))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_tangents_are_differences_along_the_direction(name):
+    function = FUNCTIONS[name]
+    with fwad.dual_level():
+        primal, tangent = fwad.unpack_dual(function(dual()))
+    ends = [function(torchlike.tensor(np.array(POINT) + step * np.array(WAY))).numpy() for step in (1e-6, -1e-6)]
+    assert tangent.numpy() == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
+    assert primal.numpy() == pytest.approx(function(torchlike.tensor(np.array(POINT))).numpy())
+
+
+def test_forward_over_backward_is_a_product_with_the_hessian():
+    with fwad.dual_level():
+        x = dual(requires_grad=True)
+        (gradient,) = torchlike.autograd.grad((x**3).sum(), x, create_graph=True)
+        tangent = fwad.unpack_dual(gradient).tangent
+    assert tangent.tolist() == pytest.approx([6 * point * way for point, way in zip(POINT, WAY, strict=True)])
+
+
+def test_levels_end_with_their_tangents_and_do_not_nest():
+    with fwad.dual_level():
+        x = dual()
+        with pytest.raises(RuntimeError, match="Nested forward mode"), fwad.dual_level():
+            pass
+    assert fwad.unpack_dual(x).tangent is None
+    with fwad.dual_level():
+        assert fwad.unpack_dual(x * 2).tangent is None
+    with pytest.raises(RuntimeError, match="outside of a dual level"):
+        dual()
+    fwad.enter_dual_level()
+    fwad.exit_dual_level()
+    with pytest.raises(RuntimeError, match="no level is currently open"):
+        fwad.exit_dual_level()
+
+
+def test_bad_dual_numbers_are_refused():
+    one, two = torchlike.ones(1), torchlike.ones(2)
+    with fwad.dual_level():
+        with pytest.raises(RuntimeError, match="shape and dtype"):
+            fwad.make_dual(one, two)
+        with pytest.raises(ValueError, match="floating point or complex"):
+            fwad.make_dual(torchlike.ones(1, dtype=torchlike.int64), one)
+        with pytest.raises(RuntimeError, match="out="):
+            torchlike.add(dual(), 1, out=torchlike.empty(3, dtype=torchlike.float64))
+
+
+def test_a_written_tensor_and_its_views_share_a_tangent():
+    with fwad.dual_level():
+        x = dual() * 1
+        row = x[:2]
+        row.mul_(10)
+        assert fwad.unpack_dual(x).tangent.tolist() == [10.0, -5.0, 2.0]
+
+
+def test_a_custom_function_brings_its_own_forward_derivative():
+    class Cube(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_forward(x)
+            return x**3
+
+        @staticmethod
+        def jvp(ctx, way):
+            (x,) = ctx.saved_tensors
+            return 30 * x * x * way  # ten times too much, to tell it from the formulas
+
+    class Plain(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+    with fwad.dual_level():
+        assert fwad.unpack_dual(Cube.apply(dual())).tangent.tolist() == [7.5, -60.0, 135.0]
+        with pytest.raises(NotImplementedError, match="jvp"):
+            Plain.apply(dual())
+
+
+def test_gradients_of_a_once_differentiable_backward_have_none():
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, grad):
+            assert not torchlike.is_grad_enabled()
+            return grad * 2
+
+    x = torchlike.ones(2, requires_grad=True)
+    weight = torchlike.ones(2, requires_grad=True)
+    (gradient,) = torchlike.autograd.grad(Double.apply(x), x, weight, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        gradient.sum().backward()
