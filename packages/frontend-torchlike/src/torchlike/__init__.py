@@ -31,6 +31,7 @@ from .devices import device
 from .dtypes import DTYPES, can_cast, dtype, finfo, iinfo, promote_types, result_type
 from .functions import FUNCTIONS
 from .interop import from_numpy
+from .lazy_names import load_names as _load_names
 from .printing import set_printoptions
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .serialization import load, save
@@ -69,13 +70,22 @@ def is_complex(input: Tensor) -> bool:
     return input.is_complex()
 
 
+#: Parts that are imported when first used: the public names of each module, or the module itself.
+_NAMES = {"utils": ""}
+_late, _load, _list = _load_names(__name__, _NAMES)
+
+
 def __getattr__(name: str) -> Any:
-    """Return ``pipeline``, which is the core's; most programs do not use it."""
+    """Import parts that most programs do not use; ``pipeline`` is the core's."""
     if name != "pipeline":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _load(name)
     from dispatch_core import pipeline
 
     return pipeline
+
+
+def __dir__() -> list[str]:
+    return [*_list(), "pipeline"]
 
 
 globals().update(FUNCTIONS)

@@ -1,0 +1,10 @@
+"""What programs use around tensors and networks (source: ``torch.utils``); each part is imported when first used."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..lazy_names import load_names
+
+_NAMES: Final = {"data": ""}
+__all__, __getattr__, __dir__ = load_names(__name__, _NAMES)

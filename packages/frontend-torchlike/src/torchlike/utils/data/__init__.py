@@ -1,0 +1,17 @@
+"""Data sets, the order of their samples, and batches of them (source: ``torch.utils.data``)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ...lazy_names import load_names
+
+_NAMES: Final = {
+    "collation": "default_collate default_convert",
+    "dataloader": "DataLoader",
+    "dataset": "ChainDataset ConcatDataset Dataset IterableDataset StackDataset Subset TensorDataset random_split",
+    "distributed": "DistributedSampler",
+    "sampler": "BatchSampler RandomSampler Sampler SequentialSampler SubsetRandomSampler WeightedRandomSampler",
+    "worker": "WorkerInfo get_worker_info",
+}
+__all__, __getattr__, __dir__ = load_names(__name__, _NAMES)

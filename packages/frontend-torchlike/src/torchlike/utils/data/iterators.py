@@ -1,0 +1,210 @@
+"""One pass over a data set: in this process, or by workers whose answers are put in order."""
+
+from __future__ import annotations
+
+import multiprocessing
+import queue
+import warnings
+import weakref
+from functools import partial
+from itertools import cycle
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from .sampler import draw_seed
+from .worker import INTERVAL, Fetcher, Resume, StreamEnd, WorkerFailure, work
+
+if TYPE_CHECKING:
+    from .dataloader import DataLoader
+
+_NONE: Final = object()
+
+
+class _Iterator:
+    """The part that both have in common: the indices, and a seed that the workers' are made from."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self._loader = loader
+        self._indices = iter(loader._index_sampler)
+        self._base_seed = draw_seed(loader.generator)
+        self._yielded = 0
+        self._make_fetcher = partial(
+            Fetcher, loader.dataset, loader.is_stream, loader._auto_collation, loader.collate_fn, loader.drop_last
+        )
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __len__(self) -> int:
+        return len(self._loader._index_sampler)
+
+    def __next__(self) -> Any:
+        data = self._next_data()
+        self._yielded += 1
+        told = self._loader._length_told
+        if told is not None and self._yielded > told:
+            warnings.warn(
+                f"Length of IterableDataset {self._loader.dataset} was reported to be {told}(when accessing "
+                f"len(dataloader)), but {self._yielded} samples have been fetched. ",
+                stacklevel=2,
+            )
+        return data
+
+    def _next_data(self) -> Any:
+        raise NotImplementedError
+
+    def __getstate__(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
+
+
+class LocalIterator(_Iterator):
+    """Fetches each batch when it is asked for."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(loader)
+        if loader.timeout != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        self._fetcher = self._make_fetcher()
+
+    def _next_data(self) -> Any:
+        return self._fetcher.fetch(next(self._indices))
+
+
+class _Pool:
+    """Workers with their queues, which end with the iterator."""
+
+    def __init__(self, iterator: WorkerIterator, loader: DataLoader[Any]) -> None:
+        context = loader.multiprocessing_context or multiprocessing
+        self.answers = context.Queue()
+        self.done = context.Event()
+        self.questions: list[Any] = []
+        self.workers: list[Any] = []
+        for number in range(loader.num_workers):
+            questions = context.Queue()
+            questions.cancel_join_thread()
+            info = number, loader.num_workers, iterator._base_seed, loader.dataset
+            arguments = iterator._make_fetcher, info, loader.worker_init_fn, questions, self.answers, self.done
+            worker = context.Process(target=work, args=arguments, daemon=True)
+            worker.start()
+            self.questions.append(questions)
+            self.workers.append(worker)
+
+    def close(self) -> None:
+        """End the workers."""
+        self.done.set()
+        for questions in self.questions:
+            questions.put(None)
+        for worker in self.workers:
+            worker.join(timeout=1.0)
+            if worker.is_alive():
+                worker.terminate()
+                worker.join()
+        for each in (*self.questions, self.answers):
+            each.cancel_join_thread()
+            each.close()
+
+
+class WorkerIterator(_Iterator):
+    """Lets workers fetch batches ahead, and gives them out in order."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(loader)
+        if not loader.prefetch_factor:
+            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        self._limit = loader.prefetch_factor * loader.num_workers
+        self._pool = _Pool(self, loader)
+        self._close = weakref.finalize(self, self._pool.close)
+        self._start()
+
+    def restart(self, loader: DataLoader[Any]) -> None:
+        """Begin the next pass with the same workers."""
+        self._indices = iter(loader._index_sampler)
+        self._yielded = 0
+        for questions in self._pool.questions:
+            questions.put(Resume())
+        missing = len(self._pool.workers)
+        while missing:
+            # Answers to what was asked before are dropped.
+            missing -= isinstance(self._receive()[0], Resume)
+        self._start()
+
+    def _start(self) -> None:
+        self._sent = self._expected = 0
+        #: Number of a question → its worker, and the answer once it came.
+        self._tasks: dict[int, tuple[int, Any]] = {}
+        self._is_active = [True] * len(self._pool.workers)
+        self._turn = cycle(range(len(self._pool.workers)))
+        for _ in range(self._limit):
+            self._ask()
+
+    def _ask(self) -> None:
+        """Send the next index to the next worker whose stream goes on."""
+        if not any(self._is_active):
+            return
+        try:
+            index = next(self._indices)
+        except StopIteration:
+            return
+        worker = next(number for number in self._turn if self._is_active[number])
+        self._pool.questions[worker].put((self._sent, index))
+        self._tasks[self._sent] = (worker, _NONE)
+        self._sent += 1
+
+    def _receive(self) -> tuple[Any, Any]:
+        """Wait for an answer; raises ``RuntimeError`` when a worker died or the time is over."""
+        timeout = self._loader.timeout
+        while True:
+            try:
+                answer: tuple[Any, Any] = self._pool.answers.get(timeout=timeout or INTERVAL)
+            except queue.Empty:
+                gone = [
+                    str(worker.pid)
+                    for worker, is_active in zip(self._pool.workers, self._is_active, strict=True)
+                    if is_active and not worker.is_alive()
+                ]
+                if gone:
+                    pids = ", ".join(gone)
+                    self._close()
+                    raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly") from None
+                if timeout:
+                    raise RuntimeError(f"DataLoader timed out after {timeout} seconds") from None
+            else:
+                return answer
+
+    def _next_data(self) -> Any:
+        while self._tasks:
+            if self._loader.in_order:
+                worker, answer = self._tasks.get(self._expected, (None, _NONE))
+                if worker is None:
+                    self._expected += 1
+                    continue
+                if answer is not _NONE:
+                    del self._tasks[self._expected]
+                    self._expected += 1
+                    return self._give(answer)
+                if not self._is_active[worker]:
+                    # Its stream has ended: it will not answer.
+                    del self._tasks[self._expected]
+                    continue
+            elif not any(self._is_active[worker] for worker, _ in self._tasks.values()):
+                self._tasks.clear()
+                break
+            number, answer = self._receive()
+            worker = self._tasks[number][0]
+            if isinstance(answer, StreamEnd):
+                self._is_active[worker] = False
+                del self._tasks[number]
+                self._ask()
+            elif self._loader.in_order:
+                self._tasks[number] = (worker, answer)
+            else:
+                del self._tasks[number]
+                return self._give(answer)
+        if not self._loader.persistent_workers:
+            self._close()
+        raise StopIteration
+
+    def _give(self, answer: Any) -> Any:
+        self._ask()
+        if isinstance(answer, WorkerFailure):
+            answer.reraise()
+        return answer

@@ -1,0 +1,186 @@
+"""A process that fetches samples for a `DataLoader`: its loop, its seeds, and the errors that it sends home."""
+
+from __future__ import annotations
+
+import os
+import queue
+import random
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from ...random import manual_seed
+
+__all__ = ["Fetcher", "Resume", "StreamEnd", "WorkerFailure", "WorkerInfo", "get_worker_info", "work"]
+
+#: A process looks this often, in seconds, whether the other one lives.
+INTERVAL: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """What a worker knows of itself (source: ``torch.utils.data.get_worker_info``)."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    rng: Any = None
+    worker_method: str | None = "multiprocessing"
+
+
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """Return the worker's number, the number of workers, its seed and its data set; None in the main process."""
+    return _info
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnd:
+    """Sent where a worker's stream has ended."""
+
+    worker: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Sent where workers begin the next epoch, and back."""
+
+
+class _Message(str):
+    """The text of a ``KeyError``, which would show its ``repr``."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class WorkerFailure:
+    """An error of another process, which is raised again here with its class and its traceback as text."""
+
+    def __init__(self, where: str) -> None:
+        kind, error, trace = sys.exc_info()
+        self.kind, self.where = kind, where
+        self.text = "".join(traceback.format_exception(kind, error, trace))
+
+    def reraise(self) -> None:
+        """Raise the error; one that takes other arguments than a text becomes a ``RuntimeError``."""
+        kind: Any = self.kind
+        text = f"Caught {kind.__name__} {self.where}.\nOriginal {self.text}"
+        try:
+            error = kind(message=text) if getattr(kind, "message", None) else kind(_Message(text))
+        except Exception:  # noqa: BLE001  # a class of the user's may raise anything
+            raise RuntimeError(text) from None
+        if kind is not KeyError and not getattr(kind, "message", None):
+            error.args = (text,)
+        raise error
+
+
+class Fetcher:
+    """Fetches batches: by index, or the next ones of a stream."""
+
+    def __init__(self, dataset: Any, is_stream: bool, has_batches: bool, collate: Any, drop_last: bool) -> None:
+        self._dataset, self._has_batches, self._collate, self._drop_last = dataset, has_batches, collate, drop_last
+        self._stream = iter(dataset) if is_stream else None
+        self._is_over = False
+
+    def fetch(self, index: Any) -> Any:
+        """Return the batch of a list of indices, or the sample of one index; ``StopIteration`` at a stream's end."""
+        return self._collate(self._next(index) if self._stream is not None else self._get(index))
+
+    def _get(self, index: Any) -> Any:
+        if not self._has_batches:
+            return self._dataset[index]
+        if getattr(self._dataset, "__getitems__", None):
+            return self._dataset.__getitems__(index)
+        return [self._dataset[each] for each in index]
+
+    def _next(self, index: Any) -> Any:
+        stream: Any = self._stream
+        if self._is_over:
+            raise StopIteration
+        if not self._has_batches:
+            return next(stream)
+        found = []
+        for _ in index:
+            try:
+                found.append(next(stream))
+            except StopIteration:
+                self._is_over = True
+                break
+        if not found or (self._drop_last and len(found) < len(index)):
+            raise StopIteration
+        return found
+
+
+def _hash_seeds(base: int, worker: int) -> list[int]:
+    """Return NumPy's seed of a worker: that of ``SeedSequence([worker, base % 2**32, base >> 32, 0])`` in 32-bit words."""
+    entropy = [worker, base & 0xFFFFFFFF, base >> 32, 0]
+    return [int(word) for word in np.random.SeedSequence(entropy).generate_state(4)]
+
+
+def work(
+    make_fetcher: Callable[[], Fetcher],
+    info: tuple[int, int, int, Any],
+    init: Callable[[int], object] | None,
+    questions: Any,
+    answers: Any,
+    done: Any,
+) -> None:
+    """Answer questions, pairs of a number and an index, until None comes or the parent is gone."""
+    global _info
+    worker, count, base, dataset = info
+    try:
+        seed = base + worker
+        random.seed(seed)
+        manual_seed(seed)
+        np.random.seed(_hash_seeds(base, worker))  # noqa: NPY002  # the one that programs draw from
+        _info = WorkerInfo(worker, count, seed, dataset)
+        failure: WorkerFailure | None = None
+        fetcher: Any = None
+        try:
+            if init is not None:
+                init(worker)
+            fetcher = make_fetcher()
+        except Exception:  # noqa: BLE001  # whatever it is, it is raised in the parent
+            failure = WorkerFailure(f"in DataLoader worker process {worker}")
+        parent, is_over = os.getppid(), False
+        while os.getppid() == parent:
+            try:
+                question = questions.get(timeout=INTERVAL)
+            except queue.Empty:
+                continue
+            if question is None:
+                break
+            if isinstance(question, Resume):
+                answers.put((question, None))
+                is_over, fetcher = False, make_fetcher()
+                continue
+            if done.is_set() or is_over:
+                continue
+            number, index = question
+            answer: Any
+            if failure is not None:
+                answer, failure = failure, None
+            else:
+                try:
+                    answer = fetcher.fetch(index)
+                except StopIteration:
+                    is_over = True
+                    answer = StreamEnd(worker)
+                except Exception:  # noqa: BLE001  # as above
+                    answer = WorkerFailure(f"in DataLoader worker process {worker}")
+            answers.put((number, answer))
+            del answer, question, number, index
+    except KeyboardInterrupt:
+        pass  # the parent was interrupted too, and says so
+    if done.is_set():
+        answers.cancel_join_thread()
+        answers.close()
