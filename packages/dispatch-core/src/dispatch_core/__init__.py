@@ -49,6 +49,7 @@ from .errors import (
 from .keys import DISPATCH_KEY_PRIORITY, DispatchKey, DispatchKeySet, apply_masks, exclude_keys, include_keys
 from .operators import (
     KernelFactory,
+    LazyDefinition,
     Library,
     OperatorEntry,
     OpOverload,
@@ -174,6 +175,7 @@ __all__ = [
     "KernelFactory",
     "KernelHandle",
     "KernelResultError",
+    "LazyDefinition",
     "Library",
     "NoKernelError",
     "NoMatchingOverloadError",

@@ -181,7 +181,7 @@ class CustomOpDef:
             with registry.transaction():
                 self._library = Library(schema.name.namespace or "aten", "FRAGMENT", registry=registry)
                 self._library.define(schema, tags=tags)
-                self.op: OpOverload = registry.entries[self._name].op
+                self.op: OpOverload = registry.get(self._name).op
                 self._library.impl(self.op, autograd_kernel(lambda: self._formula), "Autograd")
                 self._library.impl(self.op, fake_kernel(self._run_fake), "Meta")
                 for device, key in zip(devices, keys, strict=True):

@@ -2,6 +2,7 @@
 
 from ..origins import Origin
 from .entry import OperatorEntry
+from .lazy_definitions import LazyDefinition
 from .library import Library
 from .namespaces import OpNamespace, OpOverloadPacket, Ops
 from .overloads import OpOverload, rename_arguments
@@ -10,6 +11,7 @@ from .registries import Registry, registry
 
 __all__ = [
     "KernelFactory",
+    "LazyDefinition",
     "Library",
     "OpNamespace",
     "OpOverload",

@@ -177,7 +177,7 @@ class OperatorEntry:
         if self._way is None or key is None or not (key.owns_arrays or (self._way[2] and key.kind == "autograd")):
             return slot
         name, instead, _ = self._way
-        other, own = self.registry.entries.get(name), slot.registration
+        other, own = self.registry.find_entry(name), slot.registration
         theirs = None if other is None else other.newest(key)
         if theirs is None and other is not None and not key.owns_arrays:
             theirs = other.newest(DispatchKey.Autograd)
@@ -222,7 +222,7 @@ class OperatorEntry:
             self.specialized_mask = self.specialized_state = None
             self._reset_callers()
         for name in self.registry.giving_way.get(self.name, ()):
-            other = self.registry.entries.get(name)
+            other = self.registry._entries.get(name)
             if other is not None:
                 other.invalidate()
 

@@ -122,9 +122,14 @@ class KernelStore(OperatorIndex):
         allow_override: bool | None,
         level: str | Level | None,
         **options: Any,
-    ) -> tuple[OperatorEntry, Registration]:
-        """Do as ``register_kernel`` and return the operator's entry, too."""
+    ) -> tuple[OperatorEntry | str, Registration]:
+        """Do as ``register_kernel`` and return the operator's entry, too, or its name where it is only announced."""
         registration = _make_registration("kernel", name, key, fn, level, is_meant=allow_override is True, **options)
+        self._load_library(name)
+        if self._lazy.keep_waiting(name, registration):
+            full = str(name)
+            transactions.on_rollback(lambda: self.remove_kernel(full, registration), (full, registration))
+            return full, registration
         self._load_siblings(name)
         with self.lock:
             entry = self._entry(name)
@@ -198,13 +203,18 @@ class KernelStore(OperatorIndex):
         """
         registration = _make_registration("kernel", name, DispatchKey.CompositeExplicitAutograd, fn, None)
         way = str(parse_name(to)), registration, autograd
+        self._lazy.define(parse_name(name).packet)
         with self.lock:
             entry = self._entry(parse_name(name))
-            entry._way = way
-            self.giving_way[way[0]] = (*self.giving_way.get(way[0], ()), entry.name)
+            self.put_way(entry, way)
             entry.invalidate()
         transactions.on_rollback(lambda: self.remove_way(entry, way))
         return entry, way
+
+    def put_way(self, entry: OperatorEntry, way: tuple[str, Registration, bool]) -> None:
+        """Let an operator give way, as in ``give_way``; the lock is held, and the operator's tables are empty."""
+        entry._way = way
+        self.giving_way[way[0]] = (*self.giving_way.get(way[0], ()), entry.name)
 
     def remove_way(self, entry: OperatorEntry, way: tuple[str, Registration, bool]) -> None:
         """Take back a registration of ``give_way``, unless it was replaced since."""
@@ -253,9 +263,14 @@ class KernelStore(OperatorIndex):
             entry._registrations = {**entry._registrations, new.key: insert_by_level(entry.registrations(new.key), new)}
         entry.invalidate()
 
-    def remove_kernel(self, entry: OperatorEntry, registration: Registration) -> None:
+    def remove_kernel(self, operator: OperatorEntry | str, registration: Registration) -> None:
         """Take one registration back; the next one for the same key becomes active."""
         with self.lock:
+            if isinstance(operator, str) and self._lazy.stop_waiting(operator, registration):
+                return
+            entry = self._entries.get(operator) if isinstance(operator, str) else operator
+            if entry is None:
+                return
             for attribute in ("_registrations", "_specialized"):
                 held = getattr(entry, attribute)
                 left = tuple(found for found in held.get(registration.key, ()) if found is not registration)
@@ -282,7 +297,7 @@ class KernelStore(OperatorIndex):
     def invalidate_all(self) -> None:
         """Empty the tables of every operator."""
         with self.lock:
-            for entry in list(self.entries.values()):
+            for entry in list(self._entries.values()):
                 entry.invalidate()
 
 

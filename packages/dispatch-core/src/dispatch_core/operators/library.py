@@ -12,9 +12,10 @@ from ..keys.table import DispatchKey
 from ..schema.model import FunctionSchema
 from ..tracebacks import api_boundary
 from ..transactions import current_level, on_rollback
+from .lazy_definitions import Announcement, LazyDefinition, LazyKernels
 from .operator_index import parse_name
 from .overloads import OpOverload
-from .registration import KernelFactory, caller_origin
+from .registration import KernelFactory, caller_origin, next_number
 from .registries import Registry, the_registry
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -86,12 +87,7 @@ class Library:
 
         Raises ``SchemaError`` for malformed text or another namespace, ``RegistrationError`` for a name that is defined.
         """
-        self._open()
-        if self.kind == "IMPL":
-            raise RegistrationError(
-                f"library {self.ns!r} is of kind IMPL and cannot define {str(schema).partition('(')[0]!r}",
-                hint="open it as DEF or FRAGMENT",
-            )
+        self._check_can_define(str(schema).partition("(")[0])
         parsed = FunctionSchema.parse(schema) if isinstance(schema, str) else schema
         if not isinstance(parsed, FunctionSchema):
             raise ArgumentError(f"define() takes a schema as text or a FunctionSchema, not {type(schema).__name__}")
@@ -102,6 +98,51 @@ class Library:
         entry = self.registry.define(name, parsed, (tags,) if isinstance(tags, str) else tuple(tags))
         self._keep(lambda: self.registry.remove_schema(entry, parsed))
         return name
+
+    @api_boundary
+    def define_lazily(self, names: Iterable[str], load: Callable[[str], LazyDefinition]) -> None:
+        """Announce operators by their names with overload, each of which is defined when it is first named.
+
+        ``load(name)`` then returns the operator's `LazyDefinition`; it may import what it needs, may be called more than
+        once, and must not name the operator itself. All announced overloads of a name are defined together.
+        Raises ``RegistrationError`` for a name that is defined or announced already.
+
+        >>> from dispatch_core import LazyDefinition, Registry
+        >>> r = Registry()
+        >>> def load(name):
+        ...     print("defining", name)
+        ...     return LazyDefinition(f"{name}(int x) -> int", kernels={"CompositeImplicitAutograd": lambda x: 2 * x})
+        >>> library = Library("demo", "DEF", registry=r)
+        >>> library.define_lazily(["twice", "double"], load)
+        >>> dir(r.ops.demo)
+        ['double', 'twice']
+        >>> r.ops.demo.twice(4)
+        defining twice
+        8
+        """
+        names = list(names)
+        self._check_can_define(names[0] if names else "")
+        made = Announcement(self.ns, load, caller_origin(), self.level)
+        on_rollback(lambda: self.registry._lazy.withdraw(made))
+        self._keep(lambda: self.registry._lazy.withdraw(made))
+        self.registry._lazy.announce(made, names)
+
+    @api_boundary
+    def impl_lazily(self, load: Callable[[str], Callable[..., Any] | KernelFactory | None], key: KeyLike = "") -> None:
+        """Register kernels for all operators of the namespace, each when its operator is defined.
+
+        ``load(name)`` returns the kernel under ``key``, the library's own by default, or None for an operator without one.
+        Operators that are defined already are asked for at once. Raises ``RegistrationError`` where there is no key.
+        """
+        self._open()
+        chosen = self._key(key)
+        if chosen is None:
+            raise RegistrationError("impl_lazily() needs a dispatch key", hint="name one here, or for the library")
+        lazy = self.registry._lazy
+        made = LazyKernels(self.ns, chosen, load, caller_origin(), self.level, next_number())
+        on_rollback(lambda: lazy.remove_kernels(made), (self.ns, made))
+        self._keep(lambda: lazy.remove_kernels(made))
+        lazy.add_kernels(made)
 
     @api_boundary
     def impl(
@@ -193,6 +234,13 @@ class Library:
 
     def _keep(self, undo: Callable[[], None]) -> None:
         self._undo.append(undo)
+
+    def _check_can_define(self, name: str) -> None:
+        self._open()
+        if self.kind == "IMPL":
+            raise RegistrationError(
+                f"library {self.ns!r} is of kind IMPL and cannot define {name!r}", hint="open it as DEF or FRAGMENT"
+            )
 
     def _open(self) -> None:
         if self._closed:

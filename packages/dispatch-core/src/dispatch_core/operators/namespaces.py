@@ -75,7 +75,7 @@ class OpOverloadPacket(_Named):
         overloads any more.
         """
         cache = self._cache
-        entries = self._registry.packets.get(self._name)
+        entries = self._registry._packets.get(self._name)
         if entries is None:
             # There were some when the packet was made.
             raise ClosedOperatorError(
@@ -123,7 +123,7 @@ class OpOverloadPacket(_Named):
             raise AttributeError(name)
         full = f"{self._name}.{name}"
         # An overload without a name is called "default", and stands under the packet's own name.
-        entry = self._registry.entries.get(self._name if name == "default" else full)
+        entry = self._registry._entries.get(self._name if name == "default" else full)
         return (self._registry.get(full) if entry is None else entry).op
 
     def __dir__(self) -> list[str]:
@@ -195,7 +195,7 @@ class OpNamespace(_Named):
 
     def __dir__(self) -> list[str]:
         prefix = f"{self._name}::"
-        return [packet.removeprefix(prefix) for packet in list(self._registry.packets) if packet.startswith(prefix)]
+        return [packet.removeprefix(prefix) for packet in self._registry.packet_names() if packet.startswith(prefix)]
 
     def __repr__(self) -> str:
         return f"<OpNamespace {self._name}: {len(dir(self))} operators>"
@@ -247,4 +247,4 @@ class Ops(_Named):
         return namespace
 
     def __dir__(self) -> list[str]:
-        return sorted({packet.partition("::")[0] for packet in list(self._registry.packets)})
+        return sorted({packet.partition("::")[0] for packet in self._registry.packet_names()})

@@ -51,7 +51,7 @@ def near(entry: OperatorEntry) -> list[str]:
         close = get_close_matches(name.overload, overloads, n=3)
         return [overloads[each] for each in close] or [*overloads.values()][:_SHOWN]
     prefix = f"{name.namespace}::"
-    packets = [packet.removeprefix(prefix) for packet in registry.packets if packet.startswith(prefix)]
+    packets = [packet.removeprefix(prefix) for packet in registry.packet_names() if packet.startswith(prefix)]
     found = []
     for each in get_close_matches(name.name, packets, n=3, cutoff=0.75):
         overloads = _list_defined(registry, prefix + each)
@@ -61,5 +61,5 @@ def near(entry: OperatorEntry) -> list[str]:
 
 def _list_defined(registry: Registry, packet: str) -> dict[str, str]:
     """Return the overloads of a packet that have a schema, and their full names."""
-    overloads = registry.packets.get(packet, {})
+    overloads = registry.find_overloads(packet)
     return {overload: entry.name for overload, entry in overloads.items() if entry.schema is not None}

@@ -13,6 +13,7 @@ from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
 from ..schema.model import OperatorName
 from .entry import OperatorEntry
+from .lazy_definitions import LazyOperators
 from .namespaces import Ops
 from .registration import Registration
 
@@ -52,10 +53,24 @@ class OperatorIndex:
 
     def __init__(self) -> None:
         self.lock = forkable(Order.REGISTRY)
-        self.entries: dict[str, OperatorEntry] = {}
+        self._entries: dict[str, OperatorEntry] = {}
         #: packet name → its overloads' entries, in the order of registration.
-        self.packets: dict[str, dict[str, OperatorEntry]] = {}
+        self._packets: dict[str, dict[str, OperatorEntry]] = {}
+        #: The operators that stand in neither yet; see Note [Announced operators] in `lazy_definitions`.
+        self._lazy = LazyOperators(cast("Registry", self))
         self._ops: Ops | None = None
+
+    @property
+    def entries(self) -> dict[str, OperatorEntry]:
+        """Return every operator by its full name; those that are only announced are defined."""
+        self._lazy.define_all()
+        return self._entries
+
+    @property
+    def packets(self) -> dict[str, dict[str, OperatorEntry]]:
+        """Return every packet's overloads by its name; those that are only announced are defined."""
+        self._lazy.define_all()
+        return self._packets
 
     @property
     def ops(self) -> Ops:
@@ -72,12 +87,12 @@ class OperatorIndex:
         """Return the entry of that name, a new one where there is none."""
         full = str(name)
         with self.lock:
-            entry = self.entries.get(full)
+            entry = self._entries.get(full)
             if entry is None:
                 entry = OperatorEntry(cast("Registry", self), name)
-                self.entries[full] = entry
-                overloads = self.packets.setdefault(name.packet, {})
-                self.packets[name.packet] = {**overloads, name.overload: entry}
+                self._entries[full] = entry
+                overloads = self._packets.setdefault(name.packet, {})
+                self._packets[name.packet] = {**overloads, name.overload: entry}
                 if self._ops is not None:
                     self._ops.invalidate(name.packet)
         return entry
@@ -88,17 +103,17 @@ class OperatorIndex:
             return
         entry.closed = True
         entry.invalidate()
-        if self.entries.get(entry.name) is not entry:
+        if self._entries.get(entry.name) is not entry:
             return
-        del self.entries[entry.name]
+        del self._entries[entry.name]
         for spelled in (entry.name, f"{entry.name}.default"):
             _names.pop(spelled, None)
         packet = entry.operator_name.packet
-        left = {name: found for name, found in self.packets.get(packet, {}).items() if found is not entry}
+        left = {name: found for name, found in self._packets.get(packet, {}).items() if found is not entry}
         if left:
-            self.packets[packet] = left
+            self._packets[packet] = left
         else:
-            self.packets.pop(packet, None)
+            self._packets.pop(packet, None)
         if self._ops is not None:
             self._ops.invalidate(packet)
 
@@ -107,12 +122,31 @@ class OperatorIndex:
 
         Raises ``OperatorNotFoundError`` when there are none.
         """
-        found = self.packets.get(packet)
-        if found is None and self.is_process and load_operators(packet.partition("::")[0]):
-            found = self.packets.get(packet)
-        if found is None:
+        found = self.find_overloads(packet)
+        if not found and self.is_process and load_operators(packet.partition("::")[0]):
+            found = self.find_overloads(packet)
+        if not found:
             raise self._not_found(packet)
         return found
+
+    def find_overloads(self, packet: str) -> Mapping[str, OperatorEntry]:
+        """Return the overloads of ``namespace::name`` that are defined or announced; no library is loaded for it."""
+        found = self._packets.get(packet)
+        if found is None and self._lazy.define(packet):
+            found = self._packets.get(packet)
+        return found or {}
+
+    def find_entry(self, name: str) -> OperatorEntry | None:
+        """Return the entry of exactly that full name, if it is defined or announced; no library is loaded for it."""
+        found = self._entries.get(name)
+        if found is None and self._lazy.define(name.partition(".")[0]):
+            found = self._entries.get(name)
+        return found
+
+    def packet_names(self) -> list[str]:
+        """Return the names of all packets, ``namespace::name``, also of those that are only announced."""
+        with self.lock:
+            return [*dict.fromkeys((*self._packets, *self._lazy.packets))]
 
     def get(self, name: str) -> OperatorEntry:
         """Return the entry for ``namespace::name.overload``; a bare name means ``aten``.
@@ -120,12 +154,12 @@ class OperatorIndex:
         A name without overload that no operator has answers for all overloads together.
         Raises ``OperatorNotFoundError`` when there is no such operator.
         """
-        entry = self.entries.get(name)
+        entry = self._entries.get(name)
         if entry is not None:
             return entry
         parsed = parse_name(name)
         full = str(parsed)
-        entry = self.entries.get(full)
+        entry = self._entries.get(full)
         if entry is not None:
             return entry
         overloads = self.overloads(parsed.packet)
@@ -151,14 +185,14 @@ class OperatorIndex:
         import difflib  # only an error needs it
 
         parsed = parse_name(name)
-        siblings = self.packets.get(parsed.packet)
-        if siblings is not None:
+        siblings = self.find_overloads(parsed.packet)
+        if siblings:
             spelled = ", ".join(overload or "default" for overload in siblings)
             wanted = parsed.overload or "default"
             return OperatorNotFoundError(
                 f"operator {parsed.packet} has no overload {wanted!r}", hint=f"its overloads are {spelled}"
             )
-        packets = list(self.packets)
+        packets = self.packet_names()
         near = difflib.get_close_matches(parsed.packet, packets, n=3)
         namespaces = sorted({packet.partition("::")[0] for packet in packets})
         spelled = ", ".join(namespaces) or "none"
@@ -166,11 +200,16 @@ class OperatorIndex:
         return OperatorNotFoundError(f"no operator is named {parsed.packet}", hint=hint)
 
     def _load_siblings(self, name: OperatorName) -> None:
-        """Load the namespace's operator library before a first overload of a packet is registered from elsewhere.
+        """Define a library's overloads of a packet before the first one from elsewhere, loading the library if need be.
 
-        Else the packet, found without the library's overloads, would keep the library from being loaded.
+        Else the packet, found without the library's overloads, would keep them from being looked for.
         """
-        if self.is_process and name.packet not in self.packets:
+        self._load_library(name)
+        self._lazy.define(name.packet)
+
+    def _load_library(self, name: OperatorName) -> None:
+        """Load the operator library of a namespace, if it is to be asked for a packet that is not known yet."""
+        if self.is_process and name.packet not in self._packets and name.packet not in self._lazy.packets:
             load_operators(name.namespace or "")
 
     def has_kernel(self, name: str, key: KeyLike) -> bool:

@@ -186,7 +186,7 @@ def find_functional(entry: OperatorEntry) -> OperatorEntry | None:
     in_place = name.name.endswith("_") and not name.name.endswith("__")
     packet = name.packet[:-1] if in_place else name.packet
     wanted = [_shape_of(item) for item in schema.arguments if in_place or not (item.is_write and item.kwarg_only)]
-    for other in entry.registry.packets.get(packet, {}).values():
+    for other in entry.registry.find_overloads(packet).values():
         theirs = other.schema
         if other is entry or theirs is None or theirs.is_mutable or len(theirs.returns) != len(schema.returns):
             continue

@@ -20,23 +20,30 @@ from .settings import FOREIGN_KEYS
 
 if TYPE_CHECKING:
     from dispatch_core.operators.entry import OperatorEntry
+    from dispatch_core.operators.lazy_definitions import LazyKernels
     from dispatch_core.operators.registration import Registration
+    from dispatch_core.operators.registries import Registry
 
 
 def refuse_foreign_keys(
-    claim: Claim, key: DispatchKey | None, made: Iterable[tuple[OperatorEntry | None, Registration]]
+    registry: Registry,
+    claim: Claim,
+    key: DispatchKey | None,
+    made: Iterable[tuple[OperatorEntry | str | None, Registration | LazyKernels]],
 ) -> None:
     """Raise ``RegistrationError`` for the first registration of a plugin that is neither under its keys nor its operator's.
 
-    ``key`` is the backend's, None for an operator library; ``made`` lists its registrations, each with the operator, or
-    None for a fallback. See Note [Keys that are not a plugin's own].
+    ``key`` is the backend's, None for an operator library; ``made`` lists its registrations, each with the operator or its
+    name, with the namespace for all of its operators, or with None for a fallback.
+    See Note [Keys that are not a plugin's own].
     """
-    for entry, registration in made:
+    for operator, registration in made:
         if key is not None and registration.key.backend == key.backend:
             continue
-        if entry is not None and _is_own(claim, entry):
+        if operator is not None and _is_own(registry, claim, operator):
             continue
-        kind = "a fallback for every operator" if entry is None else f"a kernel of {entry.name}"
+        name = operator if isinstance(operator, str) else "" if operator is None else operator.name
+        kind = "a fallback for every operator" if operator is None else f"a kernel of {name}"
         whose = "an operator library has none" if key is None else f"which are {key.label} and those made from it"
         raise RegistrationError(
             f"{claim.distribution} registers {kind} under {registration.key.label}, at {registration.origin}; a plugin"
@@ -45,9 +52,15 @@ def refuse_foreign_keys(
         )
 
 
-def _is_own(claim: Claim, entry: OperatorEntry) -> bool:
+def _is_own(registry: Registry, claim: Claim, operator: OperatorEntry | str) -> bool:
     """Return whether an operator is defined by the claim's distribution, or by none."""
     theirs = normalize(claim.distribution.name)
+    if isinstance(operator, str) and "::" not in operator:
+        origin = registry.definitions.get(operator)
+        return origin is not None and normalize(origin.distribution) == theirs
+    entry = registry.find_entry(operator) if isinstance(operator, str) else operator
+    if entry is None:
+        return True
     if entry.origin is not None:
         return normalize(entry.origin.distribution) == theirs
     keys = [key for key in DispatchKey if entry.registrations(key)]

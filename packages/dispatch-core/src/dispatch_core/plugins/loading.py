@@ -361,7 +361,7 @@ class BackendLoader:
 
     def _check_keys(self, claim: Claim, key: DispatchKey | None, under_way: transactions.Transaction) -> None:
         if claim.name not in self.settings.foreign_keys:
-            refuse_foreign_keys(claim, key, under_way.registered)
+            refuse_foreign_keys(self._registry, claim, key, under_way.registered)
 
     def _plugins(self) -> PluginHost:
         if self._host is None:
