@@ -1,7 +1,7 @@
 """Torch's operators for dispatch-core: schemas, tags, type promotion, shape rules, decompositions, derivative formulas.
 
-Importing this package defines the namespaces ``aten`` and ``prims`` in the process's registry and registers the composite
-kernels; dispatch-core does so on the first use of either namespace.
+Importing this package announces the operators of ``aten`` and ``prims`` to the process's registry; dispatch-core does so
+on the first use of either namespace. An operator is defined, with its composite kernels, when it is first named.
 
 >>> import dispatch_core as dc
 >>> dc.ops.aten.add.Tensor.schema.name.overload
@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from dispatch_core import Library, registry
+from dispatch_core import LazyDefinition, Library, registry
 from dispatch_core.tracebacks import hide_frames
 
-from .decompositions import register
-from .operators import ATEN, PRIMS
+from .operators import ATEN_BY_NAME, PRIMS
 
 __version__ = "0.1.0"
 __all__ = ["ATEN_LIBRARY", "PRIMS_LIBRARY"]
@@ -24,18 +23,24 @@ __all__ = ["ATEN_LIBRARY", "PRIMS_LIBRARY"]
 hide_frames(__name__)
 
 
-def _define() -> tuple[Library, Library]:
+def _define_aten(name: str) -> LazyDefinition:
+    from .decompositions import composite_kernels, way_of  # hundreds of functions, which no name needs
+
+    operator = ATEN_BY_NAME[name]
+    return LazyDefinition(operator.schema, operator.tags, composite_kernels(operator), way_of(name))
+
+
+def _announce() -> tuple[Library, Library]:
     # Below the program's registrations, also where the program imports this package itself.
     with registry.transaction(level="backend"):
         aten, prims = Library("aten", "DEF"), Library("prims", "DEF")
-        for library, operators in ((aten, ATEN), (prims, PRIMS)):
-            for operator in operators:
-                library.define(operator.schema, tags=operator.tags)
-        register(aten)
+        aten.define_lazily(ATEN_BY_NAME, _define_aten)
+        by_name = {operator.name: operator for operator in PRIMS}
+        prims.define_lazily(by_name, lambda name: LazyDefinition(by_name[name].schema, by_name[name].tags))
         return aten, prims
 
 
-_libraries = _define()
+_libraries = _announce()
 ATEN_LIBRARY: Final = _libraries[0]
 """The library that holds every definition and composite kernel of ``aten``."""
 PRIMS_LIBRARY: Final = _libraries[1]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from dispatch_aten.operators import ATEN
 from dispatch_aten.variants import functional_of
+from dispatch_core import KernelFactory
 
 from . import (
     activation,
@@ -52,9 +53,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from dispatch_core import Library
+    from dispatch_aten.operators import OperatorDef
 
-__all__ = ["EXPLICIT", "GIVING_WAY", "IMPLICIT", "register", "required_kernels"]
+__all__ = ["EXPLICIT", "GIVING_WAY", "IMPLICIT", "composite_kernels", "required_kernels", "way_of"]
 
 _MODULES: Final = (
     activation,
@@ -123,12 +124,22 @@ def required_kernels() -> tuple[str, ...]:
     )
 
 
-def register(library: Library) -> None:
-    """Register every composite kernel in ``library``."""
-    for name, kernel in IMPLICIT.items():
-        library.impl(name, kernel, "CompositeImplicitAutograd")
-    for name, kernel in EXPLICIT.items():
-        library.impl(name, kernel, "CompositeExplicitAutograd")
-    for name, (other, kernel) in GIVING_WAY.items():
-        library.give_way(name, other, kernel, autograd=name in scalars.NUMBERS_AS_TENSORS)
-    inplace_and_out.register(library, IMPLICIT, EXPLICIT)
+def composite_kernels(operator: OperatorDef) -> dict[str, Callable[..., Any] | KernelFactory]:
+    """Return an operator's composite kernels by their keys.
+
+    >>> from dispatch_aten.operators import ATEN_BY_NAME
+    >>> list(composite_kernels(ATEN_BY_NAME["reshape"])), list(composite_kernels(ATEN_BY_NAME["add.Tensor"]))
+    (['CompositeImplicitAutograd'], [])
+    """
+    found: dict[str, Callable[..., Any] | KernelFactory] = {}
+    if operator.name in IMPLICIT:
+        found["CompositeImplicitAutograd"] = IMPLICIT[operator.name]
+    if operator.name in EXPLICIT:
+        found["CompositeExplicitAutograd"] = EXPLICIT[operator.name]
+    return found or inplace_and_out.derive(operator, IMPLICIT)
+
+
+def way_of(name: str) -> tuple[str, Callable[..., Any], bool] | None:
+    """Return the operator that another one gives way to, the function that calls it, and whether under Autograd, too."""
+    found = GIVING_WAY.get(name)
+    return None if found is None else (*found, name in scalars.NUMBERS_AS_TENSORS)

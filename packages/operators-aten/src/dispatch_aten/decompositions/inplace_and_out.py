@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.errors import AtenError
-from dispatch_aten.operators import ATEN, OperatorDef
+from dispatch_aten.operators import OperatorDef
 from dispatch_aten.promotion import ACCUMULATED_IN_OUTPUT, check_output_dtype
 from dispatch_aten.shapes.layout import check_output_shape, check_written
 from dispatch_aten.variants import base_name, functional_of, is_inplace, written_names
@@ -26,7 +26,7 @@ from ._overlap import overlap_check
 from ._shared import Array, aten, meta_of, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 NOT_DERIVED: Final = frozenset({"copy_", "fill_.Scalar", "index_put_"})
 """In-place overloads that every backend has: their functional overloads are a copy and these."""
@@ -37,21 +37,20 @@ _RESIZED: Final = (
 )
 
 
-def register(
-    library: dc.Library, implicit: dict[str, Callable[..., Any]], explicit: dict[str, Callable[..., Any]]
-) -> None:
-    """Register the derived kernel of every in-place and ``out=`` overload that has no kernel of its own."""
-    for operator in ATEN:
-        functional = functional_of(operator.name)
-        if operator.name in NOT_DERIVED or functional is None or operator.name in implicit or operator.name in explicit:
-            continue
-        if not is_inplace(operator.name):
-            key, make = "CompositeExplicitAutograd", _out
-        elif functional in implicit:
-            key, make = "CompositeImplicitAutograd", _inplace_of_copy
-        else:
-            key, make = "CompositeExplicitAutograd", _inplace
-        library.impl(operator.name, dc.kernel_factory(_Maker(make, operator, functional)), key)
+def derive(
+    operator: OperatorDef, implicit: Mapping[str, Callable[..., Any]]
+) -> dict[str, Callable[..., Any] | dc.KernelFactory]:
+    """Return the kernel of an in-place or ``out=`` overload without one of its own, by its key; nothing for others."""
+    functional = functional_of(operator.name)
+    if operator.name in NOT_DERIVED or functional is None:
+        return {}
+    if not is_inplace(operator.name):
+        key, make = "CompositeExplicitAutograd", _out
+    elif functional in implicit:
+        key, make = "CompositeImplicitAutograd", _inplace_of_copy
+    else:
+        key, make = "CompositeExplicitAutograd", _inplace
+    return {key: dc.kernel_factory(_Maker(make, operator, functional))}
 
 
 class _Maker:
