@@ -10,8 +10,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from dispatch_aten.decompositions import IMPLICIT
-from dispatch_aten.operators import ATEN, OperatorDef
+from dispatch_aten.operators import ATEN_BY_NAME, OperatorDef
 from dispatch_aten.shapes import RULES, RULES_ON_EXPANDED, TensorMeta, cached_rule, check_output_shape, storage_extent
+from dispatch_core.caches import LazyTable
 
 from .arrays import MetaArray, describe_array, no_data_error
 
@@ -105,11 +106,20 @@ def _kernel(operator: OperatorDef) -> _Kernel:
     return cached_rule(name, _to_view if "view" in operator.tags else _to_fresh)
 
 
-KERNELS: Final[dict[str, _Kernel]] = {
-    operator.name: _kernel(operator)
-    for operator in ATEN
-    if operator.name in RULES and operator.name not in IMPLICIT and "out" not in operator.tags
-} | {name: _refuse(f"aten::{name}") for name in _NEED_DATA}
+def _make_kernel(name: str) -> _Kernel:
+    if name in _NEED_DATA:
+        return _refuse(f"aten::{name}")
+    operator = ATEN_BY_NAME[name]
+    if "out" in operator.tags or name not in RULES or name in IMPLICIT:
+        raise KeyError(name)
+    return _kernel(operator)
+
+
+def _list_kernels() -> list[str]:
+    return [name for name in ATEN_BY_NAME if name in KERNELS]
+
+
+KERNELS: Final[LazyTable[_Kernel]] = LazyTable(_make_kernel, _list_kernels)
 """Every kernel of the ``aten`` namespace, by operator name with overload; composites need none."""
 
 

@@ -31,11 +31,11 @@ def dispatch_backend_info() -> dc.BackendInfo:
 
 @dc.hookimpl
 def dispatch_register(registry: dc.Registry) -> None:
-    """Register every kernel under the key Meta."""
-    for namespace, kernels in (("aten", KERNELS), ("prims", PRIMS)):
-        library = dc.Library(namespace, "IMPL", "Meta", registry=registry)
-        for name, kernel in kernels.items():
-            library.impl(name, kernel)
+    """Register every kernel under the key Meta, for operators of the library when they are defined."""
+    aten, prims = (dc.Library(namespace, "IMPL", "Meta", registry=registry) for namespace in ("aten", "prims"))
+    aten.impl_lazily(KERNELS.get)
+    for name, kernel in PRIMS.items():
+        prims.impl(name, kernel)
 
 
 @dc.hookimpl

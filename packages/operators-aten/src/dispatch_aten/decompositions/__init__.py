@@ -13,41 +13,16 @@ the functional overload (see ``inplace_and_out``).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from dispatch_aten.kinds import find, names_in
 from dispatch_aten.operators import ATEN
 from dispatch_aten.variants import functional_of
 from dispatch_core import KernelFactory
+from dispatch_core.caches import LazyTable
 
-from . import (
-    activation,
-    aliases,
-    attention,
-    complex_numbers,
-    convolution,
-    copy,
-    factory,
-    fft,
-    indexing,
-    inplace_and_out,
-    linalg,
-    lists,
-    loss,
-    matmul,
-    normalization,
-    ordering,
-    padding,
-    pointwise,
-    pooling,
-    random,
-    recurrent,
-    reduction,
-    resampling,
-    scalars,
-    scatter,
-    special,
-    view,
-)
+from . import inplace_and_out, scalars
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,50 +32,26 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPLICIT", "GIVING_WAY", "IMPLICIT", "composite_kernels", "required_kernels", "way_of"]
 
-_MODULES: Final = (
-    activation,
-    aliases,
-    attention,
-    complex_numbers,
-    convolution,
-    copy,
-    factory,
-    fft,
-    indexing,
-    linalg,
-    lists,
-    loss,
-    matmul,
-    normalization,
-    ordering,
-    padding,
-    pointwise,
-    pooling,
-    random,
-    recurrent,
-    reduction,
-    resampling,
-    scalars,
-    scatter,
-    special,
-    view,
-)
 
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    name: kernel for module in _MODULES for name, kernel in module.IMPLICIT.items()
-}
+def _table(name: str) -> LazyTable[Callable[..., Any]]:
+    return LazyTable(partial(find, "decompositions", name), partial(names_in, "decompositions", name))
+
+
+IMPLICIT: Final = _table("IMPLICIT")
 """Kernels that are differentiable through their parts."""
 
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    name: kernel for module in _MODULES for name, kernel in module.EXPLICIT.items()
-}
+EXPLICIT: Final = _table("EXPLICIT")
 """Kernels of operators with a derivative of their own, or with none."""
 
 
-GIVING_WAY: Final[dict[str, tuple[str, Callable[..., Any]]]] = scalars.BY_TENSOR | {
-    name: (other, EXPLICIT[name])
-    for name, other in {"mean": "mean.dim", "sort": "sort.stable", "stack": "cat", "sum": "sum.dim_IntList"}.items()
-}
+_BY_ANOTHER: Final = {"mean": "mean.dim", "sort": "sort.stable", "stack": "cat", "sum": "sum.dim_IntList"}
+
+
+def _find_way(name: str) -> tuple[str, Callable[..., Any]]:
+    return (_BY_ANOTHER[name], EXPLICIT[name]) if name in _BY_ANOTHER else scalars.BY_TENSOR[name]
+
+
+GIVING_WAY: Final = LazyTable(_find_way, [*scalars.BY_TENSOR, *_BY_ANOTHER])
 """Operators that torch computes by one other operator: that one, and the function that calls it.
 
 A backend's own kernel for them is a shortcut, which gives way to a program's kernel for the other operator.

@@ -32,39 +32,17 @@ call, which the engine has to keep or to refuse. ``functional_of`` in ``variants
 from __future__ import annotations
 
 import ast
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from . import (
-    activation,
-    attention,
-    complex_numbers,
-    convolution,
-    copy,
-    fft,
-    indexing,
-    linalg,
-    lists,
-    loss,
-    matmul,
-    normalization,
-    ordering,
-    padding,
-    pointwise,
-    pooling,
-    random,
-    recurrent,
-    reduction,
-    resampling,
-    scatter,
-    special,
-    view,
-)
+from dispatch_aten.kinds import find, modules_of, names_in
+from dispatch_core.caches import LazyTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["DERIVATIVES", "METADATA_SUFFIXES", "NOT_DIFFERENTIABLE", "Formula", "names_used"]
 
@@ -95,45 +73,16 @@ def names_used(expression: str) -> frozenset[str]:
     return frozenset(node.id for node in ast.walk(ast.parse(expression, mode="eval")) if isinstance(node, ast.Name))
 
 
-_MODULES: Final = (
-    activation,
-    attention,
-    complex_numbers,
-    convolution,
-    copy,
-    fft,
-    indexing,
-    linalg,
-    lists,
-    loss,
-    matmul,
-    normalization,
-    ordering,
-    padding,
-    pointwise,
-    pooling,
-    random,
-    recurrent,
-    reduction,
-    resampling,
-    scatter,
-    special,
-    view,
-)
+def _make_formula(name: str) -> Formula:
+    gradients = find("derivatives", "FORMULAS", name)
+    try:
+        outputs = find("derivatives", "DIFFERENTIABLE_OUTPUTS", name)
+    except KeyError:
+        outputs = None
+    return Formula(MappingProxyType(gradients), outputs)
 
 
-def _collect() -> dict[str, Formula]:
-    outputs = {
-        name: flags for module in _MODULES for name, flags in getattr(module, "DIFFERENTIABLE_OUTPUTS", {}).items()
-    }
-    return {
-        name: Formula(MappingProxyType(gradients), outputs.get(name))
-        for module in _MODULES
-        for name, gradients in module.FORMULAS.items()
-    }
-
-
-DERIVATIVES: Final[Mapping[str, Formula]] = MappingProxyType(_collect())
+DERIVATIVES: Final = LazyTable(_make_formula, partial(names_in, "derivatives", "FORMULAS"))
 """The derivative formula of each differentiable overload that is no implicit composite."""
 
 _NEVER: Final = frozenset(
@@ -153,5 +102,21 @@ _NEVER: Final = frozenset(
     """.split()
 )
 
-NOT_DIFFERENTIABLE: Final = _NEVER.union(*(getattr(module, "NOT_DIFFERENTIABLE", ()) for module in _MODULES))
+
+class _Never(AbstractSet[str]):
+    """The operators of ``_NEVER`` and of each kind's ``NOT_DIFFERENTIABLE``."""
+
+    def __contains__(self, name: object) -> bool:
+        return name in _NEVER or any(
+            name in getattr(module, "NOT_DIFFERENTIABLE", ()) for module in modules_of("derivatives", str(name))
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*_NEVER, *names_in("derivatives", "NOT_DIFFERENTIABLE")]))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+NOT_DIFFERENTIABLE: Final = _Never()
 """Overloads whose results never require a gradient."""

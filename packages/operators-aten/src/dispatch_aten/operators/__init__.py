@@ -42,7 +42,7 @@ from . import (
 )
 from ._table import OperatorDef, read
 
-__all__ = ["ATEN", "ATEN_BY_NAME", "PRIMS", "OperatorDef"]
+__all__ = ["ATEN", "ATEN_BY_NAME", "KIND_OF", "PRIMS", "OperatorDef"]
 
 _ALL: Final = (
     factory,
@@ -72,8 +72,13 @@ _ALL: Final = (
     special,
 )
 
-ATEN: Final[tuple[OperatorDef, ...]] = tuple(operator for kind in _ALL for operator in read(kind.SCHEMAS))
+_ROWS: Final = {kind.__name__.rpartition(".")[2]: tuple(read(kind.SCHEMAS)) for kind in _ALL}
+
+ATEN: Final[tuple[OperatorDef, ...]] = tuple(operator for rows in _ROWS.values() for operator in rows)
 """Every operator of the ``aten`` namespace."""
+
+KIND_OF: Final = {operator.name: kind for kind, rows in _ROWS.items() for operator in rows}
+"""The kind of each of them, which is the name of the module that has its schema."""
 
 ATEN_BY_NAME: Final = {operator.name: operator for operator in ATEN}
 """The same by name with overload."""

@@ -33,7 +33,7 @@ from dispatch_core.caches import keep
 from dispatch_core.calls import LazyFunction, define, make_function
 
 from .meta import TensorMeta
-from .rules import NUMBERS_BY_TYPE, RULES
+from .rules import RULES, reads_types_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
@@ -113,7 +113,7 @@ class RuleKey:
         #: The state that answers depend on beside the arguments; the text of a key calls it ``__settings``.
         self.settings = DEFAULT_DTYPE
         self._kinds = [_ASIDE.sub("", str(each.type)).replace("SymInt", "int") for each in self.schema.arguments]
-        self._by_type = (functional_of(name) or name) in NUMBERS_BY_TYPE
+        self._by_type = reads_types_only(functional_of(name) or name)
 
     def text(self, names: Sequence[str], array: str | None = None, *, by_value: Container[str] = ()) -> str:
         """Return the elements of the key as text, for arguments of these ``names``, in the schema's order.

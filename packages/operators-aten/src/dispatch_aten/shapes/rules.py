@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.errors import AtenError, OperatorError, UnsupportedError
-from dispatch_aten.operators import ATEN
+from dispatch_aten.kinds import find, names_in
+from dispatch_aten.operators import ATEN, ATEN_BY_NAME
 from dispatch_aten.promotion import check_output_dtype
 from dispatch_aten.variants import functional_of, is_inplace, written_names
+from dispatch_core.caches import LazyTable
 
-from . import (
-    activation,
-    attention,
-    complex_numbers,
-    convolution,
-    copy,
-    factory,
-    fft,
-    indexing,
-    linalg,
-    lists,
-    loss,
-    matmul,
-    normalization,
-    ordering,
-    padding,
-    pointwise,
-    pooling,
-    random,
-    recurrent,
-    reduction,
-    resampling,
-    scatter,
-    special,
-    splitting,
-    view,
-)
 from .layout import check_output_shape, check_written
 from .meta import TensorMeta
 
@@ -81,7 +56,7 @@ def _check_writes(rule: Callable[..., Any]) -> Callable[..., Any]:
     return check
 
 
-def _out(functional: Callable[..., Any], names: tuple[str, ...], operator: str) -> Callable[..., Any]:
+def _out(names: tuple[str, ...], functional: Callable[..., Any], operator: str) -> Callable[..., Any]:
     def rule(*args: Any, **kwargs: Any) -> Any:
         outputs = [kwargs.pop(name) for name in names]
         results = functional(*args, **kwargs)
@@ -122,58 +97,35 @@ def _with_real_numbers(rule: Callable[..., Any], schema: str) -> Callable[..., A
     return check
 
 
-_KINDS: Final = (
-    pointwise,
-    activation,
-    view,
-    reduction,
-    matmul,
-    factory,
-    random,
-    copy,
-    indexing,
-    lists,
-    loss,
-    splitting,
-    attention,
-    complex_numbers,
-    convolution,
-    fft,
-    linalg,
-    normalization,
-    ordering,
-    padding,
-    pooling,
-    recurrent,
-    resampling,
-    scatter,
-    special,
-)
+def _own_rule(name: str) -> Callable[..., Any]:
+    """Return the rule in an operator's kind, or raise ``KeyError``."""
+    rule: Callable[..., Any] = find("shapes", "RULES", name)
+    return _with_real_numbers(rule, ATEN_BY_NAME[name].schema) if name in _TAKE_REAL_NUMBERS else rule
 
 
-def _collect() -> dict[str, Callable[..., Any]]:
-    rules: dict[str, Callable[..., Any]] = {}
-    for kind in _KINDS:
-        rules.update(kind.RULES)
-    for operator in ATEN:
-        if operator.name in _TAKE_REAL_NUMBERS:
-            rules[operator.name] = _with_real_numbers(rules[operator.name], operator.schema)
-    for operator in ATEN:
-        functional = functional_of(operator.name)
-        if functional is None or operator.name in rules or functional not in rules:
-            continue
-        if is_inplace(operator.name):
-            rules[operator.name] = _inplace(rules[functional], operator.name)
-        else:
-            rules[operator.name] = _out(rules[functional], written_names(operator.schema), operator.name)
-    for operator in ATEN:
-        if "inplace" in operator.tags and operator.name in rules and operator.name not in _MAY_OVERLAP:
-            rules[operator.name] = _check_writes(rules[operator.name])
-    return {name: _name_operator(name, rule) for name, rule in rules.items()}
+def _make_rule(name: str) -> Callable[..., Any]:
+    """Return an operator's rule, an in-place or ``out=`` overload's from its functional one; or raise ``KeyError``."""
+    try:
+        rule = _own_rule(name)
+    except KeyError:
+        functional = functional_of(name)
+        if functional is None:
+            raise
+        rule = _own_rule(functional)
+        made = _inplace if is_inplace(name) else partial(_out, written_names(ATEN_BY_NAME[name].schema))
+        rule = made(rule, name)
+    if "inplace" in ATEN_BY_NAME[name].tags and name not in _MAY_OVERLAP:
+        rule = _check_writes(rule)
+    return _name_operator(name, rule)
 
 
-RULES: Final[dict[str, Callable[..., Any]]] = _collect()
-"""The shape rule of each operator overload, by its name without namespace."""
+def _list_rules() -> list[str]:
+    own = set(names_in("shapes", "RULES"))
+    return [each.name for each in ATEN if each.name in own or functional_of(each.name) in own]
+
+
+RULES: Final[LazyTable[Callable[..., Any]]] = LazyTable(_make_rule, _list_rules)
+"""The shape rule of each operator overload, by its name without namespace, made when it is first looked up."""
 
 RULES_ON_EXPANDED: Final = {
     "fill_.Scalar": "fill.Scalar",
@@ -184,13 +136,17 @@ RULES_ON_EXPANDED: Final = {
 }
 """Operators that torch lets write to expanded tensors → the operator whose rule makes their other checks."""
 
-NUMBERS_BY_TYPE: Final = frozenset(pointwise.RULES) - {
-    "elu_backward",
-    "masked_fill.Scalar",
-    "pow.Scalar",
-    "pow.Tensor_Scalar",
-} | {"addmm", "baddbmm", "index_add"}
-"""Functional operators whose rules look at the types of numbers alone, never at their values."""
+_BY_VALUE: Final = frozenset({"elu_backward", "masked_fill.Scalar", "pow.Scalar", "pow.Tensor_Scalar"})
+_BY_TYPE: Final = frozenset({"addmm", "baddbmm", "index_add"})
+
+
+def reads_types_only(name: str) -> bool:
+    """Return whether a functional operator's rule looks at the types of numbers alone, never at their values."""
+    if name in _BY_TYPE or name in _BY_VALUE:
+        return name in _BY_TYPE
+    from .pointwise import RULES as ELEMENTWISE
+
+    return name in ELEMENTWISE
 
 
 def infer(operator: str, *args: Any, **kwargs: Any) -> Any:

@@ -1,0 +1,53 @@
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import dispatch_aten
+from dispatch_aten.kinds import BESIDE, all_modules, modules_of
+from dispatch_aten.operators import ATEN_BY_NAME, KIND_OF
+from dispatch_core.caches import LazyTable
+
+FOLDER = Path(dispatch_aten.__file__).parent
+TABLES = {
+    "shapes": ("RULES",),
+    "decompositions": ("IMPLICIT", "EXPLICIT"),
+    "derivatives": ("FORMULAS", "NOT_DIFFERENTIABLE", "DIFFERENTIABLE_OUTPUTS"),
+}
+
+
+@pytest.mark.parametrize("room", TABLES)
+def test_every_row_stands_where_it_is_looked_for(room):
+    for file in (FOLDER / room).glob("[!_]*.py"):
+        module = import_module(f"dispatch_aten.{room}.{file.stem}")
+        for table in TABLES[room]:
+            rows = getattr(module, table, ())
+            for name in () if isinstance(rows, LazyTable) else rows:
+                assert name in ATEN_BY_NAME, f"{room}/{file.name}: {name} is in no table of schemas"
+                assert module in modules_of(room, name), (
+                    f"{room}/{file.name} has a row of {name}, whose schema stands in operators/{KIND_OF[name]}.py:"
+                    f" move it to {room}/{KIND_OF[name]}.py, or name the module in dispatch_aten.kinds.BESIDE"
+                )
+
+
+@pytest.mark.parametrize("room", TABLES)
+def test_every_exception_is_needed(room):
+    for kind, modules in BESIDE[room].items():
+        for name in modules:
+            module = import_module(f"dispatch_aten.{room}.{name}")
+            served = {KIND_OF[row] for table in TABLES[room] for row in getattr(module, table, ())}
+            assert len(served) > 1 if kind == "" else kind in served, (kind, name)
+    assert len(list(all_modules(room))) == len({module.__name__ for module in all_modules(room)})
+
+
+def test_an_operator_is_defined_with_the_modules_of_its_kind_only():
+    program = (
+        "import sys, dispatch_aten, dispatch_core as dc\n"
+        "assert 'dispatch_aten.decompositions' not in sys.modules and 'dispatch_aten.shapes' not in sys.modules\n"
+        "assert dc.ops.aten.relu.default.schema is not None\n"
+        "assert 'dispatch_aten.decompositions.reduction' not in sys.modules\n"
+        "assert 'aten::sum' not in dc.registry._entries and 'sum' in dir(dc.ops.aten)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
