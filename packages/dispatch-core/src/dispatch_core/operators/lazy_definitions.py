@@ -58,7 +58,7 @@ class Announcement:
         self.ns, self.load, self.origin, self.level = ns, load, origin, level
         self.number = next_number()
         #: The operators that were defined from it.
-        self.defined: list[tuple[OperatorEntry, _Prepared]] = []
+        self.defined: list[tuple[OperatorEntry, _CheckedDefinition]] = []
 
 
 class LazyKernels(Record):
@@ -77,7 +77,7 @@ class LazyKernels(Record):
         return None if fn is None else Registration(self.key, fn, self.origin, level=self.level, number=self.number)
 
 
-class _Prepared(Record):
+class _CheckedDefinition(Record):
     """A definition that was asked for and checked."""
 
     announcement: Announcement
@@ -155,7 +155,7 @@ class LazyOperators:
         return packet in registry._packets
 
     def _publish(
-        self, packet: str, prepared: Mapping[str, _Prepared], further: Mapping[str, Iterable[Registration]]
+        self, packet: str, prepared: Mapping[str, _CheckedDefinition], further: Mapping[str, Iterable[Registration]]
     ) -> None:
         """Make the entries of a packet and let calls find them, all at once: look-ups take no lock."""
         registry = self._registry
@@ -176,7 +176,7 @@ class LazyOperators:
             registry._ops.invalidate(packet)
 
     def _make_entry(
-        self, made: _Prepared, before: OperatorEntry | None, further: Iterable[Registration]
+        self, made: _CheckedDefinition, before: OperatorEntry | None, further: Iterable[Registration]
     ) -> OperatorEntry:
         """Make the entry of a definition, or complete the one without a schema that there is."""
         entry = before or OperatorEntry(self._registry, made.schema.name)
@@ -268,7 +268,7 @@ def _name_of(packet: str, overload: str) -> OperatorName:
     return OperatorName(ns, name, overload)
 
 
-def _prepare(made: Announcement, packet: str, overload: str) -> _Prepared:
+def _prepare(made: Announcement, packet: str, overload: str) -> _CheckedDefinition:
     """Ask for the definition of an operator, and check it."""
     wanted = _name_of(packet, overload)
     bare = f"{wanted.name}.{overload}" if overload else wanted.name
@@ -301,4 +301,4 @@ def _prepare(made: Announcement, packet: str, overload: str) -> _Prepared:
         below = DispatchKey.CompositeExplicitAutograd
         way = f"{made.ns}::{to}", Registration(below, fn, made.origin, level=made.level, number=made.number), autograd
     tags = frozenset(definition.tags) if definition.tags else NO_TAGS
-    return _Prepared(made, schema, tags, tuple(registrations), way)
+    return _CheckedDefinition(made, schema, tags, tuple(registrations), way)

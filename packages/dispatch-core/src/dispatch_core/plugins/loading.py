@@ -308,11 +308,14 @@ class BackendLoader:
             for namespace in self.catalog.libraries_of(distribution):
                 self.operator_library(namespace)
 
+        def root_of(owner: Claim) -> str:
+            return owner.module.partition(".")[0]
+
         def roots() -> set[str]:
             # An operator library that was loaded for a registration of the plugin's stays, and with it its modules.
             libraries = self.catalog.usable_libraries()
-            unloaded = [library for library in libraries if not self._libraries.get(library.name)]
-            return {owner.module.partition(".")[0] for owner in (claim, *unloaded)}
+            loaded = {root_of(library) for library in libraries if self._libraries.get(library.name)}
+            return {root_of(claim), *({root_of(library) for library in libraries} - loaded)}
 
         origin = distribution.name, distribution.version
         transaction = transactions.transaction(distribution=origin, level=Level.BACKEND, warned=self._warned)
