@@ -60,6 +60,7 @@ VALUES = {
     "int": ints,
     "int[]": st.lists(ints, max_size=3) | st.lists(ints, max_size=3).map(tuple),
     "bool": st.booleans(),
+    "bool[]": st.lists(st.booleans(), min_size=3, max_size=3),
     "str": st.sampled_from(["none", "tanh", "floor", "trunc", "no"]),
     "ScalarType": types,
     "MemoryFormat": st.sampled_from([0, 1, 2]),

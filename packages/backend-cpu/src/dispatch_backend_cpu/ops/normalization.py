@@ -1,9 +1,243 @@
-"""Kernels of normalizations."""
+"""Kernels of normalizations: one forward and one backward, on the input as each normalization cuts it.
+
+An input is seen as ``(parts, shared)`` or ``(samples, channels, shared)``. ``einsum`` sums products without storing them.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+import math
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
 
-from ..kernel_table import KernelTable
+import numpy as np
+
+from ..arrays import Array
+from ..kernel_table import Kernel, KernelTable
+from ..output_specs import half_as_float
+from .rule_kernels import cast, make_kernel
 
 KERNELS: Final = KernelTable()
+
+
+class _Cut(NamedTuple):
+    """The shapes of input, statistics and weight that broadcast, and the sums of products over elements that share one."""
+
+    shape: tuple[int, ...]
+    statistics: tuple[int, ...]
+    weight: tuple[int, ...]
+    to_statistics: str
+    to_weight: str
+
+    @property
+    def elements(self) -> int:
+        return max(math.prod(self.shape) // max(math.prod(self.statistics), 1), 1)
+
+
+def _cut_layers(input: Array, normalized_shape: Sequence[int]) -> _Cut:
+    count = math.prod(normalized_shape)
+    parts = math.prod(input.shape[: input.ndim - len(normalized_shape)])
+    return _Cut((parts, count), (parts, 1), (1, count), "ps,ps->p", "ps,ps->s")
+
+
+def _cut_groups(batch: int, channels: int, area: int, group: int) -> _Cut:
+    each = channels // group
+    shape = (batch, group, each, area)
+    return _Cut(shape, (batch, group, 1, 1), (1, group, each, 1), "ngks,ngks->ng", "ngks,ngks->gk")
+
+
+def _cut_batch(input: Array) -> _Cut:
+    channels = input.shape[1]
+    shape = (input.shape[0], channels, math.prod(input.shape[2:]))
+    return _Cut(shape, (1, channels, 1), (1, channels, 1), "ncs,ncs->c", "ncs,ncs->c")
+
+
+def _sum(kept: str, *arrays: Array) -> Array:
+    """Return the sum of an array, or of the product of two, over the elements that share a statistic or a weight."""
+    if len(arrays) == 2:
+        found: Array = np.einsum(kept, *arrays)
+        return found
+    terms, result = kept.partition(",")[0], kept.partition("->")[2]
+    axes = tuple(place for place, letter in enumerate(terms) if letter not in result)
+    return np.asarray(np.add.reduce(arrays[0], axes))
+
+
+def _standardize(
+    cut: _Cut, input: Array, weight: Array | None, bias: Array | None, eps: float, rounded: np.dtype[Any] | None = None
+) -> tuple[Array, Array, Array, Array]:
+    """Return the normalized input, and mean, variance and one over the deviation in the dtype computed in.
+
+    Mean and deviation are rounded to the dtype ``rounded`` before the input is normalized.
+    """
+    dtype = half_as_float(input.dtype)
+    number = dtype.type
+    wide = cast(input, dtype).reshape(cut.shape)
+    mean = _sum(cut.to_statistics, wide) / number(cut.elements)
+    out = wide - mean.reshape(cut.statistics)
+    variance = _sum(cut.to_statistics, out, out) / number(cut.elements)
+    rstd = 1 / np.sqrt(variance + number(eps))
+    if rounded is not None and rounded.itemsize < dtype.itemsize:
+        mean, rstd = (each.astype(rounded).astype(dtype) for each in (mean, rstd))
+        np.subtract(wide, mean.reshape(cut.statistics), out=out)
+    scale = rstd.reshape(cut.statistics)
+    if weight is not None:
+        factor = cast(weight, dtype).reshape(cut.weight)
+        if 4 * max(scale.size, 1) * factor.size <= out.size or cut.statistics == cut.weight:
+            scale = scale * factor
+        else:
+            out *= factor
+    out *= scale
+    if bias is not None:
+        out += cast(bias, dtype).reshape(cut.weight)
+    return out.reshape(input.shape), mean, variance, rstd
+
+
+def _differentiate(
+    cut: _Cut,
+    grad: Array,
+    input: Array,
+    mean: Any,
+    rstd: Any,
+    weight: Array | None,
+    mask: Sequence[bool],
+    *,
+    is_fixed: bool = False,
+) -> tuple[Array, Array, Array]:
+    """Return the gradients of input, weight and bias, those that ``mask`` asks for.
+
+    Statistics are functions of the input unless they are fixed.
+    """
+    dtype = half_as_float(input.dtype)
+    slope = cast(grad, dtype).reshape(cut.shape)
+    none = np.empty(0, dtype)
+    found = [none, none, none]
+    if mask[0] or mask[1]:
+        scale = cast(rstd, dtype).reshape(cut.statistics)
+        normal = cast(input, dtype).reshape(cut.shape) - cast(mean, dtype).reshape(cut.statistics)
+        normal *= scale
+        if mask[1]:
+            found[1] = _sum(cut.to_weight, slope, normal)
+        if mask[0]:
+            steep = slope if weight is None else slope * cast(weight, dtype).reshape(cut.weight)
+            if not is_fixed:
+                count = dtype.type(cut.elements)
+                level = (_sum(cut.to_statistics, steep) / count).reshape(cut.statistics)
+                tilt = (_sum(cut.to_statistics, steep, normal) / count).reshape(cut.statistics)
+                normal *= tilt
+                normal += level
+                steep = np.subtract(steep, normal, out=normal)
+            found[0] = np.multiply(steep, scale, out=normal).reshape(input.shape)
+    if mask[2]:
+        found[2] = _sum(cut.to_weight, slope)
+    return found[0], found[1], found[2]
+
+
+def _native_layer_norm(
+    specs: Any, input: Array, normalized_shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, ...]:
+    out, mean, _, rstd = _standardize(_cut_layers(input, normalized_shape), input, weight, bias, eps)
+    return out, mean, rstd
+
+
+def _native_group_norm(
+    specs: Any,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    batch: int,
+    channels: int,
+    area: int,
+    group: int,
+    eps: float,
+) -> tuple[Array, ...]:
+    out, mean, _, rstd = _standardize(_cut_groups(batch, channels, area, group), input, weight, bias, eps)
+    return out, mean, rstd
+
+
+def _batch_norm(
+    specs: Any, input: Array, weight: Array | None, bias: Array | None, training: bool, momentum: float, eps: float
+) -> tuple[Array, ...]:
+    out, mean, _, rstd = _standardize(_cut_batch(input), input, weight, bias, eps, specs[1].array_dtype)
+    return out, mean, rstd
+
+
+def _batch_norm_functional(
+    specs: Any,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array,
+    running_var: Array,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Array, ...]:
+    cut = _cut_batch(input)
+    out, mean, variance, rstd = _standardize(cut, input, weight, bias, eps, specs[1].array_dtype)
+    unbiased = variance * (cut.elements / (cut.elements - 1)) if cut.elements > 1 else np.full_like(variance, np.nan)
+    moved = [
+        (old * (1 - momentum) + new * momentum).reshape(old.shape)
+        for old, new in ((running_mean, mean), (running_var, unbiased))
+    ]
+    return out, mean, rstd, *moved
+
+
+def _native_layer_norm_backward(
+    specs: Any,
+    grad: Array,
+    input: Array,
+    normalized_shape: Sequence[int],
+    mean: Array,
+    rstd: Array,
+    weight: Array | None,
+    bias: Array | None,
+    mask: Sequence[bool],
+) -> tuple[Array, ...]:
+    return _differentiate(_cut_layers(input, normalized_shape), grad, input, mean, rstd, weight, mask)
+
+
+def _native_group_norm_backward(
+    specs: Any,
+    grad: Array,
+    input: Array,
+    mean: Array,
+    rstd: Array,
+    weight: Array | None,
+    batch: int,
+    channels: int,
+    area: int,
+    group: int,
+    mask: Sequence[bool],
+) -> tuple[Array, ...]:
+    return _differentiate(_cut_groups(batch, channels, area, group), grad, input, mean, rstd, weight, mask)
+
+
+def _native_batch_norm_backward(
+    specs: Any,
+    grad: Array,
+    input: Array,
+    weight: Array | None,
+    running_mean: Array | None,
+    running_var: Array | None,
+    mean: Array | None,
+    rstd: Array | None,
+    train: bool,
+    eps: float,
+    mask: Sequence[bool],
+) -> tuple[Array, ...]:
+    if train:
+        return _differentiate(_cut_batch(input), grad, input, mean, rstd, weight, mask)
+    dtype = half_as_float(input.dtype)
+    deviation = 1 / np.sqrt(cast(running_var, dtype) + dtype.type(eps))
+    return _differentiate(_cut_batch(input), grad, input, running_mean, deviation, weight, mask, is_fixed=True)
+
+
+_COMPUTE: Final[dict[str, Kernel]] = {
+    "native_layer_norm": _native_layer_norm,
+    "native_group_norm": _native_group_norm,
+    "_native_batch_norm_legit.no_stats": _batch_norm,
+    "_native_batch_norm_legit_functional": _batch_norm_functional,
+    "native_layer_norm_backward": _native_layer_norm_backward,
+    "native_group_norm_backward": _native_group_norm_backward,
+    "native_batch_norm_backward": _native_batch_norm_backward,
+}
+KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})

@@ -4,4 +4,55 @@ from __future__ import annotations
 
 from typing import Final
 
-FORMULAS: Final[dict[str, dict[str, str]]] = {}
+_LAYER: Final = "native_layer_norm_backward(grad, input, normalized_shape, result1, result2, weight, bias, "
+_GROUP: Final = "native_group_norm_backward(grad, input, result1, result2, weight, N, C, HxW, group, "
+_BATCH: Final = "native_batch_norm_backward(grad, input, weight, None, None, result1, result2, True, eps, "
+_EVALUATION: Final = (
+    "native_batch_norm_backward(grad, input, weight, running_mean, running_var, None, None, False, eps, "
+)
+
+
+def _first(backward: str) -> dict[str, str]:
+    """Return the formulas of a normalization: each takes one of its backward operator's results, and asks for no other."""
+    masks = ("[True, False, False]", "[False, True, False]", "[False, False, True]")
+    return {
+        name: f"getitem({backward}{mask}), {place}) if grad is not None else None"
+        for place, (name, mask) in enumerate(zip(("input", "weight", "bias"), masks, strict=True))
+    }
+
+
+def _second(frame: str, mean: str, rstd: str) -> dict[str, str]:
+    return {
+        name: f"differentiate_normalization('{name}', {frame}, grads, grad_out, input, {mean}, {rstd}, weight)"
+        for name in ("grad_out", "input", "weight")
+    }
+
+
+#: torch lets gradients flow into the mean and deviation of group_norm alone.
+_GROUP_INPUT: Final = (
+    f"differentiate_statistics({_first(_GROUP)['input']}, grads, "
+    "frame_groups(N, C, HxW, group), input, result1, result2)"
+)
+
+FORMULAS: Final[dict[str, dict[str, str]]] = {
+    "native_layer_norm": _first(_LAYER),
+    "native_group_norm": _first(_GROUP) | {"input": _GROUP_INPUT},
+    "_native_batch_norm_legit.no_stats": _first(_BATCH),
+    "_native_batch_norm_legit_functional": _first(_BATCH),
+    "_native_batch_norm_legit_no_training": _first(_EVALUATION),
+    "native_layer_norm_backward": _second("frame_layers(input_sizes, normalized_shape)", "mean", "rstd"),
+    "native_group_norm_backward": _second("frame_groups(N, C, HxW, group)", "mean", "rstd"),
+    "native_batch_norm_backward": _second(
+        "frame_batch(input_sizes, train)",
+        "save_mean if train else running_mean",
+        "save_invstd if train else deviate(running_var, eps)",
+    ),
+}
+
+DIFFERENTIABLE_OUTPUTS: Final = {
+    "native_layer_norm": (True, False, False),
+    "native_group_norm": (True, True, True),
+    "_native_batch_norm_legit_no_training": (True, False, False),
+    "_native_batch_norm_legit.no_stats": (True, False, False),
+    "_native_batch_norm_legit_functional": (True, False, False, False, False),
+}

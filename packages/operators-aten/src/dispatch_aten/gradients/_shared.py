@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "conjugate",
     "count_of",
+    "getitem",
     "inverse_permutation",
     "max_one",
     "maybe_multiply",
@@ -41,6 +42,11 @@ def sgn(self: Array) -> Array:
         return aten.sign.default(self)
     size = aten.abs.default(self)
     return aten.div.Tensor(self, aten.masked_fill.Scalar(size, aten.eq.Scalar(size, 0), 1))
+
+
+def getitem(results: Sequence[Array], place: int) -> Array:
+    """Return one of several results."""
+    return results[place]
 
 
 def one_minus(self: Array) -> Array:

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dispatch_aten.decompositions._shared import Array, aten
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-__all__ = ["getitem", "hardswish_double_backward"]
-
-
-def getitem(results: Sequence[Array], place: int) -> Array:
-    """Return one of several results."""
-    return results[place]
+__all__ = ["hardswish_double_backward"]
 
 
 def hardswish_double_backward(grad: Array, self: Array) -> Array:

@@ -16,6 +16,7 @@ _NAMES: Final = {
     "dropouts": "dropout",
     "linear_maps": "linear",
     "losses": "binary_cross_entropy_with_logits cross_entropy l1_loss mse_loss nll_loss",
+    "normalizations": "batch_norm group_norm instance_norm layer_norm local_response_norm rms_norm",
     "embeddings": "embedding one_hot",
 }
 __all__, __getattr__, __dir__ = load_names(__name__, _NAMES)

@@ -11,13 +11,18 @@ _NAMES: Final = {
         "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish PReLU RReLU ReLU"
         " ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold"
     ),
+    "batchnorm": ("BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm"),
     "container": "Container ModuleDict ModuleList Sequential",
     "dropout": "Dropout",
     "flatten": "Flatten",
+    "instancenorm": (
+        "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d"
+    ),
     "lazy": "",
     "linear": "Identity Linear",
     "loss": "BCEWithLogitsLoss CrossEntropyLoss L1Loss MSELoss NLLLoss",
     "module": "Module",
+    "normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
     "parameter_container": "ParameterDict ParameterList",
     "rnn": "GRU LSTM RNN RNNBase",
     "rnn_cells": "GRUCell LSTMCell RNNCell RNNCellBase",
