@@ -71,7 +71,7 @@ def is_complex(input: Tensor) -> bool:
 
 
 #: Parts that are imported when first used: the public names of each module, or the module itself.
-_NAMES = {"utils": ""}
+_NAMES = {"fft": "", "linalg": "", "utils": ""}
 _late, _load, _list = _load_names(__name__, _NAMES)
 
 

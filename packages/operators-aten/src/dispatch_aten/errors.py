@@ -19,6 +19,7 @@ __all__ = [
     "DataDependentShapeError",
     "DimensionError",
     "DtypeError",
+    "LinAlgError",
     "MetaDataError",
     "OperatorError",
     "ShapeError",
@@ -70,6 +71,10 @@ class ShapeError(OperatorError):
 
 class DtypeError(OperatorError):
     """The operator does not take, or cannot return, this dtype."""
+
+
+class LinAlgError(OperatorError):
+    """A matrix is singular, not positive-definite or ill-conditioned (source: ``torch.linalg.LinAlgError``)."""
 
 
 class DimensionError(AtenError, IndexError):

@@ -31,6 +31,8 @@ BESIDE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "decompositions": {
         "": ("aliases", "scalars"),
         "comparison": ("pointwise",),
+        "linalg": ("least_squares", "matrix_norms", "matrix_products", "reflections"),
+        "matmul": ("matrix_products",),
         "pointwise": ("view",),
     },
     "derivatives": {

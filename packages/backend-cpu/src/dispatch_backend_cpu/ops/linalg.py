@@ -1,9 +1,225 @@
-"""Kernels of linear algebra."""
+"""Kernels of linear algebra: NumPy's functions, and where it lacks one LAPACK's and BLAS's as SciPy has them."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final
 
-from ..kernel_table import KernelTable
+import numpy as np
+
+from dispatch_aten.errors import LinAlgError, OperatorError
+
+from ..arrays import Array
+from ..kernel_table import Kernel, KernelTable
+from ..libraries import scipy
+from ..output_specs import OutputSpec
+from .rule_kernels import make_kernel
 
 KERNELS: Final = KernelTable()
+
+_ILL: Final = (
+    "The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated eigenvalues"
+)
+
+
+def _add(name: str, api: str = "") -> Callable[[Kernel], Kernel]:
+    """Return a decorator that makes the kernel of ``name``; where NumPy does not converge, ``api`` names the function."""
+
+    def add(compute: Kernel) -> Kernel:
+        @wraps(compute)
+        def guard(spec: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                return compute(spec, *args, **kwargs)
+            except np.linalg.LinAlgError:
+                raise LinAlgError(f"{api}: {_ILL} (error code: 1).") from None
+
+        KERNELS[name] = make_kernel(name, guard)
+        return compute
+
+    return add
+
+
+def _check_finite(A: Array, api: str) -> None:
+    if not np.isfinite(A).all():
+        raise OperatorError(f"torch.{api}: input tensor should not contain infs or NaNs.")
+
+
+def _matrices(array: Array) -> Array:
+    """Return an array as one batch of matrices."""
+    return array.reshape(-1, *array.shape[-2:])
+
+
+def _lapack(name: str, dtype: np.dtype[Any]) -> Any:
+    return scipy("linalg.lapack").get_lapack_funcs(name, dtype=dtype)
+
+
+@_add("linalg_cholesky_ex")
+def _cholesky_ex(spec: Any, A: Array, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """Return the factors of all matrices at once, and where one is not positive-definite one by one."""
+    info = np.zeros(A.shape[:-2], np.int32)
+    try:
+        return np.linalg.cholesky(A, upper=upper), info
+    except np.linalg.LinAlgError:
+        pass
+    found, codes = np.array(A), info.reshape(-1)
+    potrf = _lapack("potrf", A.dtype)
+    for place, matrix in enumerate(_matrices(found)):
+        matrix[...], codes[place] = potrf(matrix, lower=not upper, clean=True)
+    if check_errors and codes.any():
+        place = int(codes.nonzero()[0][0])
+        batch = f"(Batch element {place}): " if A.ndim > 2 else ""
+        raise LinAlgError(
+            f"linalg.cholesky: {batch}The factorization could not be completed because the input is not positive-definite "
+            f"(the leading minor of order {codes[place]} is not positive-definite)."
+        )
+    return found, info
+
+
+@_add("linalg_lu_factor_ex")
+def _lu_factor_ex(spec: Any, A: Array, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    if not pivot:
+        raise OperatorError("linalg.lu_factor: LU without pivoting is not implemented on the CPU", argument="pivot")
+    found = np.array(A)
+    pivots, info = np.zeros(spec[1].shape, np.int32), np.zeros(spec[2].shape, np.int32)
+    codes = info.reshape(-1)
+    if found.size:
+        getrf, rows = _lapack("getrf", A.dtype), pivots.reshape(-1, pivots.shape[-1])
+        for place, matrix in enumerate(_matrices(found)):
+            matrix[...], exchanges, codes[place] = getrf(matrix)
+            rows[place] = exchanges + 1
+    if check_errors and codes.any():
+        place = int(codes.nonzero()[0][0])
+        batch, code = f"(Batch element {place}): " if A.ndim > 2 else "", codes[place]
+        raise LinAlgError(
+            f"torch.linalg.lu_factor: {batch}U[{code},{code}] is zero and using it on lu_solve would result in a division "
+            "by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+            "linalg.lu_factor_ex(A, pivot)"
+        )
+    return found, pivots, info
+
+
+@_add("linalg_solve_triangular")
+def _solve_triangular(
+    spec: OutputSpec, A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Any:
+    """Solve by BLAS, which divides by zeros where a matrix is singular."""
+    found = np.empty(spec.shape, spec.array_dtype)
+    if not found.size:
+        return found
+    batch = spec.shape[:-2]
+    trsm = scipy("linalg.blas").get_blas_funcs("trsm", dtype=spec.array_dtype)
+    factors, sides = (np.broadcast_to(each, (*batch, *each.shape[-2:])) for each in (A, B))
+    for index in np.ndindex(batch):
+        factor = factors[index]
+        # A row-major matrix is the transposed of a column-major one, which needs no copy.
+        turned = factor.flags.c_contiguous and not factor.flags.f_contiguous
+        found[index] = trsm(
+            1.0,
+            factor.T if turned else factor,
+            sides[index],
+            side=not left,
+            lower=upper if turned else not upper,
+            trans_a=int(turned),
+            diag=unitriangular,
+        )
+    return found
+
+
+@_add("_linalg_eigh", "linalg.eigh")
+def _eigh(spec: Any, A: Array, UPLO: str = "L", compute_v: bool = True) -> Any:
+    if not np.isfinite(A).all():
+        raise np.linalg.LinAlgError
+    side: Any = UPLO.upper()
+    if compute_v:
+        return np.linalg.eigh(A, side)
+    return np.linalg.eigvalsh(A, side), np.empty(0, A.dtype)
+
+
+@_add("_linalg_svd", "linalg.svd")
+def _svd(spec: Any, A: Array, full_matrices: bool = False, compute_uv: bool = True, **options: Any) -> Any:
+    if compute_uv:
+        return np.linalg.svd(A, full_matrices)
+    return np.empty(0, A.dtype), np.linalg.svd(A, compute_uv=False), np.empty(0, A.dtype)
+
+
+@_add("linalg_eig", "linalg.eig")
+def _eig(spec: Any, A: Array) -> Any:
+    _check_finite(A, "linalg.eig")
+    return np.linalg.eig(A)
+
+
+@_add("_linalg_eigvals", "linalg.eigvals")
+def _eigvals(spec: OutputSpec, A: Array) -> Any:
+    _check_finite(A, "linalg.eigvals")
+    return np.linalg.eigvals(A)
+
+
+@_add("linalg_qr")
+def _qr(spec: Any, A: Array, mode: str = "reduced") -> Any:
+    """Return Q and R, or for ``geqrf`` the reflections that they are made of."""
+    if mode == "r":
+        return np.empty(0, A.dtype), np.linalg.qr(A, "r")
+    if mode != "raw":
+        return np.linalg.qr(A, mode)  # type: ignore[call-overload]  # one of the modes that the shape rule takes
+    reflections, factors = np.linalg.qr(A, "raw")
+    return np.swapaxes(reflections, -1, -2), factors
+
+
+KERNELS["geqrf"] = make_kernel("geqrf", lambda spec, self: _qr(spec, self, "raw"))
+
+
+@_add("linalg_matrix_exp")
+def _matrix_exp(spec: OutputSpec, A: Array) -> Any:
+    return scipy("linalg").expm(A) if A.size else A
+
+
+@_add("linalg_ldl_factor_ex")
+def _ldl_factor_ex(spec: Any, A: Array, *, hermitian: bool = False, check_errors: bool = False) -> Any:
+    found, pivots, info = np.array(A), np.zeros(spec[1].shape, np.int32), np.zeros(spec[2].shape, np.int32)
+    codes = info.reshape(-1)
+    if found.size:
+        factor, rows = (
+            _lapack("hetrf" if hermitian and A.dtype.kind == "c" else "sytrf", A.dtype),
+            pivots.reshape(-1, A.shape[-1]),
+        )
+        for place, matrix in enumerate(_matrices(found)):
+            matrix[...], rows[place], codes[place] = factor(np.tril(matrix), lower=True)
+    if check_errors and codes.any():
+        place = int(codes.nonzero()[0][0])
+        raise LinAlgError(
+            f"torch.linalg.ldl_factor_ex: (Batch element {place}): Factorization failed because D[{codes[place]}, "
+            f"{codes[place]}] is exactly zero."
+        )
+    return found, pivots, info
+
+
+@_add("linalg_ldl_solve")
+def _ldl_solve(spec: OutputSpec, LD: Array, pivots: Array, B: Array, *, hermitian: bool = False) -> Any:
+    found = np.array(np.broadcast_to(B, spec.shape))
+    factors = np.broadcast_to(LD, (*spec.shape[:-2], *LD.shape[-2:]))
+    exchanges = np.broadcast_to(pivots, (*spec.shape[:-2], LD.shape[-1]))
+    for index in np.ndindex(spec.shape[:-2]):
+        _undo_factors(factors[index], exchanges[index].tolist(), found[index], hermitian and LD.dtype.kind == "c")
+    return found
+
+
+def _undo_factors(factor: Array, exchanges: list[int], B: Array, hermitian: bool) -> None:
+    """Solve in place by the unit lower triangle, the blocks on the diagonal, and the upper triangle (LAPACK's ``sytrs``)."""
+    blocks, start = [], 0
+    while start < len(exchanges):
+        end = start + (1 if exchanges[start] > 0 else 2)
+        blocks.append((start, end))
+        start = end
+    lower = np.tril(factor, -1)
+    upper = lower.conj().T if hermitian else lower.T
+    for start, end in blocks:
+        last, other = end - 1, abs(exchanges[end - 1]) - 1
+        B[[last, other]] = B[[other, last]]
+        B[end:] -= lower[end:, start:end] @ B[start:end]
+        block = lower[start:end, start:end] + upper[start:end, start:end] + np.diag(np.diagonal(factor)[start:end])
+        B[start:end] = np.linalg.solve(block, B[start:end])
+    for start, end in reversed(blocks):
+        last, other = end - 1, abs(exchanges[end - 1]) - 1
+        B[start:end] -= upper[start:end, end:] @ B[end:]
+        B[[last, other]] = B[[other, last]]

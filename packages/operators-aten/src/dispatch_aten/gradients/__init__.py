@@ -27,6 +27,7 @@ from . import (
     resampling,
     scatter,
     special,
+    spectral,
     view,
 )
 from ._shared import conjugate
@@ -55,6 +56,7 @@ _MODULES: Final = (
     resampling,
     scatter,
     special,
+    spectral,
     view,
     _shared,
 )

@@ -1,0 +1,28 @@
+"""Linear algebra (source: ``torch.linalg``).
+
+>>> import torchlike
+>>> torchlike.linalg.det(torchlike.tensor([[2., 0.], [0., 3.]]))
+tensor(6.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dispatch_aten.errors import LinAlgError
+
+from .functions import NAMESPACES
+
+__all__ = ["LinAlgError", *NAMESPACES["linalg"]]  # noqa: PLE0604  # the keys are strings
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    try:
+        return NAMESPACES["linalg"][name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+
+
+def __dir__() -> list[str]:
+    return __all__
