@@ -72,7 +72,7 @@ UNKNOWN = {
     "expp": "aten::exp",
     "add": "aten::add.Tensor",
     "add.Tensr": "aten::add.Tensor",
-    "ad.Tensor": "aten::add.Tensor",
+    "addd.Tensor": "aten::add.Tensor",
     "sofmax.int": "aten::softmax.int",
     "sum.dim_Intlist": "aten::sum.dim_IntList",
     "relu__": "aten::relu_",

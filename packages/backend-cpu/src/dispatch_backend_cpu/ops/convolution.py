@@ -1,9 +1,272 @@
-"""Kernels of convolutions."""
+"""Convolutions: the windows of the padded input side by side as columns, and one matrix product for each group.
+
+Note [Columns in parts]
+    The columns of a batch have as many elements as a window times the output. They are made and used for a part of the
+    batch at a time, which stays in the processor's cache, in one buffer.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable, Iterator, Sequence
+from math import prod
+from typing import Any, Final
 
-from ..kernel_table import KernelTable
+import numpy as np
+
+from dispatch_aten.shapes import ConvolutionGeometry, columns_grid, convolution_geometry
+
+from .. import memory
+from ..arrays import Array
+from ..kernel_table import Kernel, KernelTable
+from ..output_specs import OutputSpec, half_as_float
+from .rule_kernels import cast, make_kernel
 
 KERNELS: Final = KernelTable()
+
+#: Bytes of columns that are made at a time.
+_BUFFER: Final = 1 << 20
+
+
+def inner(index: Iterable[Any]) -> Any:
+    """Return an index of the last dimensions."""
+    return (..., *index)
+
+
+def pad(a: Array, padding: Sequence[tuple[int, int]], value: Any = 0) -> Array:
+    """Return a row-major copy with ``value`` around the last dimensions, or the array itself where nothing is added."""
+    if not any(before or after for before, after in padding):
+        return a
+    outer = a.shape[: a.ndim - len(padding)]
+    sizes = a.shape[a.ndim - len(padding) :]
+    wider = [before + size + after for size, (before, after) in zip(sizes, padding, strict=True)]
+    made = np.full((*outer, *wider), value, a.dtype)
+    made[inner(slice(before, before + size) for size, (before, _) in zip(sizes, padding, strict=True))] = a
+    return made
+
+
+def shifts(
+    kernel: Sequence[int], grid: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield, for each place in the window, the index of the elements that lie there when the window moves over a grid."""
+    for place in np.ndindex(*kernel):
+        starts = [each * gap for each, gap in zip(place, dilation, strict=True)]
+        yield (
+            ...,
+            *(
+                slice(start, start + (count - 1) * step + 1, step)
+                for start, count, step in zip(starts, grid, stride, strict=True)
+            ),
+        )
+
+
+def windows(a: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Array:
+    """Return a view ``(*outer, *kernel, *grid)`` of the windows over the last dimensions."""
+    count = len(kernel)
+    grid = columns_grid(a.shape[-count:], kernel, dilation, [0] * count, stride)
+    steps = a.strides[-count:]
+    return np.lib.stride_tricks.as_strided(
+        a,
+        (*a.shape[:-count], *kernel, *grid),
+        (
+            *a.strides[:-count],
+            *(step * gap for step, gap in zip(steps, dilation, strict=True)),
+            *(step * move for step, move in zip(steps, stride, strict=True)),
+        ),
+        writeable=False,
+    )
+
+
+def _is_pointwise(kernel: Sequence[int], g: ConvolutionGeometry) -> bool:
+    return prod(kernel) == 1 and all(step == 1 for step in g.stride) and not any(g.padding)
+
+
+def _parts(batch: int, each: int, itemsize: int) -> list[slice]:
+    """Divide a batch into parts whose columns fit the buffer; see Note [Columns in parts]."""
+    count = max(1, min(batch, _BUFFER // max(each * itemsize, 1)))
+    return [slice(start, min(start + count, batch)) for start in range(0, batch, count)]
+
+
+def _columns(a: Array, kernel: Sequence[int], g: ConvolutionGeometry) -> Iterator[tuple[slice, Array]]:
+    """Yield parts of the batch with their columns ``(groups, channels * window, part * places)``."""
+    batch, channels = a.shape[:2]
+    around = [(each, each) for each in g.padding]
+    count = len(kernel)
+    grid = columns_grid(a.shape[2:], kernel, g.dilation, g.padding, g.stride)
+    rows, places = channels * prod(kernel), prod(grid)
+    buffer: Array | None = None
+    for part in _parts(batch, rows * places, a.itemsize):
+        seen = windows(pad(a[part], around), kernel, g.stride, g.dilation)
+        size = part.stop - part.start
+        # One sample at a time needs no other order, and a pointwise one no copy.
+        turned = seen.transpose(*range(1, 2 + count), 0, *range(2 + count, 2 + 2 * count))
+        if size == 1 and _is_pointwise(kernel, g) and a.flags.c_contiguous:
+            yield part, a[part].reshape(g.groups, rows // g.groups, places)
+            continue
+        if buffer is None or buffer.size != rows * size * places:
+            buffer = memory.empty(rows * size * places, a.dtype)
+        np.copyto(buffer.reshape(turned.shape), turned)
+        yield part, buffer.reshape(g.groups, rows // g.groups, size * places)
+
+
+def _is_depthwise(a: Array, weight: Array, g: ConvolutionGeometry) -> bool:
+    return weight.shape[1] == 1 and weight.shape[0] == a.shape[1] == g.groups > 1
+
+
+def _convolve(a: Array, weight: Array, g: ConvolutionGeometry) -> Array:
+    """Return the convolution of ``(batch, channels, *sizes)`` with ``(made, channels / groups, *kernel)``."""
+    made, _, *kernel = weight.shape
+    grid = columns_grid(a.shape[2:], kernel, g.dilation, g.padding, g.stride)
+    result = memory.empty(len(a) * made * prod(grid), a.dtype).reshape(len(a), made, *grid)
+    if _is_depthwise(a, weight, g):
+        around = [(each, each) for each in g.padding]
+        padded, factors = pad(a, around), weight.reshape(made, -1, *[1] * len(kernel))
+        term = np.empty(result.shape, a.dtype)
+        for number, place in enumerate(shifts(kernel, grid, g.stride, g.dilation)):
+            np.multiply(padded[place], factors[:, number], out=term if number else result)
+            if number:
+                result += term
+        return result
+    factors = weight.reshape(g.groups, made // g.groups, -1)
+    for part, columns in _columns(a, kernel, g):
+        size = part.stop - part.start
+        if size == 1:
+            np.matmul(factors, columns, out=result[part].reshape(g.groups, made // g.groups, -1))
+        else:
+            found = (factors @ columns).reshape(made, size, *grid)
+            result[part] = found.swapaxes(0, 1)
+    return result
+
+
+def _convolve_back(grad: Array, weight: Array, sizes: Sequence[int], g: ConvolutionGeometry) -> Array:
+    """Send a convolution's output back to its input of these sizes: a transposed convolution."""
+    made, _, *kernel = weight.shape
+    channels = weight.shape[1] * g.groups
+    grid = grad.shape[2:]
+    padded = [
+        max(size + 2 * each, (count - 1) * step + gap * (span - 1) + 1)
+        for size, each, count, step, gap, span in zip(sizes, g.padding, grid, g.stride, g.dilation, kernel, strict=True)
+    ]
+    factors = weight.reshape(g.groups, made // g.groups, -1).swapaxes(1, 2)
+    result = np.zeros((len(grad), channels, *padded), grad.dtype)
+    if _is_depthwise(grad, weight, g):
+        scalars = weight.reshape(made, -1, *[1] * len(kernel))
+        for number, place in enumerate(shifts(kernel, grid, g.stride, g.dilation)):
+            result[place] += grad * scalars[:, number]
+    else:
+        for part in _parts(len(grad), channels * prod(kernel) * prod(grid), grad.itemsize):
+            size = part.stop - part.start
+            rows = np.ascontiguousarray(grad[part].swapaxes(0, 1)).reshape(g.groups, made // g.groups, -1)
+            columns = (factors @ rows).reshape(channels, prod(kernel), size, *grid)
+            target = result[part].swapaxes(0, 1)
+            for number, place in enumerate(shifts(kernel, grid, g.stride, g.dilation)):
+                target[place] += columns[:, number]
+    return result[inner(slice(each, each + size) for each, size in zip(g.padding, sizes, strict=True))]
+
+
+def _input_gradient(grad: Array, weight: Array, sizes: Sequence[int], g: ConvolutionGeometry) -> Array:
+    if not g.transposed:
+        return _convolve_back(grad, weight, sizes, g)
+    # An output padding as large as the stride has the window move further than the input reaches.
+    return _convolve(grad, weight, g)[inner(map(slice, sizes))]
+
+
+def _weight_gradient(grad: Array, a: Array, weight: Array, g: ConvolutionGeometry) -> Array:
+    made, _, *kernel = weight.shape
+    total = np.zeros((g.groups, made // g.groups, prod(weight.shape[1:])), a.dtype)
+    if _is_depthwise(a, weight, g):
+        padded = pad(a, [(each, each) for each in g.padding])
+        for number, place in enumerate(shifts(kernel, grad.shape[2:], g.stride, g.dilation)):
+            both = padded[place] * grad
+            total[:, 0, number] = both.sum(axis=(0, *range(2, both.ndim)))
+        return total.reshape(weight.shape)
+    grid = columns_grid(a.shape[2:], kernel, g.dilation, g.padding, g.stride)
+    if grid != grad.shape[2:]:
+        # An output padding as large as the stride has the window move further than the gradient reaches.
+        needed = [
+            (count - 1) * step + gap * (span - 1) + 1
+            for count, step, gap, span in zip(grad.shape[2:], g.stride, g.dilation, kernel, strict=True)
+        ]
+        a = pad(a, [(each, each) for each in g.padding])[inner(map(slice, needed))]
+        g = g._replace(padding=(0,) * len(kernel))
+    for part, columns in _columns(a, kernel, g):
+        rows = np.ascontiguousarray(grad[part].swapaxes(0, 1)).reshape(g.groups, made // g.groups, -1)
+        total += rows @ columns.swapaxes(1, 2)
+    return total.reshape(weight.shape)
+
+
+def _convolution(spec: OutputSpec, input: Array, weight: Array, bias: Array | None, *options: Any) -> Any:
+    dtype = half_as_float(spec.array_dtype)
+    if not spec.numel or not weight.size:
+        result = np.zeros(spec.shape, dtype)
+    else:
+        g = convolution_geometry(weight.shape, *options)
+        a, factors = cast(input, dtype), cast(weight, dtype)
+        result = _convolve_back(a, factors, spec.shape[2:], g) if g.transposed else _convolve(a, factors, g)
+    if bias is not None:
+        result += cast(bias, dtype).reshape(-1, *[1] * (result.ndim - 2))
+    return result
+
+
+def _convolution_backward(
+    specs: Sequence[OutputSpec],
+    grad: Array,
+    input: Array,
+    weight: Array,
+    bias_sizes: Sequence[int] | None,
+    *options: Any,
+) -> Any:
+    *numbers, mask = options
+    dtype = half_as_float(specs[0].array_dtype)
+    found: list[Array] = [np.zeros(each.shape, dtype) for each in specs]
+    g = convolution_geometry(weight.shape, *numbers)
+    grad, input, weight = cast(grad, dtype), cast(input, dtype), cast(weight, dtype)
+    if grad.size:
+        if mask[0] and input.size:
+            found[0] = _input_gradient(grad, weight, input.shape[2:], g)
+        if mask[1] and weight.size:
+            first, second = (input, grad) if g.transposed else (grad, input)
+            found[1] = _weight_gradient(first, second, weight, g)
+        if mask[2]:
+            found[2] = grad.sum(axis=(0, *range(2, grad.ndim)))
+    return found
+
+
+def _im2col(
+    spec: OutputSpec,
+    self: Array,
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> Any:
+    padded = pad(self, [(each, each) for each in padding])
+    return windows(padded, kernel_size, stride, dilation).copy().reshape(spec.shape)
+
+
+def _col2im(
+    spec: OutputSpec,
+    self: Array,
+    output_size: Sequence[int],
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> Any:
+    dtype = half_as_float(spec.array_dtype)
+    grid = columns_grid(output_size, kernel_size, dilation, padding, stride)
+    sizes = [size + 2 * each for size, each in zip(output_size, padding, strict=True)]
+    outer = spec.shape[:-2]
+    result = np.zeros((*outer, *sizes), dtype)
+    columns = self.reshape(*outer, prod(kernel_size), *grid)
+    for number, place in enumerate(shifts(kernel_size, grid, stride, dilation)):
+        result[place] += columns[..., number, :, :]
+    return result[inner(slice(each, each + size) for each, size in zip(padding, output_size, strict=True))]
+
+
+_COMPUTE: Final[dict[str, Kernel]] = {
+    "convolution": _convolution,
+    "convolution_backward": _convolution_backward,
+    "im2col": _im2col,
+    "col2im": _col2im,
+}
+KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})

@@ -1,9 +1,206 @@
-"""Kernels of pooling."""
+"""Pooling: a pass over the whole input for each place in the window, along one dimension after another where it can be."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, Final
 
-from ..kernel_table import KernelTable
+import numpy as np
+
+from dispatch_aten.shapes import PoolWindows, pool_windows
+
+from ..arrays import Array
+from ..kernel_table import Kernel, KernelTable
+from ..output_specs import OutputSpec, half_as_float
+from .convolution import inner, pad, shifts
+from .rule_kernels import cast, make_kernel
 
 KERNELS: Final = KernelTable()
+
+
+def _around(shape: Sequence[int], moved: PoolWindows) -> list[tuple[int, int]]:
+    """Return how much padding the windows reach, before and after each dimension."""
+    return [
+        (before, max((count - 1) * step + gap * (kernel - 1) + 1 - size - before, 0))
+        for size, kernel, step, before, gap, count in zip(
+            shape[-len(moved.kernel) :], *moved[:4], moved.sizes, strict=True
+        )
+    ]
+
+
+def _least(dtype: np.dtype[Any]) -> Any:
+    return -np.inf if dtype.kind not in "iu" else np.iinfo(dtype).min
+
+
+def _first_inside(moved: PoolWindows) -> Array:
+    """Return, for each window, the number of its first place that is no padding."""
+    found = np.zeros((), np.int64)
+    for dim, (kernel, step, before, gap, count) in enumerate(zip(*moved, strict=True)):
+        outside = np.maximum(before - np.arange(count) * step, 0)
+        line = (outside + gap - 1) // gap
+        found = found * kernel + line.reshape([-1 if each == dim else 1 for each in range(len(moved.kernel))])
+    return found
+
+
+def _global_places(chosen: Array, sizes: Sequence[int], moved: PoolWindows) -> Array:
+    """Turn numbers of places in windows into places in the input."""
+    kernels = np.stack(np.unravel_index(np.arange(prod(moved.kernel)), moved.kernel))
+    weights = [prod(sizes[dim + 1 :]) for dim in range(len(sizes))]
+    within = sum(place * gap * weight for place, gap, weight in zip(kernels, moved.dilation, weights, strict=True))
+    starts = np.zeros((), np.int64)
+    for dim, (step, before, count) in enumerate(zip(moved.stride, moved.padding, moved.sizes, strict=True)):
+        line = (np.arange(count) * step - before) * weights[dim]
+        starts = starts + line.reshape([-1 if each == dim else 1 for each in range(len(sizes))])
+    found = np.take(np.asarray(within), chosen)
+    found += starts
+    return found
+
+
+def _max_pool(count: int) -> Kernel:
+    name = f"max_pool{count}d"
+
+    def compute(
+        specs: Sequence[OutputSpec],
+        self: Array,
+        kernel_size: Sequence[int],
+        stride: Sequence[int] = (),
+        padding: Sequence[int] = (0,),
+        dilation: Sequence[int] = (1,),
+        ceil_mode: bool = False,
+    ) -> Any:
+        options = (kernel_size, stride, padding, dilation)
+        moved = pool_windows(name, self.shape, *options, ceil_mode=ceil_mode, count=count)
+        if not specs[0].numel:
+            return np.empty(specs[0].shape, self.dtype), np.empty(specs[0].shape, np.int64)
+        a = pad(self, _around(self.shape, moved), _least(self.dtype))
+        # The largest element is nan where one is; only then they are looked for at every place.
+        has_nan = bool(self.dtype.kind not in "iu" and np.isnan(self.max()))
+        small = np.uint8 if prod(moved.kernel) < 256 else np.int64
+        chosen = np.empty(specs[0].shape, small)
+        chosen[...] = _first_inside(moved)
+        best = np.full(specs[0].shape, _least(self.dtype), self.dtype)
+        better = np.empty(specs[0].shape, np.bool_)
+        for number, place in enumerate(shifts(moved.kernel, moved.sizes, moved.stride, moved.dilation)):
+            seen = a[place]
+            np.greater(seen, best, out=better)
+            if has_nan:
+                better |= np.isnan(seen)
+            np.copyto(best, seen, where=better)
+            np.copyto(chosen, small(number), where=better)
+        return best, _global_places(chosen, self.shape[-count:], moved)
+
+    return compute
+
+
+def _indexed_backward(count: int) -> Kernel:
+    def compute(spec: OutputSpec, grad: Array, self: Array, *options: Any) -> Any:
+        """Add each gradient to the element that its index names."""
+        indices: Array = options[-1]
+        planes, size = prod(spec.shape[:-count]), prod(spec.shape[-count:])
+        places = indices.reshape(planes, -1) + np.arange(planes, dtype=np.int64)[:, None] * size
+        if not places.size:
+            return np.zeros(spec.shape, spec.array_dtype)
+        added = np.bincount(places.reshape(-1), cast(grad, np.dtype(np.float64)).reshape(-1), planes * size)
+        return added.reshape(spec.shape)
+
+    return compute
+
+
+def _sum_windows(a: Array, moved: PoolWindows) -> Array:
+    """Return sums of windows, along one dimension after another."""
+    for back, (kernel, step, count) in enumerate(
+        zip(reversed(moved.kernel), reversed(moved.stride), reversed(moved.sizes), strict=True)
+    ):
+        after = (slice(None),) * back
+        parts = [a[inner((slice(start, start + (count - 1) * step + 1, step), *after))] for start in range(kernel)]
+        found = parts[0].copy() if kernel == 1 else parts[0] + parts[1]
+        for part in parts[2:]:
+            found += part
+        a = found
+    return a
+
+
+def _counts(shape: Sequence[int], moved: PoolWindows, pads: bool) -> Any:
+    """Return how many elements the windows hold, as one number where that is the same for all."""
+    total: Any = 1
+    for dim, (size, kernel, step, before, count) in enumerate(
+        zip(shape[-len(moved.kernel) :], *moved[:3], moved.sizes, strict=True)
+    ):
+        start = np.arange(count) * step - before
+        end = np.minimum(start + kernel, size + before)
+        if not pads:
+            start, end = np.maximum(start, 0), np.minimum(end, size)
+        line = end - start
+        if (line == line[0]).all():
+            total = total * int(line[0])
+        else:
+            total = total * line.reshape([-1 if each == dim else 1 for each in range(len(moved.kernel))])
+    return total
+
+
+def _divide(summed: Array, by: Any) -> Array:
+    if summed.dtype.kind == "i":
+        return np.sign(summed) * np.sign(by) * (np.abs(summed) // np.abs(by))
+    summed /= np.asarray(by, summed.dtype)
+    return summed
+
+
+def _moved_of(
+    count: int, shape: tuple[int, ...], options: Sequence[Any]
+) -> tuple[PoolWindows, Callable[[Sequence[int]], Any]]:
+    """Return how the windows of an average move, and the function that returns their divisors."""
+    kernel, stride, padding, ceil_mode, pads, divisor = options
+    moved = pool_windows(f"avg_pool{count}d", shape, kernel, stride, padding, (1,), ceil_mode=ceil_mode, count=count)
+    return moved, lambda shape: _counts(shape, moved, pads) if divisor is None else divisor
+
+
+def _avg_pool(count: int) -> Kernel:
+    def compute(spec: OutputSpec, self: Array, *options: Any, **named: Any) -> Any:
+        moved, divisors = _moved_of(count, self.shape, _in_order(options, named))
+        a = pad(cast(self, half_as_float(self.dtype)), _around(self.shape, moved))
+        return _divide(_sum_windows(a, moved), divisors(self.shape))
+
+    return compute
+
+
+_NAMES: Final = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
+_DEFAULTS: Final = (None, (), (0,), False, True, None)
+
+
+def _in_order(options: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+    rest = zip(_NAMES[len(options) :], _DEFAULTS[len(options) :], strict=True)
+    return options + tuple(named.get(name, default) for name, default in rest)
+
+
+def _avg_pool_backward(count: int) -> Kernel:
+    def compute(spec: OutputSpec, grad: Array, self: Array, *options: Any) -> Any:
+        moved, divisors = _moved_of(count, self.shape, options)
+        found = _divide(cast(grad, half_as_float(grad.dtype)).copy(), divisors(self.shape))
+        around = _around(self.shape, moved)
+        for back, (kernel, step, size) in enumerate(
+            zip(reversed(moved.kernel), reversed(moved.stride), reversed(moved.sizes), strict=True)
+        ):
+            dim = grad.ndim - 1 - back
+            shape = list(found.shape)
+            shape[dim] = self.shape[dim] + sum(around[-1 - back])
+            wide = np.zeros(shape, found.dtype)
+            after = (slice(None),) * back
+            for start in range(kernel):
+                wide[inner((slice(start, start + (size - 1) * step + 1, step), *after))] += found
+            found = wide
+        starts = zip(around, self.shape[-count:], strict=True)
+        return found[inner(slice(before, before + size) for (before, _), size in starts)]
+
+    return compute
+
+
+for _count in (2, 3):
+    _COMPUTE: dict[str, Kernel] = {
+        f"max_pool{_count}d_with_indices": _max_pool(_count),
+        f"avg_pool{_count}d": _avg_pool(_count),
+        f"avg_pool{_count}d_backward": _avg_pool_backward(_count),
+    }
+    for _name in ("max_pool{}d_with_indices", "adaptive_max_pool{}d", "fractional_max_pool{}d"):
+        _COMPUTE[_name.format(_count) + "_backward"] = _indexed_backward(_count)
+    KERNELS.update({name: make_kernel(name, compute) for name, compute in _COMPUTE.items()})

@@ -17,6 +17,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, Final
 
+from .convolution import ConvolutionGeometry, columns_grid, convolution_geometry
 from .dims import wrap_dim, wrap_dims
 from .layout import (
     broadcast_shapes,
@@ -37,6 +38,8 @@ from .meta import (
     same_places,
     storage_extent,
 )
+from .padding import padding_pairs
+from .pooling import PoolWindows, pool_windows
 from .rule_cache import HasSpec, RuleKey, cached_rule, memoize, rule_key
 from .rules import RULES, RULES_ON_EXPANDED, infer
 from .view import view_strides
@@ -44,7 +47,9 @@ from .view import view_strides
 __all__ = [
     "RULES",
     "RULES_ON_EXPANDED",
+    "ConvolutionGeometry",
     "HasSpec",
+    "PoolWindows",
     "RuleKey",
     "TensorMeta",
     "broadcast_shapes",
@@ -52,14 +57,18 @@ __all__ = [
     "check_apart",
     "check_output_shape",
     "check_written",
+    "columns_grid",
     "contiguous",
     "contiguous_strides",
+    "convolution_geometry",
     "infer",
     "is_contiguous",
     "is_expanded",
     "is_non_overlapping_and_dense",
     "iterator_strides",
     "memoize",
+    "padding_pairs",
+    "pool_windows",
     "preserve_format",
     "preserved_strides",
     "rule_key",

@@ -15,6 +15,14 @@ _NAMES: Final = {
     "distances": "normalize",
     "dropouts": "dropout",
     "linear_maps": "linear",
+    "convolutions": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc fold unfold",
+    "paddings": "pad",
+    "poolings": "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d"
+    " adaptive_max_pool1d_with_indices adaptive_max_pool2d adaptive_max_pool2d_with_indices adaptive_max_pool3d"
+    " adaptive_max_pool3d_with_indices avg_pool1d avg_pool2d avg_pool3d fractional_max_pool2d"
+    " fractional_max_pool2d_with_indices fractional_max_pool3d fractional_max_pool3d_with_indices lp_pool1d lp_pool2d"
+    " lp_pool3d max_pool1d max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d"
+    " max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d",
     "losses": "binary_cross_entropy_with_logits cross_entropy l1_loss mse_loss nll_loss",
     "normalizations": "batch_norm group_norm instance_norm layer_norm local_response_norm rms_norm",
     "embeddings": "embedding one_hot",
