@@ -235,6 +235,24 @@ def strided_view(array: Array, shape: Sequence[int], strides: Sequence[int], sto
     return view
 
 
+def reinterpret(array: Array, dtype: np.dtype[Any], shape: tuple[int, ...], byte_strides: tuple[int, ...]) -> Array:
+    """View the memory from the array's first element on as elements of another dtype.
+
+    >>> reinterpret(np.array([1 + 2j]), np.dtype(float), (1, 2), (16, 8)).tolist()
+    [[1.0, 2.0]]
+    """
+    owner = storage(array)
+    block = owner.transpose(memory_order(owner))
+    if block.flags.c_contiguous:
+        offset = _address(array) - _bounds(owner)[0] if array.size else 0
+        view: Array = np.ndarray(shape, dtype, block, offset, byte_strides)
+    else:
+        view = np.lib.stride_tricks.as_strided(array[..., :0].view(dtype), shape, byte_strides)
+    if not array.flags.writeable:
+        view.flags.writeable = False
+    return view
+
+
 @lru_cache(maxsize=4096)
 def _iterator_strides(
     shape: tuple[int, ...], operands: tuple[tuple[tuple[int, ...], tuple[int, ...], int], ...]

@@ -70,8 +70,14 @@ def is_complex(input: Tensor) -> bool:
     return input.is_complex()
 
 
+def is_signed(input: Tensor) -> bool:
+    """Return whether the dtype has negative values."""
+    _check_tensor(input, "is_signed")
+    return input.dtype.is_signed
+
+
 #: Parts that are imported when first used: the public names of each module, or the module itself.
-_NAMES = {"fft": "", "linalg": "", "utils": ""}
+_NAMES = {"fft": "", "linalg": "", "special": "", "utils": ""}
 _late, _load, _list = _load_names(__name__, _NAMES)
 
 
@@ -114,6 +120,7 @@ __all__ = [
     "is_floating_point",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_signed",
     "is_tensor",
     "load",
     "manual_seed",

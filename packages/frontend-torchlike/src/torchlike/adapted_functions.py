@@ -130,5 +130,13 @@ def _make_where_method(where: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+def _make_polygamma_method(polygamma: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Tensor, n: int) -> Any:
+        """Return the derivatives of this order of the digamma function."""
+        return polygamma(n, self)
+
+    return method
+
+
 #: Methods whose arguments have other names, or another order, than those of the function.
-METHOD_FORMS: Final = {"split": _make_split_method, "where": _make_where_method}
+METHOD_FORMS: Final = {"polygamma": _make_polygamma_method, "split": _make_split_method, "where": _make_where_method}

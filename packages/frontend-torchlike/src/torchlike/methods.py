@@ -16,7 +16,7 @@ from .autograd.gradients import backward
 from .conversions import CASTS, cpu, to, type_
 from .creation import construct, tensor
 from .deepcopy import deep_copy
-from .functions import METHODS
+from .functions import FUNCTIONS, METHODS
 from .history.device_keys import AUTOGRAD_BITS
 from .interop import data_ptr, dlpack_device, read_printable, reduce, to_array, to_numpy
 from .printing import format_tensor
@@ -61,6 +61,18 @@ def _make_autograd_kernel(op: Any, keyset: Any, formula: Any) -> Callable[..., A
     return make_kernel(op, keyset, formula)
 
 
+def _set_part(name: str) -> Callable[[Tensor, Any], None]:
+    def assign(self: Tensor, value: Any) -> None:
+        FUNCTIONS[name](self).copy_(value)
+
+    return assign
+
+
+def _is_signed(self: Tensor) -> bool:
+    """Return whether the dtype has negative values (source: ``torch.Tensor.is_signed``)."""
+    return self.dtype.is_signed
+
+
 #: Methods that are no operator of the same name.
 _OTHERS: Final[dict[str, Any]] = {
     "T": property(dc.ops.aten.numpy_T, doc="The tensor with the order of its dimensions reversed."),
@@ -76,9 +88,12 @@ _OTHERS: Final[dict[str, Any]] = {
     "backward": _backward,
     "cpu": cpu,
     "data_ptr": data_ptr,
+    "imag": property(FUNCTIONS["imag"], _set_part("imag"), doc="The imaginary parts, in the same memory."),
+    "is_signed": _is_signed,
     "mT": property(dc.ops.aten.mT, doc="The tensor with its last two dimensions exchanged."),
     "new_tensor": _new_tensor,
     "numpy": to_numpy,
+    "real": property(FUNCTIONS["real"], _set_part("real"), doc="The real parts, in the same memory."),
     "record_stream": npu.record_stream,
     "to": to,
     "tolist": _tolist,

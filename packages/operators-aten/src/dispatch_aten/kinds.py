@@ -36,6 +36,7 @@ BESIDE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "pointwise": ("view",),
     },
     "derivatives": {
+        "comparison": ("pointwise",),
         "factory": ("copy",),
         "indexing": ("view",),
         "lists": ("ordering",),

@@ -262,10 +262,20 @@ def result_of(rule: Promotion, common: ScalarType) -> ScalarType:
 _RULES: Final = {
     Promotion.INT_TO_FLOAT: (
         "div true_divide exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan atan2 "
-        "sinh cosh tanh asinh acosh atanh sigmoid erf erfc logsumexp logit xlogy"
+        "sinh cosh tanh asinh acosh atanh sigmoid erf erfc logsumexp logit xlogy sinc i0 lgamma digamma polygamma erfinv "
+        "copysign logit_backward special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 "
+        "special_chebyshev_polynomial_t special_chebyshev_polynomial_u special_chebyshev_polynomial_v "
+        "special_chebyshev_polynomial_w special_entr special_erfcx special_hermite_polynomial_h "
+        "special_hermite_polynomial_he special_i0e special_i1 special_i1e special_laguerre_polynomial_l "
+        "special_legendre_polynomial_p special_log_ndtr special_modified_bessel_i0 special_modified_bessel_i1 "
+        "special_modified_bessel_k0 special_modified_bessel_k1 special_ndtri special_scaled_modified_bessel_k0 "
+        "special_scaled_modified_bessel_k1 special_shifted_chebyshev_polynomial_t "
+        "special_shifted_chebyshev_polynomial_u special_shifted_chebyshev_polynomial_v "
+        "special_shifted_chebyshev_polynomial_w special_spherical_bessel_j0 special_xlog1py special_zeta"
     ),
     Promotion.TO_BOOL: (
-        "eq ne lt le gt ge logical_and logical_or logical_xor logical_not isnan isinf isfinite isclose any all signbit"
+        "eq ne lt le gt ge logical_and logical_or logical_xor logical_not isnan isinf isfinite isclose any all signbit "
+        "isposinf isneginf"
     ),
     Promotion.INT_TO_LONG: "sum prod cumsum cumprod nansum",
     Promotion.BOOL_TO_LONG: "pow",
@@ -323,6 +333,11 @@ def check_output_dtype(result: ScalarType, output: ScalarType, out_of: str = "")
         if output not in (bool_, uint8):
             raise DtypeError(f"{base} only supports bool tensor for result, got: {output.name}", argument="out")
         return
+    if base in ("complex", "polar"):
+        raise DtypeError(
+            f"Expected object of scalar type {result.name} but got scalar type {output.name} for argument 'out'",
+            argument="out",
+        )
     exact = base in EXACT_OUTPUT and name not in _CONVERTED_OUTPUT
     if exact or base in ACCUMULATED_IN_OUTPUT or (base in ("std", "var") and output.is_complex):
         raise DtypeError(

@@ -82,7 +82,10 @@ def _bare(name: str) -> str:
 _RENAMED_INPLACE: Final[dict[str, str]] = {
     "pow_.Scalar": "pow.Tensor_Scalar",
     "pow_.Tensor": "pow.Tensor_Tensor",
+    "float_power_.Scalar": "float_power.Tensor_Scalar",
+    "float_power_.Tensor": "float_power.Tensor_Tensor",
     "floor_divide_.Tensor": "floor_divide",
+    "ldexp_": "ldexp.Tensor",
 }
 """In-place overloads whose functional overload has another overload name."""
 

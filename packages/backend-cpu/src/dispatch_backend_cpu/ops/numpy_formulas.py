@@ -103,6 +103,24 @@ def sign(a: Array) -> Any:
     return (a > 0).astype(a.dtype) - (a < 0).astype(a.dtype)
 
 
+def sgn(a: Array) -> Any:
+    """Return the sign, of a complex number the one of absolute value 1 in its direction."""
+    if a.dtype.kind != "c":
+        return sign(a)
+    size = np.absolute(a)
+    return np.where(size == 0, number(0, a), a / size)
+
+
+def logaddexp(a: Array, b: Array) -> Any:
+    """Return the logarithm of ``exp(a) + exp(b)``, of complex numbers by the one with the greater real part."""
+    if a.dtype.kind != "c":
+        return np.logaddexp(a, b)
+    first = a.real >= b.real
+    high, low = np.where(first, a, b), np.where(first, b, a)
+    found = high + np.log(1 + np.exp(low - high))
+    return np.where(np.isneginf(high.real), high, np.where(np.isposinf(low.real), np.log(np.exp(a) + np.exp(b)), found))
+
+
 def integers_as_is(ufunc: Any) -> Any:
     """Make a rounding ufunc leave integers alone."""
 

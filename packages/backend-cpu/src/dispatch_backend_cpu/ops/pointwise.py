@@ -16,7 +16,7 @@ from ..kernel_table import Kernel, KernelTable
 from ..output_specs import conform, half_as_float, infer_output
 from . import numpy_formulas as f
 from .fast_paths import NUMBERS, PLAIN, attempt, make_binary, make_unary, make_with_number
-from .rule_kernels import cast, make_elementwise
+from .rule_kernels import cast, make_elementwise, make_kernel
 from .special import erf, erfc
 
 KERNELS: Final = KernelTable()
@@ -81,6 +81,13 @@ BINARY: Final[dict[str, tuple[Callable[..., Any], str | None]]] = {
     "bitwise_and.Tensor": (np.bitwise_and, "bi"),
     "bitwise_or.Tensor": (np.bitwise_or, "bi"),
     "bitwise_xor.Tensor": (np.bitwise_xor, "bi"),
+    "copysign.Tensor": (np.copysign, "f"),
+    "hypot": (np.hypot, "f"),
+    "fmax": (np.fmax, "bif"),
+    "fmin": (np.fmin, "bif"),
+    "gcd": (np.gcd, "i"),
+    "lcm": (np.lcm, "i"),
+    "nextafter": (np.nextafter, "f"),
     "bitwise_left_shift.Tensor": (np.left_shift, "i"),
     "bitwise_right_shift.Tensor": (np.right_shift, "i"),
 }
@@ -122,6 +129,11 @@ GENERAL: Final[dict[str, Callable[..., Any]]] = {
 FORMULAS: Final[dict[str, tuple[int, Callable[..., Any], bool]]] = {
     "abs": (1, np.absolute, False),
     "sign": (1, f.sign, False),
+    "sgn": (1, f.sgn, False),
+    "signbit": (1, lambda a: np.signbit(a) if a.dtype.kind == "f" else a < 0, False),
+    "_conj_physical": (1, np.conjugate, False),
+    "logaddexp": (2, f.logaddexp, True),
+    "logaddexp2": (2, np.logaddexp2, True),
     "rsqrt": (1, lambda a: 1 / np.sqrt(a), True),
     "frac": (1, lambda a: a - np.trunc(a), False),
     "sigmoid": (1, f.sigmoid, True),
@@ -310,6 +322,12 @@ def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
     overload = "Tensor" if isinstance(value, np.ndarray) else "Scalar"
     spec = infer_output(f"masked_fill.{overload}", self, mask, value)
     return conform(np.where(mask, cast(value, self.dtype), self), spec)
+
+
+KERNELS["frexp.Tensor"] = make_kernel("frexp.Tensor", lambda spec, a: np.frexp(a))
+KERNELS["isin.Tensor_Tensor"] = make_kernel(
+    "isin.Tensor_Tensor", lambda spec, *args, **options: np.isin(*args, **options)
+)
 
 
 def _with_factor(name: str, ufunc: Any) -> Kernel:

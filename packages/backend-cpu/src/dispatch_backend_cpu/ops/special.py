@@ -1,13 +1,20 @@
-"""Functions that NumPy lacks: the error function, in double precision (source: Cephes, ``ndtr.c``, by S. L. Moshier)."""
+"""Functions that NumPy lacks: SciPy's, and the error function in double precision.
+
+The latter is written out (source: Cephes, ``ndtr.c``, by S. L. Moshier), so that plans can compute it tile by tile.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 
 from ..arrays import Array
 from ..kernel_table import KernelTable
+from ..libraries import scipy
+from ..output_specs import half_as_float
+from .rule_kernels import cast, make_elementwise, make_kernel
 
 KERNELS: Final = KernelTable()
 
@@ -104,3 +111,98 @@ def _erfc_far(x: Array) -> Array:
     ratio = np.where(x < 8, np.polyval(_P, x) / np.polyval(_Q, x), np.polyval(_R, x) / np.polyval(_S, x))
     result: Array = np.exp(-x * x) * ratio
     return result
+
+
+def _load(name: str) -> Callable[..., Any]:
+    """Return a function of ``scipy.special``; raises ``UnsupportedError`` where SciPy is missing."""
+    found: Callable[..., Any] = getattr(scipy("special"), name)
+    return found
+
+
+#: Operators of one or two operands that are a function of SciPy's.
+_SCIPY: Final = """
+lgamma                              1 gammaln
+digamma                             1 psi
+erfinv                              1 erfinv
+i0                                  1 i0
+igamma                              2 gammainc
+igammac                             2 gammaincc
+xlogy.Tensor                        2 xlogy
+special_xlog1py                     2 xlog1py
+special_zeta                        2 zeta
+special_bessel_j0                   1 j0
+special_bessel_j1                   1 j1
+special_bessel_y0                   1 y0
+special_bessel_y1                   1 y1
+special_entr                        1 entr
+special_erfcx                       1 erfcx
+special_i0e                         1 i0e
+special_i1                          1 i1
+special_i1e                         1 i1e
+special_log_ndtr                    1 log_ndtr
+special_modified_bessel_i0          1 i0
+special_modified_bessel_i1          1 i1
+special_modified_bessel_k0          1 k0
+special_modified_bessel_k1          1 k1
+special_ndtri                       1 ndtri
+special_scaled_modified_bessel_k0   1 k0e
+special_scaled_modified_bessel_k1   1 k1e
+"""
+
+#: Families of polynomials whose degree is the second operand.
+_POLYNOMIALS: Final = """
+special_chebyshev_polynomial_t          eval_chebyt
+special_chebyshev_polynomial_u          eval_chebyu
+special_hermite_polynomial_h            eval_hermite
+special_hermite_polynomial_he           eval_hermitenorm
+special_laguerre_polynomial_l           eval_laguerre
+special_legendre_polynomial_p           eval_legendre
+special_shifted_chebyshev_polynomial_t  eval_sh_chebyt
+special_shifted_chebyshev_polynomial_u  eval_sh_chebyu
+"""
+
+
+def _by_name(name: str) -> Callable[..., Any]:
+    def compute(*operands: Array) -> Any:
+        return _load(name)(*operands)
+
+    return compute
+
+
+def _polynomial(name: str) -> Callable[..., Any]:
+    def evaluate(x: Array, n: Array) -> Any:
+        degree = n.astype(np.int64)
+        return np.where(degree < 0, np.zeros((), x.dtype), _load(name)(np.maximum(degree, 0), x))
+
+    return evaluate
+
+
+def _half_integer(sign: int, *, shifted: bool) -> Callable[..., Any]:
+    """Make the polynomials of Chebyshev of the third (``sign`` -1) or fourth kind, by those of the second."""
+
+    def evaluate(x: Array, n: Array) -> Any:
+        degree = n.astype(np.int64)
+        second = _load("eval_chebyu")
+        argument = 2 * x - 1 if shifted else x
+        low = np.where(degree < 1, np.zeros((), x.dtype), second(np.maximum(degree - 1, 0), argument))
+        return np.where(degree < 0, np.zeros((), x.dtype), second(np.maximum(degree, 0), argument) + sign * low)
+
+    return evaluate
+
+
+for _name, _arity, _function in map(str.split, _SCIPY.strip().splitlines()):
+    KERNELS[_name] = make_elementwise(_name, _by_name(_function), int(_arity), opmath=True)
+for _name, _function in map(str.split, _POLYNOMIALS.strip().splitlines()):
+    KERNELS[_name] = make_elementwise(_name, _polynomial(_function), 2)
+for _prefix in ("", "shifted_"):
+    for _kind, _sign in (("v", -1), ("w", 1)):
+        _name = f"special_{_prefix}chebyshev_polynomial_{_kind}"
+        KERNELS[_name] = make_elementwise(_name, _half_integer(_sign, shifted=bool(_prefix)), 2)
+KERNELS["special_airy_ai"] = make_elementwise("special_airy_ai", lambda x: _load("airy")(x)[0], 1)
+KERNELS["special_spherical_bessel_j0"] = make_elementwise(
+    "special_spherical_bessel_j0", lambda x: np.sinc(x / np.pi), 1
+)
+KERNELS["sinc"] = make_elementwise("sinc", np.sinc, 1, opmath=True)
+KERNELS["polygamma"] = make_kernel(
+    "polygamma", lambda spec, n, x: _load("polygamma")(n, cast(x, half_as_float(spec.array_dtype)))
+)

@@ -1,4 +1,4 @@
-"""Arrays that are made on the host and copied, for devices without a kernel: sequences and random numbers.
+"""Arrays that are made on the host and copied, for devices without a kernel: sequences, random numbers, special functions.
 
 Random numbers come from a stream of the device's own generator, which the cpu backend draws from.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.generator import Generator, default_generator
 
-from ._shared import Array, aten, overload
+from ._shared import Array, aten, is_array, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +27,26 @@ def from_host(name: str, device: Any, make: Callable[[dc.Device], Array]) -> Arr
     if target.type == _HOST.type:
         raise dc.NoKernelError(f"aten::{name}: no kernel for device {target}, where others would have it made")
     return dc.ops.prims.device_put(dc.ops.prims.device_get(make(_HOST)), device=target)
+
+
+def compute_on_host(name: str) -> Callable[..., Any]:
+    """Make the kernel of an operator that the cpu computes, for devices without a function for it."""
+
+    def kernel(*args: Any) -> Any:
+        first = next(value for value in args if is_array(value))
+        device = dc.device(first)
+        if device.type == _HOST.type:
+            raise dc.NoKernelError(f"aten::{name}: no kernel for device {device}, where others would have it computed")
+        found = overload(name)(*(_bring(value, _HOST) if is_array(value) else value for value in args))
+        several = isinstance(found, (tuple, list))
+        back = tuple(dc.wrap_like(first, _bring(each, device)) for each in (found if several else (found,)))
+        return back if several else back[0]
+
+    return kernel
+
+
+def _bring(array: Array, device: dc.Device) -> Array:
+    return dc.ops.prims.device_put(dc.ops.prims.device_get(array), device=device)
 
 
 def draw_on_host(name: str, self: Array, args: tuple[Any, ...], generator: Generator | None) -> Array:

@@ -1,12 +1,103 @@
-"""Complex numbers in terms of simpler operators."""
+"""Complex numbers in terms of simpler operators.
+
+Conjugates are computed at once: no tensor is a conjugate that waits, and ``is_conj`` is always False.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import float32, float64
+from dispatch_aten.errors import OperatorError, UnsupportedError
+from dispatch_aten.promotion import Promotion, computation_type
+
+from ._shared import Array, aten, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {}
 
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {}
+def _real(self: Array) -> Array:
+    return aten.select.int(aten.view_as_real.default(self), -1, 0) if dc.dtype(self).is_complex else self
+
+
+def _imag(self: Array) -> Array:
+    if not dc.dtype(self).is_complex:
+        raise OperatorError(
+            "imag is not implemented for tensors with non-complex dtypes.", operator="aten::imag", argument="self"
+        )
+    return aten.select.int(aten.view_as_real.default(self), -1, 1)
+
+
+def _conj(self: Array) -> Array:
+    return aten._conj_physical.default(self) if dc.dtype(self).is_complex else self
+
+
+def _conj_physical(self: Array) -> Array:
+    if not dc.dtype(self).is_complex:
+        return aten.clone.default(self)
+    real, imag = _real(self), aten.neg.default(_imag(self))
+    return aten.view_as_complex.default(aten.stack.default([real, imag], -1))
+
+
+def _polar(abs: Array, angle: Array) -> Array:
+    for each in (abs, angle):
+        dtype = dc.dtype(each)
+        if dtype not in (float32, float64) and dtype.is_floating_point and dtype.itemsize == 2:
+            raise UnsupportedError(f"\"polar_cpu\" not implemented for '{dtype.name}'", operator="aten::polar")
+    if not (dc.dtype(abs).is_floating_point and dc.dtype(abs) == dc.dtype(angle)):
+        return aten.complex.default(abs, angle)  # refuses them
+    return aten.complex.default(
+        aten.mul.Tensor(abs, aten.cos.default(angle)), aten.mul.Tensor(abs, aten.sin.default(angle))
+    )
+
+
+def _angle(self: Array) -> Array:
+    dtype = dc.dtype(self)
+    if dtype.is_complex:
+        return aten.atan2.default(_imag(self), _real(self))
+    self = cast(self, computation_type(Promotion.INT_TO_FLOAT, dtype))
+    turned = aten.masked_fill.Scalar(aten.zeros_like.default(self), aten.lt.Scalar(self, 0), math.pi)
+    return aten.where.self(aten.isnan.default(self), self, turned)
+
+
+def _sgn(self: Array) -> Array:
+    if not dc.dtype(self).is_complex:
+        return aten.sign.default(self)
+    size = aten.abs.default(self)
+    return aten.div.Tensor(self, aten.masked_fill.Scalar(size, aten.eq.Scalar(size, 0), 1))
+
+
+def _complex(real: Array, imag: Array) -> Array:
+    real, imag = aten.broadcast_tensors.default([real, imag])
+    return aten.view_as_complex.default(aten.stack.default([real, imag], -1))
+
+
+def _as_is(self: Array) -> Array:
+    return self
+
+
+def _never(self: Array) -> bool:
+    return False
+
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "real": _real,
+    "imag": _imag,
+    "conj": _conj,
+    "conj_physical": _conj,
+    "resolve_conj": _as_is,
+    "resolve_neg": _as_is,
+    "is_conj": _never,
+    "is_neg": _never,
+    "polar": _polar,
+}
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "_conj_physical": _conj_physical,
+    "angle": _angle,
+    "complex": _complex,
+    "sgn": _sgn,
+}

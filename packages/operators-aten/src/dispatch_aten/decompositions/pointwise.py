@@ -6,13 +6,15 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import bool_
+from dispatch_aten.dtypes import bool_, complex128, float64
 from dispatch_aten.errors import DtypeError, OperatorError, UnsupportedError
 from dispatch_aten.promotion import Number, Promotion, computation_type
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.refusals import GREATEST
 
+from ._host import compute_on_host
 from ._shared import Array, aten, cast, check_by_rule, common_dtype, is_array, meta_of
+from .scalars import number_last
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -204,7 +206,123 @@ def _remainder(self: Array, other: Array) -> Array:
     return aten.sub.Tensor(self, aten.mul.Tensor(aten.floor_divide.default(self, other), other))
 
 
+def _isreal(self: Array) -> Array:
+    if dc.dtype(self).is_complex:
+        return aten.eq.Scalar(aten.imag.default(self), 0)
+    return aten.ones_like.default(self, dtype=bool_)
+
+
+def _is_infinity(infinity: float) -> Callable[[Array], Array]:
+    def kernel(self: Array) -> Array:
+        if not dc.dtype(self).is_floating_point:
+            return aten.zeros_like.default(self, dtype=bool_)
+        return aten.eq.Scalar(self, infinity)
+
+    return kernel
+
+
+def _signbit(self: Array) -> Array:
+    if not dc.dtype(self).is_floating_point:
+        return aten.lt.Scalar(self, 0)
+    # Of the two zeros, which are equal, only the reciprocals differ.
+    below = aten.lt.Scalar(aten.reciprocal.default(self), 0)
+    return aten.where.self(aten.eq.Scalar(self, 0), below, aten.lt.Scalar(self, 0))
+
+
+def _copysign(self: Array, other: Array) -> Array:
+    size = aten.abs.default(_cast_to_floating(self))
+    return aten.where.self(aten.signbit.default(other), aten.neg.default(size), size)
+
+
+def _ignoring_nan(extremum: str) -> Callable[[Array, Array], Array]:
+    def kernel(self: Array, other: Array) -> Array:
+        dtype = common_dtype(self, other)
+        self, other = cast(self, dtype), cast(other, dtype)
+        found = getattr(aten, extremum).default(self, other)
+        if not dtype.is_floating_point:
+            return found
+        found = aten.where.self(aten.isnan.default(other), self, found)
+        return aten.where.self(aten.isnan.default(self), other, found)
+
+    return kernel
+
+
+def _hypot(self: Array, other: Array) -> Array:
+    self, other = aten.abs.default(self), aten.abs.default(other)
+    large, small = aten.maximum.default(self, other), aten.minimum.default(self, other)
+    ratio = aten.div.Tensor(small, aten.masked_fill.Scalar(large, aten.eq.Scalar(large, 0), 1))
+    found = aten.mul.Tensor(large, aten.sqrt.default(aten.add.Scalar(aten.square.default(ratio), 1)))
+    return aten.masked_fill.Scalar(found, aten.isinf.default(large), math.inf)
+
+
+def _heaviside(self: Array, values: Array) -> Array:
+    steps = cast(aten.gt.Scalar(self, 0), dc.dtype(self))
+    return aten.where.self(aten.eq.Scalar(self, 0), values, steps)
+
+
+def _log_add_exp(exp: str, scale: float) -> Callable[[Array, Array], Array]:
+    def kernel(self: Array, other: Array) -> Array:
+        top = aten.maximum.default(self, other)
+        gap = aten.neg.default(aten.abs.default(aten.sub.Tensor(self, other)))
+        rest = aten.log1p.default(getattr(aten, exp).default(gap))
+        found = aten.add.Tensor(top, aten.mul.Scalar(rest, scale))
+        equal = aten.logical_and.default(aten.isinf.default(self), aten.eq.Tensor(self, other))
+        return aten.where.self(equal, self, found)
+
+    return kernel
+
+
+def _ldexp(self: Array, other: Array) -> Array:
+    return aten.mul.Tensor(self, aten.pow.Scalar(2.0, other))
+
+
+def _multiply_by(factor: float) -> Callable[[Array], Array]:
+    return lambda self: aten.mul.Scalar(_cast_to_floating(self), factor)
+
+
+def _float_power(self: Array | Number, exponent: Array | Number) -> Array:
+    """Raise in double precision, of complex numbers where either is complex."""
+    operands: list[Any] = [self, exponent]
+    if any(isinstance(each, complex) or (is_array(each) and dc.dtype(each).is_complex) for each in operands):
+        return aten.pow(*(cast(each, complex128) if is_array(each) else complex(each) for each in operands))
+    return aten.pow(*(cast(each, float64) if is_array(each) else float(each) for each in operands))
+
+
+def _float_power_inplace(self: Array, exponent: Array | Number) -> Array:
+    found = _float_power(aten.clone.default(self), exponent)
+    if dc.dtype(found) != dc.dtype(self):
+        raise OperatorError(
+            f"the base given to float_power_ has dtype {dc.dtype(self).name} but the operation's result requires dtype "
+            f"{dc.dtype(found).name}",
+            operator="aten::float_power_",
+            argument="self",
+        )
+    return aten.copy_.default(self, found)
+
+
+def _isin(
+    elements: Array | Number, test_elements: Array | Number, *, assume_unique: bool = False, invert: bool = False
+) -> Array:
+    """Compare every element with every one of the others."""
+    if not is_array(test_elements):
+        return aten.ne.Scalar(elements, test_elements) if invert else aten.eq.Scalar(elements, test_elements)
+    others = aten.reshape.default(test_elements, (-1,))
+    if is_array(elements):
+        found = aten.any.dim(aten.eq.Tensor(aten.unsqueeze.default(elements, -1), others), -1)
+    else:
+        found = aten.any.default(aten.eq.Scalar(others, elements))
+    return aten.logical_not.default(found) if invert else found
+
+
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "isreal": _isreal,
+    "ldexp.Tensor": _ldexp,
+    "copysign.Scalar": number_last("copysign.Tensor"),
+    "float_power.Tensor_Tensor": _float_power,
+    "float_power.Tensor_Scalar": _float_power,
+    "float_power.Scalar": _float_power,
+    "float_power_.Tensor": _float_power_inplace,
+    "float_power_.Scalar": _float_power_inplace,
     "square": lambda self: aten.pow.Tensor_Scalar(self, 2),
     "isfinite": _isfinite,
     "isclose": _isclose,
@@ -274,6 +392,16 @@ _CHECKED: Final[dict[str, Callable[..., Array]]] = {
     "div.Tensor_mode": _div_mode,
     "round.decimals": _round_decimals,
     "remainder.Tensor": _remainder,
+    "signbit": _signbit,
+    "copysign.Tensor": _copysign,
+    "fmax": _ignoring_nan("maximum"),
+    "fmin": _ignoring_nan("minimum"),
+    "hypot": _hypot,
+    "heaviside": _heaviside,
+    "logaddexp": _log_add_exp("exp", 1.0),
+    "logaddexp2": _log_add_exp("exp2", 1 / _LN2),
+    "deg2rad": _multiply_by(math.pi / 180),
+    "rad2deg": _multiply_by(180 / math.pi),
 }
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
@@ -281,6 +409,11 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     **{name: check_by_rule(name, kernel) for name, kernel in _CHECKED.items()},
     "isnan": lambda self: aten.ne.Tensor(self, self),
     "isinf": _isinf,
+    "isposinf": _is_infinity(math.inf),
+    "isneginf": _is_infinity(-math.inf),
+    **{name: check_by_rule(name, _isin) for name in ("isin.Tensor_Tensor", "isin.Tensor_Scalar", "isin.Scalar_Tensor")},
+    **{name: compute_on_host(name) for name in ("frexp.Tensor", "gcd", "lcm", "nextafter")},
+    "is_same_size": lambda self, other: dc.shape(self) == dc.shape(other),
     "nan_to_num": _nan_to_num,
     "masked_fill.Tensor": _masked_fill,
     "clamp_min.Tensor": _clamp_min_tensor,

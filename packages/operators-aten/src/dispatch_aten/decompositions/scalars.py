@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def _number_last(tensor_overload: str) -> Callable[..., Array]:
+def number_last(tensor_overload: str) -> Callable[..., Array]:
     """Make the kernel of ``op(Tensor self, Scalar other, ...)``."""
 
     def kernel(self: Array, other: Number, *rest: Any, **options: Any) -> Array:
@@ -30,7 +30,7 @@ def _number_last(tensor_overload: str) -> Callable[..., Array]:
     return kernel
 
 
-def _number_first(tensor_overload: str) -> Callable[..., Array]:
+def number_first(tensor_overload: str) -> Callable[..., Array]:
     """Make the kernel of ``op(Scalar self, Tensor other, ...)``."""
 
     def kernel(self: Number, other: Array, **options: Any) -> Array:
@@ -120,15 +120,15 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
 def _by_tensor() -> dict[str, tuple[str, Callable[..., Any]]]:
     found: dict[str, tuple[str, Callable[..., Any]]] = {}
     for name in (*_ARITHMETIC, *(f"{name}_" for name in _ARITHMETIC), "floor_divide_"):
-        found[f"{name}.Scalar"] = f"{name}.Tensor", _number_last(f"{name}.Tensor")
+        found[f"{name}.Scalar"] = f"{name}.Tensor", number_last(f"{name}.Tensor")
     for name in ("remainder", "bitwise_and", "bitwise_or", "bitwise_xor"):
-        found[f"{name}.Scalar_Tensor"] = f"{name}.Tensor", _number_first(f"{name}.Tensor")
+        found[f"{name}.Scalar_Tensor"] = f"{name}.Tensor", number_first(f"{name}.Tensor")
     for name in ("bitwise_left_shift", "bitwise_right_shift"):
-        found[f"{name}.Tensor_Scalar"] = f"{name}.Tensor", _number_last(f"{name}.Tensor")
-        found[f"{name}.Scalar_Tensor"] = f"{name}.Tensor", _number_first(f"{name}.Tensor")
+        found[f"{name}.Tensor_Scalar"] = f"{name}.Tensor", number_last(f"{name}.Tensor")
+        found[f"{name}.Scalar_Tensor"] = f"{name}.Tensor", number_first(f"{name}.Tensor")
     for name in ("div", "div_"):
-        found[f"{name}.Scalar_mode"] = f"{name}.Tensor_mode", _number_last(f"{name}.Tensor_mode")
-    found["floor_divide.Scalar"] = "floor_divide", _number_last("floor_divide")
+        found[f"{name}.Scalar_mode"] = f"{name}.Tensor_mode", number_last(f"{name}.Tensor_mode")
+    found["floor_divide.Scalar"] = "floor_divide", number_last("floor_divide")
     found["rsub.Scalar"], found["rsub.Tensor"] = ("sub.Tensor", _rsub_scalar), ("sub.Tensor", _rsub_tensor)
     return found
 
@@ -150,7 +150,7 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = (
     {name: kernel for name, (_, kernel) in BY_TENSOR.items() if not is_inplace(name)}
     | {f"{name}.Scalar": _comparison(name) for name in _COMPARISONS}
     | {
-        "pow.Scalar": _number_first("pow.Tensor_Tensor"),
+        "pow.Scalar": number_first("pow.Tensor_Tensor"),
         "pow.Tensor_Scalar": _pow_scalar,
         "masked_fill.Scalar": _masked_fill_scalar,
         "scatter.value": _scatter_value,

@@ -4,4 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-FORMULAS: Final[dict[str, dict[str, str]]] = {}
+FORMULAS: Final[dict[str, dict[str, str]]] = {
+    "_conj_physical": {"self": "conjugate(grad)"},
+    "angle": {"self": "angle_gradient(grad, self)"},
+    "complex": {"real": "real(grad)", "imag": "imag(grad)"},
+    "sgn": {"self": "sgn_gradient(grad, self, result)"},
+    "view_as_complex": {"self": "view_as_real(grad)"},
+    "view_as_real": {"self": "view_as_complex(contiguous(grad))"},
+}

@@ -28,6 +28,27 @@ FORMULAS: Final = {
         "other": "neg(mul(grad, div(self, squared_radius(self, other))))",
     },
     "atanh": {"self": "div(grad, one_minus(square(self)))"},
+    "copysign.Tensor": {"self": "copysign_gradient(grad, self, result)", "other": "zeros_like(other)"},
+    "deg2rad": {"self": "mul(grad, 0.017453292519943295)"},
+    "rad2deg": {"self": "mul(grad, 57.29577951308232)"},
+    "fmax": {
+        "self": "where(or_nan(ge(self, other), other), grad, 0)",
+        "other": "where(or_nan(ge(self, other), other), 0, grad)",
+    },
+    "fmin": {
+        "self": "where(or_nan(le(self, other), other), grad, 0)",
+        "other": "where(or_nan(le(self, other), other), 0, grad)",
+    },
+    "frexp.Tensor": {"self": "div(grad, exp2(result1))"},
+    "hypot": {"self": "mul(grad, div(self, result))", "other": "mul(grad, div(other, result))"},
+    "logaddexp": {
+        "self": "div(grad, add(exp(sub(other, self)), 1))",
+        "other": "div(grad, add(exp(sub(self, other)), 1))",
+    },
+    "logaddexp2": {
+        "self": "div(grad, add(exp2(sub(other, self)), 1))",
+        "other": "div(grad, add(exp2(sub(self, other)), 1))",
+    },
     "ceil": {"self": "zeros_like(grad)"},
     "clamp": {"self": "clamp_gradient(grad, self, min, max)"},
     "clamp.Tensor": {
@@ -107,3 +128,12 @@ FORMULAS: Final = {
     "trunc": {"self": "zeros_like(grad)"},
     "where.self": {"self": "where(condition, grad, 0)", "other": "where(condition, 0, grad)"},
 }
+
+DIFFERENTIABLE_OUTPUTS: Final = {"frexp.Tensor": (True, False)}
+
+NOT_DIFFERENTIABLE: Final = frozenset(
+    """
+    signbit nextafter gcd lcm heaviside isposinf isneginf isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor
+    is_same_size
+    """.split()
+)

@@ -20,7 +20,6 @@ __all__ = [
     "maybe_multiply",
     "negate",
     "one_minus",
-    "sgn",
     "spread",
     "to_device",
     "with_reduced_dims",
@@ -29,19 +28,12 @@ __all__ = [
 
 def conjugate(self: Array) -> Array:
     """Return the complex conjugates; real numbers are their own."""
-    dtype = dc.dtype(self)
-    if not dtype.is_complex:
-        return self
-    real = aten._to_copy.default(self, dtype=dtype.to_real())
-    return aten.add.Tensor(real, aten.sub.Tensor(real, self))
+    return aten._conj_physical.default(self) if dc.dtype(self).is_complex else self
 
 
 def sgn(self: Array) -> Array:
-    """Return the sign, of a complex number the one of absolute value 1 in its direction (source: ``torch.sgn``)."""
-    if not dc.dtype(self).is_complex:
-        return aten.sign.default(self)
-    size = aten.abs.default(self)
-    return aten.div.Tensor(self, aten.masked_fill.Scalar(size, aten.eq.Scalar(size, 0), 1))
+    """Return the sign, of a complex number the one of absolute value 1 in its direction."""
+    return aten.sgn.default(self)
 
 
 def getitem(results: Sequence[Array], place: int) -> Array:

@@ -2,4 +2,30 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import dispatch_core as dc
+from dispatch_aten.decompositions._shared import Array, aten
+
+from ._shared import conjugate
+
+__all__ = ["angle_gradient", "sgn_gradient"]
+
+
+def angle_gradient(grad: Array, self: Array) -> Array:
+    """Return the gradient of the angle: at a right angle to the number, and shorter the larger it is."""
+    if not dc.dtype(self).is_complex:
+        return aten.zeros_like.default(self)
+    real, imag = aten.real.default(self), aten.imag.default(self)
+    size = aten.add.Tensor(aten.square.default(real), aten.square.default(imag))
+    slope = aten.masked_fill.Scalar(aten.div.Tensor(grad, size), aten.eq.Scalar(size, 0), 0)
+    return aten.complex.default(aten.neg.default(aten.mul.Tensor(slope, imag)), aten.mul.Tensor(slope, real))
+
+
+def sgn_gradient(grad: Array, self: Array, result: Array) -> Array:
+    """Return the part of the gradient across the number's direction, divided by its absolute value."""
+    if not dc.dtype(self).is_complex:
+        return aten.zeros_like.default(grad)
+    grad = conjugate(grad)
+    size = aten.abs.default(self)
+    along = aten.mul.Tensor(aten.real.default(aten.mul.Tensor(grad, conjugate(result))), result)
+    across = aten.div.Tensor(aten.sub.Tensor(grad, along), size)
+    return conjugate(aten.masked_fill.Scalar(across, aten.eq.Scalar(size, 0), 0))

@@ -19,12 +19,14 @@ __all__ = [
     "clamp_gradient",
     "clamp_max_gradient",
     "clamp_min_gradient",
+    "copysign_gradient",
     "div_mode_gradient",
     "div_mode_other_gradient",
     "elu_double_backward",
     "floor_of_ratio",
     "gelu_double_backward",
     "halve_where",
+    "or_nan",
     "pow_exponent_gradient",
     "pow_gradient",
     "softplus_double_backward",
@@ -48,6 +50,17 @@ def halve_where(grad: Array, tie: Array) -> Array:
 def _compare(name: str, self: Array, other: Array | Number) -> Array:
     packet = getattr(aten, name)
     return packet.Scalar(self, other) if isinstance(other, (bool, int, float)) else packet.Tensor(self, other)
+
+
+def copysign_gradient(grad: Array, self: Array, result: Array) -> Array:
+    """Return the gradient with the other sign where the sign was changed, and 0 at 0."""
+    ratio = aten.div.Tensor(result, self)
+    return aten.mul.Tensor(grad, aten.masked_fill.Scalar(ratio, aten.eq.Scalar(self, 0), 0))
+
+
+def or_nan(truth: Array, other: Array) -> Array:
+    """Return where ``truth`` holds, or ``other`` is nan."""
+    return aten.logical_or.default(truth, aten.isnan.default(other))
 
 
 def clamp_gradient(grad: Array, self: Array, low: Array | Number | None, high: Array | Number | None) -> Array:

@@ -80,4 +80,21 @@ equal(Tensor self, Tensor other) -> bool
 [data_dependent_output]
 allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) ->
     bool
+[]
+isreal(Tensor self) -> Tensor
+is_same_size(Tensor self, Tensor other) -> bool
+isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
+isin.Tensor_Tensor_out(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
+    Tensor(a!) out) -> Tensor(a!)
+isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor
+isin.Tensor_Scalar_out(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False,
+    Tensor(a!) out) -> Tensor(a!)
+isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor
+isin.Scalar_Tensor_out(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False,
+    Tensor(a!) out) -> Tensor(a!)
+[pointwise]
+isposinf(Tensor self) -> Tensor
+isposinf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+isneginf(Tensor self) -> Tensor
+isneginf.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 """

@@ -313,4 +313,85 @@ __or__.Scalar(Tensor self, Scalar other) -> Tensor
 masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
 masked_fill_.Scalar(Tensor(a!) self, Tensor mask, Scalar value) -> Tensor(a!)
 masked_fill_.Tensor(Tensor(a!) self, Tensor mask, Tensor value) -> Tensor(a!)
+[pointwise]
+signbit(Tensor self) -> Tensor
+signbit.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+copysign.Tensor(Tensor self, Tensor other) -> Tensor
+copysign.Scalar(Tensor self, Scalar other) -> Tensor
+copysign.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+copysign.Scalar_out(Tensor self, Scalar other, *, Tensor(a!) out) -> Tensor(a!)
+nextafter(Tensor self, Tensor other) -> Tensor
+nextafter.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+nextafter_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+hypot(Tensor self, Tensor other) -> Tensor
+hypot.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+hypot_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+fmax(Tensor self, Tensor other) -> Tensor
+fmax.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+fmin(Tensor self, Tensor other) -> Tensor
+fmin.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+gcd(Tensor self, Tensor other) -> Tensor
+gcd.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+lcm(Tensor self, Tensor other) -> Tensor
+lcm.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+ldexp.Tensor(Tensor self, Tensor other) -> Tensor
+ldexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+ldexp_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
+frexp.Tensor_out(Tensor self, *, Tensor(a!) mantissa, Tensor(b!) exponent) -> (Tensor(a!) mantissa, Tensor(b!)
+    exponent)
+heaviside(Tensor self, Tensor values) -> Tensor
+heaviside.out(Tensor self, Tensor values, *, Tensor(a!) out) -> Tensor(a!)
+logaddexp(Tensor self, Tensor other) -> Tensor
+logaddexp.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+logaddexp2(Tensor self, Tensor other) -> Tensor
+logaddexp2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
+float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
+float_power.Scalar(Scalar self, Tensor exponent) -> Tensor
+float_power.Tensor_Tensor_out(Tensor self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
+float_power.Scalar_out(Scalar self, Tensor exponent, *, Tensor(a!) out) -> Tensor(a!)
+float_power.Tensor_Scalar_out(Tensor self, Scalar exponent, *, Tensor(a!) out) -> Tensor(a!)
+float_power_.Tensor(Tensor(a!) self, Tensor exponent) -> Tensor(a!)
+float_power_.Scalar(Tensor(a!) self, Scalar exponent) -> Tensor(a!)
+deg2rad(Tensor self) -> Tensor
+deg2rad.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+deg2rad_(Tensor(a!) self) -> Tensor(a!)
+rad2deg(Tensor self) -> Tensor
+rad2deg.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+rad2deg_(Tensor(a!) self) -> Tensor(a!)
+__lshift__.Tensor(Tensor self, Tensor other) -> Tensor
+__lshift__.Scalar(Tensor self, Scalar other) -> Tensor
+__rshift__.Tensor(Tensor self, Tensor other) -> Tensor
+__rshift__.Scalar(Tensor self, Scalar other) -> Tensor
+[]
+copysign_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)
+copysign_.Scalar(Tensor(a!) self, Scalar other) -> Tensor(a!)
+gcd_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+lcm_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+heaviside_(Tensor(a!) self, Tensor values) -> Tensor(a!)
+arccos(Tensor self) -> Tensor
+arccos.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+arccos_(Tensor(a!) self) -> Tensor(a!)
+arccosh(Tensor self) -> Tensor
+arccosh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+arccosh_(Tensor(a!) self) -> Tensor(a!)
+arcsin(Tensor self) -> Tensor
+arcsin.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+arcsin_(Tensor(a!) self) -> Tensor(a!)
+arcsinh(Tensor self) -> Tensor
+arcsinh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+arcsinh_(Tensor(a!) self) -> Tensor(a!)
+arctan(Tensor self) -> Tensor
+arctan.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+arctan2(Tensor self, Tensor other) -> Tensor
+arctan2.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+arctan2_(Tensor(a!) self, Tensor other) -> Tensor(a!)
+arctan_(Tensor(a!) self) -> Tensor(a!)
+arctanh(Tensor self) -> Tensor
+arctanh.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+arctanh_(Tensor(a!) self) -> Tensor(a!)
+fix(Tensor self) -> Tensor
+fix.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+fix_(Tensor(a!) self) -> Tensor(a!)
 """

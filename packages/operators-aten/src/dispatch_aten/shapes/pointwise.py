@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import ScalarType, bool_, uint8
+from dispatch_aten.dtypes import ScalarType, bool_, int32, uint8
 from dispatch_aten.errors import DtypeError, OperatorError
 from dispatch_aten.promotion import Number, Promotion, computation_type, result_of, result_type, rule_for
 
@@ -98,7 +98,7 @@ _OPERANDS: Final = {
     1: (
         "neg abs sign exp exp2 expm1 log log2 log10 log1p sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh tanh "
         "asinh acosh atanh sigmoid erf erfc floor ceil round round.decimals trunc frac logical_not bitwise_not isnan "
-        "relu silu gelu leaky_relu softplus elu threshold"
+        "relu silu gelu leaky_relu softplus elu threshold signbit"
     ),
     2: (
         "mul.Tensor mul.Scalar div.Tensor div.Scalar true_divide.Tensor true_divide.Scalar "
@@ -108,7 +108,8 @@ _OPERANDS: Final = {
         "bitwise_and.Scalar bitwise_and.Scalar_Tensor bitwise_or.Tensor bitwise_or.Scalar bitwise_or.Scalar_Tensor "
         "bitwise_left_shift.Tensor bitwise_left_shift.Tensor_Scalar bitwise_left_shift.Scalar_Tensor "
         "bitwise_right_shift.Tensor bitwise_right_shift.Tensor_Scalar bitwise_right_shift.Scalar_Tensor "
-        "bitwise_xor.Tensor bitwise_xor.Scalar bitwise_xor.Scalar_Tensor __and__.Tensor __and__.Scalar __or__.Tensor "
+        "bitwise_xor.Tensor bitwise_xor.Scalar bitwise_xor.Scalar_Tensor copysign.Tensor nextafter hypot fmax fmin gcd lcm "
+        "logaddexp logaddexp2 __and__.Tensor __and__.Scalar __or__.Tensor "
         "__or__.Scalar __xor__.Tensor __xor__.Scalar add.Tensor add.Scalar "
         "eq.Tensor eq.Scalar ne.Tensor ne.Scalar lt.Tensor lt.Scalar le.Tensor le.Scalar gt.Tensor gt.Scalar ge.Tensor "
         "ge.Scalar sigmoid_backward tanh_backward silu_backward gelu_backward softplus_backward"
@@ -118,7 +119,7 @@ _OPERANDS: Final = {
 """How many leading arguments are operands of each operator; the rest are options."""
 
 
-def _rule(name: str, arity: int) -> Callable[..., TensorMeta]:
+def elementwise_rule(name: str, arity: int) -> Callable[..., TensorMeta]:
     """Make the rule of an operator whose leading ``arity`` arguments are its operands."""
     base = name.partition(".")[0]
     promotion = rule_for(name)
@@ -198,6 +199,50 @@ _CHECKS: Final[dict[str, Callable[..., None]]] = {
     "gelu": _check_approximate,
     "gelu_backward": _check_approximate,
 }
+
+
+def _heaviside(self: TensorMeta, values: TensorMeta) -> TensorMeta:
+    if kind_of(self.dtype) == "c" or kind_of(values.dtype) == "c":
+        raise OperatorError("heaviside is not yet implemented for complex tensors.")
+    if self.dtype != values.dtype:
+        raise DtypeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return elementwise(self, values)
+
+
+def _frexp(self: TensorMeta) -> tuple[TensorMeta, TensorMeta]:
+    if kind_of(self.dtype) != "f":
+        raise DtypeError("torch.frexp() only supports floating-point dtypes")
+    found = elementwise(self)
+    return found, found.with_dtype(int32)
+
+
+def _is_infinity(name: str) -> Callable[..., TensorMeta]:
+    def rule(self: TensorMeta) -> TensorMeta:
+        refuse(name, self.dtype)
+        return preserve_format(self, bool_) if kind_of(self.dtype) in "bi" else elementwise(self).with_dtype(bool_)
+
+    return rule
+
+
+def _isin(
+    elements: TensorMeta | Number,
+    test_elements: TensorMeta | Number,
+    *,
+    assume_unique: bool = False,
+    invert: bool = False,
+) -> TensorMeta:
+    for each in (elements, test_elements):
+        if isinstance(each, TensorMeta) and kind_of(each.dtype) in "bc":
+            raise OperatorError(f"Unsupported input type encountered for isin(): {each.dtype.name}")
+    return contiguous(elements.shape if isinstance(elements, TensorMeta) else (), bool_)
+
+
+def _angle_unit(name: str) -> Callable[..., TensorMeta]:
+    def rule(self: TensorMeta) -> TensorMeta:
+        refuse(name, self.dtype)
+        return elementwise(self, 1.0, promotion=Promotion.INT_TO_FLOAT)
+
+    return rule
 
 
 def _div_mode(self: TensorMeta | Number, other: TensorMeta | Number, *, rounding_mode: str | None) -> TensorMeta:
@@ -351,7 +396,7 @@ def _elu_backward(
 
 
 RULES: Final[dict[str, Callable[..., Any]]] = {
-    name: _rule(name, arity) for arity, names in _OPERANDS.items() for name in names.split()
+    name: elementwise_rule(name, arity) for arity, names in _OPERANDS.items() for name in names.split()
 } | {
     "div.Tensor_mode": _div_mode,
     "div.Scalar_mode": _div_mode,
@@ -381,4 +426,13 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "leaky_relu_backward": _self_first("leaky_relu_backward"),
     "threshold_backward": _self_first("threshold_backward"),
     "addcdiv": _addcdiv,
+    "heaviside": _heaviside,
+    "isposinf": _is_infinity("isposinf"),
+    "isneginf": _is_infinity("isneginf"),
+    "isin.Tensor_Tensor": _isin,
+    "isin.Tensor_Scalar": lambda elements, test_element, **options: _isin(elements, test_element),
+    "isin.Scalar_Tensor": lambda element, test_elements, **options: _isin(element, test_elements),
+    "frexp.Tensor": _frexp,
+    "deg2rad": _angle_unit("deg2rad"),
+    "rad2deg": _angle_unit("rad2deg"),
 }

@@ -64,6 +64,56 @@ threshold_backward bc threshold_cpu
 addcmul          b     addcmul_cpu_out
 clamp_min        c     maximum_cpu
 clamp_max        c     minimum_cpu
+i0               c     i0_vml_cpu
+lgamma           c     lgamma_vml_cpu
+digamma          c     digamma
+polygamma        c     polygamma
+erfinv           c     erfinv_vml_cpu
+logit            c     logit_cpu
+logit_backward   c     logit_backward_cpu
+copysign         c     copysign_cpu
+nextafter        bic   nextafter_cpu
+hypot            bic   hypot_cpu
+gcd              bfc   gcd_cpu
+lcm              bfc   lcm_cpu
+xlogy            c     xlogy_cpu
+logaddexp        bi    logaddexp_cpu
+logaddexp2       bic   logaddexp2_cpu
+igamma           bic   igamma_cpu
+igammac          bic   igammac_cpu
+special_entr     c     entr_cpu
+special_i0e      c     i0e_cpu
+special_i1       c     i1_cpu
+special_i1e      c     i1e_cpu
+special_xlog1py  c     xlog1py_cpu
+special_airy_ai ch airy_ai_cpu
+special_bessel_j0 ch bessel_j0_cpu
+special_bessel_j1 ch bessel_j1_cpu
+special_bessel_y0 ch bessel_y0_cpu
+special_bessel_y1 ch bessel_y1_cpu
+special_chebyshev_polynomial_t ch chebyshev_polynomial_t_cpu
+special_chebyshev_polynomial_u ch chebyshev_polynomial_u_cpu
+special_chebyshev_polynomial_v ch chebyshev_polynomial_v_cpu
+special_chebyshev_polynomial_w ch chebyshev_polynomial_w_cpu
+special_erfcx ch erfcx_cpu
+special_hermite_polynomial_h ch hermite_polynomial_h_cpu
+special_hermite_polynomial_he ch hermite_polynomial_he_cpu
+special_laguerre_polynomial_l ch laguerre_polynomial_l_cpu
+special_legendre_polynomial_p ch legendre_polynomial_p_cpu
+special_log_ndtr ch log_ndtr_cpu
+special_modified_bessel_i0 ch modified_bessel_i0_cpu
+special_modified_bessel_i1 ch modified_bessel_i1_cpu
+special_modified_bessel_k0 ch modified_bessel_k0_cpu
+special_modified_bessel_k1 ch modified_bessel_k1_cpu
+special_ndtri ch ndtri_cpu
+special_scaled_modified_bessel_k0 ch scaled_modified_bessel_k0_cpu
+special_scaled_modified_bessel_k1 ch scaled_modified_bessel_k1_cpu
+special_shifted_chebyshev_polynomial_t ch shifted_chebyshev_polynomial_t_cpu
+special_shifted_chebyshev_polynomial_u ch shifted_chebyshev_polynomial_u_cpu
+special_shifted_chebyshev_polynomial_v ch shifted_chebyshev_polynomial_v_cpu
+special_shifted_chebyshev_polynomial_w ch shifted_chebyshev_polynomial_w_cpu
+special_spherical_bessel_j0 ch spherical_bessel_j0_cpu
+special_zeta ch zeta_cpu
 """
 
 _REFUSALS: Final[dict[str, dict[str, tuple[type[Exception], str]]]] = {
@@ -87,6 +137,13 @@ _REFUSALS: Final[dict[str, dict[str, tuple[type[Exception], str]]]] = {
     "trunc": {"c": (UnsupportedError, "trunc is not supported for complex inputs")},
     "maximum": {"c": (OperatorError, "maximum not implemented for complex tensors.")},
     "minimum": {"c": (OperatorError, "minimum not implemented for complex tensors.")},
+    "fmax": {"c": (OperatorError, "fmax not implemented for complex tensors.")},
+    "fmin": {"c": (OperatorError, "fmin not implemented for complex tensors.")},
+    "signbit": {"c": (UnsupportedError, "signbit is not implemented for complex tensors.")},
+    "isposinf": {"c": (OperatorError, "isposinf does not support complex inputs.")},
+    "isneginf": {"c": (OperatorError, "isneginf does not support complex inputs.")},
+    "deg2rad": {"c": (OperatorError, "deg2rad is not supported for complex tensors.")},
+    "rad2deg": {"c": (OperatorError, "rad2deg is not supported for complex tensors.")},
     "clamp": {"c": (UnsupportedError, "clamp is not supported for complex types")},
     "relu": {
         "b": (OperatorError, "Boolean inputs not supported for relu"),
@@ -116,8 +173,13 @@ def refuse(base: str, dtype: ScalarType) -> None:
 
 def refuse_kinds(kernel: str, kinds: str, dtype: ScalarType) -> None:
     """Refuse dtypes of some ``kinds`` (see ``kind_of``), which torch's kernel of that name does not have."""
-    if kind_of(dtype) in kinds or dtype in FLOAT8:
+    if _is_of(dtype, kinds) or dtype in FLOAT8:
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{dtype.name}'")
+
+
+def _is_of(dtype: ScalarType, kinds: str) -> bool:
+    """Return whether a dtype is of one of these kinds, of which h stands for floats of 16 bits."""
+    return kind_of(dtype) in kinds or ("h" in kinds and dtype in (float16, bfloat16))
 
 
 def check_kernel(base: str, dtype: ScalarType) -> None:
@@ -129,11 +191,11 @@ def check_kernel(base: str, dtype: ScalarType) -> None:
 def refused_dtypes(base: str) -> frozenset[ScalarType]:
     """Return the computation dtypes that an operator refuses, in either way."""
     kinds = "".join([_LACKS.get(base, ("", ""))[0], *_REFUSALS.get(base, ())])
-    found = frozenset(dtype for dtype in ScalarType if kind_of(dtype) in kinds)
+    found = frozenset(dtype for dtype in ScalarType if _is_of(dtype, kinds))
     return found if base in _FLOAT8_TOO else found | FLOAT8
 
 
-_FLOAT8_TOO: Final = frozenset("abs eq ne isnan".split())
+_FLOAT8_TOO: Final = frozenset("abs eq ne isnan signbit isposinf isneginf sgn _conj_physical".split())
 
 
 def c_name(dtype: ScalarType) -> str:
