@@ -57,6 +57,7 @@ VALUES = {
     "Tensor?[]": st.lists(st.none() | tensors, max_size=3),
     "Scalar": numbers,
     "float": st.sampled_from([0.0, 0.5, 1.0, -1.0, 1.5, math.inf]),
+    "float[]": st.lists(st.sampled_from([0.0, 1.0, 2.5]), max_size=3),
     "int": ints,
     "int[]": st.lists(ints, max_size=3) | st.lists(ints, max_size=3).map(tuple),
     "bool": st.booleans(),

@@ -77,7 +77,14 @@ def is_signed(input: Tensor) -> bool:
 
 
 #: Parts that are imported when first used: the public names of each module, or the module itself.
-_NAMES = {"fft": "", "linalg": "", "special": "", "utils": ""}
+_NAMES = {
+    "arrangements": "broadcast_shapes typename unique unravel_index",
+    "fft": "",
+    "linalg": "",
+    "signal": "",
+    "special": "",
+    "utils": "",
+}
 _late, _load, _list = _load_names(__name__, _NAMES)
 
 

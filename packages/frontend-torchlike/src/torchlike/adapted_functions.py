@@ -8,6 +8,7 @@ from typing import Any, Final
 import dispatch_core as dc
 
 from .arguments import to_python_number
+from .creation import FACTORIES
 from .tensors import Tensor
 
 
@@ -28,6 +29,58 @@ def _adapt_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     return many
 
 
+def _adapt_each(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Take one tensor and return it, or several, or a list of them, and return a tuple."""
+
+    def many(*tensors: Any) -> Any:
+        if len(tensors) == 1:
+            found = function(tensors[0])
+            return tuple(found) if isinstance(found, list) else found
+        return tuple(function(list(tensors)))
+
+    return many
+
+
+def _adapt_all(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Take tensors one by one."""
+
+    def one(*tensors: Any) -> Any:
+        return function(list(tensors))
+
+    return one
+
+
+def _adapt_block_diag(function: Callable[..., Any]) -> Callable[..., Any]:
+    def block_diag(*tensors: Any) -> Any:
+        return function(list(tensors)) if tensors else FACTORIES["empty"](1, 0)
+
+    return block_diag
+
+
+def _adapt_pieces(function: Callable[..., Any]) -> Callable[..., Any]:
+    def pieces(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+        return tuple(function(input, indices_or_sections))
+
+    return pieces
+
+
+def _adapt_unique_consecutive(function: Callable[..., Any]) -> Callable[..., Any]:
+    def unique_consecutive(
+        input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+    ) -> Any:
+        found = function(input, return_inverse=return_inverse, return_counts=return_counts, dim=dim)
+        return select_results(found, return_inverse, return_counts)
+
+    return unique_consecutive
+
+
+def select_results(found: Any, return_inverse: bool, return_counts: bool) -> Any:
+    """Return distinct elements with what was asked for beside them, alone if nothing was."""
+    wanted = (True, return_inverse, return_counts)
+    chosen = tuple(each for each, is_wanted in zip(found, wanted, strict=True) if is_wanted)
+    return chosen if len(chosen) > 1 else chosen[0]
+
+
 def _adapt_split(function: Callable[..., Any]) -> Callable[..., Any]:
     by_sizes = dc.ops.aten.split_with_sizes
 
@@ -44,6 +97,15 @@ def _adapt_tensor_split(function: Callable[..., Any]) -> Callable[..., Any]:
         return tuple(function(input, where.tolist() if isinstance(where, Tensor) else where, dim))
 
     return tensor_split
+
+
+def _adapt_narrow(function: Callable[..., Any]) -> Callable[..., Any]:
+    by_tensor = dc.ops.aten.narrow.Tensor
+
+    def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+        return (by_tensor if isinstance(start, Tensor) else function)(input, dim, start, length)
+
+    return narrow
 
 
 def _adapt_nonzero(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,12 +158,33 @@ def _refuse_empty(error: type[Exception], text: str) -> Callable[[Callable[..., 
 
 #: Functions that take or return something else than the operator of their name.
 ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = {
+    "atleast_1d": _adapt_each,
+    "atleast_2d": _adapt_each,
+    "atleast_3d": _adapt_each,
+    "block_diag": _adapt_block_diag,
     "broadcast_tensors": _adapt_tensors,
+    "cartesian_prod": _adapt_all,
+    "column_stack": _refuse_empty(RuntimeError, "column_stack expects a non-empty TensorList"),
+    "concatenate": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
+    "dsplit": _adapt_pieces,
+    "dstack": _refuse_empty(RuntimeError, "dstack expects a non-empty TensorList"),
+    "gradient": _adapt_tuple,
+    "hsplit": _adapt_pieces,
+    "row_stack": _refuse_empty(RuntimeError, "vstack expects a non-empty TensorList"),
+    "split_copy": _adapt_tuple,
+    "split_with_sizes_copy": _adapt_tuple,
+    "unbind_copy": _adapt_tuple,
+    "unique_consecutive": _adapt_unique_consecutive,
+    "unsafe_chunk": _adapt_tuple,
+    "unsafe_split": _adapt_tuple,
+    "unsafe_split_with_sizes": _adapt_tuple,
+    "vsplit": _adapt_pieces,
     "cat": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
     "chunk": _adapt_tuple,
     "concat": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
     "hstack": _refuse_empty(RuntimeError, "hstack expects a non-empty TensorList"),
     "meshgrid": _adapt_tensors,
+    "narrow": _adapt_narrow,
     "nonzero": _adapt_nonzero,
     "norm": _adapt_norm,
     "split": _adapt_split,

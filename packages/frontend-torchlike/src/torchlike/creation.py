@@ -113,6 +113,8 @@ def construct(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
 
 def _to_number(value: Any) -> Any:
     """Return the number of a tensor of one element or of NumPy's, and anything else as it is."""
+    if isinstance(value, Tensor) and (value.dim() or value.is_meta):
+        return value  # without a number to read; the operator knows whether it needs one
     return value.item() if isinstance(value, (Tensor, np.generic)) else value
 
 
@@ -160,17 +162,27 @@ def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
 #: Name → how its arguments are written: sizes one by one, or anything else as the schema says.
 _KINDS: Final = {
     "arange": "",
+    "bartlett_window": "",
+    "blackman_window": "",
     "empty": "sizes",
+    "empty_permuted": "",
     "empty_strided": "",
     "eye": "",
     "full": "",
+    "hamming_window": "",
+    "hann_window": "",
+    "kaiser_window": "",
     "linspace": "",
+    "logspace": "",
     "ones": "sizes",
     "rand": "sizes",
     "randint": "",
     "randn": "sizes",
     "randperm": "",
+    "range": "",
     "scalar_tensor": "",
+    "tril_indices": "",
+    "triu_indices": "",
     "zeros": "sizes",
 }
 FACTORIES: Final = {name: _make_factory(name, kind) for name, kind in _KINDS.items()}

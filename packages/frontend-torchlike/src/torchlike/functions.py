@@ -125,14 +125,19 @@ def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str],
     aliases = {alias: real for alias, real in _ALIASES.items() if f" {alias}" not in taken and f" {real}" in taken}
     written = next((found for schema in operator.schemas if len(found := _WRITTEN.findall(schema)) > 1), ())
     has_input, like = operator.first == "self", operator.is_like
+    later_input = not has_input and " self" in taken
     keywords = (
-        {*aliases, "out"} | ({"input"} if has_input else set()) | ({"device", "requires_grad"} if like else set())
+        {*aliases, "out"}
+        | ({"input"} if has_input or later_input else set())
+        | ({"device", "requires_grad"} if like else set())
     )
 
     def read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:
         requires_grad = False
         if has_input and not args and "input" in kwargs:
             args = (kwargs.pop("input"),)
+        elif later_input and "input" in kwargs:
+            kwargs["self"] = kwargs.pop("input")
         for alias, real in aliases.items():
             if alias in kwargs:
                 kwargs[real] = kwargs.pop(alias)

@@ -73,8 +73,22 @@ def _is_signed(self: Tensor) -> bool:
     return self.dtype.is_signed
 
 
+def _unique(
+    self: Tensor,
+    sorted: bool = True,  # torch's name
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """Return the distinct elements, or rows along a dimension (source: ``torch.Tensor.unique``)."""
+    from .arrangements import unique
+
+    return unique(self, sorted, return_inverse, return_counts, dim)
+
+
 #: Methods that are no operator of the same name.
 _OTHERS: Final[dict[str, Any]] = {
+    "H": property(dc.ops.aten.matrix_H, doc="The matrix transposed, and conjugated if complex."),
     "T": property(dc.ops.aten.numpy_T, doc="The tensor with the order of its dimensions reversed."),
     "__array__": to_array,
     "__array_ufunc__": call_ufunc,
@@ -90,6 +104,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "data_ptr": data_ptr,
     "imag": property(FUNCTIONS["imag"], _set_part("imag"), doc="The imaginary parts, in the same memory."),
     "is_signed": _is_signed,
+    "mH": property(dc.ops.aten.mH, doc="The tensor with its last two dimensions exchanged, conjugated if complex."),
     "mT": property(dc.ops.aten.mT, doc="The tensor with its last two dimensions exchanged."),
     "new_tensor": _new_tensor,
     "numpy": to_numpy,
@@ -98,6 +113,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "to": to,
     "tolist": _tolist,
     "type": type_,
+    "unique": _unique,
 }
 
 

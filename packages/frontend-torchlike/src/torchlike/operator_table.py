@@ -15,7 +15,8 @@ from .torch_names import TORCH_NAMES
 
 #: Operators that users do not see: backward's own, and the steps of others.
 HIDDEN: Final = frozenset(
-    "_local_scalar_dense _to_copy _unsafe_view alias copy nonzero_numpy numpy_T slice mT nll_loss".split()
+    "_local_scalar_dense _to_copy _unique2 _unsafe_view alias copy mH matrix_H mT nll_loss nonzero_numpy numpy_T slice"
+    " unfold_backward".split()
 )
 #: How operators begin that have a namespace of their own.
 PREFIXES: Final = {"linalg_": "linalg", "fft_": "fft", "special_": "special"}

@@ -99,3 +99,6 @@ class MetaDataError(UnsupportedError):
 
 class DataDependentShapeError(UnsupportedError):
     """A result's shape depends on values, so that no shape rule can infer it."""
+
+    def __init__(self, message: str, *, operator: str = "", argument: str = "", hint: str | None = None) -> None:
+        super().__init__(f"{message}, and Meta tensors have none", operator=operator, argument=argument, hint=hint)

@@ -23,6 +23,7 @@ BESIDE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "shapes": {
         "activation": ("pointwise",),
         "comparison": ("pointwise",),
+        "factory": ("sequences",),
         "lists": ("view",),
         "pointwise": ("view",),
         "reduction": ("pointwise",),
@@ -31,9 +32,15 @@ BESIDE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "decompositions": {
         "": ("aliases", "scalars"),
         "comparison": ("pointwise",),
+        "copy": ("inplace_views", "splitting"),
+        "factory": ("sequences",),
         "linalg": ("least_squares", "matrix_norms", "matrix_products", "reflections"),
+        "lists": ("joining",),
         "matmul": ("matrix_products",),
+        "ordering": ("histograms",),
         "pointwise": ("view",),
+        "reduction": ("calculus", "scans"),
+        "view": ("inplace_views", "splitting"),
     },
     "derivatives": {
         "comparison": ("pointwise",),

@@ -160,7 +160,7 @@ def _masked_scatter_inplace(self: Array, mask: Array, source: Array) -> Array:
     return self
 
 
-def _check_along(name: str, index: Array, dim: int, size: int) -> None:
+def check_along(name: str, index: Array, dim: int, size: int) -> None:
     """Check indices of gather and its kin, where negative ones are refused."""
     if index.size:
         low, high = int(index.min()), int(index.max())
@@ -170,7 +170,7 @@ def _check_along(name: str, index: Array, dim: int, size: int) -> None:
             raise OperatorError(text, operator=name, argument="index")
 
 
-def _make_grid(self: Array, index: Array, dim: int) -> tuple[Any, ...]:
+def make_grid(self: Array, index: Array, dim: int) -> tuple[Any, ...]:
     """Return the places that ``index`` names along ``dim``: all other coordinates are its own."""
     places: list[Any] = list(np.ogrid[tuple(slice(size) for size in index.shape)])
     places[dim] = index
@@ -185,8 +185,8 @@ def _gather(self: Array, dim: int, index: Array, *, sparse_grad: bool = False) -
         return conform(np.empty(index.shape, self.dtype), spec)
     a, index = np.atleast_1d(self), np.atleast_1d(index)
     axis = wrap_dim(dim, a.ndim)
-    _check_along("aten::gather", index, axis, a.shape[axis])
-    return conform(a[_make_grid(a, index, axis)], spec)
+    check_along("aten::gather", index, axis, a.shape[axis])
+    return conform(a[make_grid(a, index, axis)], spec)
 
 
 def _scatter_into(name: str, self: Array, dim: int, index: Array, source: Any, *, add: bool = False) -> Array:
@@ -198,8 +198,8 @@ def _scatter_into(name: str, self: Array, dim: int, index: Array, source: Any, *
         return self
     target, index = np.atleast_1d(self), np.atleast_1d(index)
     axis = wrap_dim(dim, target.ndim)
-    _check_along(f"aten::{name}", index, axis, target.shape[axis])
-    places = _make_grid(target, index, axis)
+    check_along(f"aten::{name}", index, axis, target.shape[axis])
+    places = make_grid(target, index, axis)
     if isinstance(source, np.ndarray):
         source = np.atleast_1d(source)[tuple(slice(size) for size in index.shape)]
     else:

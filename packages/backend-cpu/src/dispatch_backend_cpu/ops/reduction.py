@@ -149,8 +149,8 @@ def _logsumexp(spec: OutputSpec, a: Array, dim: Dims, keepdim: bool = False) -> 
     axes = _axes(a, dim)
     if not a.size:
         return np.log(SUM(np.exp(a), axes, None, None, keepdim))
-    top = MAX(a, axes, None, None, True)
-    top = np.where(np.isfinite(top), top, np.zeros((), a.dtype))
+    top = MAX(a.real, axes, None, None, True)
+    top = np.where(np.isfinite(top), top, np.zeros((), top.dtype))
     total = np.log(SUM(np.exp(a - top), axes, None, None, True)) + top
     return total if keepdim else total.reshape(spec.shape)
 

@@ -1,9 +1,61 @@
-"""Kernels of scattered writes and reductions."""
+"""Kernels of scattered reductions."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+import numpy as np
+
+from dispatch_aten.shapes import wrap_dim
+
+from ..arrays import Array
 from ..kernel_table import KernelTable
+from .indexing import check_along, make_grid
+from .rule_kernels import make_kernel
 
 KERNELS: Final = KernelTable()
+
+_REDUCTIONS: Final[dict[str, Any]] = {
+    "sum": np.add,
+    "mean": np.add,
+    "prod": np.multiply,
+    "amax": np.maximum,
+    "amin": np.minimum,
+}
+
+
+def _identity(reduce: str, dtype: np.dtype[Any]) -> Any:
+    """Return the number that a reduction begins with where it leaves the tensor's own elements out."""
+    if reduce in ("amax", "amin"):
+        if dtype.kind == "b":
+            return reduce == "amin"
+        if dtype.kind in "iu":
+            return np.iinfo(dtype).min if reduce == "amax" else np.iinfo(dtype).max
+        return -np.inf if reduce == "amax" else np.inf
+    return reduce == "prod"
+
+
+def _scatter_reduce(
+    spec: Any, self: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
+) -> Array:
+    result = self.copy(order="C")
+    if not index.size:
+        return result
+    target, index = np.atleast_1d(result), np.atleast_1d(index)
+    axis = wrap_dim(dim, target.ndim)
+    check_along("aten::scatter_reduce", index, axis, target.shape[axis])
+    places = make_grid(target, index, axis)
+    source = np.atleast_1d(src)[tuple(slice(size) for size in index.shape)]
+    if not include_self:
+        target[places] = _identity(reduce, target.dtype)
+    _REDUCTIONS[reduce].at(target, places, source)
+    if reduce == "mean":
+        counts = np.full(target.shape, int(include_self))
+        np.add.at(counts, places, 1)
+        np.maximum(counts, 1, counts)
+        divide = np.floor_divide if target.dtype.kind in "iu" else np.true_divide
+        target[...] = divide(target, counts)
+    return result
+
+
+KERNELS["scatter_reduce.two"] = make_kernel("scatter_reduce.two", _scatter_reduce)

@@ -50,7 +50,7 @@ def _as_strided(self: Array, size: Any, stride: Any, storage_offset: int | None 
 
 _VIEWS: Final = """
     view expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal
-    alias t transpose.int permute select.int slice.Tensor
+    alias t transpose.int unfold permute select.int slice.Tensor
 """
 _BY_RULE: Final = {name: _by_rule(name) for name in _VIEWS.split()}
 

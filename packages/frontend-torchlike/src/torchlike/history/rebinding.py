@@ -34,7 +34,7 @@ def rebind(tensor: Tensor, data: Any) -> None:
     if storage is None or storage.aliases is None or dc.shape(data) != dc.shape(tensor):
         if dc.is_mutable(data):
             _move_aliases(tensor, data)
-            if tensor._state.is_view and dc.shape(data) != dc.shape(tensor):
+            if tensor._state.is_view and (dc.shape(data), dc.strides(data)) != (dc.shape(tensor), dc.strides(tensor)):
                 _record_strides(tensor._state, data)
         elif storage is not None and storage.aliases is not None:
             _separate(tensor, storage)

@@ -29,10 +29,10 @@ _MAY_OVERLAP: Final = frozenset(
 )
 """Operators, or overloads, whose output may overlap an input."""
 
-_ENTIRELY_APART: Final = frozenset(
+ENTIRELY_APART: Final = frozenset(
     (
-        "cat concat gather hstack index index_add index_add_ index_select masked_scatter_ masked_select nonzero scatter"
-        " scatter_ scatter_add scatter_add_ stack take vstack"
+        "cat concat concatenate gather hstack index index_add index_add_ index_select masked_scatter_ masked_select"
+        " nonzero scatter scatter_ scatter_add scatter_add_ stack take vstack"
     ).split()
 )
 """Operators that may not even read an element from where they write it."""
@@ -51,7 +51,7 @@ def overlap_check(name: str, tensors: tuple[tuple[int, str], ...]) -> Callable[.
     base = base_name(name)
     if base in _MAY_OVERLAP or name in _MAY_OVERLAP:
         return None
-    entirely = base in _ENTIRELY_APART
+    entirely = base in ENTIRELY_APART
 
     def check(out: Array, shape: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         memory = dc.storage_of(out)

@@ -82,6 +82,8 @@ not_equal        ne
 max.other        maximum
 min.other        minimum
 concat           cat
+concatenate      cat
+row_stack        vstack
 argwhere         nonzero
 broadcast_to     expand
 swapaxes         transpose.int

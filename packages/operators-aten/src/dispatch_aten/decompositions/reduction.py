@@ -180,7 +180,8 @@ def _logsumexp(self: Array, dim: int | Sequence[int], keepdim: bool = False) -> 
     if not numel(self):
         return aten.log.default(aten.sum.dim_IntList(aten.exp.default(self), dim, keepdim))
     dims = list(wrap_dims(dim, ndim(self)))
-    most = aten.amax.default(self, dims, True)
+    real = aten._to_copy.default(self, dtype=dc.dtype(self).to_real()) if dc.dtype(self).is_complex else self
+    most = aten.amax.default(real, dims, True)
     # An infinite maximum would end in inf - inf.
     most = aten.where.self(aten.isinf.default(most), aten.new_zeros.default(most, ()), most)
     total = aten.sum.dim_IntList(aten.exp.default(aten.sub.Tensor(self, most)), dims, keepdim)

@@ -153,7 +153,7 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
 
 _BY_STRIDES: Final = (
     "view select.int slice.Tensor expand permute transpose.int t squeeze squeeze.dim squeeze.dims unsqueeze diagonal "
-    "detach alias"
+    "detach alias unfold"
 )
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _apply_rule(name) for name in _BY_STRIDES.split()} | {

@@ -8,6 +8,9 @@ FORMULAS: Final = {
     "amax": {"self": "extremum_gradient(grad, self, result, dim, keepdim)"},
     "amin": {"self": "extremum_gradient(grad, self, result, dim, keepdim)"},
     "aminmax": {"self": "aminmax_gradient(grads, self, result0, result1, dim, keepdim)"},
+    "cummax": {"self": "cummaxmin_backward(grad, self, result1, dim)"},
+    "cummin": {"self": "cummaxmin_backward(grad, self, result1, dim)"},
+    "logcumsumexp": {"self": "logcumsumexp_gradient(grad, self, result, dim)"},
     "cumprod": {"self": "cumprod_gradient(grad, self, result, dim)"},
     "cumsum": {"self": "reversed_cumsum(grad, dim)"},
     "linalg_vector_norm": {"self": "norm_gradient(grad, self, ord, result, dim, keepdim)"},
@@ -31,4 +34,4 @@ FORMULAS: Final = {
     "min.dim": {"self": "value_selecting_reduction_backward(grad, dim, result1, self_sizes, keepdim)"},
 }
 
-DIFFERENTIABLE_OUTPUTS: Final = dict.fromkeys(("max.dim", "min.dim"), (True, False))
+DIFFERENTIABLE_OUTPUTS: Final = dict.fromkeys(("cummax", "cummin", "max.dim", "min.dim"), (True, False))

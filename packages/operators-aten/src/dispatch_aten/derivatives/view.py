@@ -29,5 +29,8 @@ FORMULAS: Final = {
     "transpose.int": {"self": "transpose(grad, dim0, dim1)"},
     "unbind.int": {"self": "unbind_gradient(grads, dim)"},
     "unsqueeze": {"self": "squeeze(grad, dim)"},
+    "unfold": {"self": "unfold_backward(grad, self_sizes, dimension, size, step)"},
+    "unfold_backward": {"grad_in": "unfold(grad, dim, size, step)"},
+    "diag_embed": {"self": "diagonal(grad, offset, dim1, dim2)"},
     "view": {"self": "reshape(grad, self_sizes)"},
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dispatch_aten.decompositions._shared import Array, aten, count_of
 from dispatch_aten.dtypes import int64
 from dispatch_aten.shapes.dims import wrap_dims
+from dispatch_core import dtype as dtype_of
 from dispatch_core import shape as shape_of
 
 from ._shared import max_one, sgn, spread, with_reduced_dims
@@ -20,6 +21,7 @@ __all__ = [
     "cumprod_gradient",
     "extremum_gradient",
     "extremum_of_all_gradient",
+    "logcumsumexp_gradient",
     "logsumexp_gradient",
     "norm_gradient",
     "prod_dim_gradient",
@@ -81,7 +83,7 @@ def prod_gradient(grad: Array, self: Array) -> Array:
     """Return the gradient of the product of all elements."""
     sizes = shape_of(self)
     if not sizes or 0 in sizes:
-        return aten.expand.default(grad, sizes)
+        return aten.expand.default(grad, sizes) if not sizes else aten.mul.Tensor(grad, self)
     flat = aten.reshape.default(self, (-1,))
     return aten.reshape.default(aten.mul.Tensor(grad, _products_without(flat, 0)), sizes)
 
@@ -161,6 +163,25 @@ def logsumexp_gradient(grad: Array, self: Array, result: Array, dim: int | Seque
     most = with_reduced_dims(result, count, dim, keepdim)
     weights = aten.exp.default(aten.sub.Tensor(self, aten.where.ScalarSelf(aten.isinf.default(most), 0, most)))
     return aten.mul.Tensor(with_reduced_dims(grad, count, dim, keepdim), weights)
+
+
+def logcumsumexp_gradient(grad: Array, self: Array, result: Array, dim: int) -> Array:
+    """Return the gradient of running sums of exponentials, in logarithms so that none overflows."""
+
+    def collect(logarithm: Array) -> Array:
+        if not shape_of(self):
+            return aten.exp.default(aten.add.Tensor(aten.sub.Tensor(logarithm, result), self))
+        turned = aten.flip.default(aten.sub.Tensor(logarithm, result), [dim])
+        behind = aten.flip.default(aten.logcumsumexp.default(turned, dim), [dim])
+        return aten.exp.default(aten.add.Tensor(behind, self))
+
+    if dtype_of(grad).is_complex:
+        return collect(aten.log.default(grad))
+    size = aten.log.default(aten.abs.default(grad))
+    nothing = -1e300 if dtype_of(grad).itemsize > 4 else -3e38 if dtype_of(grad).itemsize > 2 else -6e4
+    positive = aten.masked_fill.Scalar(size, aten.le.Scalar(grad, 0), nothing)
+    negative = aten.masked_fill.Scalar(size, aten.ge.Scalar(grad, 0), nothing)
+    return aten.sub.Tensor(collect(positive), collect(negative))
 
 
 def norm_gradient(

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_CHANGES_SHAPE: Final = frozenset({"resize_"})
+_CHANGES_SHAPE: Final = frozenset(
+    "as_strided_ resize_ resize_as_ set_ squeeze_ swapaxes_ swapdims_ t_ transpose_ unsqueeze_".split()
+)
 _VIEW_RETURN: Final = re.compile(r"-> Tensor\(a\)(\[\])?$")
 
 

@@ -68,4 +68,81 @@ fill.Tensor(Tensor self, Tensor value) -> Tensor
 fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)
 fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)
 zero_(Tensor(a!) self) -> Tensor(a!)
+[factory]
+tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool?
+    pin_memory=None) -> Tensor
+triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool?
+    pin_memory=None) -> Tensor
+logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout?
+    layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout?
+    layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10., *, ScalarType? dtype=None, Layout?
+    layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+logspace(Scalar start, Scalar end, int steps, float base=10., *, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+range.step(Scalar start, Scalar end, Scalar step=1, *, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+range(Scalar start, Scalar end, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+    pin_memory=None) -> Tensor
+empty_permuted(SymInt[] size, int[] physical_layout, *, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+bartlett_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+    pin_memory=None) -> Tensor
+bartlett_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+hamming_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+    pin_memory=None) -> Tensor
+hamming_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, ScalarType? dtype=None, Layout?
+    layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, ScalarType?
+    dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+hann_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+    pin_memory=None) -> Tensor
+hann_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+blackman_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+    pin_memory=None) -> Tensor
+blackman_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+kaiser_window(int window_length, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool?
+    pin_memory=None) -> Tensor
+kaiser_window.periodic(int window_length, bool periodic, *, ScalarType? dtype=None, Layout? layout=None, Device?
+    device=None, bool? pin_memory=None) -> Tensor
+kaiser_window.beta(int window_length, bool periodic, float beta, *, ScalarType? dtype=None, Layout? layout=None,
+    Device? device=None, bool? pin_memory=None) -> Tensor
+[]
+tril_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
+triu_indices.out(int row, int col, int offset=0, *, Tensor(a!) out) -> Tensor(a!)
+logspace.out(Scalar start, Scalar end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)
+logspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)
+logspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)
+logspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, float base=10., *, Tensor(a!) out) -> Tensor(a!)
+linspace.Tensor_Tensor_out(Tensor start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+linspace.Tensor_Scalar_out(Tensor start, Scalar end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+linspace.Scalar_Tensor_out(Scalar start, Tensor end, int steps, *, Tensor(a!) out) -> Tensor(a!)
+range.out(Scalar start, Scalar end, Scalar step=1, *, Tensor(a!) out) -> Tensor(a!)
+range.out_(Scalar start, Scalar end, *, Tensor(a!) out) -> Tensor(a!)
+bartlett_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+bartlett_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+hamming_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+hamming_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+hamming_window.periodic_alpha_out(int window_length, bool periodic, float alpha, *, Tensor(a!) out) -> Tensor(a!)
+hamming_window.periodic_alpha_beta_out(int window_length, bool periodic, float alpha, float beta, *, Tensor(a!) out)
+    -> Tensor(a!)
+hann_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+hann_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+blackman_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+blackman_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+kaiser_window.out(int window_length, *, Tensor(a!) out) -> Tensor(a!)
+kaiser_window.periodic_out(int window_length, bool periodic, *, Tensor(a!) out) -> Tensor(a!)
+kaiser_window.beta_out(int window_length, bool periodic, float beta, *, Tensor(a!) out) -> Tensor(a!)
 """

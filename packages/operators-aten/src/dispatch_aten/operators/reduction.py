@@ -93,4 +93,49 @@ cumsum_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
 cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 cumprod.out(Tensor self, int dim, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
 cumprod_(Tensor(a!) self, int dim, *, ScalarType? dtype=None) -> Tensor(a!)
+[]
+cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)
+cummax.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
+cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)
+cummin.out(Tensor self, int dim, *, Tensor(a!) values, Tensor(b!) indices) -> (Tensor(a!) values, Tensor(b!) indices)
+logcumsumexp(Tensor self, int dim) -> Tensor
+logcumsumexp.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
+cumulative_trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor
+cumulative_trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor
+trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor
+trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) -> Tensor
+trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor
+trapz.dx(Tensor y, *, float dx=1., int dim=-1) -> Tensor
+diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor
+diff.out(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None, *, Tensor(a!) out) -> Tensor(a!)
+gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]
+gradient.scalararray(Tensor self, *, Scalar spacing, int[] dim, int edge_order=1) -> Tensor[]
+gradient.array(Tensor self, *, int[] dim, int edge_order=1) -> Tensor[]
+gradient.scalarrayint(Tensor self, *, Scalar[] spacing, int? dim=None, int edge_order=1) -> Tensor[]
+gradient.scalarrayarray(Tensor self, *, Scalar[] spacing, int[] dim, int edge_order=1) -> Tensor[]
+gradient.tensorarrayint(Tensor self, *, Tensor[] spacing, int? dim=None, int edge_order=1) -> Tensor[]
+gradient.tensorarray(Tensor self, *, Tensor[] spacing, int[] dim, int edge_order=1) -> Tensor[]
+nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+nanmean.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) ->
+    Tensor(a!)
+std_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
+    out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+var_mean.correction_out(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False, Tensor(a!)
+    out0, Tensor(b!) out1) -> (Tensor(a!), Tensor(b!))
+renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
+renorm.out(Tensor self, Scalar p, int dim, Scalar maxnorm, *, Tensor(a!) out) -> Tensor(a!)
+renorm_(Tensor(a!) self, Scalar p, int dim, Scalar maxnorm) -> Tensor(a!)
+dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
+dist.out(Tensor self, Tensor other, Scalar p=2, *, Tensor(a!) out) -> Tensor(a!)
+cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor
+corrcoef(Tensor self) -> Tensor
+count_nonzero.dim_IntList_out(Tensor self, int[] dim, *, Tensor(a!) out) -> Tensor(a!)
+count_nonzero.out(Tensor self, int? dim=None, *, Tensor(a!) out) -> Tensor(a!)
+cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor
+[reduction]
+nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)
+std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
+std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
+std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 """

@@ -45,4 +45,39 @@ mT(Tensor(a) self) -> Tensor(a)
 detach(Tensor(a) self) -> Tensor(a)
 alias(Tensor(a) self) -> Tensor(a)
 _unsafe_view(Tensor self, SymInt[] size) -> Tensor
+[]
+t_(Tensor(a!) self) -> Tensor(a!)
+squeeze_(Tensor(a!) self) -> Tensor(a!)
+squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)
+squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)
+unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)
+transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
+swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)
+swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
+as_strided_(Tensor(a!) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a!)
+unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)
+unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor
+hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]
+hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
+vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]
+vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
+dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]
+dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]
+diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor
+diag_embed.out(Tensor self, int offset=0, int dim1=-2, int dim2=-1, *, Tensor(a!) out) -> Tensor(a!)
+diag(Tensor self, int diagonal=0) -> Tensor
+diag.out(Tensor self, int diagonal=0, *, Tensor(a!) out) -> Tensor(a!)
+diagflat(Tensor self, int offset=0) -> Tensor
+trace(Tensor self) -> Tensor
+trace.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)
+adjoint(Tensor(a) self) -> Tensor(a)
+matrix_H(Tensor(a) self) -> Tensor(a)
+mH(Tensor(a) self) -> Tensor(a)
+unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]
+unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
+unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
+tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) ->
+    Tensor(a)[]
+slice_inverse(Tensor(a) self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
 """

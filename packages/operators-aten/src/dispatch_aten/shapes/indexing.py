@@ -188,7 +188,8 @@ def _gather(self: TensorMeta, dim: int, index: TensorMeta, *, sparse_grad: bool 
     return contiguous(index.shape, self.dtype)
 
 
-def _check_scatter(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta | None) -> None:
+def check_scatter(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta | None) -> None:
+    """Refuse indices, and sources, that do not fit into ``self``."""
     dim = wrap_dim(dim, self.ndim)
     _check_index_dtype("scatter", index)
     if src is not None and src.dtype != self.dtype:
@@ -214,7 +215,7 @@ def _check_scatter(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMet
 
 
 def _scatter(self: TensorMeta, dim: int, index: TensorMeta, src: TensorMeta | Number) -> TensorMeta:
-    _check_scatter(self, dim, index, src if isinstance(src, TensorMeta) else None)
+    check_scatter(self, dim, index, src if isinstance(src, TensorMeta) else None)
     if not isinstance(src, TensorMeta) and index.numel:
         check_fits(src, self.dtype, "value")
     return contiguous(self.shape, self.dtype)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import bool_, int64
-from dispatch_aten.errors import ArgumentValueError, DtypeError, OperatorError, ShapeError
+from dispatch_aten.dtypes import bool_, int32, int64
+from dispatch_aten.errors import ArgumentValueError, DataDependentShapeError, DtypeError, OperatorError, ShapeError
 from dispatch_aten.promotion import result_type
 
 from .dims import check_size, wrap_dim, wrap_dims
@@ -144,6 +144,16 @@ def _topk(
     return contiguous(shape, self.dtype), contiguous(shape, int64)
 
 
+def _repeat_places(repeats: TensorMeta, *, output_size: int | None = None) -> TensorMeta:
+    if repeats.ndim != 1:
+        raise ShapeError("repeat_interleave only accept 1D vector as repeat", argument="repeats")
+    if repeats.dtype not in (int32, int64):
+        raise DtypeError("repeats has to be Long or Int tensor", argument="repeats")
+    if output_size is None:
+        raise DataDependentShapeError("the number of indices is in the values", argument="repeats")
+    return contiguous((output_size,), repeats.dtype)
+
+
 RULES: Final[dict[str, Callable[..., Any]]] = {
     "cat": _cat,
     "concat": _cat,
@@ -157,4 +167,5 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "argsort": _argsort,
     "argsort.stable": _argsort,
     "topk": _topk,
+    "repeat_interleave.Tensor": _repeat_places,
 }

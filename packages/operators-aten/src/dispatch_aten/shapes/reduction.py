@@ -243,6 +243,21 @@ def _scan_inplace(self: TensorMeta, dim: int, *, dtype: ScalarType | None = None
     return self
 
 
+def _cumulative_extremum(name: str) -> Callable[..., tuple[TensorMeta, TensorMeta]]:
+    def rule(self: TensorMeta, dim: int) -> tuple[TensorMeta, TensorMeta]:
+        wrap_dim(dim, self.ndim)
+        refuse_kinds(f"{name}_cpu", "c", self.dtype)
+        return contiguous(self.shape, self.dtype), contiguous(self.shape, int64)
+
+    return rule
+
+
+def _logcumsumexp(self: TensorMeta, dim: int) -> TensorMeta:
+    wrap_dim(dim, self.ndim)
+    refuse_kinds("logcumsumexp_out_cpu", "bi", self.dtype)
+    return contiguous(self.shape, self.dtype)
+
+
 def _sum_to_size(self: TensorMeta, size: Sequence[int]) -> TensorMeta:
     size = tuple(size)
     fits = len(size) <= self.ndim and all(
@@ -296,5 +311,8 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "cumprod": _scan,
     "cumsum_": _scan_inplace,
     "cumprod_": _scan_inplace,
+    "cummax": _cumulative_extremum("cummax"),
+    "cummin": _cumulative_extremum("cummin"),
+    "logcumsumexp": _logcumsumexp,
     "sum_to_size": _sum_to_size,
 }

@@ -109,7 +109,8 @@ def _make_rule(name: str) -> Callable[..., Any]:
         rule = _own_rule(name)
     except KeyError:
         functional = functional_of(name)
-        if functional is None:
+        # A tensor's view in place of it is made by composing, on every device.
+        if functional is None or "inplace_view" in ATEN_BY_NAME[name].tags:
             raise
         rule = _own_rule(functional)
         made = _inplace if is_inplace(name) else partial(_out, written_names(ATEN_BY_NAME[name].schema))
@@ -121,7 +122,8 @@ def _make_rule(name: str) -> Callable[..., Any]:
 
 def _list_rules() -> list[str]:
     own = set(names_in("shapes", "RULES"))
-    return [each.name for each in ATEN if each.name in own or functional_of(each.name) in own]
+    derived = (each for each in ATEN if each.name in own or functional_of(each.name) in own)
+    return [each.name for each in derived if each.name in own or "inplace_view" not in each.tags]
 
 
 RULES: Final[LazyTable[Callable[..., Any]]] = LazyTable(_make_rule, _list_rules)

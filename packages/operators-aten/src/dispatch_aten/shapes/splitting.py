@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_aten.errors import DimensionError, OperatorError, ShapeError
 
 from .dims import wrap_dim
-from .meta import TensorMeta
+from .meta import TensorMeta, contiguous
 from .view import RULES as VIEW_RULES
 
 if TYPE_CHECKING:
@@ -113,6 +113,36 @@ def _unbind(self: TensorMeta, dim: int = 0) -> list[TensorMeta]:
     return [select_of(self, dim, index) for index in range(self.shape[dim])]
 
 
+def _unfold(self: TensorMeta, dimension: int, size: int, step: int) -> TensorMeta:
+    dim = wrap_dim(dimension, self.ndim, argument="dimension")
+    length = self.shape[dim] if self.shape else 1
+    if size < 0:
+        raise OperatorError(f"size is {size} but must be >= 0", argument="size")
+    if size > length:
+        raise OperatorError(
+            f"maximum size for tensor at dimension {dim} is {length} but size is {size}", argument="size"
+        )
+    if step <= 0:
+        raise OperatorError(f"step is {step} but must be > 0", argument="step")
+    if not self.shape:
+        return TensorMeta((size,), (1,), self.dtype, self.storage_offset)
+    shape = (*self.shape[:dim], (length - size) // step + 1, *self.shape[dim + 1 :], size)
+    strides = (*self.strides[:dim], step * self.strides[dim], *self.strides[dim + 1 :], self.strides[dim])
+    return TensorMeta(shape, strides, self.dtype, self.storage_offset)
+
+
+def _diag_embed(self: TensorMeta, offset: int = 0, dim1: int = -2, dim2: int = -1) -> TensorMeta:
+    first = wrap_dim(dim1, self.ndim + 1, argument="dim1")
+    second = wrap_dim(dim2, self.ndim + 1, argument="dim2")
+    if first == second:
+        raise ShapeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}", argument="dim2")
+    length = abs(offset) + self.shape[-1]
+    shape = list(self.shape[:-1])
+    for dim in sorted((first, second)):
+        shape.insert(dim, length)
+    return contiguous(shape, self.dtype)
+
+
 RULES: Final[dict[str, Callable[..., Any]]] = {
     "split.Tensor": _split,
     "split.sizes": _split_with_sizes,
@@ -121,4 +151,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "tensor_split.sections": _tensor_split,
     "tensor_split.indices": _tensor_split,
     "unbind.int": _unbind,
+    "unfold": _unfold,
+    "unfold_backward": lambda grad_in, input_sizes, *_: contiguous(input_sizes, grad_in.dtype),
+    "diag_embed": _diag_embed,
 }

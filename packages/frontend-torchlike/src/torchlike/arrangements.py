@@ -1,0 +1,99 @@
+"""Functions of shapes and of distinct elements that are no operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dispatch_core as dc
+from dispatch_aten.shapes import broadcast_shapes as _broadcast
+
+from .adapted_functions import select_results
+from .arguments import check_tensor
+from .size import Size
+from .tensors import Tensor
+
+__all__ = ["broadcast_shapes", "typename", "unique", "unravel_index"]
+
+
+def unique(
+    input: Tensor,
+    sorted: bool = True,  # torch's name
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """Return the distinct elements in order, or the distinct slices along ``dim`` (source: ``torch.unique``).
+
+    With ``return_inverse`` the place of each element among them follows, with ``return_counts`` how often each occurs.
+
+    >>> import torchlike
+    >>> unique(torchlike.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    check_tensor(input, "unique")
+    aten: Any = dc.ops.aten
+    if dim is None:
+        found = aten._unique2(input, sorted, return_inverse, return_counts)
+    else:
+        found = aten.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return select_results(found, return_inverse, return_counts)
+
+
+def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
+    """Return the shape that tensors of these shapes broadcast to (source: ``torch.broadcast_shapes``).
+
+    Raises ``RuntimeError`` where they do not.
+
+    >>> broadcast_shapes((2, 1), 3)
+    torchlike.Size([2, 3])
+    """
+    read = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
+    for shape in read:
+        if any(size < 0 for size in shape):
+            raise RuntimeError(f"Trying to create tensor with negative dimension ({min(shape)}): ({min(shape)})")
+    try:
+        return Size(_broadcast(*read))
+    except RuntimeError:
+        raise RuntimeError(
+            f"Shape mismatch: objects cannot be broadcast to a single shape: {', '.join(map(str, read))}"
+        ) from None
+
+
+def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:
+    """Return the coordinates of places in a flattened tensor of this shape (source: ``torch.unravel_index``).
+
+    Raises ``ValueError`` for shapes that are none, and for places that are not in it.
+
+    >>> import torchlike
+    >>> unravel_index(torchlike.tensor([5]), (2, 3))
+    (tensor([1]), tensor([2]))
+    """
+    check_tensor(indices, "unravel_index", "indices")
+    if not (indices.dtype.is_integral):
+        raise TypeError(f"expected 'indices' to be an integer dtype but got {indices.dtype}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if not all(isinstance(size, int) and not isinstance(size, bool) for size in sizes):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {shape}")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    aten: Any = dc.ops.aten
+    coordinates: list[Tensor] = []
+    for size in reversed(sizes):
+        coordinates.insert(0, aten.remainder.Scalar(indices, size))
+        indices = aten.floor_divide.Scalar(indices, size)
+    return tuple(coordinates)
+
+
+def typename(obj: Any, /) -> str:
+    """Return the name of a tensor's type, or of an object's class with its module (source: ``torch.typename``).
+
+    >>> import torchlike
+    >>> typename(torchlike.ones(2)), typename([])
+    ('torch.FloatTensor', 'list')
+    """
+    if isinstance(obj, Tensor):
+        return str(obj.type())
+    named = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(named, "__module__", "") or ""
+    return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"

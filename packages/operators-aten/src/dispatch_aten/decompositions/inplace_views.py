@@ -1,0 +1,85 @@
+"""In-place views: the tensor itself gets another shape, strides or storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.errors import OperatorError
+from dispatch_aten.shapes.meta import contiguous_strides
+
+from ._shared import Array, aten, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def _become(view: str) -> Callable[..., Array]:
+    """Make the kernel that lets ``self`` hold a view of itself."""
+
+    def kernel(self: Array, *args: Any) -> Array:
+        return dc.rebind(self, overload(view)(self, *args))
+
+    return kernel
+
+
+def _resize_as(self: Array, the_template: Array, *, memory_format: int | None = None) -> Array:
+    return aten.resize_.default(self, dc.shape(the_template), memory_format=memory_format)
+
+
+def _set(self: Array, source: Array) -> Array:
+    if dc.dtype(self) != dc.dtype(source):
+        raise OperatorError(
+            f"Could not set tensor of type {dc.dtype(source).name} to a tensor of type {dc.dtype(self).name}",
+            operator="aten::set_",
+            argument="source",
+        )
+    if dc.device(self).type != dc.device(source).type:
+        raise OperatorError(
+            f"Could not set tensor on {dc.device(self)} to storage on {dc.device(source)}",
+            operator="aten::set_",
+            argument="source",
+        )
+    return dc.rebind(self, aten.alias.default(source))
+
+
+def _is_set_to(self: Array, tensor: Array) -> bool:
+    """Return whether two arrays are the same elements of the same memory."""
+    layouts = [(dc.shape(each), dc.strides(each), dc.storage_offset(each)) for each in (self, tensor)]
+    return layouts[0] == layouts[1] and bool(dc.storage_of(self) == dc.storage_of(tensor))
+
+
+def _set_part(
+    self: Array, source: Array, storage_offset: int, size: Sequence[int], stride: Sequence[int] = ()
+) -> Array:
+    steps = list(stride) or contiguous_strides(tuple(size))
+    return _set(self, aten.as_strided.default(source, size, steps, storage_offset))
+
+
+def _set_empty(self: Array) -> Array:
+    return dc.rebind(self, aten.new_empty.default(self, (0,)))
+
+
+def _swap(self: Array, *dims: int) -> Array:
+    return aten.transpose_.default(self, *dims)
+
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "swapaxes_": _swap,
+    "swapdims_": _swap,
+}
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "as_strided_": _become("as_strided"),
+    "is_set_to": _is_set_to,
+    "resize_as_": _resize_as,
+    "set_": _set_empty,
+    "set_.source_Tensor": _set,
+    "set_.source_Tensor_storage_offset": _set_part,
+    "squeeze_": _become("squeeze"),
+    "squeeze_.dim": _become("squeeze.dim"),
+    "squeeze_.dims": _become("squeeze.dims"),
+    "t_": _become("t"),
+    "transpose_": _become("transpose.int"),
+    "unsqueeze_": _become("unsqueeze"),
+}
