@@ -27,7 +27,7 @@ from .autograd import (
     set_grad_enabled,
 )
 from .creation import FACTORIES, as_tensor, tensor
-from .devices import device
+from .devices import device, get_default_device, set_default_device
 from .dtypes import DTYPES, can_cast, dtype, finfo, iinfo, promote_types, result_type
 from .functions import FUNCTIONS
 from .interop import from_numpy
@@ -83,7 +83,24 @@ _NAMES = {
     "linalg": "",
     "signal": "",
     "special": "",
+    "absent_devices": "mps mtia xpu",
+    "accelerator": "",
+    "amp": "autocast is_autocast_available",
+    "backends": "",
+    "compiler": "compile",
+    "cuda": "",
+    "distributed": "",
+    "hub": "",
+    "jit": "",
+    "legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor"
+    " FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",
+    "multiprocessing": "",
+    "settings": "are_deterministic_algorithms_enabled get_deterministic_debug_mode get_file_path"
+    " get_float32_matmul_precision get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled"
+    " is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal"
+    " set_num_interop_threads set_num_threads set_warn_always use_deterministic_algorithms",
     "utils": "",
+    "version": "",
 }
 _late, _load, _list = _load_names(__name__, _NAMES)
 
@@ -118,6 +135,7 @@ __all__ = [
     "enable_grad",
     "finfo",
     "from_numpy",
+    "get_default_device",
     "get_default_dtype",
     "get_rng_state",
     "iinfo",
@@ -141,6 +159,7 @@ __all__ = [
     "result_type",
     "save",
     "seed",
+    "set_default_device",
     "set_default_dtype",
     "set_grad_enabled",
     "set_printoptions",

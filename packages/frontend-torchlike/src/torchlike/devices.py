@@ -11,10 +11,24 @@ from dispatch_core.tracebacks import trim_traceback
 device: Final = dc.Device
 
 
+_default: dc.Device | None = None
+
+
+def set_default_device(device: Any) -> None:
+    """Choose the device of tensors that are made without one; None for the cpu (source: ``torch.set_default_device``)."""
+    global _default
+    _default = None if device is None else as_device(device)
+
+
+def get_default_device() -> dc.Device:
+    """Return the device of tensors that are made without one."""
+    return _default or dc.Device("cpu")
+
+
 def as_device(value: Any) -> dc.Device | None:
-    """Convert None, a name or a device, as users write them."""
+    """Convert None, which is the default device, a name or a device, as users write them."""
     try:
-        return None if value is None else dc.Device.parse(value)
+        return _default if value is None else dc.Device.parse(value)
     except Exception as error:
         trim_traceback(error)
         raise

@@ -37,10 +37,14 @@ DTYPES: Final[dict[str, ScalarType]] = {
 }
 
 
+#: Written before the names of tensors' types.
+TYPE_PREFIX = "torchlike."
+
+
 def format_type(tensor: Tensor) -> str:
     """Return a tensor's type in torch's older notation: ``torchlike.FloatTensor``."""
     device = tensor.device.type
-    return f"torchlike.{'' if device == 'cpu' else device + '.'}{tensor.dtype.name}Tensor"
+    return f"{TYPE_PREFIX}{'' if device == 'cpu' else device + '.'}{tensor.dtype.name}Tensor"
 
 
 @cache

@@ -16,6 +16,7 @@ from dispatch_core.frontends import Holder, Window, included_mask, lend, memory_
 from dispatch_core.keys import DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
+from .devices import as_device
 from .tensors import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def put(array: NDArray[Any], device: Any = None) -> Tensor:
     """Bring a NumPy array to a device; on the cpu the tensor may share its memory."""
     if array.dtype.type.__module__ != "ml_dtypes":
         check_dtype(array)
-    place = _CPU if device is None else dc.Device.parse(device)
+    place = as_device(device) or _CPU
     return wrap(dc.ops.prims.device_put(array, device=place))
 
 

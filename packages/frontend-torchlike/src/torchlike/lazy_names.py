@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
+
+#: Called with a package and the name that it was asked for in vain.
+observers: Final[list[Callable[[str, str], object]]] = []
 
 
 def load_names(
@@ -24,7 +27,9 @@ def load_names(
         elif name in modules:
             found = import_module(f"{package}.{name}")
         else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            for observe in observers:
+                observe(package, name)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
         setattr(sys.modules[package], name, found)
         return found
 

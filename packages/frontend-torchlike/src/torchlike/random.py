@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from dispatch_aten.generator import Generator, manual_seed_all
@@ -10,6 +12,7 @@ from dispatch_aten.generator import default_generator as generator_of
 __all__ = [
     "Generator",
     "default_generator",
+    "fork_rng",
     "get_rng_state",
     "initial_seed",
     "manual_seed",
@@ -46,3 +49,22 @@ def get_rng_state() -> Any:
 def set_rng_state(new_state: Any) -> None:
     """Restore a state of the cpu's generator."""
     default_generator.set_state(new_state)
+
+
+@contextmanager
+def fork_rng(
+    devices: Any = None,
+    enabled: bool = True,
+    _caller: str = "fork_rng",
+    _devices_kw: str = "devices",
+    device_type: str = "cuda",
+) -> Iterator[None]:
+    """Restore the cpu's generator after a block (source: ``torch.random.fork_rng``)."""
+    if not enabled:
+        yield
+        return
+    before = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(before)

@@ -1,0 +1,91 @@
+"""Commands: ``python -m torchlike run script.py args…`` runs an unchanged PyTorch program."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from types import ModuleType, TracebackType
+from typing import Any, Final
+
+from . import stand_in
+
+_USAGE: Final = """\
+usage: python -m torchlike run SCRIPT [ARGUMENT ...]
+       python -m torchlike run -m MODULE [ARGUMENT ...]
+       python -m torchlike run -c CODE [ARGUMENT ...]
+
+Run a PyTorch program that is not changed: in its process, torch is torchlike. Names of torch that the program asks for and
+that are missing are listed at its end, or where it fails."""
+
+
+def _make_main(path: str | None) -> dict[str, Any]:
+    """Return the names of a new main module."""
+    main = ModuleType("__main__")
+    main.__dict__.update({"__builtins__": __builtins__, "__file__": path, "__spec__": None})
+    if path is None:
+        del main.__dict__["__file__"]
+    sys.modules["__main__"] = main
+    return main.__dict__
+
+
+def _run(arguments: list[str]) -> None:
+    """Run a script, a module or code."""
+    first, rest = arguments[0], arguments[1:]
+    if first == "-m":
+        import runpy
+
+        sys.argv = rest
+        sys.path.insert(0, "") if not sys.path or sys.path[0] else None
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    elif first == "-c":
+        sys.argv = ["-c", *rest[1:]]
+        exec(compile(rest[0], "<string>", "exec"), _make_main(None))  # noqa: S102  # the user's own code
+    else:
+        path = os.path.abspath(first)  # noqa: PTH100  # links are kept, as Python keeps them
+        with open(path, "rb") as file:  # noqa: PTH123
+            code = compile(file.read(), path, "exec")
+        sys.argv = arguments
+        # Python put the current folder first for -m; a script's own folder takes its place.
+        sys.path[0] = os.path.dirname(path)  # noqa: PTH120
+        exec(code, _make_main(path))  # noqa: S102  # as above
+
+
+def _without_ours(trace: TracebackType | None) -> TracebackType | None:
+    """Return a traceback from the first frame that is the program's."""
+    while trace is not None and trace.tb_frame.f_code.co_filename in (__file__, "<frozen runpy>"):
+        trace = trace.tb_next
+    return trace
+
+
+def _report() -> None:
+    missing = stand_in.list_missing()
+    if missing:
+        print("\ntorchlike: names of torch that were asked for and are missing:", file=sys.stderr)
+        for name in missing:
+            print(f"  {name}", file=sys.stderr)
+
+
+def main(arguments: list[str]) -> int:
+    """Run a command; return the exit status."""
+    if len(arguments) < 2 or arguments[0] != "run" or (arguments[1] in ("-m", "-c") and len(arguments) < 3):
+        wanted = bool(arguments) and arguments[0] in ("-h", "--help")
+        print(_USAGE, file=sys.stdout if wanted else sys.stderr)
+        return 0 if wanted else 2
+    stand_in.install()
+    try:
+        _run(arguments[1:])
+    except SystemExit:
+        _report()
+        raise
+    except BaseException as error:  # noqa: BLE001  # whatever the program raises is shown as Python shows it
+        traceback.print_exception(type(error), error, _without_ours(error.__traceback__))
+        stand_in.name_missing(error)
+        _report()
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    _report()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,103 @@
+"""Devices that other builds of torch have: what programs ask of them is answered truthfully, and work is refused.
+
+Each gets the functions of ``torch.cuda``; so programs take the branch that they have for a machine without the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from types import ModuleType
+from typing import Any, Final
+
+__all__ = ["AbsentDeviceError", "list_functions", "make_module"]
+
+#: The answer → the functions that give it.
+_ANSWERS: Final[tuple[tuple[Any, str], ...]] = (
+    (False, "can_device_access_peer is_available is_bf16_supported is_initialized is_tf32_supported"),
+    (0, "device_count max_memory_allocated max_memory_cached max_memory_reserved memory_allocated memory_cached"),
+    (0, "memory_reserved"),
+    (None, "empty_cache ipc_collect manual_seed manual_seed_all reset_accumulated_memory_stats seed seed_all"),
+    (None, "reset_max_memory_allocated reset_max_memory_cached reset_peak_memory_stats set_rng_state_all"),
+)
+_REFUSED: Final = (
+    "CUDAGraph Event Stream current_blas_handle current_device current_stream default_stream get_device_capability"
+    " get_device_name get_device_properties get_rng_state graph init initial_seed list_gpu_processes mem_get_info"
+    " memory_summary set_device set_per_process_memory_fraction set_rng_state set_stream synchronize temperature"
+    " utilization"
+)
+
+
+class AbsentDeviceError(AssertionError, RuntimeError):
+    """Raised where work is asked of a device that this build cannot use (torch raises either class)."""
+
+
+def _answer(name: str, value: Any) -> Callable[..., Any]:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return value
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Return {value!r}: there is no such device." if value is not None else "Do nothing."
+    return function
+
+
+def _refuse(name: str, title: str) -> Callable[..., Any]:
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raise AbsentDeviceError(f"Torch not compiled with {title} enabled")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "Raise ``AssertionError``: there is no such device."
+    return function
+
+
+def list_functions(title: str) -> dict[str, Any]:
+    """Return the functions of a device that is not there; ``title`` is its name in torch's message."""
+    found: dict[str, Any] = {name: _answer(name, value) for value, names in _ANSWERS for name in names.split()}
+    found |= {name: _refuse(name, title) for name in _REFUSED.split()}
+
+    def stream(stream: Any = None) -> AbstractContextManager[None]:
+        """Do nothing for None, and refuse any other stream."""
+        if stream is not None:
+            raise AbsentDeviceError(f"Torch not compiled with {title} enabled")
+        return nullcontext()
+
+    class AbsentDevice:
+        """Work with another device within a block: refused, but for a negative number, which changes nothing."""
+
+        def __init__(self, device: Any = None) -> None:
+            self.idx = device if isinstance(device, int) else getattr(device, "index", 0) or 0
+
+        def __enter__(self) -> None:
+            if self.idx >= 0:
+                raise AbsentDeviceError(f"PyTorch was compiled without {title} support")
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    def memory_stats(device: Any = None) -> dict[str, int]:
+        """Return no statistics."""
+        return {}
+
+    def get_rng_state_all() -> list[Any]:
+        """Return no states."""
+        return []
+
+    def get_arch_list() -> list[str]:
+        """Return no architectures."""
+        return []
+
+    own = (stream, memory_stats, get_rng_state_all, get_arch_list)
+    return found | {each.__name__: each for each in own} | {"device": AbsentDevice}
+
+
+def make_module(name: str, title: str) -> ModuleType:
+    """Return a module with the functions of a device that is not there."""
+    module = ModuleType(f"torchlike.{name}", f"The device {name}, which is not there (source: ``torch.{name}``).")
+    vars(module).update(list_functions(title))
+    return module
+
+
+#: The modules that are no files of their own.
+xpu: Final = make_module("xpu", "XPU")
+mps: Final = make_module("mps", "MPS")
+mtia: Final = make_module("mtia", "MTIA")

@@ -1,0 +1,13 @@
+"""What programs ask of torch's libraries: none is used here (source: ``torch.backends``)."""
+
+from __future__ import annotations
+
+from .libraries import LIBRARIES
+
+globals().update(LIBRARIES)
+
+__all__ = list(LIBRARIES)  # a table's names
+
+
+def __getattr__(name: str) -> object:
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,99 @@
+"""The libraries, as objects whose settings are kept and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, Final
+
+__all__ = ["LIBRARIES", "AbsentLibrary"]
+
+
+class AbsentLibrary(ModuleType):
+    """A library that is not used: questions are answered by False and None, settings are kept."""
+
+    def __init__(self, name: str, **settings: Any) -> None:
+        super().__init__(
+            f"torchlike.backends.{name}", f"A library that is not used (source: ``torch.backends.{name}``)."
+        )
+        vars(self).update(settings)
+
+    def is_available(self) -> bool:
+        """Return False."""
+        return False
+
+    is_built = is_available
+
+    def version(self) -> None:
+        """Return None."""
+
+    @contextmanager
+    def flags(self, **settings: Any) -> Iterator[None]:
+        """Keep other settings within a block."""
+        before = {name: vars(self).get(name) for name in settings}
+        vars(self).update(settings)
+        try:
+            yield
+        finally:
+            vars(self).update(before)
+
+    def set_flags(self, **settings: Any) -> tuple[Any, ...]:
+        """Keep other settings; return those before."""
+        before = tuple(vars(self).get(name) for name in settings)
+        vars(self).update(settings)
+        return before
+
+
+def _get_true() -> bool:
+    return True
+
+
+def _set(value: Any) -> None:
+    pass
+
+
+def _get_capability() -> str:
+    return "DEFAULT"
+
+
+def _is_acceptable(tensor: Any) -> bool:
+    return False
+
+
+#: The library's name → the object.
+LIBRARIES: Final = {
+    "cpu": AbsentLibrary("cpu", get_cpu_capability=_get_capability),
+    "cuda": AbsentLibrary(
+        "cuda",
+        matmul=AbsentLibrary(
+            "cuda.matmul",
+            allow_tf32=False,
+            allow_fp16_reduced_precision_reduction=True,
+            allow_bf16_reduced_precision_reduction=True,
+        ),
+        cufft_plan_cache=AbsentLibrary("cuda.cufft_plan_cache", size=0, max_size=0),
+        **{f"{kind}_sdp_enabled": _get_true for kind in ("flash", "math", "mem_efficient", "cudnn")},
+        **{f"enable_{kind}_sdp": _set for kind in ("flash", "math", "mem_efficient", "cudnn")},
+    ),
+    "cudnn": AbsentLibrary(
+        "cudnn",
+        enabled=True,
+        benchmark=False,
+        deterministic=False,
+        allow_tf32=True,
+        benchmark_limit=10,
+        is_acceptable=_is_acceptable,
+    ),
+    "cusparselt": AbsentLibrary("cusparselt"),
+    "mha": AbsentLibrary("mha"),
+    "mkl": AbsentLibrary("mkl"),
+    "mkldnn": AbsentLibrary("mkldnn", enabled=True, deterministic=False, allow_tf32=True),
+    "mps": AbsentLibrary("mps"),
+    "nnpack": AbsentLibrary("nnpack"),
+    "openmp": AbsentLibrary("openmp"),
+    "opt_einsum": AbsentLibrary("opt_einsum", enabled=True, strategy="auto"),
+    "quantized": AbsentLibrary("quantized", engine="none", supported_engines=[]),
+    "xeon": AbsentLibrary("xeon"),
+    "xnnpack": AbsentLibrary("xnnpack", enabled=False),
+}

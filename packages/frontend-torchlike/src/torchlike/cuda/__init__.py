@@ -1,0 +1,26 @@
+"""CUDA, which is not there: questions are answered, and work is refused (source: ``torch.cuda``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..absent_devices import AbsentDeviceError, list_functions
+from ..legacy_types import list_types
+from . import amp
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+#: Raised by a device that has no memory left, which there is not.
+OutOfMemoryError = type("OutOfMemoryError", (RuntimeError,), {"__module__": __name__})
+AcceleratorError = DeferredCudaCallError = AbsentDeviceError
+has_magma = has_half = False
+default_generators: tuple[Any, ...] = ()
+
+_FUNCTIONS = list_functions("CUDA") | list_types("cuda")
+globals().update(_FUNCTIONS)
+
+__all__ = ["OutOfMemoryError", "amp"]
+__all__ += list(_FUNCTIONS)  # a table's names

@@ -1,0 +1,116 @@
+"""What programs ask of devices, libraries and settings, and the older types of tensors."""
+
+import pytest
+
+import torchlike
+from torchlike import nn
+
+
+def test_absent_devices_are_absent_and_refuse_work():
+    for device in (torchlike.cuda, torchlike.mps, torchlike.xpu):
+        assert not device.is_available() and device.device_count() == 0
+        device.manual_seed_all(1)
+        device.empty_cache()
+        assert device.memory_allocated() == 0
+        for call in (device.synchronize, device.current_device, device.Stream, device.get_device_name):
+            with pytest.raises(AssertionError, match=r"Torch not compiled with (CUDA|MPS|XPU) enabled"):
+                call()
+    assert torchlike.accelerator.is_available() == torchlike.npu.is_available()
+    assert not torchlike.distributed.is_available() and not torchlike.distributed.is_initialized()
+    with pytest.raises(RuntimeError, match=r"init_process_group: processes do not communicate"):
+        torchlike.distributed.init_process_group("gloo")
+
+
+def test_libraries_keep_settings_and_are_not_available():
+    backends = torchlike.backends
+    assert not backends.mps.is_available() and not backends.mps.is_built() and backends.cudnn.version() is None
+    backends.cudnn.benchmark = True
+    with backends.cudnn.flags(enabled=False, benchmark=False):
+        assert not backends.cudnn.enabled and not backends.cudnn.benchmark
+    assert backends.cudnn.enabled and backends.cudnn.benchmark
+    backends.cudnn.benchmark = False
+    assert backends.cuda.matmul.allow_tf32 is False
+
+
+def test_settings_are_kept():
+    torchlike.use_deterministic_algorithms(True, warn_only=True)
+    assert torchlike.are_deterministic_algorithms_enabled() and torchlike.get_deterministic_debug_mode() == 1
+    torchlike.use_deterministic_algorithms(False)
+    torchlike.set_num_threads(3)
+    assert torchlike.get_num_threads() == 3
+    with pytest.raises(RuntimeError, match="expects a positive integer"):
+        torchlike.set_num_threads(0)
+    torchlike.set_float32_matmul_precision("high")
+    assert torchlike.get_float32_matmul_precision() == "high"
+    torchlike.set_float32_matmul_precision("highest")
+    assert torchlike.set_flush_denormal(False) and not torchlike.set_flush_denormal(True)
+
+
+def test_older_types_make_and_recognise_tensors():
+    made = torchlike.LongTensor([[1, 2]])
+    assert made.dtype is torchlike.int64 and made.tolist() == [[1, 2]] and isinstance(made, torchlike.LongTensor)
+    assert torchlike.FloatTensor(2, 3).shape == (2, 3) and torchlike.DoubleTensor().numel() == 0
+    assert not isinstance(made, (torchlike.FloatTensor, torchlike.cuda.LongTensor))
+    with pytest.raises(TypeError, match="Torch not compiled with CUDA enabled"):
+        torchlike.cuda.FloatTensor(2)
+    torchlike.set_default_tensor_type(torchlike.DoubleTensor)
+    try:
+        assert torchlike.zeros(1).dtype is torchlike.float64
+    finally:
+        torchlike.set_default_tensor_type("torch.FloatTensor")
+    with pytest.raises(TypeError, match="only floating-point types"):
+        torchlike.set_default_tensor_type(torchlike.LongTensor)
+
+
+def test_a_default_device_is_that_of_new_tensors():
+    torchlike.set_default_device("meta")
+    try:
+        assert torchlike.zeros(2).is_meta and torchlike.tensor([1]).is_meta
+        assert torchlike.get_default_device().type == "meta"
+    finally:
+        torchlike.set_default_device(None)
+    assert torchlike.zeros(2).is_cpu
+
+
+def test_compilers_and_mixed_precision_leave_programs_as_they_are():
+    net = nn.Linear(2, 2)
+    assert torchlike.compile(net) is net and torchlike.jit.script(net) is net
+
+    @torchlike.compile(mode="max-autotune")
+    def double(x):
+        return x * 2
+
+    assert double(torchlike.ones(1)).item() == 2
+    with pytest.warns(UserWarning, match="'cuda', but CUDA is not available. Disabling"):
+        context = torchlike.autocast("cuda")
+    with context:
+        assert net(torchlike.ones(1, 2)).dtype is torchlike.float32
+    with torchlike.autocast("cpu", enabled=False):
+        pass
+    with pytest.raises(NotImplementedError, match=r"torch\.hub\.load downloads"):
+        torchlike.hub.load("a/b", "c")
+
+
+def test_losses_are_scaled_and_steps_with_infinite_gradients_left_out():
+    weight = torchlike.ones(1, requires_grad=True)
+    optimizer = torchlike.optim.SGD([weight], lr=1.0)
+    scaler = torchlike.amp.GradScaler("cpu", init_scale=4.0, growth_interval=1)
+    for factor, expected, scale in ((1.0, 0.0, 8.0), (float("inf"), 0.0, 4.0)):
+        optimizer.zero_grad()
+        scaler.scale((weight * factor).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        assert weight.item() == expected and scaler.get_scale() == scale
+    with pytest.warns(UserWarning, match="GradScaler is enabled, but CUDA is not available"):
+        disabled = torchlike.cuda.amp.GradScaler()
+    assert disabled.scale(weight) is weight and not disabled.is_enabled()
+
+
+def test_random_numbers_of_a_block_are_not_missed_after_it():
+    torchlike.manual_seed(3)
+    expected = torchlike.rand(2).tolist()
+    torchlike.manual_seed(3)
+    torchlike.rand(0)
+    with torchlike.random.fork_rng():
+        torchlike.rand(5)
+    assert torchlike.rand(2).tolist() == expected

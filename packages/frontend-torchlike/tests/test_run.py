@@ -1,0 +1,87 @@
+"""Programs written for torch, run by ``python -m torchlike run``."""
+
+import subprocess
+import sys
+
+import pytest
+
+SAME = """
+import sys, torch, torch.nn as nn, torchlike
+import torch.nn.functional as F
+from torch.utils.data import DataLoader
+from torch.optim.lr_scheduler import StepLR
+from torch.cuda.amp import GradScaler
+import torch.utils.data.dataset, torch.optim.adamw, torch.cuda
+assert torch is torchlike and torch.nn is nn is torchlike.nn and F is torchlike.nn.functional
+assert torchlike.__spec__.name == "torchlike" and torch.optim.AdamW is torchlike.optim.AdamW
+assert isinstance(torch.ones(1), torchlike.Tensor) and torch.ones(1).type() == "torch.FloatTensor"
+print(torch.__version__ > "2.1", torch.float64, torch.ones(2).shape, sys.argv[1:], __name__)
+"""
+WORKERS = """
+import torch, torch.multiprocessing as mp
+def work(number):
+    import torch as again
+    print(again.__name__, (torch.ones(2) + number).tolist(), flush=True)
+if __name__ == "__main__":
+    for method in ("fork", "spawn", "forkserver"):
+        process = mp.get_context(method).Process(target=work, args=(1,))
+        process.start()
+        process.join()
+"""
+
+
+def run(*arguments, **options):
+    command = [sys.executable, "-W", "ignore", "-m", "torchlike", "run", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+    return done.returncode, done.stdout.strip(), done.stderr.strip()
+
+
+def test_torch_is_torchlike_in_a_script_a_module_and_code(tmp_path):
+    (tmp_path / "program.py").write_text(SAME)
+    shown = "True float64 torch.Size([2]) ['a', '-b'] __main__"
+    assert run(tmp_path / "program.py", "a", "-b") == (0, shown, "")
+    assert run("-m", "program", "a", "-b", cwd=tmp_path) == (0, shown, "")
+    assert run("-c", SAME, "a", "-b") == (0, shown, "")
+
+
+def test_processes_that_a_program_starts_import_it_too(tmp_path):
+    (tmp_path / "program.py").write_text(WORKERS)
+    assert run(tmp_path / "program.py") == (0, "\n".join(["torchlike [2.0, 2.0]"] * 3), "")
+
+
+@pytest.mark.parametrize(
+    ("code", "missing"),
+    [
+        ("torch.frobnicate(2)", "torch.frobnicate"),
+        ("torch.ones(2).frobnicate()", "torch.Tensor.frobnicate"),
+        ("from torch.nn import Frobnicate", "torch.nn.Frobnicate"),
+        ("import torch.frobnicate", "torch.frobnicate"),
+        ("print(hasattr(torch, 'frobnicate'))", "torch.frobnicate"),
+    ],
+)
+def test_missing_names_are_listed_at_the_end_or_at_the_failure(code, missing):
+    status, _, errors = run("-c", f"import torch, torch.nn\n{code}")
+    assert status == ("hasattr" not in code) and errors.endswith(f"are missing:\n  {missing}")
+
+
+def test_exit_statuses_and_failures_are_the_programs():
+    assert run("-c", "import sys; sys.exit(3)")[0] == 3
+    status, _, errors = run("-c", "1 / 0")
+    assert status == 1 and "__main__.py" not in errors and errors.endswith("ZeroDivisionError: division by zero")
+    assert run()[0] == 2 and run("-c")[0] == 2
+
+
+def test_torchs_machine_code_and_extensions_upon_it_are_refused(tmp_path):
+    assert "torch._C is not there under torchlike" in run("-c", "import torch._C")[2]
+    suffix = __import__("importlib.machinery").machinery.EXTENSION_SUFFIXES[0]
+    (tmp_path / f"built{suffix}").write_bytes(b"\x7fELF libtorch_cpu.so ")
+    assert "built is an extension that is built upon torch" in run("-c", "import built", cwd=tmp_path)[2]
+
+
+def test_it_is_refused_where_torch_is_imported_already(tmp_path):
+    (tmp_path / "torch.py").write_text("")
+    code = "import torch, torchlike.stand_in; torchlike.stand_in.install()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "torch is imported already in this process" in done.stderr
