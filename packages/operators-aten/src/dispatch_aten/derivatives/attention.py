@@ -4,4 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-FORMULAS: Final[dict[str, dict[str, str]]] = {}
+FORMULAS: Final[dict[str, dict[str, str]]] = {
+    "_safe_softmax": {"self": "_softmax_backward_data(grad, result, dim, self_dtype)"},
+}
+
+NOT_DIFFERENTIABLE: Final = frozenset({"embedding_renorm", "embedding_renorm_"})

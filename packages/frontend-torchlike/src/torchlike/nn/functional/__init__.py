@@ -12,6 +12,7 @@ _NAMES: Final = {
         " leaky_relu_ log_softmax logsigmoid mish prelu relu relu6 relu_ rrelu rrelu_ selu selu_ sigmoid silu softmax"
         " softmin softplus softshrink softsign tanh tanhshrink threshold threshold_"
     ),
+    "attentions": "multi_head_attention_forward scaled_dot_product_attention",
     "distances": "normalize",
     "dropouts": "dropout",
     "linear_maps": "linear",
@@ -25,6 +26,6 @@ _NAMES: Final = {
     " max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d",
     "losses": "binary_cross_entropy_with_logits cross_entropy l1_loss mse_loss nll_loss",
     "normalizations": "batch_norm group_norm instance_norm layer_norm local_response_norm rms_norm",
-    "embeddings": "embedding one_hot",
+    "embeddings": "embedding embedding_bag one_hot",
 }
 __all__, __getattr__, __dir__ = load_names(__name__, _NAMES)

@@ -23,8 +23,13 @@ _NAMES: Final = {
     "loss": "BCEWithLogitsLoss CrossEntropyLoss L1Loss MSELoss NLLLoss",
     "module": "Module",
     "normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
+    "multihead": "MultiheadAttention",
     "parameter_container": "ParameterDict ParameterList",
     "rnn": "GRU LSTM RNN RNNBase",
     "rnn_cells": "GRUCell LSTMCell RNNCell RNNCellBase",
+    "sparse": "Embedding EmbeddingBag",
+    "transformer": (
+        "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer"
+    ),
 }
 __all__, __getattr__, __dir__ = load_names(__name__, _NAMES)

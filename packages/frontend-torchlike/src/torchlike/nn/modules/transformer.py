@@ -1,0 +1,460 @@
+"""Transformers (source: ``torch.nn.modules.transformer``)."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ...creation import FACTORIES
+from ...functions import FUNCTIONS
+from ...history.grad_mode import is_grad_enabled
+from ...tensors import Tensor
+from .. import functional as F  # noqa: N812  # torch's own abbreviation
+from .. import init
+from ..functional.attentions import _canonical_mask
+from .activation import GELU, ReLU
+from .container import ModuleList
+from .dropout import Dropout
+from .linear import Linear
+from .module import Module
+from .multihead import MultiheadAttention
+from .normalization import LayerNorm
+
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
+
+_Maybe = Tensor | None
+_Activation = str | Callable[[Tensor], Tensor]
+
+
+def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    """Return a mask that hides the steps to come: minus infinity above the diagonal, zeros elsewhere."""
+    hidden = FACTORIES["full"]((sz, sz), float("-inf"), dtype=dtype, device=device)
+    found: Tensor = FUNCTIONS["triu"](hidden, 1)
+    return found
+
+
+def _detect_is_causal_mask(mask: _Maybe, is_causal: bool | None, size: int) -> bool:
+    """Return whether a mask hides the steps to come, as told, or else by its elements."""
+    if is_causal is not None or mask is None:
+        return is_causal is True
+    causal = _generate_square_subsequent_mask(size, mask.device, mask.dtype)
+    return mask.shape == causal.shape and bool((mask == causal).all())
+
+
+def _find_activation(activation: _Activation) -> Callable[[Tensor], Tensor]:
+    if not isinstance(activation, str):
+        return activation
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    found: Callable[[Tensor], Tensor] = getattr(F, activation)
+    return found
+
+
+def _length(tensor: Tensor, batch_first: bool) -> int:
+    return tensor.shape[0] if tensor.dim() == 2 else tensor.shape[1 if batch_first else 0]
+
+
+class _Layer(Module):
+    """The parts that layers of the encoder and the decoder have in common."""
+
+    norm_first: bool
+
+    def __init__(
+        self,
+        attentions: tuple[str, ...],
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int,
+        dropout: float,
+        activation: _Activation,
+        layer_norm_eps: float,
+        batch_first: bool,
+        norm_first: bool,
+        bias: bool,
+        device: Any,
+        dtype: Any,
+    ) -> None:
+        super().__init__()
+        made = {"bias": bias, "device": device, "dtype": dtype}
+        for name in attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **made))
+        self.linear1 = Linear(d_model, dim_feedforward, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, **made)
+        self.norm_first = norm_first
+        places = range(1, len(attentions) + 2)
+        for place in places:
+            setattr(self, f"norm{place}", LayerNorm(d_model, eps=layer_norm_eps, **made))
+        for place in places:
+            setattr(self, f"dropout{place}", Dropout(dropout))
+        self.activation: Any = _find_activation(activation)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "activation" not in self.__dict__ and "activation" not in self._modules:
+            self.activation = F.relu
+
+    def _add(self, x: Tensor, place: int, block: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return ``x`` with a block's result added, normalized before the block or after the sum."""
+        norm, dropout = getattr(self, f"norm{place}"), getattr(self, f"dropout{place}")
+        if self.norm_first:
+            found: Tensor = x + dropout(block(norm(x)))
+        else:
+            found = norm(x + dropout(block(x)))
+        return found
+
+    def _feed_forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        return found
+
+
+class TransformerEncoderLayer(_Layer):
+    """Self-attention and two linear layers (source: ``torch.nn.TransformerEncoderLayer``).
+
+    Shapes: ``(S, N, d_model)``, with ``batch_first`` ``(N, S, d_model)``, or ``(S, d_model)``, to the same.
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: _Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            ("self_attn",),
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            device,
+            dtype,
+        )
+        kinds = {F.relu: 1, F.gelu: 2}
+        is_module = isinstance(self.activation, Module)
+        known = {ReLU: 1, GELU: 2}.get(type(self.activation), 0) if is_module else kinds.get(self.activation, 0)
+        self.activation_relu_or_gelu = known
+
+    def forward(
+        self,
+        src: Tensor,
+        src_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        other = None if src_mask is None else src_mask.dtype
+        padding = _canonical_mask(src_key_padding_mask, "src_key_padding_mask", other, "src_mask", src.dtype)
+        mask = _canonical_mask(src_mask, "src_mask", None, "", src.dtype, False)
+
+        def attend(x: Tensor) -> Tensor:
+            found: Tensor = self.self_attn(
+                x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
+            )[0]
+            return found
+
+        return self._add(self._add(src, 1, attend), 2, self._feed_forward)
+
+
+class TransformerDecoderLayer(_Layer):
+    """Attention to itself and to the encoder, and two linear layers (source: ``torch.nn.TransformerDecoderLayer``)."""
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: _Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            ("self_attn", "multihead_attn"),
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            device,
+            dtype,
+        )
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        def attend(x: Tensor) -> Tensor:
+            found: Tensor = self.self_attn(
+                x,
+                x,
+                x,
+                attn_mask=tgt_mask,
+                key_padding_mask=tgt_key_padding_mask,
+                is_causal=tgt_is_causal,
+                need_weights=False,
+            )[0]
+            return found
+
+        def attend_to_memory(x: Tensor) -> Tensor:
+            found: Tensor = self.multihead_attn(
+                x,
+                memory,
+                memory,
+                attn_mask=memory_mask,
+                key_padding_mask=memory_key_padding_mask,
+                is_causal=memory_is_causal,
+                need_weights=False,
+            )[0]
+            return found
+
+        x = self._add(tgt, 1, attend)
+        return self._add(self._add(x, 2, attend_to_memory), 3, self._feed_forward)
+
+
+class TransformerEncoder(Module):
+    """A stack of copies of a layer (source: ``torch.nn.TransformerEncoder``)."""
+
+    def __init__(
+        self,
+        encoder_layer: Any,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.num_layers, self.norm, self.mask_check = num_layers, norm, mask_check
+        reason = _explain_padding(encoder_layer) if enable_nested_tensor else None
+        if reason:
+            warnings.warn(
+                f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}",
+                UserWarning,
+                stacklevel=2,
+            )
+        self.enable_nested_tensor = enable_nested_tensor
+        self.use_nested_tensor = enable_nested_tensor and not reason
+
+    def forward(
+        self,
+        src: Tensor,
+        mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        is_causal: bool | None = None,
+    ) -> Tensor:
+        other = None if mask is None else mask.dtype
+        padding = _canonical_mask(src_key_padding_mask, "src_key_padding_mask", other, "mask", src.dtype)
+        mask = _canonical_mask(mask, "mask", None, "", src.dtype, False)
+        first: Any = self.layers[0]
+        causal = _detect_is_causal_mask(mask, is_causal, _length(src, first.self_attn.batch_first))
+        output: Tensor = src
+        for layer in self.layers:
+            output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
+        if padding is not None and mask is None and self._leaves_padding_out(src, padding):
+            hidden: Any = padding != 0
+            output = output.masked_fill(hidden.unsqueeze(-1), 0.0)
+        return output if self.norm is None else self.norm(output)
+
+    def _leaves_padding_out(self, src: Tensor, padding: Tensor) -> bool:
+        """Return whether torch computes nothing for padding here (by a nested tensor), so that its results are zeros."""
+        first: Any = self.layers[0]
+        if not self.use_nested_tensor or first.training or src.dim() != 3:
+            return False
+        if is_grad_enabled() and (src.requires_grad or any(each.requires_grad for each in first.parameters())):
+            return False
+        shown: Any = padding == 0
+        return not self.mask_check or bool((shown[:, 1:] <= shown[:, :-1]).all())
+
+
+def _explain_padding(layer: Any) -> str | None:
+    """Return why torch would not leave padding out of an encoder's work."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return "encoder_layer was not TransformerEncoderLayer"
+    attention: Any = layer.self_attn
+    norms: Any = layer
+    for holds, reason in (
+        (layer.norm_first, "norm_first was True"),
+        (
+            not attention.batch_first,
+            "self_attn.batch_first was not True(use batch_first for better inference performance)",
+        ),
+        (not attention._qkv_same_embed_dim, "self_attn._qkv_same_embed_dim was not True"),
+        (attention.in_proj_bias is None, "self_attn was passed bias=False"),
+        (not layer.activation_relu_or_gelu, "activation_relu_or_gelu was not True"),
+        (norms.norm1.eps != norms.norm2.eps, "norm1.eps was not equal to encoder_layer.norm2.eps"),
+        (attention.num_heads % 2, "self_attn.num_heads is odd"),
+    ):
+        if holds:
+            return f"encoder_layer.{reason}"
+    return None
+
+
+class TransformerDecoder(Module):
+    """A stack of copies of a layer (source: ``torch.nn.TransformerDecoder``)."""
+
+    def __init__(self, decoder_layer: Any, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        first: Any = self.layers[0]
+        causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, _length(tgt, first.self_attn.batch_first))
+        output: Tensor = tgt
+        for layer in self.layers:
+            output = layer(
+                output,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=causal,
+                memory_is_causal=memory_is_causal,
+            )
+        return output if self.norm is None else self.norm(output)
+
+
+class Transformer(Module):
+    """An encoder and a decoder (source: ``torch.nn.Transformer``; Vaswani et al., 2017).
+
+    Shapes: ``src`` ``(S, N, d_model)`` and ``tgt`` ``(T, N, d_model)`` to ``(T, N, d_model)``, ``N`` first with
+    ``batch_first``.
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: _Activation = F.relu,
+        custom_encoder: Any = None,
+        custom_decoder: Any = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        options = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+            device,
+            dtype,
+        )
+
+        def make_norm() -> LayerNorm:
+            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
+
+        self.encoder = custom_encoder
+        if custom_encoder is None:
+            self.encoder = TransformerEncoder(TransformerEncoderLayer(*options), num_encoder_layers, make_norm())
+        self.decoder = custom_decoder
+        if custom_decoder is None:
+            self.decoder = TransformerDecoder(TransformerDecoderLayer(*options), num_decoder_layers, make_norm())
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        src_key_padding_mask: Tensor | None = None,
+        tgt_key_padding_mask: Tensor | None = None,
+        memory_key_padding_mask: Tensor | None = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
+        batch = 0 if self.batch_first else 1
+        if src.dim() == 3 and src.size(batch) != tgt.size(batch):
+            raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
+        found: Tensor = self.decoder(
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
+        return found
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """Return a mask ``(sz, sz)`` that hides the steps to come.
+
+        >>> Transformer.generate_square_subsequent_mask(2)
+        tensor([[0., -inf],
+                [0., 0.]])
+        """
+        return _generate_square_subsequent_mask(sz, device, dtype)
+
+    def _reset_parameters(self) -> None:
+        for parameter in self.parameters():
+            if parameter.dim() > 1:
+                init.xavier_uniform_(parameter)
