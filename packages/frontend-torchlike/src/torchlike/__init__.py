@@ -106,19 +106,21 @@ _late, _load, _list = _load_names(__name__, _NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import parts that most programs do not use; ``pipeline`` is the core's."""
-    if name != "pipeline":
-        return _load(name)
-    from dispatch_core import pipeline
+    """Make an operator's function, or import a part that most programs do not use; ``pipeline`` is the core's."""
+    if name == "pipeline":
+        from dispatch_core import pipeline
 
-    return pipeline
+        return pipeline
+    if name in FUNCTIONS:
+        found = globals()[name] = FUNCTIONS[name]
+        return found
+    return _load(name)
 
 
 def __dir__() -> list[str]:
-    return [*_list(), "pipeline"]
+    return [*{*_list(), *FUNCTIONS, "pipeline"}]
 
 
-globals().update(FUNCTIONS)
 globals().update(FACTORIES)
 globals().update(DTYPES)
 
@@ -166,3 +168,4 @@ __all__ = [
     "set_rng_state",
     "tensor",
 ]
+__all__ += [name for name in (*FUNCTIONS, *FACTORIES, *DTYPES, *_late) if name not in __all__]

@@ -17,6 +17,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import UnsupportedError
+from dispatch_core.caches import LazyTable
 from dispatch_core.tracebacks import trim_traceback
 
 from . import operator_table as table
@@ -200,9 +201,7 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
     """
     packet = getattr(dc.ops.aten, operator.name)
     overloads = {name: getattr(packet, name) for name in packet.overloads()}
-    tensors = next(overloads[name] for name in ("Tensor", "Tensor_Tensor", "default") if name in overloads)
-    numbers = next((overloads[name] for name in ("Tensor_Scalar", "Scalar") if name in overloads), packet)
-    TENSOR_OVERLOADS[operator.name], NUMBER_OVERLOADS[operator.name] = tensors, numbers
+    tensors, numbers = BINARY_OVERLOADS[operator.name]
     general, number_first = _make_general(operator), NUMBER_FIRST.get(operator.name)
     own = {argument.name: argument.default for argument in tensors.schema.keyword_only}
     defaults = {
@@ -266,6 +265,18 @@ _BINARY: Final = frozenset(
 )
 
 
+def _find_binary(name: str) -> tuple[Any, Any]:
+    packet = getattr(dc.ops.aten, name)
+    listed = packet.overloads()
+    tensors = next(each for each in ("Tensor", "Tensor_Tensor", "default") if each in listed)
+    numbers = next((each for each in ("Tensor_Scalar", "Scalar") if each in listed), None)
+    return getattr(packet, tensors), packet if numbers is None else getattr(packet, numbers)
+
+
+#: The overloads of the binary functions for two tensors, and for a tensor and a plain number.
+BINARY_OVERLOADS: Final = LazyTable(_find_binary, _BINARY)
+
+
 def _make(operator: table.OverloadGroup) -> Callable[..., Any]:
     if operator.name in _BINARY:
         function = _make_binary(operator)
@@ -280,54 +291,70 @@ def _make(operator: table.OverloadGroup) -> Callable[..., Any]:
     return function
 
 
-FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
-METHODS: Final[dict[str, Callable[..., Any]]] = {}
+def _is_visible(name: str) -> bool:
+    return not (
+        name in table.HIDDEN or name in FACTORIES or name.endswith(("_backward", "_backward_data", "_forward", "__"))
+    )
+
+
+_VISIBLE: Final = {name: operator for name, operator in table.read_operators().items() if _is_visible(name)}
+
+
+def _make_plain(name: str) -> Callable[..., Any]:
+    function = _make(_VISIBLE[name])
+    for prefix, namespace in table.PREFIXES.items():
+        if name.startswith(prefix):
+            function.__name__ = function.__qualname__ = name.removeprefix(prefix)
+            function.__module__ = f"torchlike.{namespace}"
+    return function
+
+
+def _make_function(name: str) -> Callable[..., Any]:
+    plain, adapt = _PLAIN[name], ADAPTED.get(name)
+    if adapt is None:
+        return plain
+    function = adapt(plain)
+    function.__name__, function.__qualname__, function.__doc__ = name, name, plain.__doc__
+    return function
+
+
+def _make_method(name: str) -> Callable[..., Any]:
+    if name in METHOD_FORMS:
+        return METHOD_FORMS[name](FUNCTIONS[name])
+    return FUNCTIONS[name] if name in ADAPTED else _PLAIN[name]
+
+
+def _make_quick(name: str) -> Callable[..., Any]:
+    operator = _VISIBLE[name]
+    if name in _BINARY or (operator.unary and operator.first == "self"):
+        return _PLAIN[name]
+    raise KeyError(name)
+
+
+def _select(wanted: Callable[[table.OverloadGroup], bool]) -> dict[str, None]:
+    return {name: None for name, operator in _VISIBLE.items() if wanted(operator)}
+
+
+def _namespace(prefix: str) -> LazyTable[Callable[..., Any]]:
+    names = [name.removeprefix(prefix) for name in _VISIBLE if name.startswith(prefix)]
+    return LazyTable(lambda name: _PLAIN[prefix + name], names)
+
+
+#: Each of these functions is made when it is first looked up, and one object in all tables.
+_PLAIN: Final[LazyTable[Callable[..., Any]]] = LazyTable(_make_plain, _VISIBLE)
+FUNCTIONS: Final[LazyTable[Callable[..., Any]]] = LazyTable(
+    _make_function, _select(lambda operator: operator.is_function)
+)
+METHODS: Final[LazyTable[Callable[..., Any]]] = LazyTable(
+    _make_method, _select(lambda operator: operator.is_method) | dict.fromkeys(METHOD_FORMS)
+)
 #: Operators that are neither, for ``nn.functional``.
-FUNCTIONAL: Final[dict[str, Callable[..., Any]]] = {}
+FUNCTIONAL: Final[LazyTable[Callable[..., Any]]] = LazyTable(
+    _PLAIN.__getitem__, _select(lambda operator: not (operator.is_function or operator.is_method))
+)
 #: Those of ``linalg``, ``fft`` and ``special``.
-NAMESPACES: Final[dict[str, dict[str, Callable[..., Any]]]] = {name: {} for name in table.PREFIXES.values()}
-#: The overloads for two tensors of the binary functions.
-TENSOR_OVERLOADS: Final[dict[str, Any]] = {}
-#: The overloads for a tensor and a plain number.
-NUMBER_OVERLOADS: Final[dict[str, Any]] = {}
+NAMESPACES: Final = {namespace: _namespace(prefix) for prefix, namespace in table.PREFIXES.items()}
 #: The functions that go straight to an overload, for code that is generated.
-QUICK: Final[dict[str, Callable[..., Any]]] = {}
-
-
-def _fill() -> None:
-    for name, operator in table.read_operators().items():
-        if (
-            name in table.HIDDEN
-            or name in FACTORIES
-            or name.endswith(("_backward", "_backward_data", "_forward", "__"))
-        ):
-            continue
-        function = _make(operator)
-        if name in _BINARY or (operator.unary and operator.first == "self"):
-            QUICK[name] = function
-        for prefix, namespace in table.PREFIXES.items():
-            if name.startswith(prefix):
-                NAMESPACES[namespace][name.removeprefix(prefix)] = function
-                function.__name__ = function.__qualname__ = name.removeprefix(prefix)
-                function.__module__ = f"torchlike.{namespace}"
-        if operator.is_function:
-            FUNCTIONS[name] = function
-        if operator.is_method:
-            METHODS[name] = function
-        if not (operator.is_function or operator.is_method):
-            FUNCTIONAL[name] = function
-
-
-def _adapt() -> None:
-    for name, adapt in ADAPTED.items():
-        plain = FUNCTIONS[name]
-        function = adapt(plain)
-        function.__name__, function.__qualname__, function.__doc__ = name, name, plain.__doc__
-        FUNCTIONS[name] = function
-        if name in METHODS:
-            METHODS[name] = function
-
-
-_fill()
-_adapt()
-METHODS.update({name: make(FUNCTIONS[name]) for name, make in METHOD_FORMS.items()})
+QUICK: Final[LazyTable[Callable[..., Any]]] = LazyTable(
+    _make_quick, lambda: [name for name in _VISIBLE if name in QUICK]
+)

@@ -7,6 +7,7 @@ class and are added to it here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import dispatch_core as dc
@@ -19,6 +20,7 @@ from .deepcopy import deep_copy
 from .functions import FUNCTIONS, METHODS
 from .history.device_keys import AUTOGRAD_BITS
 from .interop import data_ptr, dlpack_device, read_printable, reduce, to_array, to_numpy
+from .lazy_attributes import LazyProperty, set_lazily
 from .printing import format_tensor
 from .python_operators import PYTHON_OPERATORS
 from .tensors import Tensor
@@ -88,8 +90,6 @@ def _unique(
 
 #: Methods that are no operator of the same name.
 _OTHERS: Final[dict[str, Any]] = {
-    "H": property(dc.ops.aten.matrix_H, doc="The matrix transposed, and conjugated if complex."),
-    "T": property(dc.ops.aten.numpy_T, doc="The tensor with the order of its dimensions reversed."),
     "__array__": to_array,
     "__array_ufunc__": call_ufunc,
     "__deepcopy__": deep_copy,
@@ -102,13 +102,9 @@ _OTHERS: Final[dict[str, Any]] = {
     "backward": _backward,
     "cpu": cpu,
     "data_ptr": data_ptr,
-    "imag": property(FUNCTIONS["imag"], _set_part("imag"), doc="The imaginary parts, in the same memory."),
     "is_signed": _is_signed,
-    "mH": property(dc.ops.aten.mH, doc="The tensor with its last two dimensions exchanged, conjugated if complex."),
-    "mT": property(dc.ops.aten.mT, doc="The tensor with its last two dimensions exchanged."),
     "new_tensor": _new_tensor,
     "numpy": to_numpy,
-    "real": property(FUNCTIONS["real"], _set_part("real"), doc="The real parts, in the same memory."),
     "record_stream": npu.record_stream,
     "to": to,
     "tolist": _tolist,
@@ -117,9 +113,24 @@ _OTHERS: Final[dict[str, Any]] = {
 }
 
 
+#: The same for properties, by the functions that make them.
+_PROPERTIES: Final[dict[str, Callable[[], property]]] = {
+    "H": lambda: property(dc.ops.aten.matrix_H, doc="The matrix transposed, and conjugated if complex."),
+    "T": lambda: property(dc.ops.aten.numpy_T, doc="The tensor with the order of its dimensions reversed."),
+    "imag": lambda: property(FUNCTIONS["imag"], _set_part("imag"), doc="The imaginary parts, in the same memory."),
+    "mH": lambda: property(
+        dc.ops.aten.mH, doc="The tensor with its last two dimensions exchanged, conjugated if complex."
+    ),
+    "mT": lambda: property(dc.ops.aten.mT, doc="The tensor with its last two dimensions exchanged."),
+    "real": lambda: property(FUNCTIONS["real"], _set_part("real"), doc="The real parts, in the same memory."),
+}
+
+
 def _complete() -> None:
-    operators = {name: method for name, method in METHODS.items() if not hasattr(Tensor, name)}
-    for name, method in (operators | PYTHON_OPERATORS | CASTS | _OTHERS).items():
+    operators = {name: partial(METHODS.__getitem__, name) for name in METHODS if not hasattr(Tensor, name)}
+    set_lazily(Tensor, operators | PYTHON_OPERATORS)
+    set_lazily(Tensor, _PROPERTIES, LazyProperty)
+    for name, method in (CASTS | _OTHERS).items():
         setattr(Tensor, name, method)
     AUTOGRAD_BITS.register = _cover
 

@@ -44,7 +44,7 @@ class OverloadGroup:
     @property
     def is_method(self) -> bool:
         """Whether torch's tensors have a method of the name that takes them first."""
-        return self.first == "self" and self.name in TORCH_NAMES["Tensor"]
+        return self.name in TORCH_NAMES["Tensor"] and self.first == "self"
 
     @property
     def is_like(self) -> bool:

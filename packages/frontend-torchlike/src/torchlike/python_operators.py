@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 import dispatch_core as dc
 
-from .functions import FUNCTIONS, METHODS, NUMBER_FIRST, NUMBER_OVERLOADS, PLAIN_NUMBERS, TENSOR_OVERLOADS
-from .indexing import getitem, setitem
+from .functions import BINARY_OVERLOADS, FUNCTIONS, METHODS, NUMBER_FIRST, PLAIN_NUMBERS
 from .tensors import Tensor
 from .ufuncs import call_with_array
 
@@ -38,8 +38,8 @@ _COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 
 def _make_forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """Make the method of ``self + other``: the overload for two tensors itself, where there is one."""
-    direct, numbers = TENSOR_OVERLOADS.get(name), NUMBER_OVERLOADS.get(name)
-    if direct is None or numbers is None:
+    direct, numbers = BINARY_OVERLOADS.get(name, (None, None))
+    if direct is None:
 
         def method(self: Tensor, other: Any) -> Any:
             return function(self, other) if isinstance(other, _TAKEN) else call_with_array(function, self, other)
@@ -54,7 +54,7 @@ def _make_forward(name: str, function: Callable[..., Any]) -> Callable[..., Any]
     return dc.rename_arguments(direct, name, Tensor, slow_path, slow_path_types=PLAIN_NUMBERS)
 
 
-def _make_reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+def _make_reflect(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _TAKEN):
             return NotImplemented
@@ -63,25 +63,40 @@ def _make_reflected(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-def _make_operators() -> dict[str, Callable[..., Any]]:
-    made: dict[str, Callable[..., Any]] = {}
-    for python, name in _OPERATORS.items():
-        if name not in FUNCTIONS:
-            continue
-        made[f"__{python}__"] = _make_forward(name, FUNCTIONS[name])
-        made[f"__r{python}__"] = _make_reflected(NUMBER_FIRST.get(name, FUNCTIONS[name]))
-        if f"{name}_" in METHODS:
-            made[f"__i{python}__"] = _make_forward(f"{name}_", METHODS[f"{name}_"])
-    for name in _COMPARISONS:
-        made[f"__{name}__"] = _make_forward(name, FUNCTIONS[name])
-    made["__neg__"] = FUNCTIONS["neg"]
-    made["__abs__"] = FUNCTIONS["abs"]
-    made["__pos__"] = FUNCTIONS["positive"]
-    made["__invert__"] = FUNCTIONS["bitwise_not"]
-    made["__getitem__"] = getitem
-    made["__setitem__"] = setitem
+_Maker = Callable[[], Callable[..., Any]]
+
+
+def _forward(name: str) -> _Maker:
+    return lambda: _make_forward(name, FUNCTIONS[name] if name in FUNCTIONS else METHODS[name])
+
+
+def _reflect(name: str) -> _Maker:
+    return lambda: _make_reflect(NUMBER_FIRST[name] if name in NUMBER_FIRST else FUNCTIONS[name])
+
+
+def _import_indexing(name: str) -> Callable[..., Any]:
+    from . import indexing  # it names operators, which defines them
+
+    made: Callable[..., Any] = getattr(indexing, name)
     return made
 
 
-#: Special method's name → its function.
+def _make_operators() -> dict[str, _Maker]:
+    made: dict[str, _Maker] = {}
+    for python, name in _OPERATORS.items():
+        if name not in FUNCTIONS:
+            continue
+        made[f"__{python}__"], made[f"__r{python}__"] = _forward(name), _reflect(name)
+        if f"{name}_" in METHODS:
+            made[f"__i{python}__"] = _forward(f"{name}_")
+    made |= {f"__{name}__": _forward(name) for name in _COMPARISONS}
+    unary = {"neg": "neg", "abs": "abs", "pos": "positive", "invert": "bitwise_not"}
+    made |= {f"__{python}__": partial(FUNCTIONS.__getitem__, name) for python, name in unary.items()}
+    return made | {
+        "__getitem__": partial(_import_indexing, "getitem"),
+        "__setitem__": partial(_import_indexing, "setitem"),
+    }
+
+
+#: Special method's name → the function that makes it.
 PYTHON_OPERATORS: Final = _make_operators()

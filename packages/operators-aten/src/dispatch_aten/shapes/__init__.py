@@ -15,9 +15,9 @@ more than that under the same key, and ``memoize`` for arrays that are described
 from __future__ import annotations
 
 import warnings
-from typing import Any, Final
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-from .convolution import ConvolutionGeometry, columns_grid, convolution_geometry
 from .dims import wrap_dim, wrap_dims
 from .layout import (
     broadcast_shapes,
@@ -38,11 +38,14 @@ from .meta import (
     same_places,
     storage_extent,
 )
-from .padding import padding_pairs
-from .pooling import PoolWindows, pool_windows
 from .rule_cache import HasSpec, RuleKey, cached_rule, memoize, rule_key
 from .rules import RULES, RULES_ON_EXPANDED, infer
-from .view import view_strides
+
+if TYPE_CHECKING:
+    from .convolution import ConvolutionGeometry, columns_grid, convolution_geometry
+    from .padding import padding_pairs
+    from .pooling import PoolWindows, pool_windows
+    from .view import view_strides
 
 __all__ = [
     "RULES",
@@ -79,10 +82,23 @@ __all__ = [
     "wrap_dims",
 ]
 
+#: Names that the rules of one kind bring → the kind, whose module is imported when one is first used.
+_BY_KIND: Final = {
+    "ConvolutionGeometry": "convolution",
+    "PoolWindows": "pooling",
+    "columns_grid": "convolution",
+    "convolution_geometry": "convolution",
+    "padding_pairs": "padding",
+    "pool_windows": "pooling",
+    "view_strides": "view",
+}
 _DEPRECATED: Final[dict[str, Any]] = {"Described": HasSpec, "remembered": cached_rule}
 
 
 def __getattr__(name: str) -> Any:
+    if name in _BY_KIND:
+        made = globals()[name] = getattr(import_module(f".{_BY_KIND[name]}", __name__), name)
+        return made
     try:
         found = _DEPRECATED[name]
     except KeyError:
