@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from dispatch_core.planning import Value
 
-from .folds import Fold
+from .folds import FoldSpec
 from .space import Space, make_space
 from .tape import Operation, Symbol
 
@@ -23,7 +23,7 @@ class Chain:
     stored: dict[Value, Symbol]
     #: The stored values whose arrays exist before the chain runs.
     targets: frozenset[Value]
-    fold: Fold | None
+    fold: FoldSpec | None
 
     def space(self) -> Space:
         """Return the space of the tiles."""

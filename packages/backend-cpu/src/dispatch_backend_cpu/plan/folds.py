@@ -29,7 +29,7 @@ LONGEST_ROW: Final = math.inf if np.lib.NumpyVersion(np.__version__) >= "2.3.0" 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fold:
+class FoldSpec:
     """A reduction of a chain's last value: over everything, or over the last dimension."""
 
     symbol: Symbol
@@ -53,7 +53,7 @@ _FOLDS: Final[dict[str, tuple[Any, bool, bool]]] = {
 }
 
 
-def match_fold(node: Node, now: Mapping[Value, Symbol]) -> Fold | None:
+def match_fold(node: Node, now: Mapping[Value, Symbol]) -> FoldSpec | None:
     """Return the reduction that a node is, where it reduces one of the values in ``now`` in a way that can be tiled."""
     name = node.name.removeprefix("aten::")
     row = _FOLDS.get(name)
@@ -78,7 +78,7 @@ def match_fold(node: Node, now: Mapping[Value, Symbol]) -> Fold | None:
             return None
     count = math.prod(value.shape) if over_all else value.shape[-1]
     divisor = numpy_dtype(value.dtype).type(count) if is_mean else None
-    return Fold(now[value], value, result, fold, over_all, divisor)
+    return FoldSpec(now[value], value, result, fold, over_all, divisor)
 
 
 #: The start and stop of a leaf, or two subtrees.

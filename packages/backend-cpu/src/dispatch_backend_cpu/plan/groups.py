@@ -17,7 +17,7 @@ from dispatch_core.planning import Node, PlannedStep, Program, Value
 
 from ..arrays import numpy_dtype
 from .chain import Chain
-from .folds import Fold, match_fold
+from .folds import FoldSpec, match_fold
 from .functions import make_function
 from .lowering import lower
 from .tape import Symbol, Tape
@@ -53,7 +53,7 @@ class Group:
         self.tape = Tape()
         self.nodes: list[int] = []
         self.shape: tuple[int, ...] = ()
-        self.fold: Fold | None = None
+        self.fold: FoldSpec | None = None
         #: The symbol of each value at the end of the tape so far; also of inputs that are written to.
         self.now: dict[Value, Symbol] = {}
         self._read: list[Value] = []

@@ -12,7 +12,7 @@ from dispatch_aten.shapes import contiguous_strides
 from ..arrays import empty_strided, numpy_dtype
 from .buffers import return_buffers, take_buffers
 from .chain import Chain
-from .folds import LONGEST_ROW, Fold, Tree, add_up, halve, leaves
+from .folds import LONGEST_ROW, FoldSpec, Tree, add_up, halve, leaves
 from .space import TILE, Space, Tile
 from .tape import Symbol
 from .writer import ChainWriter
@@ -84,7 +84,7 @@ class TiledWriter(ChainWriter):
                 sliced.append(name)
         return sliced
 
-    def _write_outputs(self, fold: Fold | None) -> dict[Symbol, str]:
+    def _write_outputs(self, fold: FoldSpec | None) -> dict[Symbol, str]:
         """Make the arrays that are stored; a value that is reduced after the loop has to be stored as well."""
         outs: dict[Symbol, str] = {}
         stored = dict(self.chain.stored)
@@ -129,7 +129,7 @@ class TiledWriter(ChainWriter):
                 if self.last[each] == place and each in held:
                     free[each.dtype].append(held.pop(each))
 
-    def _write_partial_fold(self, fold: Fold) -> None:
+    def _write_partial_fold(self, fold: FoldSpec) -> None:
         """Write the fold of one tile, into ``sums`` or the rows of ``r``."""
         name = self.name(fold.symbol)
         reduce = self.constant(fold.fold)

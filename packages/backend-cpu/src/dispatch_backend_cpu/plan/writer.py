@@ -20,7 +20,7 @@ from ..arrays import Array, check_writable, empty_strided, numpy_dtype
 from ..ops.fast_paths import INTO
 from ..output_specs import OutputSpec, conform
 from .chain import Chain
-from .folds import Fold
+from .folds import FoldSpec
 from .space import Space
 from .tape import Operation, Symbol
 
@@ -133,12 +133,12 @@ class ChainWriter:
         spec = OutputSpec(TensorMeta(value.shape, value.strides, value.dtype))
         return self.constant(partial(conform, spec=spec))
 
-    def fold(self, fold: Fold, source: str) -> None:
+    def fold(self, fold: FoldSpec, source: str) -> None:
         """Write a fold of the array ``source``, all at once."""
         axis = None if fold.over_all else len(fold.value.shape) - 1
         self.lines.append(f"r = {self.constant(fold.fold)}({source}, {axis})")
 
-    def store_fold(self, fold: Fold) -> None:
+    def store_fold(self, fold: FoldSpec) -> None:
         """Write the end of a fold, whose sum is ``r``."""
         if fold.divisor is not None:
             self.lines.append(f"r = r / {self.constant(fold.divisor)}")

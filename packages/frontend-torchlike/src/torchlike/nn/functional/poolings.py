@@ -11,6 +11,7 @@ from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...functions import FUNCTIONAL, FUNCTIONS
 from ...tensors import Tensor
+from ..modules.utils import _list_with_default
 
 avg_pool1d = FUNCTIONS["avg_pool1d"]
 avg_pool2d, avg_pool3d = FUNCTIONAL["avg_pool2d"], FUNCTIONAL["avg_pool3d"]
@@ -70,12 +71,10 @@ max_pool3d, max_pool3d_with_indices = _make_max_pool(3)
 
 def _fill_sizes(output_size: Any, input: Tensor, count: int) -> list[int]:
     """Return a wanted size for each dimension; None stands for the input's."""
-    if isinstance(output_size, int) or output_size is None:
-        output_size = [output_size] * count
-    if len(input.shape) <= len(output_size):
-        raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
-    own = input.shape[-len(output_size) :]
-    return [size if wanted is None else wanted for wanted, size in zip(output_size, own, strict=True)]
+    if output_size is None:
+        output_size = [None] * count
+    found = _list_with_default(output_size, input.shape)
+    return [found] * count if isinstance(found, int) else list(found)
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
