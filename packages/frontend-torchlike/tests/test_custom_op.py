@@ -303,7 +303,7 @@ def test_formulas_for_operators_that_a_library_defines():
 
 def test_an_override_goes_on_to_the_kernel_it_replaces():
     x = tensor([-1.0, 2.0], requires_grad=True)  # It loads the backend whose kernel is meant.
-    before = dc.get_kernel("aten::relu", "CPU")
+    before = dc.get_kernel("aten::relu.default", "CPU")
     calls = []
     with dc.Library("aten", "IMPL", "CPU") as patch:
 

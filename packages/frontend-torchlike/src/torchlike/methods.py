@@ -52,7 +52,7 @@ def _new_tensor(self: Tensor, data: Any, **kwargs: Any) -> Tensor:
 
 
 def _cover(key: dc.DispatchKey) -> None:
-    from .autograd.register import cover  # hundreds of registrations, which programs without gradients do without
+    from .autograd.register import cover  # the engine, which programs without gradients do without
 
     cover(key)
 

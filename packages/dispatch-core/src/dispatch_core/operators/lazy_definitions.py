@@ -94,6 +94,7 @@ class LazyOperators:
         self._registry = owner
         #: packet → its announced overloads, each with its announcement. The inner mappings are replaced, never changed.
         self.packets: dict[str, Mapping[str, Announcement]] = {}
+        self._announcements: list[Announcement] = []
         #: operator → the kernels that wait for it, each under a key of its own.
         self._waiting: dict[str, dict[DispatchKey, Registration]] = {}
         #: namespace → the kernels of every operator that will be defined in it.
@@ -114,6 +115,7 @@ class LazyOperators:
                 self._check_new(packet, found[packet])
                 found[packet] = {**self.packets.get(packet, {}), **found[packet]}
             self.packets.update(found)
+            self._announcements.append(made)
         # Operators are never half of them announced: calls look for overloads among the defined ones only.
         for packet in [packet for packet in found if packet in registry._packets]:
             self.define(packet)
@@ -208,6 +210,7 @@ class LazyOperators:
                     name = _name_of(packet, overload)
                     for registration in self._waiting.pop(str(name), {}).values():
                         registry._put(registry._entry(name), registration)
+            self._announcements = [each for each in self._announcements if each is not made]
             defined, made.defined = made.defined, []
             for entry, definition in reversed(defined):
                 if definition.way is not None:
@@ -237,20 +240,17 @@ class LazyOperators:
         del waiting[registration.key]
         return True
 
-    def add_kernels(self, made: LazyKernels) -> list[tuple[OperatorEntry, Registration]]:
-        """Register kernels for all operators of a namespace; return those of operators that are defined already."""
+    def add_kernels(self, made: LazyKernels) -> None:
+        """Register kernels for all announced operators of a namespace, at once for those that are defined already."""
         registry = self._registry
         with registry.lock:
             self._kernels[made.ns] = (*self._kernels.get(made.ns, ()), made)
-            defined = [entry for entry in registry._entries.values() if entry.operator_name.namespace == made.ns]
-        found = []
+            defined = [entry for each in self._announcements if each.ns == made.ns for entry, _ in each.defined]
         for entry in defined:
-            registration = None if entry.schema is None else made.registration(entry.operator_name)
+            registration = made.registration(entry.operator_name)
             if registration is not None:
                 with registry.lock:
                     registry._put(entry, registration)
-                found.append((entry, registration))
-        return found
 
     def remove_kernels(self, made: LazyKernels) -> None:
         """Take back kernels for all operators of a namespace, also from those that were defined since."""

@@ -129,10 +129,10 @@ class Library:
 
     @api_boundary
     def impl_lazily(self, load: Callable[[str], Callable[..., Any] | KernelFactory | None], key: KeyLike = "") -> None:
-        """Register kernels for all operators of the namespace, each when its operator is defined.
+        """Register kernels for all operators that are announced in the namespace, each when its operator is defined.
 
         ``load(name)`` returns the kernel under ``key``, the library's own by default, or None for an operator without one.
-        Operators that are defined already are asked for at once. Raises ``RegistrationError`` where there is no key.
+        It is called at once for those that are defined already. Raises ``RegistrationError`` where there is no key.
         """
         self._open()
         chosen = self._key(key)

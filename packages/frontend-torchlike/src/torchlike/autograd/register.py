@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.derivatives import DERIVATIVES, NOT_DIFFERENTIABLE, Formula
-from dispatch_aten.operators import ATEN
+from dispatch_aten.operators import ATEN_BY_NAME
 from dispatch_aten.variants import functional_of, is_inplace
 from dispatch_core.keys import DispatchKey
 
@@ -59,25 +59,27 @@ def _make_factory(name: str, formula: Formula) -> Callable[[Any, Any], Any]:
     return make
 
 
-def _register() -> dc.Library:
-    library = dc.Library("aten", "IMPL", "Autograd")
-    for operator in ATEN:
-        name = operator.name
-        formula = find_formula(name)
-        if formula is not None:
-            library.impl(name, dc.kernel_factory(_make_factory(name, formula)))
-        elif name == "resize_":
-            library.impl(name, dc.kernel_factory(make_resize_kernel))
-        elif name in NOT_DIFFERENTIABLE:
-            library.impl(name, dc.kernel_factory(make_passing_kernel))
-        elif "out" in operator.tags:
-            library.impl(name, dc.kernel_factory(make_out_kernel))
-    return library
+def _make_autograd_kernel(name: str) -> dc.KernelFactory | None:
+    """Return the kernel of an operator, or None for one that the fallback serves."""
+    formula = find_formula(name)
+    make: Callable[[Any, Any], Any]
+    if formula is not None:
+        make = _make_factory(name, formula)
+    elif name == "resize_":
+        make = make_resize_kernel
+    elif name in NOT_DIFFERENTIABLE:
+        make = make_passing_kernel
+    elif "out" in ATEN_BY_NAME[name].tags:
+        make = make_out_kernel
+    else:
+        return None
+    return dc.kernel_factory(make)
 
 
 # Below the program's registrations, whether made before or after it imports this package.
 with dc.registry.transaction(level="backend"):
-    _library: Final = _register()
+    _library: Final = dc.Library("aten", "IMPL", "Autograd")
+    _library.impl_lazily(_make_autograd_kernel)
     _fallbacks: Final = dc.Library("_", "IMPL")
 _covered: set[str] = set()
 
