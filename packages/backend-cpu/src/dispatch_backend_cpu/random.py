@@ -16,11 +16,13 @@ import numpy as np
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.generator import Generator, default_generator
 
+from . import distributions
 from .arrays import Array, check_writable, dtype_of, empty_strided, memory_order, numpy_dtype
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
 from .mersenne_twister import MersenneTwister
-from .output_specs import half_as_float, infer_output, output_rule
+from .ops.rule_kernels import make_elementwise, make_kernel
+from .output_specs import OutputSpec, half_as_float, infer_output, output_rule
 
 KERNELS: Final = KernelTable()
 
@@ -148,6 +150,20 @@ def _bernoulli(engine: MersenneTwister, array: Array, p: Any = 0.5) -> None:
     _fill(array, engine.uniform(array.size, np.dtype(np.float64)) < p)
 
 
+def _cauchy(engine: MersenneTwister, array: Array, median: float = 0.0, sigma: float = 1.0) -> None:
+    draws = engine.uniform(array.size, np.dtype(np.float64))
+    _fill(array, median + sigma * np.tan(math.pi * (draws - 0.5)))
+
+
+def _log_normal(engine: MersenneTwister, array: Array, mean: float = 1.0, std: float = 2.0) -> None:
+    _fill(array, np.exp(np.asarray(_normal_singly(engine, array.size)) * std + mean))
+
+
+def _geometric(engine: MersenneTwister, array: Array, p: float) -> None:
+    draws = engine.uniform(array.size, np.dtype(np.float64))
+    _fill(array, np.ceil(np.log(draws) / math.log1p(-p)))
+
+
 def _permutation(engine: MersenneTwister, array: Array) -> None:
     """Shuffle by Fisher and Yates, from the front."""
     count = array.size
@@ -188,6 +204,9 @@ _INPLACE: Final[dict[str, Draw]] = {
     "exponential_": _exponential,
     "bernoulli_.float": _bernoulli,
     "bernoulli_.Tensor": _bernoulli,
+    "cauchy_": _cauchy,
+    "log_normal_": _log_normal,
+    "geometric_": _geometric,
     "random_": _whole_range,
     "random_.to": lambda engine, array, to: _integers(engine, array, 0, to),
     "random_.from": _random_from,
@@ -243,3 +262,42 @@ def _bernoulli_fresh(self: Array, p: float | None = None, *, generator: Generato
     with hold_engine(generator) as engine:
         _bernoulli(engine, array, self if p is None else p)
     return array
+
+
+def _one_by_one(name: str, sample: Callable[..., float], *, normals: bool = False) -> Kernel:
+    """Make the kernel of an operator that draws a number for each element of its arguments."""
+
+    def kernel(spec: OutputSpec, *args: Any, generator: Generator | None = None) -> Array:
+        arrays = np.broadcast_arrays(*(value for value in args if isinstance(value, np.ndarray)))
+        source = next((value for value in args if isinstance(value, Generator)), generator)
+        with hold_engine(source) as engine:
+            draws: list[Callable[[], float]] = [lambda: float(engine.uniform(1, _DOUBLE)[0])]
+            draws += [lambda: _normal_singly(engine, 1)[0]] if normals else []
+            found = [sample(*values, *draws) for values in zip(*(array.ravel() for array in arrays), strict=True)]
+        return np.array(found, np.float64).reshape(spec.shape)
+
+    return make_kernel(name, kernel)
+
+
+_DOUBLE: Final = np.dtype(np.float64)
+
+
+def _poisson(rate: float, uniform: Callable[[], float]) -> float:
+    if not rate >= 0:
+        raise OperatorError("invalid Poisson rate, expected rate to be non-negative", argument="self")
+    return distributions.sample_poisson(float(rate), uniform)
+
+
+def _binomial(count: float, chance: float, uniform: Callable[[], float]) -> float:
+    return distributions.sample_binomial(float(count), float(chance), uniform)
+
+
+def _gamma(shape: Any, uniform: Callable[[], float], normal: Callable[[], float]) -> float:
+    return max(float(np.finfo(type(shape)).tiny), distributions.sample_gamma(shape, uniform, normal))
+
+
+KERNELS["poisson"] = _one_by_one("poisson", _poisson)
+KERNELS["binomial"] = _one_by_one("binomial", _binomial)
+KERNELS["_standard_gamma"] = _one_by_one("_standard_gamma", _gamma, normals=True)
+KERNELS["_standard_gamma_grad"] = make_elementwise("_standard_gamma_grad", distributions.gamma_gradient, 2)
+KERNELS["_dirichlet_grad"] = make_elementwise("_dirichlet_grad", distributions.beta_gradient, 3)

@@ -173,6 +173,7 @@ _KINDS: Final = {
     "hann_window": "",
     "kaiser_window": "",
     "linspace": "",
+    "normal": "",
     "logspace": "",
     "ones": "sizes",
     "rand": "sizes",
@@ -198,3 +199,15 @@ def _arange(start: Any = 0, end: Any = None, step: Any = 1, **kwargs: Any) -> Te
 _plain_arange = FACTORIES["arange"]
 _arange.__name__ = _arange.__qualname__ = "arange"
 FACTORIES["arange"] = _arange
+
+
+def _normal(mean: Any, std: Any = 1.0, size: Any = None, **kwargs: Any) -> Tensor:
+    """Draw normal numbers of these means and standard deviations, tensors or numbers (source: ``torch.normal``)."""
+    if size is not None:
+        return _plain_normal(float(mean), float(std), tuple(size), **kwargs)
+    return dc.ops.aten.normal(mean, std, **{key: value for key, value in kwargs.items() if value is not None})
+
+
+_plain_normal = FACTORIES["normal"]
+_normal.__name__ = _normal.__qualname__ = "normal"
+FACTORIES["normal"] = _normal

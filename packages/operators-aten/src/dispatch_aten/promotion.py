@@ -333,6 +333,8 @@ def check_output_dtype(result: ScalarType, output: ScalarType, out_of: str = "")
         if output not in (bool_, uint8):
             raise DtypeError(f"{base} only supports bool tensor for result, got: {output.name}", argument="out")
         return
+    if base == "multinomial":
+        raise DtypeError(f"multinomial expects Long tensor out, got: {output.name}", argument="out")
     if base in ("complex", "polar"):
         raise DtypeError(
             f"Expected object of scalar type {result.name} but got scalar type {output.name} for argument 'out'",

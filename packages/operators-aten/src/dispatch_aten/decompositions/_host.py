@@ -5,6 +5,7 @@ Random numbers come from a stream of the device's own generator, which the cpu b
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
@@ -13,7 +14,7 @@ from dispatch_aten.generator import Generator, default_generator
 from ._shared import Array, aten, is_array, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _HOST: Final = dc.Device("cpu")
 
@@ -49,20 +50,44 @@ def _bring(array: Array, device: dc.Device) -> Array:
     return dc.ops.prims.device_put(dc.ops.prims.device_get(array), device=device)
 
 
+@contextmanager
+def _hold_stream(device: dc.Device, generator: Generator | None) -> Iterator[Generator]:
+    """Hold a device's generator, and yield the host's one that draws for it."""
+    source = default_generator(device.type) if generator is None else generator
+    with source.lock:
+        if source.device.type != _HOST.type and source.engine is None:
+            source.engine = _HostStream(source.initial_seed())
+        yield source if source.device.type == _HOST.type else source.engine.stream
+
+
 def draw_on_host(name: str, self: Array, args: tuple[Any, ...], generator: Generator | None) -> Array:
     """Return the numbers that the in-place operator ``name`` draws for ``self``, as a new array on its device."""
     operator, device = overload(name), dc.device(self)
 
     def draw(host: dc.Device) -> Array:
-        source = default_generator(device.type) if generator is None else generator
-        with source.lock:
-            if source.device.type != host.type and source.engine is None:
-                source.engine = _HostStream(source.initial_seed())
-            stream = source if source.device.type == host.type else source.engine.stream
+        with _hold_stream(device, generator) as stream:
             fresh = aten.empty.memory_format(dc.shape(self), dtype=dc.dtype(self), device=host)
             return operator(fresh, *args, generator=stream)
 
     return dc.wrap_like(self, from_host(name, device, draw))
+
+
+def sample_on_host(name: str) -> Callable[..., Any]:
+    """Make the kernel of an operator that draws one number for each of its arguments' elements, where the device cannot."""
+
+    def kernel(*args: Any, generator: Generator | None = None) -> Array:
+        tensors = [value for value in args if is_array(value)]
+        # A generator may stand last, too.
+        source = next((value for value in args if isinstance(value, Generator)), generator)
+        device = dc.device(tensors[0])
+
+        def draw(host: dc.Device) -> Array:
+            with _hold_stream(device, source) as stream:
+                return overload(name)(*(_bring(each, host) for each in tensors), generator=stream)
+
+        return dc.wrap_like(tensors[0], from_host(name, device, draw))
+
+    return kernel
 
 
 class _HostStream:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
+from dispatch_aten.dtypes import ScalarType, bool_, float64, get_default_dtype, int64
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import RULES
 
-from ._host import draw_on_host
-from ._shared import Array, aten, cast, meta_of, numel, overload
+from ._host import compute_on_host, draw_on_host, sample_on_host
+from ._shared import Array, aten, cast, is_array, meta_of, numel, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -126,6 +126,96 @@ def _bernoulli_tensor_inplace(self: Array, p: Array, *, generator: Any = None) -
     return aten.copy_.default(self, hit)
 
 
+def _bernoulli_tensor(self: Array, p: Array, *, generator: Any = None) -> Array:
+    RULES["bernoulli_.Tensor"](meta_of(self), meta_of(p))
+    draws = aten.empty_like.default(self, dtype=dc.dtype(p))
+    return cast(aten.lt.Tensor(_uniform(draws, generator=generator), p), dc.dtype(self))
+
+
+def _check_spread(std: Array) -> None:
+    if numel(std) and not aten.item.default(aten.ge.Scalar(aten.min.default(std), 0)):
+        raise OperatorError("normal expects all elements of std >= 0.0", operator="aten::normal", argument="std")
+
+
+def _normal_about(mean: Array, std: float = 1.0, *, generator: Any = None) -> Array:
+    RULES["normal.Tensor_float"](meta_of(mean), std)
+    fresh = aten.empty_like.default(mean, memory_format=0)
+    return aten.add.Tensor(_draw("normal_", fresh, 0.0, std, generator=generator), mean)
+
+
+def _normal_of_spreads(mean: Array | float, std: Array, *, generator: Any = None) -> Array:
+    has_means = is_array(mean)
+    overload = "normal.Tensor_Tensor" if has_means else "normal.float_Tensor"
+    found = RULES[overload](meta_of(mean) if has_means else mean, meta_of(std))
+    _check_spread(std)
+    like = mean if has_means else std
+    fresh = aten.new_empty.default(like, found.shape)
+    drawn = aten.mul.Tensor(_normal(fresh, generator=generator), cast(std, dc.dtype(like)))
+    return aten.add.Tensor(drawn, mean) if has_means else aten.add.Scalar(drawn, mean)
+
+
+def _normal_sized(
+    mean: float,
+    std: float,
+    size: Sequence[int],
+    *,
+    generator: Any = None,
+    dtype: ScalarType | None = None,
+    device: Any = None,
+    **options: Any,
+) -> Array:
+    RULES["normal.float_float"](mean, std, size, dtype=dtype)
+    fresh = aten.empty.memory_format(size, dtype=get_default_dtype() if dtype is None else dtype, device=device)
+    return _draw("normal_", fresh, mean, std, generator=generator)
+
+
+def _check_weights(self: Array, replacement: bool) -> None:
+    """Refuse weights that are no distribution, each way of drawing in words of its own."""
+    zero = aten.eq.Scalar(aten.sum.dim_IntList(self, [-1]), 0)
+    bad = aten.logical_or.default(aten.logical_not.default(aten.isfinite.default(self)), aten.lt.Scalar(self, 0))
+    if aten.item.default(aten.any.default(bad)):
+        text = (
+            "invalid multinomial distribution (encountering probability entry < 0)"
+            if replacement
+            else "probability tensor contains either `inf`, `nan` or element < 0"
+        )
+        raise OperatorError(text, operator="aten::multinomial", argument="self")
+    if aten.item.default(aten.any.default(zero)):
+        raise OperatorError(
+            "invalid multinomial distribution (sum of probabilities <= 0)",
+            operator="aten::multinomial",
+            argument="self",
+        )
+
+
+def _multinomial(self: Array, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Array:
+    """Draw the greatest of the weights over exponential numbers; with replacement the places in the sums of weights."""
+    found = RULES["multinomial"](meta_of(self), num_samples, replacement)
+    _check_weights(self, replacement and num_samples > 1)
+    if num_samples == 1 or not replacement:
+        draws = _draw("exponential_", aten.empty_like.default(self), 1.0, generator=generator)
+        ratios = aten.div.Tensor(self, draws)
+        if num_samples == 1:
+            return aten.argmax.default(ratios, -1, True)
+        return aten.topk.default(ratios, num_samples)[1]
+    sums = aten.cumsum.default(self, -1)
+    sums = aten.div.Tensor(sums, aten.slice.Tensor(sums, -1, -1))
+    draws = aten.new_empty.default(self, found.shape, dtype=float64)
+    draws = _uniform(draws, generator=generator)
+    places = aten.searchsorted.Tensor(cast(sums, float64), draws)
+    return aten.clamp_max.default(places, dc.shape(self)[-1] - 1)
+
+
+def _sample_dirichlet(self: Array, generator: Any = None) -> Array:
+    """Divide numbers of gamma distributions by their sum, and keep the shares between 0 and 1."""
+    RULES["_sample_dirichlet"](meta_of(self))
+    draws = aten._standard_gamma.default(cast(self, float64), generator=generator)
+    shares = cast(aten.div.Tensor(draws, aten.sum.dim_IntList(draws, [-1], True)), dc.dtype(self))
+    wide = dc.dtype(self) == float64
+    least, most = (2.0**-1022, 1 - 2.0**-53) if wide else (2.0**-126, 1 - 2.0**-24)
+    return aten.clamp.default(shares, least, most)
+
+
 def _dropout(input: Array, p: float, train: bool) -> Array:
     if not 0 <= p <= 1:
         raise OperatorError(
@@ -157,7 +247,7 @@ def _native_dropout_backward(grad_output: Array, mask: Array, scale: float) -> A
     return aten.mul.Scalar(aten.mul.Tensor(grad_output, mask), scale)
 
 
-_GENERATORS: Final = ("uniform_", "normal_", "random_.from", "random_", "exponential_")
+_GENERATORS: Final = tuple("uniform_ normal_ random_.from random_ exponential_ cauchy_ log_normal_ geometric_".split())
 """The in-place generators, which the host serves for devices that have none."""
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {"dropout": _dropout, "dropout_": _dropout_inplace}
@@ -186,6 +276,15 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "bernoulli.p": _bernoulli_p,
     "bernoulli_.float": _bernoulli_float_inplace,
     "bernoulli_.Tensor": _bernoulli_tensor_inplace,
+    "bernoulli.Tensor": _bernoulli_tensor,
+    "normal.Tensor_float": _normal_about,
+    "normal.float_Tensor": _normal_of_spreads,
+    "normal.Tensor_Tensor": _normal_of_spreads,
+    "normal.float_float": _normal_sized,
+    "multinomial": _multinomial,
+    "_sample_dirichlet": _sample_dirichlet,
+    **{name: sample_on_host(name) for name in ("binomial", "poisson", "_standard_gamma")},
+    **{name: compute_on_host(name) for name in ("_standard_gamma_grad", "_dirichlet_grad")},
     "native_dropout": _native_dropout,
     "native_dropout_backward": _native_dropout_backward,
 }

@@ -71,4 +71,32 @@ dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
 native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
 [pointwise]
 native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor
+[nondeterministic_seeded]
+normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None) -> Tensor
+normal.Tensor_float_out(Tensor mean, float std=1., *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+normal.float_Tensor_out(float mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
+normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
+normal.Tensor_Tensor_out(Tensor mean, Tensor std, *, Generator? generator=None, Tensor(a!) out) -> Tensor(a!)
+normal.float_float_out(float mean, float std, SymInt[] size, *, Generator? generator=None, Tensor(a!) out) ->
+    Tensor(a!)
+poisson(Tensor self, Generator? generator=None) -> Tensor
+poisson.out(Tensor self, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
+binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
+binomial.out(Tensor count, Tensor prob, Generator? generator=None, *, Tensor(a!) out) -> Tensor(a!)
+multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
+multinomial.out(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None, Tensor(a!)
+    out) -> Tensor(a!)
+bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor
+cauchy_(Tensor(a!) self, float median=0., float sigma=1., *, Generator? generator=None) -> Tensor(a!)
+geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
+log_normal_(Tensor(a!) self, float mean=1., float std=2., *, Generator? generator=None) -> Tensor(a!)
+_standard_gamma(Tensor self, Generator? generator=None) -> Tensor
+_sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor
+[nondeterministic_seeded, factory]
+normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, ScalarType? dtype=None,
+    Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor
+[]
+_standard_gamma_grad(Tensor self, Tensor output) -> Tensor
+_dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor
 """

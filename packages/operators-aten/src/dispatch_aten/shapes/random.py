@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
-from dispatch_aten.errors import OperatorError
+from dispatch_aten.errors import ArgumentValueError, DtypeError, OperatorError
 from dispatch_aten.promotion import check_output_dtype
 
 from .dims import check_size
@@ -160,6 +160,95 @@ def _native_dropout(input: TensorMeta, p: float, train: bool | None) -> tuple[Te
     return elementwise(input, 1.0), preserve_format(input, bool_)
 
 
+def _continuous(name: str, argument: str, label: str, default: float = 1.0) -> Callable[..., TensorMeta]:
+    """Make the rule of an in-place generator of real numbers, whose second number must be positive."""
+
+    def rule(self: TensorMeta, *numbers: float, **options: Any) -> TensorMeta:
+        spread = numbers[1] if len(numbers) > 1 else options.get(argument, default)
+        if not spread > 0:
+            raise OperatorError(f"{name}_ expects {argument} > 0.0, but found {argument}={spread:g}", argument=argument)
+        if label and not self.dtype.is_floating_point:
+            raise OperatorError(
+                f"{label} distribution is a continuous probability distribution. dtype must be a floating point but you "
+                f"specified {c_name(self.dtype)}",
+                argument="self",
+            )
+        refuse_kinds(f"{name}_cpu", "bic", self.dtype)
+        return self
+
+    return rule
+
+
+def _geometric_inplace(self: TensorMeta, p: float, **options: Any) -> TensorMeta:
+    if not 0 < p < 1:
+        raise OperatorError(f"geometric_ expects p to be in (0, 1), but got p={p:g}", argument="p")
+    refuse_kinds("geometric_cpu", "bc", self.dtype)
+    return self
+
+
+def _normal(mean: TensorMeta | float, std: TensorMeta | float = 1.0, **options: Any) -> TensorMeta:
+    tensors = [each for each in (mean, std) if isinstance(each, TensorMeta)]
+    if not isinstance(std, TensorMeta) and not std >= 0:
+        raise OperatorError(f"normal expects std >= 0.0, but found std {std:g}", argument="std")
+    if isinstance(std, TensorMeta) and std.dtype.is_complex:
+        raise OperatorError("normal expects standard deviation to be non-complex", argument="std")
+    refuse_kinds("normal_kernel_cpu", "bi", tensors[0].dtype)
+    return contiguous(broadcast_shapes(*[each.shape for each in tensors]), tensors[0].dtype)
+
+
+def _normal_sized(
+    mean: float, std: float, size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any
+) -> TensorMeta:
+    meta = contiguous(check_size(size), dtype)
+    return _normal_inplace(meta, mean, std)
+
+
+def _of_rates(label: str, kinds: str = "bic") -> Callable[..., TensorMeta]:
+    def rule(self: TensorMeta, *rest: Any, **options: Any) -> TensorMeta:
+        refuse_kinds(label, kinds, self.dtype)
+        return contiguous(self.shape, self.dtype)
+
+    return rule
+
+
+def _binomial(count: TensorMeta, prob: TensorMeta, *rest: Any, **options: Any) -> TensorMeta:
+    for name, each in (("count", count), ("prob", prob)):
+        if not each.dtype.is_floating_point:
+            raise ArgumentValueError(
+                f"binomial only supports floating-point dtypes for {name}, got: {each.dtype.name}", argument=name
+            )
+    refuse_kinds("binomial_cpu", "bich", count.dtype)
+    if count.dtype != prob.dtype:
+        raise DtypeError(f"Found dtype {prob.dtype.name} but expected {count.dtype.name}", argument="prob")
+    return contiguous(broadcast_shapes(count.shape, prob.shape, argument="prob"), count.dtype)
+
+
+def _multinomial(self: TensorMeta, num_samples: int, replacement: bool = False, **options: Any) -> TensorMeta:
+    if not 0 < len(self.shape) <= 2:
+        raise OperatorError("prob_dist must be 1 or 2 dim", argument="self")
+    if not self.dtype.is_floating_point:
+        raise OperatorError(
+            f"multinomial only supports floating-point dtypes for input, got: {self.dtype.name}", argument="self"
+        )
+    if num_samples <= 0:
+        raise OperatorError("cannot sample n_sample <= 0 samples", argument="num_samples")
+    if not replacement and num_samples > self.shape[-1]:
+        raise OperatorError(
+            "cannot sample n_sample > prob_dist.size(-1) samples without replacement", argument="num_samples"
+        )
+    if self.shape[-1] > 1 << 24:
+        raise OperatorError("number of categories cannot exceed 2^24", argument="self")
+    return contiguous((*self.shape[:-1], num_samples), int64)
+
+
+def _gamma_gradient(label: str) -> Callable[..., TensorMeta]:
+    def rule(*operands: TensorMeta) -> TensorMeta:
+        refuse_kinds(label, "bich", operands[0].dtype)
+        return elementwise(*operands)
+
+    return rule
+
+
 _FACTORIES: Final[dict[str, Callable[..., Any]]] = {
     "rand": _sample("check_uniform_bounds"),
     "randn": _sample("normal_kernel_cpu"),
@@ -189,4 +278,19 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "bernoulli": _bernoulli,
     "bernoulli.p": _bernoulli,
     "native_dropout": _native_dropout,
+    "cauchy_": _continuous("cauchy", "sigma", "Cauchy"),
+    "log_normal_": _continuous("log_normal", "std", "", 2.0),
+    "geometric_": _geometric_inplace,
+    "normal.Tensor_float": _normal,
+    "normal.float_Tensor": _normal,
+    "normal.Tensor_Tensor": _normal,
+    "normal.float_float": _normal_sized,
+    "bernoulli.Tensor": lambda self, p, **options: preserve_format(_bernoulli_inplace(self, p)),
+    "poisson": _of_rates("poisson_cpu"),
+    "binomial": _binomial,
+    "multinomial": _multinomial,
+    "_standard_gamma": _of_rates("gamma_cpu", "bich"),
+    "_sample_dirichlet": _of_rates("dirichlet", "bich"),
+    "_standard_gamma_grad": _gamma_gradient("_standard_gamma_grad_cpu"),
+    "_dirichlet_grad": _gamma_gradient("_dirichlet_grad_cpu"),
 }
