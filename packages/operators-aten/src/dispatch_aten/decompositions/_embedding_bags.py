@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import int32, int64
+from dispatch_aten.dtypes import float32, int32, int64
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.shapes import RULES
 
@@ -111,13 +111,16 @@ def embedding_bag(
         return output, bags, sizes, first
     if padding >= 0:
         rows = aten.masked_fill.Scalar(rows, aten.unsqueeze.default(aten.logical_not.default(kept), 1), 0)
+    dtype = dc.dtype(rows)
+    if dtype.itemsize < float32.itemsize:
+        rows = cast(rows, float32)
     if per_sample_weights is not None:
-        rows = aten.mul.Tensor(rows, aten.unsqueeze.default(per_sample_weights, 1))
+        rows = aten.mul.Tensor(rows, aten.unsqueeze.default(cast(per_sample_weights, dc.dtype(rows)), 1))
     output = aten.index_add.default(aten.new_zeros.default(rows, shape), 0, bags, rows)
     if mode == _MEAN:
         counts = cast(aten.clamp_min.default(sizes, 1), dc.dtype(output))
         output = aten.div.Tensor(output, aten.unsqueeze.default(counts, 1))
-    return output, bags, sizes, sizes
+    return cast(output, dtype), bags, sizes, sizes
 
 
 def embedding_renorm(self: Array, indices: Array, max_norm: float, norm_type: float) -> Array:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
 
+from ._ctc_loss import ctc_loss, ctc_loss_backward, ctc_loss_forward, ctc_loss_of_tensors
 from ._packed_sequences import pack_padded_sequence, pad_packed_sequence, pad_sequence, read_sizes
 from ._shared import Array, aten, ndim, overload
 
@@ -300,6 +301,11 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "_pack_padded_sequence": pack_padded_sequence,
     "_pad_packed_sequence": pad_packed_sequence,
     "pad_sequence": pad_sequence,
+    "ctc_loss.IntList": ctc_loss,
+    "ctc_loss.Tensor": ctc_loss_of_tensors,
 }
 
-EXPLICIT: Final[dict[str, Callable[..., Any]]] = {}
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "_ctc_loss": ctc_loss_forward,
+    "_ctc_loss_backward": ctc_loss_backward,
+}

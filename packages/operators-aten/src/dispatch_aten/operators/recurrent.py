@@ -1,4 +1,4 @@
-"""Schemas of recurrent networks, packed sequences and their cells, as torch spells them."""
+"""Schemas of recurrent networks, their cells, packed sequences and losses of sequences, as torch spells them."""
 
 from __future__ import annotations
 
@@ -32,4 +32,13 @@ pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.,
 _pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)
 _pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) ->
     (Tensor, Tensor)
+ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int
+    reduction=1, bool zero_infinity=False) -> Tensor
+ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int
+    reduction=1, bool zero_infinity=False) -> Tensor
+_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor
+    neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
+[dynamic_output_shape]
+_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
+    zero_infinity=False) -> (Tensor, Tensor)
 """

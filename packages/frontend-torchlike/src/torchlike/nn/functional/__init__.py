@@ -13,6 +13,7 @@ _NAMES: Final = {
         " softmin softplus softshrink softsign tanh tanhshrink threshold threshold_"
     ),
     "attentions": "multi_head_attention_forward scaled_dot_product_attention",
+    "sequence_losses": "ctc_loss",
     "distances": "normalize",
     "dropouts": "dropout",
     "linear_maps": "linear",

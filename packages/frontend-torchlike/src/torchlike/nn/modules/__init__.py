@@ -41,6 +41,7 @@ _NAMES: Final = {
     ),
     "rnn": "GRU LSTM RNN RNNBase",
     "rnn_cells": "GRUCell LSTMCell RNNCell RNNCellBase",
+    "sequence_loss": "CTCLoss",
     "sparse": "Embedding EmbeddingBag",
     "transformer": (
         "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer"
