@@ -156,6 +156,24 @@ def _refuse_empty(error: type[Exception], text: str) -> Callable[[Callable[..., 
     return adapt
 
 
+_DISTANCE_MODES: Final = {
+    "use_mm_for_euclid_dist_if_necessary": None,
+    "use_mm_for_euclid_dist": 1,
+    "donot_use_mm_for_euclid_dist": 2,
+}
+
+
+def _adapt_cdist(function: Callable[..., Any]) -> Callable[..., Any]:
+    def cdist(
+        x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+    ) -> Tensor:
+        if compute_mode not in _DISTANCE_MODES:
+            raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+        return function(x1, x2, p, _DISTANCE_MODES[compute_mode])
+
+    return cdist
+
+
 #: Functions that take or return something else than the operator of their name.
 ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = {
     "atleast_1d": _adapt_each,
@@ -180,6 +198,7 @@ ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = 
     "unsafe_split_with_sizes": _adapt_tuple,
     "vsplit": _adapt_pieces,
     "cat": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
+    "cdist": _adapt_cdist,
     "chunk": _adapt_tuple,
     "concat": _refuse_empty(ValueError, "torchlike.cat(): expected a non-empty list of Tensors"),
     "hstack": _refuse_empty(RuntimeError, "hstack expects a non-empty TensorList"),

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.errors import DimensionError
+from dispatch_aten.errors import DimensionError, OperatorError
 from dispatch_aten.shapes import wrap_dim
 
 from ..arrays import Array
@@ -129,6 +129,19 @@ def _mse_loss_backward(spec: OutputSpec, grad: Array, self: Array, target: Array
     return factor * difference * cast(grad, dtype)
 
 
+def _binary_cross_entropy(
+    spec: OutputSpec, self: Array, target: Array, weight: Array | None = None, reduction: int = _MEAN
+) -> Any:
+    dtype = half_as_float(self.dtype)
+    chance, target = cast(self, dtype), cast(target, dtype)
+    if not ((chance >= 0) & (chance <= 1)).all():
+        raise OperatorError("all elements of input should be between 0 and 1", argument="self")
+    one, bound = dtype.type(1), dtype.type(-100)
+    hit, miss = np.maximum(np.log(chance), bound), np.maximum(np.log1p(-chance), bound)
+    losses = (target - one) * miss - target * hit
+    return _reduce(losses if weight is None else losses * cast(weight, dtype), reduction)
+
+
 _COMPUTE: Final[dict[str, Kernel]] = {
     "_softmax": _softmax,
     "_log_softmax": _log_softmax,
@@ -136,6 +149,7 @@ _COMPUTE: Final[dict[str, Kernel]] = {
     "_log_softmax_backward_data": _log_softmax_backward,
     "nll_loss_forward": _nll_loss_forward,
     "nll_loss_backward": _nll_loss_backward,
+    "binary_cross_entropy": _binary_cross_entropy,
     "mse_loss": _mse_loss,
     "mse_loss_backward": _mse_loss_backward,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
@@ -214,7 +215,8 @@ def _cross_entropy_of_probabilities(
     return total if reduction == _SUM else aten.div.Scalar(total, max(numel(self) // classes, 1))
 
 
-def _reduce(loss: Array, reduction: int) -> Array:
+def reduce(loss: Array, reduction: int) -> Array:
+    """Return the losses themselves, their mean or their sum."""
     if reduction == _MEAN:
         return aten.mean.default(loss)
     return aten.sum.default(loss) if reduction == _SUM else loss
@@ -223,7 +225,7 @@ def _reduce(loss: Array, reduction: int) -> Array:
 def _mse_loss(self: Array, target: Array, reduction: int = _MEAN) -> Array:
     RULES["mse_loss"](meta_of(self), meta_of(target), reduction)
     away = aten.sub.Tensor(self, target)
-    return _reduce(aten.mul.Tensor(away, away), reduction)
+    return reduce(aten.mul.Tensor(away, away), reduction)
 
 
 def _mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction: int) -> Array:
@@ -234,7 +236,95 @@ def _mse_loss_backward(grad_output: Array, self: Array, target: Array, reduction
 
 
 def _l1_loss(self: Array, target: Array, reduction: int = _MEAN) -> Array:
-    return _reduce(aten.abs.default(aten.sub.Tensor(self, target)), reduction)
+    return reduce(aten.abs.default(aten.sub.Tensor(self, target)), reduction)
+
+
+def _binary_cross_entropy(self: Array, target: Array, weight: Array | None = None, reduction: int = _MEAN) -> Array:
+    RULES["binary_cross_entropy"](
+        meta_of(self), meta_of(target), None if weight is None else meta_of(weight), reduction
+    )
+    # Logarithms are bounded, so that a sure answer that is wrong has a finite loss.
+    hit = aten.clamp_min.default(aten.log.default(self), -100)
+    miss = aten.clamp_min.default(aten.log1p.default(aten.neg.default(self)), -100)
+    loss = aten.sub.Tensor(aten.mul.Tensor(aten.sub.Scalar(target, 1), miss), aten.mul.Tensor(target, hit))
+    return reduce(loss if weight is None else aten.mul.Tensor(loss, weight), reduction)
+
+
+def _smooth_l1_loss(self: Array, target: Array, reduction: int = _MEAN, beta: float = 1.0) -> Array:
+    RULES["smooth_l1_loss"](meta_of(self), meta_of(target), reduction, beta)
+    size = aten.abs.default(aten.sub.Tensor(self, target))
+    if beta:
+        curved = aten.mul.Scalar(aten.mul.Tensor(size, size), 0.5 / beta)
+        size = aten.where.self(aten.lt.Scalar(size, beta), curved, aten.sub.Scalar(size, 0.5 * beta))
+    return reduce(size, reduction)
+
+
+def _huber_loss(self: Array, target: Array, reduction: int = _MEAN, delta: float = 1.0) -> Array:
+    RULES["huber_loss"](meta_of(self), meta_of(target), reduction, delta)
+    size = aten.abs.default(aten.sub.Tensor(self, target))
+    curved = aten.mul.Scalar(aten.mul.Tensor(size, size), 0.5)
+    straight = aten.mul.Scalar(aten.sub.Scalar(size, 0.5 * delta), delta)
+    loss = aten.where.self(aten.le.Scalar(size, delta), curved, straight)
+    return reduce(cast(loss, dc.dtype(self)), reduction)
+
+
+def _soft_margin_loss(self: Array, target: Array, reduction: int = _MEAN) -> Array:
+    RULES["soft_margin_loss"](meta_of(self), meta_of(target), reduction)
+    powers = aten.exp.default(aten.mul.Tensor(aten.neg.default(target), self))
+    return reduce(cast(aten.log1p.default(powers), dc.dtype(self)), reduction)
+
+
+def _kl_div(self: Array, target: Array, reduction: int = _MEAN, *, log_target: bool = False) -> Array:
+    for name, each in (("input", self), ("target", target)):
+        kind = dc.dtype(each)
+        if kind.is_complex:
+            raise OperatorError("kl_div: Complex inputs not supported.", operator="aten::kl_div", argument=name)
+        if not kind.is_floating_point:
+            raise OperatorError("kl_div: Integral inputs not supported.", operator="aten::kl_div", argument=name)
+    if log_target:
+        return reduce(aten.mul.Tensor(aten.exp.default(target), aten.sub.Tensor(target, self)), reduction)
+    # The logarithm of a probability of 0 does not count.
+    safe = aten.masked_fill.Scalar(target, aten.eq.Scalar(target, 0), 1)
+    own = aten.mul.Tensor(target, aten.log.default(safe))
+    return reduce(aten.sub.Tensor(own, aten.mul.Tensor(target, self)), reduction)
+
+
+def _poisson_nll_loss(input: Array, target: Array, log_input: bool, full: bool, eps: float, reduction: int) -> Array:
+    if log_input:
+        loss = aten.sub.Tensor(aten.exp.default(input), aten.mul.Tensor(target, input))
+    else:
+        loss = aten.sub.Tensor(input, aten.mul.Tensor(target, aten.log.default(aten.add.Scalar(input, eps))))
+    if full:
+        # Stirling's approximation of the factorial, for targets above 1.
+        grown = aten.sub.Tensor(aten.mul.Tensor(target, aten.log.default(target)), target)
+        grown = aten.add.Tensor(grown, aten.mul.Scalar(aten.log.default(aten.mul.Scalar(target, 2 * math.pi)), 0.5))
+        loss = aten.add.Tensor(loss, aten.masked_fill.Scalar(grown, aten.le.Scalar(target, 1), 0))
+    return reduce(loss, reduction)
+
+
+def _nll_loss2d(
+    self: Array, target: Array, weight: Array | None = None, reduction: int = _MEAN, ignore_index: int = -100
+) -> Array:
+    shape, wanted = dc.shape(self), dc.shape(target)
+    if len(wanted) != 3:
+        raise ShapeError(
+            f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {len(wanted)}",
+            operator="aten::nll_loss2d",
+            argument="target",
+        )
+    if len(shape) != 4:
+        raise ShapeError(
+            f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {len(shape)}",
+            operator="aten::nll_loss2d",
+            argument="self",
+        )
+    if (shape[0], *shape[2:]) != wanted:
+        raise ShapeError(
+            f"size mismatch (got input: {list(shape)} , target: {list(wanted)}",
+            operator="aten::nll_loss2d",
+            argument="target",
+        )
+    return _nll_loss_nd(self, target, weight, reduction, ignore_index)
 
 
 def _bce_with_logits(
@@ -256,7 +346,7 @@ def _bce_with_logits(
     loss = aten.add.Tensor(aten.mul.Tensor(aten.rsub.Scalar(target, 1), self), soft)
     if weight is not None:
         loss = aten.mul.Tensor(loss, weight)
-    return _reduce(loss, reduction)
+    return reduce(loss, reduction)
 
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
@@ -266,6 +356,9 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "nll_loss_nd": _nll_loss_nd,
     "cross_entropy_loss": _cross_entropy_loss,
     "l1_loss": _l1_loss,
+    "kl_div": _kl_div,
+    "poisson_nll_loss": _poisson_nll_loss,
+    "nll_loss2d": _nll_loss2d,
 }
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
@@ -276,6 +369,10 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "nll_loss_forward": _nll_loss_forward,
     "nll_loss_backward": _nll_loss_backward,
     "mse_loss": _mse_loss,
+    "binary_cross_entropy": _binary_cross_entropy,
+    "smooth_l1_loss": _smooth_l1_loss,
+    "huber_loss": _huber_loss,
+    "soft_margin_loss": _soft_margin_loss,
     "mse_loss_backward": _mse_loss_backward,
     "binary_cross_entropy_with_logits": _bce_with_logits,
 }

@@ -15,9 +15,21 @@ FORMULAS: Final = {
         "grad_output": "_softmax_backward_data(grad, output, dim, input_dtype)",
         "output": "softmax_double_backward(grad, grad_output, output, dim)",
     },
+    "_euclidean_dist": {
+        "x1": "euclidean_gradient(grad, x1, x2, result)",
+        "x2": "euclidean_gradient(mT(grad), x2, x1, mT(result))",
+    },
+    "binary_cross_entropy": {
+        "self": "bce_gradient(grad, self, target, weight, reduction)",
+        "target": "bce_target_gradient(grad, self, weight, reduction)",
+    },
     "binary_cross_entropy_with_logits": {
         "self": "bce_with_logits_gradient(grad, self, target, weight, pos_weight, reduction)",
         "target": "bce_with_logits_target_gradient(grad, self, weight, pos_weight, reduction)",
+    },
+    "huber_loss": {
+        "self": "huber_gradient(grad, self, target, reduction, delta)",
+        "target": "neg(huber_gradient(grad, self, target, reduction, delta))",
     },
     "mse_loss": {
         "self": "mse_loss_backward(grad, self, target, reduction)",
@@ -33,6 +45,11 @@ FORMULAS: Final = {
         "self": "zeros_like(grad)",
     },
     "nll_loss_forward": {"self": "nll_loss_backward(grad, self, target, weight, reduction, ignore_index, result1)"},
+    "smooth_l1_loss": {
+        "self": "smooth_l1_gradient(grad, self, target, reduction, beta)",
+        "target": "neg(smooth_l1_gradient(grad, self, target, reduction, beta))",
+    },
+    "soft_margin_loss": {"self": "soft_margin_gradient(grad, self, target, reduction)"},
 }
 
 DIFFERENTIABLE_OUTPUTS: Final = {"nll_loss_forward": (True, False)}

@@ -10,11 +10,17 @@ from dispatch_core import shape as shape_of
 from ._shared import one_minus
 
 __all__ = [
+    "bce_gradient",
+    "bce_target_gradient",
     "bce_with_logits_gradient",
     "bce_with_logits_target_gradient",
+    "euclidean_gradient",
+    "huber_gradient",
     "mse_factor",
     "mse_slope",
     "native_dropout_gradient",
+    "smooth_l1_gradient",
+    "soft_margin_gradient",
     "softmax_double_backward",
 ]
 
@@ -77,3 +83,60 @@ def native_dropout_gradient(grad: Array, mask: Array, p: float, train: bool | No
     if train is False:
         return grad
     return aten.native_dropout_backward.default(grad, mask, 0.0 if p == 1 else 1.0 / (1.0 - p))
+
+
+def _split_gradient(grad: Array, self: Array, target: Array, reduction: int) -> tuple[Array, Array]:
+    """Return the gradient of each element's loss, and the difference of input and target."""
+    away = aten.sub.Tensor(self, target)
+    return _per_element(grad, math.prod(shape_of(away)), reduction), away
+
+
+def _bend(grad: Array, away: Array, bound: float, outer: float, inner: float) -> Array:
+    """Return ``grad`` times a slope: ``inner * away`` up to ``bound``, beyond it ``outer`` with the sign of ``away``."""
+    near = aten.lt.Scalar(aten.abs.default(away), bound)
+    steep = aten.mul.Scalar(aten.mul.Tensor(grad, aten.sign.default(away)), outer)
+    return aten.where.self(near, aten.mul.Scalar(aten.mul.Tensor(grad, away), inner), steep)
+
+
+def smooth_l1_gradient(grad: Array, self: Array, target: Array, reduction: int, beta: float) -> Array:
+    """Return the gradient of the smooth absolute difference."""
+    grad, away = _split_gradient(grad, self, target, reduction)
+    return _bend(grad, away, beta, 1.0, 1.0 / beta if beta else 0.0)
+
+
+def huber_gradient(grad: Array, self: Array, target: Array, reduction: int, delta: float) -> Array:
+    """Return the gradient of the Huber loss."""
+    grad, away = _split_gradient(grad, self, target, reduction)
+    return _bend(grad, away, delta, delta, 1.0)
+
+
+def soft_margin_gradient(grad: Array, self: Array, target: Array, reduction: int) -> Array:
+    """Return the gradient of the soft margin loss."""
+    minus = aten.neg.default(target)
+    slope = aten.mul.Tensor(minus, aten.sigmoid.default(aten.mul.Tensor(minus, self)))
+    return aten.mul.Tensor(slope, _per_element(grad, math.prod(shape_of(slope)), reduction))
+
+
+def bce_gradient(grad: Array, self: Array, target: Array, weight: Array | None, reduction: int) -> Array:
+    """Return the gradient of binary cross entropy with respect to the probabilities."""
+    spread = aten.clamp_min.default(aten.mul.Tensor(one_minus(self), self), 1e-12)
+    slope = aten.div.Tensor(aten.sub.Tensor(self, target), spread)
+    if weight is not None:
+        slope = aten.mul.Tensor(slope, weight)
+    return aten.mul.Tensor(slope, _per_element(grad, math.prod(shape_of(self)), reduction))
+
+
+def bce_target_gradient(grad: Array, self: Array, weight: Array | None, reduction: int) -> Array:
+    """Return the gradient of binary cross entropy with respect to the targets."""
+    slope = aten.sub.Tensor(aten.log1p.default(aten.neg.default(self)), aten.log.default(self))
+    if weight is not None:
+        slope = aten.mul.Tensor(slope, weight)
+    return aten.mul.Tensor(slope, _per_element(grad, math.prod(shape_of(self)), reduction))
+
+
+def euclidean_gradient(grad: Array, self: Array, other: Array, result: Array) -> Array:
+    """Return the gradient of the distances between the rows of two matrices; where one is zero, zero."""
+    zero = aten.eq.Scalar(result, 0)
+    share = aten.masked_fill.Scalar(aten.div.Tensor(grad, aten.masked_fill.Scalar(result, zero, 1)), zero, 0)
+    total = aten.sum.dim_IntList(share, [-1], True)
+    return aten.sub.Tensor(aten.mul.Tensor(self, total), aten.matmul.default(share, other))

@@ -41,4 +41,36 @@ mse_loss_backward.grad_input(Tensor grad_output, Tensor self, Tensor target, int
 l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor
 binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
     reduction=1) -> Tensor
+binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor
+binary_cross_entropy.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, *, Tensor(a!) out) ->
+    Tensor(a!)
+kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor
+smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor
+smooth_l1_loss.out(Tensor self, Tensor target, int reduction=1, float beta=1., *, Tensor(a!) out) -> Tensor(a!)
+huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor
+huber_loss.out(Tensor self, Tensor target, int reduction=1, float delta=1., *, Tensor(a!) out) -> Tensor(a!)
+soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor
+soft_margin_loss.out(Tensor self, Tensor target, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)
+hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor
+cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor
+margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor
+triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float
+    eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor
+poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor
+multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) ->
+    Tensor
+multi_margin_loss.out(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1, *,
+    Tensor(a!) out) -> Tensor(a!)
+multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor
+multilabel_margin_loss.out(Tensor self, Tensor target, int reduction=1, *, Tensor(a!) out) -> Tensor(a!)
+nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor
+nll_loss2d.out(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, *,
+    Tensor(a!) out) -> Tensor(a!)
+cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor
+pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> Tensor
+pdist(Tensor self, float p=2.) -> Tensor
+cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor
+_euclidean_dist(Tensor x1, Tensor x2) -> Tensor
+_euclidean_dist.out(Tensor x1, Tensor x2, *, Tensor(a!) out) -> Tensor(a!)
+bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor
 """

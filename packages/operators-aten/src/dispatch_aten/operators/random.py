@@ -68,6 +68,12 @@ bernoulli.out(Tensor self, *, Generator? generator=None, Tensor(a!) out) -> Tens
 bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
 dropout(Tensor input, float p, bool train) -> Tensor
 dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
+alpha_dropout(Tensor input, float p, bool train) -> Tensor
+alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
+feature_dropout(Tensor input, float p, bool train) -> Tensor
+feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
+feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor
+feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
 native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)
 [pointwise]
 native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor

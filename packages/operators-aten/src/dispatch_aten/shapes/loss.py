@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import ScalarType, float16, float32, int64, uint8
-from dispatch_aten.errors import DtypeError, ShapeError
-from dispatch_aten.promotion import check_output_dtype
+from dispatch_aten.dtypes import ScalarType, bool_, float16, float32, int64, uint8
+from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
+from dispatch_aten.promotion import Promotion, check_output_dtype
 
 from .dims import wrap_dim
-from .layout import check_output_shape
+from .layout import broadcast_shapes, check_output_shape
 from .meta import TensorMeta, contiguous
 from .pointwise import elementwise
 from .refusals import refuse_kinds
@@ -147,6 +147,57 @@ def _bce_with_logits(
     return full if reduction == 0 else contiguous((), full.dtype)
 
 
+def _reduce(full: TensorMeta, reduction: int, dtype: ScalarType) -> TensorMeta:
+    return full.with_dtype(dtype) if reduction == 0 else contiguous((), dtype)
+
+
+def _binary_cross_entropy(
+    self: TensorMeta, target: TensorMeta, weight: TensorMeta | None = None, reduction: int = 1
+) -> TensorMeta:
+    if target.dtype != self.dtype:
+        raise DtypeError(f"Found dtype {target.dtype.name} but expected {self.dtype.name}", argument="target")
+    refuse_kinds("binary_cross_entropy", "bic", self.dtype)
+    full = elementwise(self, target)
+    if weight is not None:
+        check_output_shape(elementwise(full, weight).shape, full.shape)
+    return _reduce(full, reduction, self.dtype)
+
+
+def _smooth_l1_loss(self: TensorMeta, target: TensorMeta, reduction: int = 1, beta: float = 1.0) -> TensorMeta:
+    if beta < 0:
+        raise OperatorError("smooth_l1_loss does not support negative values for beta.", argument="beta")
+    full = elementwise(self, target)
+    refuse_kinds("smooth_l1_cpu", "bic", full.dtype)
+    return _reduce(full, reduction, full.dtype)
+
+
+def _huber_loss(self: TensorMeta, target: TensorMeta, reduction: int = 1, delta: float = 1.0) -> TensorMeta:
+    if not delta > 0:
+        raise OperatorError("huber_loss does not support non-positive values for delta.", argument="delta")
+    full = elementwise(self, target)
+    check_output_dtype(full.dtype, self.dtype)
+    refuse_kinds("huber_cpu", "bic", full.dtype)
+    return _reduce(full, reduction, self.dtype)
+
+
+def _soft_margin_loss(self: TensorMeta, target: TensorMeta, reduction: int = 1) -> TensorMeta:
+    if bool_ in (self.dtype, target.dtype):
+        raise OperatorError(
+            "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead.",
+            argument="target",
+        )
+    full = elementwise(elementwise(target, self), promotion=Promotion.INT_TO_FLOAT)
+    check_output_dtype(full.dtype, self.dtype)
+    return _reduce(full, reduction, self.dtype)
+
+
+def _euclidean_dist(x1: TensorMeta, x2: TensorMeta) -> TensorMeta:
+    _check_same_dtype(x1, x2, "x2")
+    batch = broadcast_shapes(x1.shape[:-2], x2.shape[:-2], argument="x2")
+    return contiguous((*batch, x1.shape[-2], x2.shape[-2]), x1.dtype)
+
+
 RULES: Final[dict[str, Callable[..., Any]]] = {
     "_softmax": _softmax("softmax"),
     "_log_softmax": _softmax("log_softmax"),
@@ -158,5 +209,10 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "nll_loss_backward": _nll_loss_backward,
     "mse_loss": _mse_loss,
     "mse_loss_backward": _mse_loss_backward,
+    "binary_cross_entropy": _binary_cross_entropy,
+    "smooth_l1_loss": _smooth_l1_loss,
+    "huber_loss": _huber_loss,
+    "soft_margin_loss": _soft_margin_loss,
+    "_euclidean_dist": _euclidean_dist,
     "binary_cross_entropy_with_logits": _bce_with_logits,
 }

@@ -14,8 +14,8 @@ _NAMES: Final = {
     ),
     "attentions": "multi_head_attention_forward scaled_dot_product_attention",
     "sequence_losses": "ctc_loss",
-    "distances": "normalize",
-    "dropouts": "dropout",
+    "distances": "bilinear cosine_similarity normalize pairwise_distance pdist",
+    "dropouts": "alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout",
     "linear_maps": "linear",
     "convolutions": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc fold unfold",
     "paddings": "pad",
@@ -25,7 +25,15 @@ _NAMES: Final = {
     " fractional_max_pool2d_with_indices fractional_max_pool3d fractional_max_pool3d_with_indices lp_pool1d lp_pool2d"
     " lp_pool3d max_pool1d max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d"
     " max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d",
-    "losses": "binary_cross_entropy_with_logits cross_entropy l1_loss mse_loss nll_loss",
+    "losses": (
+        "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div linear_cross_entropy nll_loss"
+        " poisson_nll_loss"
+    ),
+    "margin_losses": (
+        "cosine_embedding_loss hinge_embedding_loss margin_ranking_loss multi_margin_loss multilabel_margin_loss"
+        " multilabel_soft_margin_loss soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss"
+    ),
+    "regression_losses": "gaussian_nll_loss huber_loss l1_loss mse_loss smooth_l1_loss",
     "normalizations": "batch_norm group_norm instance_norm layer_norm local_response_norm rms_norm",
     "embeddings": "embedding embedding_bag one_hot",
 }

@@ -17,7 +17,8 @@ _NAMES: Final = {
         " LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d"
     ),
     "container": "Container ModuleDict ModuleList Sequential",
-    "dropout": "Dropout",
+    "distance": "CosineSimilarity PairwiseDistance",
+    "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
     "flatten": "Flatten",
     "fold": "Fold Unfold",
     "instancenorm": (
@@ -25,7 +26,11 @@ _NAMES: Final = {
     ),
     "lazy": "",
     "linear": "Identity Linear",
-    "loss": "BCEWithLogitsLoss CrossEntropyLoss L1Loss MSELoss NLLLoss",
+    "loss": (
+        "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss HuberLoss"
+        " KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss"
+        " NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss"
+    ),
     "module": "Module",
     "normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
     "multihead": "MultiheadAttention",

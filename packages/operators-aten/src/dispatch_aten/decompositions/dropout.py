@@ -1,0 +1,88 @@
+"""Dropout of whole channels, and dropout that keeps mean and variance of ``selu``'s results."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import bool_
+from dispatch_aten.errors import DtypeError, OperatorError
+
+from ._shared import Array, aten, ndim, numel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: The negative of the least value of ``selu``.
+_ALPHA: Final = 1.7580993408473766
+
+
+def _scale_elements(input: Array, p: float) -> tuple[float, float, float]:
+    return 1.0 / (1.0 - p), 0.0, 0.0
+
+
+def _keep_moments(input: Array, p: float) -> tuple[float, float, float]:
+    """Return the factor of what is kept, and the summands where it is kept and where it is dropped."""
+    factor = 1.0 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    return factor, _ALPHA * factor * p, _ALPHA * factor * (p - 1)
+
+
+def _make(name: str, by_channel: bool, numbers: Callable[[Array, float], tuple[float, float, float]]) -> Any:
+    operator = f"aten::{name}"
+
+    def kernel(input: Array, p: float, train: bool) -> Array:
+        if not 0 <= p <= 1:
+            raise OperatorError(
+                f"dropout probability has to be between 0 and 1, but got {p:g}", operator=operator, argument="p"
+            )
+        if p == 0 or not train or not numel(input):
+            return input
+        if p == 1:
+            return aten.mul.Tensor(input, aten.new_zeros.default(input, ()))
+        dtype = dc.dtype(input)
+        if by_channel and ndim(input) < 2:
+            raise OperatorError(
+                "Feature dropout requires at least 2 dimensions in the input", operator=operator, argument="input"
+            )
+        if not dtype.is_floating_point and not dtype.is_complex:
+            raise DtypeError(
+                f"result type Float can't be cast to the desired output type {dtype.name}", operator=operator
+            )
+        shape = dc.shape(input)
+        noise = (
+            aten.new_empty.default(input, (*shape[:2], *[1] * (len(shape) - 2)))
+            if by_channel
+            else aten.empty_like.default(input)
+        )
+        kept = aten.bernoulli.p(noise, 1 - p)
+        factor, above, below = numbers(input, p)
+        found = aten.mul.Tensor(input, aten.mul.Scalar(kept, factor))
+        if above == below:
+            return found
+        summand = aten.where.Scalar(aten._to_copy.default(kept, dtype=bool_), above, below)
+        return aten.add.Tensor(found, aten._to_copy.default(summand, dtype=dtype))
+
+    return kernel
+
+
+_KERNELS: Final[dict[str, Callable[..., Array]]] = {
+    "alpha_dropout": _make("alpha_dropout", False, _keep_moments),
+    "feature_dropout": _make("feature_dropout", True, _scale_elements),
+    "feature_alpha_dropout": _make("feature_alpha_dropout", True, _keep_moments),
+}
+
+
+def _make_inplace(kernel: Callable[..., Array]) -> Callable[..., Array]:
+    def inplace(self: Array, p: float, train: bool) -> Array:
+        found = kernel(self, p, train)
+        return self if found is self else aten.copy_.default(self, found)
+
+    return inplace
+
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = _KERNELS | {
+    f"{name}_": _make_inplace(kernel) for name, kernel in _KERNELS.items()
+}
+
+EXPLICIT: Final[dict[str, Callable[..., Any]]] = {}
