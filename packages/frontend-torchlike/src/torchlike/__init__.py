@@ -78,10 +78,11 @@ def is_signed(input: Tensor) -> bool:
 
 #: Parts that are imported when first used: the public names of each module, or the module itself.
 _NAMES = {
-    "arrangements": "broadcast_shapes typename unique unravel_index",
+    "arrangements": "broadcast_shapes detach_ is_distributed is_storage typename unique unravel_index",
     "fft": "",
     "linalg": "",
     "signal": "",
+    "sources": "asarray from_dlpack frombuffer to_dlpack",
     "special": "",
     "absent_devices": "mps mtia xpu",
     "accelerator": "",
@@ -92,6 +93,7 @@ _NAMES = {
     "distributed": "",
     "hub": "",
     "jit": "",
+    "layouts": "layout sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
     "legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor"
     " FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",
     "multiprocessing": "",

@@ -31,12 +31,13 @@ def _adapt_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _adapt_each(function: Callable[..., Any]) -> Callable[..., Any]:
     """Take one tensor and return it, or several, or a list of them, and return a tuple."""
+    of_list = getattr(dc.ops.aten, function.__name__).Sequence
 
     def many(*tensors: Any) -> Any:
-        if len(tensors) == 1:
-            found = function(tensors[0])
-            return tuple(found) if isinstance(found, list) else found
-        return tuple(function(list(tensors)))
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return function(tensors[0])
+        given = tensors[0] if len(tensors) == 1 else tensors
+        return tuple(of_list(list(given)))
 
     return many
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,10 +11,19 @@ from dispatch_aten.shapes import broadcast_shapes as _broadcast
 
 from .adapted_functions import select_results
 from .arguments import check_tensor
+from .creation import tensor
 from .size import Size
 from .tensors import Tensor
 
-__all__ = ["broadcast_shapes", "typename", "unique", "unravel_index"]
+__all__ = [
+    "broadcast_shapes",
+    "detach_",
+    "is_distributed",
+    "is_storage",
+    "typename",
+    "unique",
+    "unravel_index",
+]
 
 
 def unique(
@@ -78,11 +88,10 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     aten: Any = dc.ops.aten
-    coordinates: list[Tensor] = []
-    for size in reversed(sizes):
-        coordinates.insert(0, aten.remainder.Scalar(indices, size))
-        indices = aten.floor_divide.Scalar(indices, size)
-    return tuple(coordinates)
+    steps = tensor([math.prod(sizes[place + 1 :]) for place in range(len(sizes))], device=indices.device)
+    lengths = tensor(list(sizes), device=indices.device)
+    turned = aten.floor_divide.default(aten.unsqueeze.default(indices, -1), aten.type_as.default(steps, indices))
+    return tuple(aten.unbind.int(aten.remainder.Tensor(turned, aten.type_as.default(lengths, indices)), -1))
 
 
 def typename(obj: Any, /) -> str:
@@ -90,10 +99,27 @@ def typename(obj: Any, /) -> str:
 
     >>> import torchlike
     >>> typename(torchlike.ones(2)), typename([])
-    ('torch.FloatTensor', 'list')
+    ('torchlike.FloatTensor', 'list')
     """
     if isinstance(obj, Tensor):
         return str(obj.type())
     named = obj if hasattr(obj, "__qualname__") else type(obj)
     module = getattr(named, "__module__", "") or ""
     return named.__qualname__ if module in ("", "builtins") else f"{module}.{named.__qualname__}"
+
+
+def detach_(input: Tensor) -> Tensor:
+    """Cut a tensor off its history, in place (source: ``torch.detach_``)."""
+    check_tensor(input, "detach_")
+    return input.detach_()
+
+
+def is_distributed(input: Tensor) -> bool:
+    """Return False: tensors lie on one device (source: ``torch.is_distributed``)."""
+    check_tensor(input, "is_distributed")
+    return False
+
+
+def is_storage(obj: object, /) -> bool:
+    """Return False: memory has no object of its own here (source: ``torch.is_storage``)."""
+    return False

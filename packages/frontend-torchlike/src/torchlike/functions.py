@@ -130,7 +130,7 @@ def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str],
     keywords = (
         {*aliases, "out"}
         | ({"input"} if has_input or later_input else set())
-        | ({"device", "requires_grad"} if like else set())
+        | ({"device", "layout", "requires_grad"} if like else set())
     )
 
     def read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:
@@ -144,6 +144,7 @@ def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str],
                 kwargs[real] = kwargs.pop(alias)
         if like:
             requires_grad = kwargs.pop("requires_grad", False)
+            kwargs.pop("layout", None)  # there is one
             device = as_device(kwargs.pop("device", None))
             if device is not None and args and isinstance(args[0], Tensor) and device != args[0].device:
                 args = (_make_empty_on(args[0], device), *args[1:])

@@ -75,19 +75,6 @@ def _is_signed(self: Tensor) -> bool:
     return self.dtype.is_signed
 
 
-def _unique(
-    self: Tensor,
-    sorted: bool = True,  # torch's name
-    return_inverse: bool = False,
-    return_counts: bool = False,
-    dim: int | None = None,
-) -> Any:
-    """Return the distinct elements, or rows along a dimension (source: ``torch.Tensor.unique``)."""
-    from .arrangements import unique
-
-    return unique(self, sorted, return_inverse, return_counts, dim)
-
-
 #: Methods that are no operator of the same name.
 _OTHERS: Final[dict[str, Any]] = {
     "__array__": to_array,
@@ -109,7 +96,6 @@ _OTHERS: Final[dict[str, Any]] = {
     "to": to,
     "tolist": _tolist,
     "type": type_,
-    "unique": _unique,
 }
 
 
@@ -126,10 +112,42 @@ _PROPERTIES: Final[dict[str, Callable[[], property]]] = {
 }
 
 
+_UNCOMMON: Final = "apply_ as_subclass dim_order get_device is_distributed map2_ map_ new resize resize_as unique"
+
+
+def _load_uncommon(name: str) -> Any:
+    from . import uncommon_methods  # few programs use any
+
+    return getattr(uncommon_methods, name)
+
+
+def _is_on(*types: str) -> Callable[[], property]:
+    return lambda: property(lambda self: self.device.type in types, doc=f"Whether the tensor is on {types[0]}.")
+
+
+def _is_never(kind: str) -> Callable[[], property]:
+    return lambda: property(lambda self: False, doc=f"False: there are no {kind} tensors here.")
+
+
+def _layout(self: Tensor) -> Any:
+    from .layouts import strided
+
+    return strided
+
+
+#: Questions about devices and kinds of tensors.
+_QUESTIONS: Final = {
+    "layout": lambda: property(_layout, doc="How the elements lie in memory: strided."),
+    **{f"is_{name}": _is_on(name) for name in ("cuda", "ipu", "mps", "xla", "xpu")},
+    **{f"is_{name}": _is_never(name) for name in ("mkldnn", "nested", "quantized", "sparse", "sparse_csr")},
+}
+
+
 def _complete() -> None:
     operators = {name: partial(METHODS.__getitem__, name) for name in METHODS if not hasattr(Tensor, name)}
     set_lazily(Tensor, operators | PYTHON_OPERATORS)
-    set_lazily(Tensor, _PROPERTIES, LazyProperty)
+    set_lazily(Tensor, {name: partial(_load_uncommon, name) for name in _UNCOMMON.split()})
+    set_lazily(Tensor, _PROPERTIES | _QUESTIONS, LazyProperty)
     for name, method in (CASTS | _OTHERS).items():
         setattr(Tensor, name, method)
     AUTOGRAD_BITS.register = _cover

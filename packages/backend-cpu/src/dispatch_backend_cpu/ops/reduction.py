@@ -181,6 +181,13 @@ def _scan(accumulate: Any) -> Callable[..., Any]:
     return compute
 
 
+def _hash(spec: OutputSpec, a: Array, dim: Dims = (), *, keepdim: bool = False, mode: int = 0) -> Any:
+    """Combine the bits of all elements, as 64-bit floats or integers, by exclusive or."""
+    wide = a.astype(np.float64).view(np.uint64) if a.dtype.kind not in "biu" else a.astype(np.int64).view(np.uint64)
+    fold: Any = np.bitwise_xor.reduce
+    return fold(wide, _axes(a, dim), None, None, keepdim)
+
+
 _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
     "prod": _accumulating(PROD),
     "prod.dim_int": _accumulating(PROD),
@@ -212,6 +219,7 @@ _COMPUTE: Final[dict[str, Callable[..., Any]]] = {
     "count_nonzero": _count_nonzero,
     "count_nonzero.dim_IntList": _count_nonzero,
     "aminmax": _aminmax,
+    "hash_tensor": _hash,
     "cumsum": _scan(np.add.accumulate),
     "cumprod": _scan(np.multiply.accumulate),
 }

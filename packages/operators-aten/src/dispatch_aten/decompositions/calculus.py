@@ -144,7 +144,7 @@ def _refuse_gradient(text: str, argument: str) -> OperatorError:
 def _check_gradient(self: Array, count: int | None, dims: Sequence[int] | None, edge_order: int) -> list[int]:
     """Return the dimensions to differentiate along."""
     wanted = list(wrap_dims(dims, ndim(self), all_if_empty=False))
-    if count is not None and count != 1 and count != len(wanted):
+    if count is not None and count != len(wanted):
         raise _refuse_gradient(
             "torch.gradient expected spacing to be unspecified, a scalar or a list of length equal to "
             f"'self.dim() = {ndim(self)}', since dim argument was not given, but got a list of length {count}"

@@ -35,3 +35,5 @@ FORMULAS: Final = {
 }
 
 DIFFERENTIABLE_OUTPUTS: Final = dict.fromkeys(("cummax", "cummin", "max.dim", "min.dim"), (True, False))
+
+NOT_DIFFERENTIABLE: Final = frozenset({"hash_tensor"})

@@ -92,28 +92,34 @@ def prod_dim_gradient(grad: Array, self: Array, dim: int, keepdim: bool) -> Arra
     """Return the gradient of the products along ``dim``."""
     sizes = shape_of(self)
     if not sizes or 0 in sizes:
-        return spread(grad, sizes, dim, keepdim)
+        even = spread(grad, sizes, dim, keepdim)
+        return aten.mul.Tensor(even, self) if sizes else even
     return aten.mul.Tensor(with_reduced_dims(grad, len(sizes), dim, keepdim), _products_without(self, dim))
 
 
 def cumprod_gradient(grad: Array, self: Array, result: Array, dim: int) -> Array:
     """Return the gradient of running products.
 
-    Element j takes part in every product from j on. Before the first zero that is product / element; at the first zero
-    the products are taken with a one in its place; behind it every product holds that zero and nothing arrives.
+    That of element k is the product before it, times g[k] + x[k+1] * (g[k+1] + x[k+2] * …), which is summed up in as many
+    steps as the length has binary digits. Nothing is divided, so zeros and second derivatives need no care.
     """
     if not shape_of(self):
         return grad
-    zero = aten.eq.Scalar(self, 0)
-    seen = aten.cumsum.default(zero, dim)
-    first = aten.logical_and.default(zero, aten.eq.Scalar(seen, 1))
-    safe = aten.masked_fill.Scalar(self, zero, 1)
-    ordinary = aten.div.Tensor(reversed_cumsum(aten.mul.Tensor(grad, result), dim), safe)
-    bridged = aten.cumprod.default(aten.masked_fill.Scalar(self, first, 1), dim)
-    at_first = reversed_cumsum(aten.mul.Tensor(grad, bridged), dim)
-    chosen = aten.where.self(first, at_first, ordinary)
-    behind = aten.logical_and.default(aten.gt.Scalar(seen, 0), aten.logical_not.default(first))
-    return aten.masked_fill.Scalar(chosen, behind, 0)
+    size, cut = shape_of(self)[dim], aten.slice.Tensor
+    if not size:
+        return aten.mul.Tensor(grad, self)
+    one = aten.ones_like.default(cut(self, dim, 0, 1))
+    before = aten.cat.default([one, cut(result, dim, 0, size - 1)], dim)
+    sums, factors = grad, aten.cat.default([cut(self, dim, 1, size), one], dim)
+    step = 1
+    while step < size:
+        left = size - step
+        here, there = cut(factors, dim, 0, left), cut(factors, dim, step, size)
+        added = aten.add.Tensor(cut(sums, dim, 0, left), aten.mul.Tensor(here, cut(sums, dim, step, size)))
+        sums = aten.cat.default([added, cut(sums, dim, left, size)], dim)
+        factors = aten.cat.default([aten.mul.Tensor(here, there), cut(factors, dim, left, size)], dim)
+        step *= 2
+    return aten.mul.Tensor(before, sums)
 
 
 def var_gradient(

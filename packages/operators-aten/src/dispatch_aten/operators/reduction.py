@@ -138,4 +138,7 @@ nansum.out(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dty
 std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
 std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
 std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
+[]
+hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor
+hash_tensor.out(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0, Tensor(a!) out) -> Tensor(a!)
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import ScalarType, bool_, int64, uint8
+from dispatch_aten.dtypes import ScalarType, bool_, int64, uint8, uint64
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
 from dispatch_aten.promotion import Promotion, computation_type, promote_types
 
@@ -258,6 +258,15 @@ def _logcumsumexp(self: TensorMeta, dim: int) -> TensorMeta:
     return contiguous(self.shape, self.dtype)
 
 
+def _hash(self: TensorMeta, dim: int | Sequence[int] = (), *, keepdim: bool = False, mode: int = 0) -> TensorMeta:
+    if mode != 0:
+        raise OperatorError(f"Unknown hash_tensor mode: {mode}", argument="mode")
+    if not self.numel and not isinstance(dim, int) and not dim:
+        raise OperatorError(_UNSPECIFIED.format("hash_tensor"), argument="dim")
+    refuse_kinds("xor_sum_cpu", "c", self.dtype)
+    return _reduce(self, dim, keepdim, uint64)
+
+
 def _sum_to_size(self: TensorMeta, size: Sequence[int]) -> TensorMeta:
     size = tuple(size)
     fits = len(size) <= self.ndim and all(
@@ -311,6 +320,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "cumprod": _scan,
     "cumsum_": _scan_inplace,
     "cumprod_": _scan_inplace,
+    "hash_tensor": _hash,
     "cummax": _cumulative_extremum("cummax"),
     "cummin": _cumulative_extremum("cummin"),
     "logcumsumexp": _logcumsumexp,

@@ -1,0 +1,152 @@
+"""Tensors made of buffers, and of what other libraries hold (source: ``torch.asarray``, ``frombuffer``, ``from_dlpack``)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from dispatch_aten.dtypes import ScalarType, get_default_dtype
+
+from .creation import tensor, wrap_result
+from .devices import as_device
+from .dtypes import to_numpy_dtype
+from .interop import from_numpy
+from .tensors import Tensor
+
+__all__ = ["asarray", "from_dlpack", "frombuffer", "to_dlpack"]
+
+
+def asarray(
+    obj: Any,
+    *,
+    dtype: ScalarType | None = None,
+    device: Any = None,
+    copy: bool | None = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Make a tensor of a tensor, an array, a buffer, a sequence or a number, sharing memory where possible.
+
+    Memory is shared, unless ``copy`` is true, with tensors, NumPy's arrays, objects with ``__dlpack__`` and buffers, where
+    dtype and device are theirs. Raises ``ValueError`` where ``copy`` is False and that is not possible.
+
+    >>> import torchlike
+    >>> base = torchlike.ones(2)
+    >>> asarray(base).data_ptr() == base.data_ptr()
+    True
+    """
+    shared = _share(obj, dtype)
+    if shared is None:
+        if copy is False:
+            raise ValueError("can't alias an arbitrary sequence or scalar into a tensor")
+        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+    wanted, place = shared.dtype if dtype is None else dtype, as_device(device) or shared.device
+    same = wanted == shared.dtype and place.type == shared.device.type
+    if copy is False and not same:
+        which = f"dtype {shared.dtype}" if wanted != shared.dtype else f"device {shared.device}"
+        raise ValueError(f"can't alias tensor of {which} into {wanted} on {place}")
+    if not same:
+        shared = shared.to(device=place, dtype=wanted)
+    elif copy:
+        shared = shared.clone()
+    if not requires_grad:
+        return shared.detach() if shared.requires_grad else shared
+    return shared if shared.requires_grad else wrap_result(shared.detach() if same and not copy else shared, True)
+
+
+def _share(obj: Any, dtype: ScalarType | None) -> Tensor | None:
+    """Return a tensor in an object's memory, or None for one without memory to share."""
+    if isinstance(obj, Tensor):
+        return obj
+    if isinstance(obj, np.generic):
+        return from_numpy(np.array(obj))
+    if isinstance(obj, np.ndarray):
+        return from_numpy(obj)
+    if hasattr(obj, "__dlpack__"):
+        return from_dlpack(obj)
+    try:
+        memoryview(obj)
+    except TypeError:
+        return None
+    return frombuffer(obj, dtype=get_default_dtype() if dtype is None else dtype)
+
+
+def frombuffer(
+    buffer: Any, *, dtype: ScalarType, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """Return a vector in the memory of an object with Python's buffer protocol.
+
+    ``offset`` is in bytes. Raises ``ValueError`` where the buffer does not hold that many elements.
+
+    >>> import torchlike
+    >>> frombuffer(bytearray([1, 2, 3]), dtype=torchlike.uint8, offset=1)
+    tensor([2, 3], dtype=torchlike.uint8)
+    """
+    try:
+        view = memoryview(buffer)
+    except TypeError:
+        raise ValueError("the object must support Python buffer protocol") from None
+    size, step = view.nbytes, dtype.itemsize
+    if not size or not count:
+        raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
+    if not 0 <= offset < size:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1"
+        )
+    if count > 0 and offset + count * step > size:
+        raise ValueError(
+            f"requested buffer length ({count} * {step} bytes) after offset ({offset} bytes) must not be greater than "
+            f"actual buffer length ({size} bytes)"
+        )
+    if count < 0 and (size - offset) % step:
+        raise ValueError(
+            f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
+            f"({step})"
+        )
+    if view.readonly:
+        warnings.warn(
+            "The given buffer is not writable, and tensors that are written to would change it. Copy the buffer, or do "
+            "not write to the tensor.",
+            UserWarning,
+            stacklevel=2,
+        )
+    found = from_numpy(np.frombuffer(view, to_numpy_dtype(dtype), count, offset))
+    return wrap_result(found, requires_grad)
+
+
+class _Capsule:
+    """Hands a DLPack capsule on, which says nothing of its device itself."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """Return a tensor in the memory of another library's, or of a DLPack capsule, on the cpu.
+
+    Raises ``BufferError`` where ``copy`` is False and a copy is needed, or for memory of another device.
+    """
+    if isinstance(ext_tensor, Tensor):
+        shared = ext_tensor.detach()
+    elif hasattr(ext_tensor, "__dlpack__"):
+        shared = from_numpy(np.from_dlpack(ext_tensor))
+    else:
+        shared = from_numpy(np.from_dlpack(_Capsule(ext_tensor)))
+    place = as_device(device)
+    if place is not None and place.type != shared.device.type:
+        if copy is False:
+            raise BufferError(f"a copy is needed from {shared.device} to {place}")
+        return shared.to(place)
+    return shared.clone() if copy else shared
+
+
+def to_dlpack(tensor: Tensor) -> Any:  # torch's name
+    """Return a DLPack capsule of a tensor's memory, which one other library may take (source: ``torch.utils.dlpack``)."""
+    return tensor.__dlpack__()
