@@ -81,6 +81,7 @@ _NAMES = {
     "arrangements": "broadcast_shapes detach_ is_distributed is_storage typename unique unravel_index",
     "fft": "",
     "linalg": "",
+    "matrices": "eig lstsq lu matrix_rank pca_lowrank solve svd_lowrank symeig",
     "signal": "",
     "sources": "asarray from_dlpack frombuffer to_dlpack",
     "special": "",

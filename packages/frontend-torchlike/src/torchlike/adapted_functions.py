@@ -9,6 +9,7 @@ import dispatch_core as dc
 
 from .arguments import to_python_number
 from .creation import FACTORIES
+from .matrices import ADAPTED as _OF_MATRICES
 from .tensors import Tensor
 
 
@@ -121,15 +122,21 @@ def _adapt_nonzero(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _adapt_norm(function: Callable[..., Any]) -> Callable[..., Any]:
-    def norm(input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-        if isinstance(p, str):
-            if p != "fro":
-                raise NotImplementedError(f"norm(): p={p!r} is not implemented; numbers and 'fro' are")
-            p = 2
-        options = {} if dtype is None else {"dtype": dtype}
-        if dim is None and not keepdim:
-            return function(input, p, **options)
-        found = function(input, p, [] if dim is None else dim, keepdim, **options)
+    aten = dc.ops.aten
+
+    def norm(
+        input: Tensor, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None
+    ) -> Tensor:
+        dims = [dim] if isinstance(dim, int) else None if dim is None else list(dim)
+        found: Tensor
+        if not isinstance(p, str) or (p == "fro" and (dims is None or len(dims) <= 2)):
+            size = 2 if p is None or p == "fro" else p
+            found = aten.linalg_vector_norm(
+                input, size, dims, keepdim, dtype=dtype, **({} if out is None else {"out": out})
+            )
+            return found
+        dims = list(range(input.ndim)) if dims is None else dims
+        found = aten.linalg_matrix_norm(input, p, dims, keepdim, dtype=dtype, **({} if out is None else {"out": out}))
         return found
 
     return norm
@@ -214,6 +221,7 @@ ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = 
     "unbind": _adapt_tuple,
     "vstack": _refuse_empty(RuntimeError, "vstack expects a non-empty TensorList"),
     "where": _adapt_where,
+    **_OF_MATRICES,
 }
 
 

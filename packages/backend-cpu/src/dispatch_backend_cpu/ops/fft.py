@@ -15,7 +15,10 @@ from .rule_kernels import make_kernel
 KERNELS: Final = KernelTable()
 
 #: torch's numbers for no scaling, by the root of the size and by the size → NumPy's names, forward and inverse.
-_NORMS: Final[tuple[tuple[Any, ...], tuple[Any, ...]]] = (("backward", "ortho", "forward"), ("forward", "ortho", "backward"))
+_NORMS: Final[tuple[tuple[Any, ...], tuple[Any, ...]]] = (
+    ("backward", "ortho", "forward"),
+    ("forward", "ortho", "backward"),
+)
 
 
 def _transform(spec: OutputSpec, self: Array, dim: Sequence[int], normalization: int, option: int) -> Any:

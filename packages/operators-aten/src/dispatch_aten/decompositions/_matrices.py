@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 def conj(self: Array) -> Array:
     """Return the complex conjugates; real numbers are their own."""
-    dtype = dc.dtype(self)
-    if not dtype.is_complex:
-        return self
-    real = aten._to_copy.default(self, dtype=dtype.to_real())
-    return aten.add.Tensor(real, aten.sub.Tensor(real, self))
+    return aten._conj_physical.default(self) if dc.dtype(self).is_complex else self
 
 
 def real(self: Array) -> Array:
@@ -34,7 +30,7 @@ def real(self: Array) -> Array:
 
 def imag(self: Array) -> Array:
     """Return the imaginary parts of complex numbers."""
-    return real(aten.mul.Scalar(self, -1j))
+    return aten.imag.default(self)
 
 
 def mT(self: Array) -> Array:  # noqa: N802  # torch's name

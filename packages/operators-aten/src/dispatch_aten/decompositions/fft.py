@@ -56,7 +56,9 @@ def _check_size(size: int) -> int:
     return size
 
 
-def _real_to_complex(name: str, self: Array, n: int | None, dim: int, norm: str | None, forward: bool, half: bool) -> Array:
+def _real_to_complex(
+    name: str, self: Array, n: int | None, dim: int, norm: str | None, forward: bool, half: bool
+) -> Array:
     if dc.dtype(self).is_complex:
         raise DtypeError(f"{name} expects a real input tensor, but got {dc.dtype(self).name}", argument="self")
     self, scaling = _promote(self), _scaling(norm, forward=forward)
@@ -157,7 +159,9 @@ def _many(*, forward: bool, dims: Any = None) -> Callable[..., Array]:
 def _rfftn(dims: Any = None) -> Callable[..., Array]:
     def kernel(self: Array, s: _Sizes = None, dim: _Sizes = dims, norm: str | None = None) -> Array:
         if dc.dtype(self).is_complex:
-            raise DtypeError(f"rfftn expects a real-valued input tensor, but got {dc.dtype(self).name}", argument="self")
+            raise DtypeError(
+                f"rfftn expects a real-valued input tensor, but got {dc.dtype(self).name}", argument="self"
+            )
         self, scaling = _promote(self), _scaling(norm, forward=True)
         wrapped, sizes = _read_dims(self, s, dim)
         _need_dims("rfftn", wrapped)
@@ -200,7 +204,9 @@ def _hfftn(dims: Any = None) -> Callable[..., Array]:
 def _ihfftn(dims: Any = None) -> Callable[..., Array]:
     def kernel(self: Array, s: _Sizes = None, dim: _Sizes = dims, norm: str | None = None) -> Array:
         if dc.dtype(self).is_complex:
-            raise DtypeError(f"ihfftn expects a real-valued input tensor, but got {dc.dtype(self).name}", argument="self")
+            raise DtypeError(
+                f"ihfftn expects a real-valued input tensor, but got {dc.dtype(self).name}", argument="self"
+            )
         self, scaling = _promote(self), _scaling(norm, forward=False)
         wrapped, sizes = _read_dims(self, s, dim)
         _need_dims("ihfftn", wrapped)

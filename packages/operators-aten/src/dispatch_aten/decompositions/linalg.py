@@ -215,26 +215,14 @@ def _old_cholesky(self: Array, upper: bool = False) -> Array:
 
 
 def _cholesky_solve(self: Array, input2: Array, upper: bool = False) -> Array:
-    B, factor = meta_of(self), meta_of(input2)
-    for name, meta in (("b", B), ("u", factor)):
-        if meta.ndim < 2:
-            raise ShapeError(f"{name} should have at least 2 dimensions, but has {meta.ndim} dimensions instead")
-    check_square(factor, "cholesky_solve")
-    check_same_dtype(factor, B, "cholesky_solve")
-    if factor.shape[-1] != B.shape[-2]:
-        raise ShapeError(
-            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {factor.shape[-2]} by {factor.shape[-1]} but "
-            f"each b matrix is {B.shape[-2]} by {B.shape[-1]}",
-            argument="self",
-        )
+    RULES["cholesky_solve"](meta_of(self), meta_of(input2), upper)
     solve, other = aten.linalg_solve_triangular.default, mH(input2)
     first, last = (other, input2) if upper else (input2, other)
     return solve(last, solve(first, self, upper=False), upper=True)
 
 
 def _cholesky_inverse(self: Array, upper: bool = False) -> Array:
-    check_square(meta_of(self), "cholesky_inverse")
-    check_inexact(meta_of(self), "cholesky_inverse_out_cpu")
+    RULES["cholesky_inverse"](meta_of(self), upper)
     return _cholesky_solve(eye_like(self, dc.shape(self)[-1]), self, upper)
 
 
@@ -313,8 +301,6 @@ def _old_cross(self: Array, other: Array, dim: int | None = None) -> Array:
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "_lu_with_info": _lu_with_info,
     "cholesky": _old_cholesky,
-    "cholesky_inverse": _cholesky_inverse,
-    "cholesky_solve": _cholesky_solve,
     "cross": _old_cross,
     "det": _forward("linalg_det"),
     "inverse": _forward("linalg_inv"),
@@ -344,6 +330,8 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "_linalg_det": _det,
     "_linalg_slogdet": _slogdet,
     "_linalg_solve_ex": _solve_ex,
+    "cholesky_inverse": _cholesky_inverse,
+    "cholesky_solve": _cholesky_solve,
     "linalg_cross": _cross,
     "linalg_eigvals": _forward("_linalg_eigvals"),
     "linalg_eigvalsh": _eigvalsh,

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.errors import AtenError, ShapeError
-from dispatch_aten.promotion import Number
+from dispatch_aten.dtypes import bfloat16, bool_, float16, float32
+from dispatch_aten.errors import AtenError, DtypeError, OperatorError, ShapeError
+from dispatch_aten.promotion import Number, promote_types
 from dispatch_aten.shapes import RULES
+from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_aten.shapes.layout import broadcast_shapes
 
-from ._shared import Array, aten, maybe_multiply, meta_of
+from ._matrices import conj
+from ._shared import Array, aten, cast, maybe_multiply, meta_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from dispatch_aten.dtypes import ScalarType
     from dispatch_aten.shapes import TensorMeta
 
 
@@ -123,7 +128,161 @@ def _dot(self: Array, tensor: Array) -> Array:
     return aten.reshape.default(product, ())
 
 
-IMPLICIT: Final[dict[str, Callable[..., Any]]] = {"matmul": _matmul, "linear": _linear, "outer": _outer}
+def _as_factor(self: Array, factor: Number) -> Number:
+    """Return a factor as the elements of ``self`` are: an integer beside integers."""
+    return int(factor) if dc.dtype(self).is_integral and isinstance(factor, float) else factor
+
+
+def _add_scaled(self: Array, product: Array, beta: Number, alpha: Number) -> Array:
+    """Return ``beta * self + alpha * product``; a ``beta`` of 0 leaves nans of ``self`` out, as in BLAS."""
+    product = maybe_multiply(product, alpha)
+    if beta == 0:
+        return product
+    return aten.add.Tensor(maybe_multiply(self, beta), product)
+
+
+def _addmv(self: Array, mat: Array, vec: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+    beta, alpha = _as_factor(self, beta), _as_factor(self, alpha)
+    product = aten.mv.default(mat, vec)
+    if dc.dtype(self) != dc.dtype(mat):
+        raise DtypeError(
+            "addmv input tensors must have the same dtype, but got "
+            f"{dc.dtype(self).name}, {dc.dtype(mat).name}, and {dc.dtype(vec).name}"
+        )
+    return _add_scaled(aten.expand.default(self, dc.shape(product)), product, beta, alpha)
+
+
+def _addbmm(self: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+    beta, alpha = _as_factor(self, beta), _as_factor(self, alpha)
+    for name, batch in (("batch1", batch1), ("batch2", batch2)):
+        if len(dc.shape(batch)) != 3:
+            raise ShapeError(f"{name} must be a 3D tensor", operator="aten::addbmm", argument=name)
+    if dc.shape(batch1)[0] != dc.shape(batch2)[0]:
+        raise ShapeError(
+            f"batch1 and batch2 must have same number of batches, got {dc.shape(batch1)[0]} and {dc.shape(batch2)[0]}"
+        )
+    if dc.shape(batch1)[2] != dc.shape(batch2)[1]:
+        raise ShapeError(
+            f"Incompatible matrix sizes for bmm ({dc.shape(batch1)[1]}x{dc.shape(batch1)[2]} and "
+            f"{dc.shape(batch2)[1]}x{dc.shape(batch2)[2]})"
+        )
+    product = aten.sum.dim_IntList(aten.bmm.default(batch1, batch2), [0], dtype=dc.dtype(batch1))
+    if dc.dtype(self) != dc.dtype(product):
+        raise DtypeError(
+            f"expected the same dtype, but got {dc.dtype(self).name} and {dc.dtype(product).name}", argument="self"
+        )
+    return _add_scaled(aten.expand.default(self, dc.shape(product)), product, beta, alpha)
+
+
+def _addr(self: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        if len(dc.shape(vector)) != 1:
+            raise ShapeError(
+                f"addr: Expected 1-D argument {name}, but got {len(dc.shape(vector))}-D",
+                operator="aten::addr",
+                argument=name,
+            )
+    product = aten.mul.Tensor(aten.unsqueeze.default(vec1, 1), vec2)
+    common = result_of_dtypes(self, vec1, vec2)
+    for name, factor in (("beta", beta), ("alpha", alpha)):
+        if common.is_integral and isinstance(factor, (float, complex)):
+            raise OperatorError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    self = aten.expand.default(self, dc.shape(product))
+    if common == bool_:
+        product = product if alpha else aten.zeros_like.default(product)
+        return aten.logical_or.default(self, product) if beta else product
+    if beta == 0:
+        # The result lies as the sum would.
+        self, beta = aten.zeros_like.default(self), 1
+    return cast(_add_scaled(self, product, beta, alpha), common)
+
+
+def result_of_dtypes(*tensors: Array) -> ScalarType:
+    """Return the dtype that tensors of several dimensions promote to."""
+    return reduce(promote_types, map(dc.dtype, tensors))
+
+
+def _in_float(kernel: Callable[..., Array]) -> Callable[..., Array]:
+    """Compute numbers of 16 bits in ``float32``, and round once."""
+
+    def compute(self: Array, *args: Array, **kwargs: Number) -> Array:
+        dtype = dc.dtype(self)
+        if dtype not in (float16, bfloat16) or any(dc.dtype(each) != dtype for each in args):
+            return kernel(self, *args, **kwargs)
+        return cast(kernel(*(cast(each, float32) for each in (self, *args)), **kwargs), dtype)
+
+    return compute
+
+
+def _vdot(self: Array, other: Array) -> Array:
+    if dc.dtype(self).is_complex:
+        RULES["dot"](meta_of(self), meta_of(other))
+    return aten.dot.default(conj(self), other)
+
+
+def _inner(self: Array, other: Array) -> Array:
+    left, right = dc.shape(self), dc.shape(other)
+    if not left or not right:
+        return aten.mul.Tensor(self, other)
+    if left[-1] != right[-1]:
+        raise ShapeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(left)} and {list(right)}",
+            operator="aten::inner",
+            argument="other",
+        )
+    return aten.tensordot.default(self, other, [-1], [-1])
+
+
+def _tensordot(self: Array, other: Array, dims_self: Sequence[int], dims_other: Sequence[int]) -> Array:
+    if len(dims_self) != len(dims_other):
+        raise ShapeError(
+            "both dimension lists should have same length", operator="aten::tensordot", argument="dims_other"
+        )
+    if dc.dtype(self) != dc.dtype(other):
+        raise DtypeError("both inputs should have same dtype", operator="aten::tensordot", argument="other")
+    first = wrap_dims(dims_self, len(dc.shape(self)), all_if_empty=False)
+    second = wrap_dims(dims_other, len(dc.shape(other)), all_if_empty=False)
+    for place, (dim, at) in enumerate(zip(first, second, strict=True)):
+        size, along = dc.shape(self)[dim], dc.shape(other)[at]
+        # A dimension of size 1 is repeated, so that the other one is summed.
+        if along == 1 and size != 1:
+            self = aten.sum.dim_IntList(self, [dim], True, dtype=dc.dtype(self))
+        elif size == 1 and along != 1:
+            other = aten.sum.dim_IntList(other, [at], True, dtype=dc.dtype(other))
+        elif size != along:
+            raise ShapeError(
+                f"contracted dimensions need to match, but first has size {size} in dim {dims_self[place]} and second has "
+                f"size {along} in dim {dims_other[place]}",
+                operator="aten::tensordot",
+                argument="other",
+            )
+    left = [dim for dim in range(len(dc.shape(self))) if dim not in first]
+    right = [dim for dim in range(len(dc.shape(other))) if dim not in second]
+    rows, columns = [dc.shape(self)[dim] for dim in left], [dc.shape(other)[dim] for dim in right]
+    count = prod(dc.shape(self)[dim] for dim in first)
+    product = aten.mm.default(
+        aten.reshape.default(aten.permute.default(self, [*left, *first]), (prod(rows), count)),
+        aten.reshape.default(aten.permute.default(other, [*second, *right]), (count, prod(columns))),
+    )
+    return aten.reshape.default(product, (*rows, *columns))
+
+
+def _ger(self: Array, vec2: Array) -> Array:
+    return aten.outer.default(self, vec2)
+
+
+IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "addbmm": _in_float(_addbmm),
+    "addmv": _in_float(_addmv),
+    "addr": _in_float(_addr),
+    "ger": _ger,
+    "inner": _inner,
+    "linear": _linear,
+    "matmul": _matmul,
+    "outer": _outer,
+    "tensordot": _tensordot,
+    "vdot": _vdot,
+}
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "mm": _mm,

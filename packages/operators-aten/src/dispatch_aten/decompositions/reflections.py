@@ -87,6 +87,9 @@ def _ormqr(self: Array, input2: Array, input3: Array, left: bool = True, transpo
             along = aten.matmul.default(found, column(vector))
             step = aten.mul.Tensor(aten.mul.Tensor(along, row(conj(vector))), column(column(factor)))
             found = aten.sub.Tensor(found, step)
+    if not count:
+        # A zero ties the result to the reflections, as torch's is.
+        found = aten.add.Tensor(found, aten.sum.default(aten.tril.default(self, -dc.shape(self)[-2])))
     if left:
         return mT(aten.contiguous.default(found))
     return mT(aten.contiguous.default(mT(found)))

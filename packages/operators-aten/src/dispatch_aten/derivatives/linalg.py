@@ -14,6 +14,11 @@ FORMULAS: Final[dict[str, dict[str, str]]] = {
         "B": "solve_backward_sides(grads[0], A, left, B_sizes)",
     },
     "_linalg_svd": {"A": "svd_backward(grads[0], grads[1], grads[2], result0, result1, result2, compute_uv)"},
+    "cholesky_inverse": {"self": "cholesky_inverse_backward(grad, self, upper, result)"},
+    "cholesky_solve": {
+        "self": "conjugate(cholesky_solve(conjugate(grad), input2, upper))",
+        "input2": "cholesky_solve_backward(grad, input2, result, upper)",
+    },
     "linalg_cholesky_ex": {"self": "cholesky_backward(grads[0], result0, upper)"},
     "linalg_cross": {"self": "linalg_cross(other, grad, dim=dim)", "other": "linalg_cross(grad, self, dim=dim)"},
     "linalg_eig": {"self": "eig_backward(grads[0], grads[1], result0, result1)"},

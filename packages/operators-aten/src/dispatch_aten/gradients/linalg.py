@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cholesky_backward",
+    "cholesky_inverse_backward",
+    "cholesky_solve_backward",
     "det_backward",
     "inv_backward",
     "lstsq_backward_matrix",
@@ -92,6 +94,20 @@ def cholesky_backward(grad: Grad, L: Array, upper: bool) -> Grad:
     phi = aten.tril.default(multiply(mH(L), grad))
     phi = aten.mul.Scalar(aten.add.Tensor(phi, mH(aten.tril.default(phi, -1))), 0.5)
     return _triangular(L, _triangular(mH(L), phi, upper=True), upper=False, left=False)
+
+
+def cholesky_inverse_backward(grad: Array, L: Array, upper: bool, inverse: Array) -> Array:
+    """Return the gradient of ``cholesky_inverse``'s argument."""
+    grad = conj(grad)
+    inner = multiply(inverse, aten.add.Tensor(grad, mH(grad)), inverse)
+    return conj(_neg(multiply(L, inner) if upper else multiply(inner, L)))
+
+
+def cholesky_solve_backward(grad: Array, L: Array, result: Array, upper: bool) -> Array:
+    """Return the gradient of the factors of ``cholesky_solve``."""
+    inner = multiply(aten.cholesky_solve.default(conj(grad), L, upper), mH(result))
+    inner = aten.add.Tensor(inner, mH(inner))
+    return conj(_neg(multiply(L, inner) if upper else multiply(inner, L)))
 
 
 def inv_backward(grad: Grad, inverse: Array) -> Grad:

@@ -75,6 +75,29 @@ def _cholesky_ex(self: TensorMeta, *, upper: bool = False, check_errors: bool = 
     return column_major(self.shape, self.dtype), contiguous(self.shape[:-2], int32)
 
 
+def _cholesky_inverse(self: TensorMeta, upper: bool = False) -> TensorMeta:
+    _check_square_inexact(self, "cholesky_inverse")
+    return column_major(self.shape, self.dtype)
+
+
+def _cholesky_solve(self: TensorMeta, input2: TensorMeta, upper: bool = False) -> TensorMeta:
+    for name, meta in (("b", self), ("u", input2)):
+        if meta.ndim < 2:
+            raise ShapeError(f"{name} should have at least 2 dimensions, but has {meta.ndim} dimensions instead")
+    check_square(input2, "cholesky_solve")
+    check_same_dtype(input2, self, "cholesky_solve")
+    check_inexact(input2, "cholesky_solve")
+    rows, columns = input2.shape[-2:]
+    if columns != self.shape[-2]:
+        raise ShapeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {rows} by {columns} but each b matrix is "
+            f"{self.shape[-2]} by {self.shape[-1]}",
+            argument="self",
+        )
+    batch = broadcast_shapes(self.shape[:-2], input2.shape[:-2], argument="input2")
+    return column_major((*batch, *self.shape[-2:]), self.dtype)
+
+
 def _inv_ex(A: TensorMeta, *, check_errors: bool = False) -> _Two:
     _check_square_inexact(A, "linalg.inv")
     return column_major(A.shape, A.dtype), contiguous(A.shape[:-2], int32)
@@ -372,6 +395,8 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "_linalg_slogdet": _slogdet,
     "_linalg_solve_ex": _solve_ex,
     "_linalg_svd": _svd,
+    "cholesky_inverse": _cholesky_inverse,
+    "cholesky_solve": _cholesky_solve,
     "geqrf": _geqrf,
     "linalg_cholesky_ex": _cholesky_ex,
     "linalg_cross": _cross,
