@@ -205,15 +205,15 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
 
 
 def _refuse(name: str, instead: str) -> Callable[..., NoReturn]:
-    def removed(*args: Any, **kwargs: Any) -> NoReturn:
+    def fail(*args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(
             "This function was deprecated since version 1.9 and is now removed.\n"
             f"`torchlike.{name}` is deprecated in favor of `torchlike.linalg.{instead}`."
         )
 
-    removed.__name__ = removed.__qualname__ = name
-    removed.__doc__ = f"Raise ``RuntimeError``: ``linalg.{instead}`` has taken its place (source: ``torch.{name}``)."
-    return removed
+    fail.__name__ = fail.__qualname__ = name
+    fail.__doc__ = f"Raise ``RuntimeError``: ``linalg.{instead}`` has taken its place (source: ``torch.{name}``)."
+    return fail
 
 
 eig = _refuse("eig", "eig")

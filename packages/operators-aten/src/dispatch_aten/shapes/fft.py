@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dispatch_aten.dtypes import ScalarType
 
 
-def _transformed(
+def _describe_transform(
     self: TensorMeta, shape: Sequence[int], dims: Sequence[int], dtype: ScalarType, *, sort_last: bool = True
 ) -> TensorMeta:
     """Describe a result as the library behind torch lays it out: dense, and the last transformed dimension innermost."""
@@ -34,7 +34,7 @@ def _c2c(self: TensorMeta, dim: Sequence[int], normalization: int, forward: bool
         raise DtypeError(f"_fft_c2c expects a complex input tensor, but got {self.dtype.name}", argument="self")
     if not dim:
         return TensorMeta(self.shape, self.strides, self.dtype)
-    return _transformed(self, self.shape, wrap_dims(dim, self.ndim), self.dtype)
+    return _describe_transform(self, self.shape, wrap_dims(dim, self.ndim), self.dtype)
 
 
 def _r2c(self: TensorMeta, dim: Sequence[int], normalization: int, onesided: bool) -> TensorMeta:
@@ -43,7 +43,7 @@ def _r2c(self: TensorMeta, dim: Sequence[int], normalization: int, onesided: boo
     dims, shape = wrap_dims(dim, self.ndim), list(self.shape)
     if onesided:
         shape[dims[-1]] = shape[dims[-1]] // 2 + 1
-    return _transformed(self, shape, dims, self.dtype.to_complex(), sort_last=False)
+    return _describe_transform(self, shape, dims, self.dtype.to_complex(), sort_last=False)
 
 
 def _c2r(self: TensorMeta, dim: Sequence[int], normalization: int, last_dim_size: int) -> TensorMeta:
@@ -53,7 +53,7 @@ def _c2r(self: TensorMeta, dim: Sequence[int], normalization: int, last_dim_size
     if len(dims) > 1:
         self = _c2c(self, dims[:-1], normalization, forward=False)
     shape[dims[-1]] = last_dim_size
-    return _transformed(self, shape, dims[-1:], self.dtype.to_real())
+    return _describe_transform(self, shape, dims[-1:], self.dtype.to_real())
 
 
 RULES: Final[dict[str, Callable[..., Any]]] = {"_fft_c2c": _c2c, "_fft_c2r": _c2r, "_fft_r2c": _r2c}
