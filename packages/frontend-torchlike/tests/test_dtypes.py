@@ -67,10 +67,15 @@ def test_errors_call_dtypes_what_users_call_them(wrong):
         wrong()
 
 
-def test_a_view_by_dtype_is_refused_by_name():
-    for dtype in torchlike.float32, torchlike.int32, float:
-        with pytest.raises(NotImplementedError, match=r"view\(dtype\) is not implemented.*\nHint: write .to\(dtype\)"):
-            torchlike.zeros(6, dtype=torchlike.int32).view(dtype)
+def test_a_view_by_dtype_shares_the_bytes():
+    a = torchlike.zeros(2, 6, dtype=torchlike.int32)
+    b = a.view(torchlike.float32)
+    b[1, 0] = 1.0
+    assert a[1, 0].item() == 0x3F800000
+    assert [tuple(a[1:].view(dtype).shape) for dtype in (torchlike.int8, torchlike.float64)] == [(1, 24), (1, 3)]
+    assert a[1:].view(torchlike.int16).storage_offset() == 12
+    with pytest.raises(RuntimeError, match=r"self.stride\(-1\) must be 1 to view Int as Byte"):
+        a.T.view(torchlike.uint8)
 
 
 def test_type_takes_the_names_that_it_gives():

@@ -54,7 +54,11 @@ class MetaArray(HasSpec):
         """Make the array that a cached rule describes, as a view of ``base`` or in a storage of its own."""
         array = _new(cls)
         array.spec = spec.at_start()
-        array.storage_offset = 0 if base is None else base.storage_offset + spec.storage_offset
+        begin = 0 if base is None else base.storage_offset
+        if begin and base is not None and base.spec.dtype is not spec.dtype:
+            # It counts elements of the base's dtype.
+            begin = begin * base.spec.dtype.itemsize // spec.dtype.itemsize
+        array.storage_offset = begin + spec.storage_offset
         array.owner = None if base is None else base.storage
         return array
 

@@ -15,8 +15,6 @@ from typing import Any, Final
 import numpy as np
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType
-from dispatch_aten.errors import UnsupportedError
 from dispatch_core.caches import LazyTable
 from dispatch_core.tracebacks import trim_traceback
 
@@ -35,9 +33,6 @@ _SIZES: Final = frozenset(
 #: NumPy's names for arguments, which torch takes too.
 _ALIASES: Final = {"axis": "dim", "keepdims": "keepdim"}
 
-_VIEW_HINT: Final = (
-    "write .to(dtype) to convert the values; x.numpy().view(...) reads the bytes of a cpu tensor otherwise"
-)
 
 _WRITTEN: Final = re.compile(r"Tensor\([a-z]!\) (\w+)(?=[,)])")
 
@@ -55,8 +50,6 @@ def _make_result_class(name: str, fields: tuple[str, ...]) -> Callable[..., Any]
 
 def _pack_sizes(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Gather sizes that are written one by one: ``(t, 2, 3)`` to ``(t, (2, 3))``."""
-    if name == "view" and len(args) == 2 and isinstance(args[1], (ScalarType, type)):
-        raise UnsupportedError("view(dtype) is not implemented: a view has the dtype of its base", hint=_VIEW_HINT)
     if len(args) > 1 and (len(args) > 2 or isinstance(args[1], (int, Tensor, np.integer))):
         return (args[0], args[1:])
     return args

@@ -58,6 +58,8 @@ def _make_reflect(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Tensor, other: Any) -> Any:
         if not isinstance(other, _TAKEN):
             return NotImplemented
+        if not isinstance(self, Tensor):
+            raise TypeError(f"a reflected operator of tensors doesn't apply to a {type(self).__name__!r} object")
         return function(other.item() if isinstance(other, np.generic) else other, self)
 
     return method
@@ -92,6 +94,7 @@ def _make_operators() -> dict[str, _Maker]:
     made |= {f"__{name}__": _forward(name) for name in _COMPARISONS}
     unary = {"neg": "neg", "abs": "abs", "pos": "positive", "invert": "bitwise_not"}
     made |= {f"__{python}__": partial(FUNCTIONS.__getitem__, name) for python, name in unary.items()}
+    made |= {"__div__": made["__truediv__"], "__rdiv__": made["__rtruediv__"]}  # Python 2's, which torch keeps
     return made | {
         "__getitem__": partial(_import_indexing, "getitem"),
         "__setitem__": partial(_import_indexing, "setitem"),

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from dispatch_aten.errors import OperatorError
 from dispatch_aten.promotion import Promotion
 
-from ..arrays import Array, empty_strided, reinterpret
+from ..arrays import Array, dtype_of, empty_strided, reinterpret, storage_offset_of
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, output_rule
 from .rule_kernels import make_elementwise, make_kernel
@@ -35,6 +36,16 @@ def view_of_dtype(name: str) -> Kernel:
 
     def kernel(self: Array, *args: Any) -> Array:
         spec = infer(self, *args)
+        ratio = spec.array_dtype.itemsize // self.itemsize
+        if ratio > 1 and (offset := storage_offset_of(self)) % ratio:
+            old, new = dtype_of(self).name, spec.dtype.name
+            raise OperatorError(
+                "Tensor must have a storage_offset divisible by 2"
+                if name == "view_as_complex"
+                else f"self.storage_offset() must be divisible by {ratio} to view {old} as {new} (different element sizes), "
+                f"but got {offset}",
+                argument="self",
+            )
         return reinterpret(self, spec.array_dtype, spec.shape, spec.byte_strides)
 
     return kernel
@@ -42,5 +53,5 @@ def view_of_dtype(name: str) -> Kernel:
 
 KERNELS["complex"] = make_kernel("complex", _join)
 KERNELS["angle"] = make_elementwise("angle", _angle, 1, promotion=Promotion.INT_TO_FLOAT)
-for _name in ("view_as_real", "view_as_complex"):
+for _name in ("view_as_real", "view_as_complex", "view.dtype"):
     KERNELS[_name] = view_of_dtype(_name)

@@ -150,8 +150,7 @@ for _name in ("lerp_.Tensor", "relu_", "sigmoid_"):
 @ignore_fp_errors
 def _masked_fill_inplace(self: Array, mask: Array, value: Any) -> Array:
     check_writable(self, expanded=True)
-    overload = "Tensor" if isinstance(value, np.ndarray) else "Scalar"
-    spec = infer_output(f"masked_fill.{overload}", self, mask, value)
+    spec = infer_output(f"masked_fill.{pointwise.name_fill(self, value)}", self, mask, value)
     check_output_shape(spec.shape, self.shape)
     np.copyto(self, cast(value, self.dtype), where=mask)
     return self

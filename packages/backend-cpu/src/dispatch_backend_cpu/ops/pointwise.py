@@ -288,6 +288,9 @@ def _div_mode(name: str) -> Kernel:
     rounded = make_elementwise(name, f.div_mode, 2, promotion=Promotion.SAME)
 
     def kernel(self: Array, other: Any, *, rounding_mode: str | None) -> Any:
+        if rounding_mode == "trunc" and is_extended(self.dtype):
+            # Torch rounds the quotient to the dtype before.
+            return KERNELS["trunc"](unrounded(self, other, rounding_mode=None))
         return (unrounded if rounding_mode is None else rounded)(self, other, rounding_mode=rounding_mode)
 
     return kernel
@@ -316,11 +319,19 @@ def _elu_backward(
     return conform(f.elu_backward(grad, a, alpha, scale, input_scale, is_result), spec)
 
 
+def name_fill(self: Array, value: Any) -> str:
+    """Return the overload of ``masked_fill`` for a value; refuses a complex number that the array cannot hold."""
+    if not isinstance(value, np.ndarray):
+        return "Scalar"
+    if value.dtype.kind == "c" and self.dtype.kind != "c" and not value.ndim:
+        infer_output("fill.Scalar", self, value.item())
+    return "Tensor"
+
+
 @KERNELS("masked_fill.Scalar", "masked_fill.Tensor")
 @ignore_fp_errors
 def _masked_fill(self: Array, mask: Array, value: Any) -> Array:
-    overload = "Tensor" if isinstance(value, np.ndarray) else "Scalar"
-    spec = infer_output(f"masked_fill.{overload}", self, mask, value)
+    spec = infer_output(f"masked_fill.{name_fill(self, value)}", self, mask, value)
     return conform(np.where(mask, cast(value, self.dtype), self), spec)
 
 

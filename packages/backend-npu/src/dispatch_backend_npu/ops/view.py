@@ -20,7 +20,11 @@ def _to_view(spec: TensorMeta, base: AclArray) -> AclArray:
     array = _new(AclArray)
     array.block = base.block
     array.spec = spec.at_start() if offset else spec
-    array.storage_offset = base.storage_offset + offset
+    begin = base.storage_offset
+    if begin and base.spec.dtype is not spec.dtype:
+        # It counts elements of the base's dtype.
+        begin = begin * base.spec.dtype.itemsize // spec.dtype.itemsize
+    array.storage_offset = begin + offset
     return array
 
 
@@ -52,7 +56,7 @@ def _as_strided(self: AclArray, size: Any, stride: Any, storage_offset: int | No
 
 _NAMES: Final = """
 view expand squeeze squeeze.dim squeeze.dims unsqueeze split.Tensor split_with_sizes unbind.int diagonal alias detach t
-transpose.int permute select.int slice.Tensor _unsafe_view
+transpose.int permute select.int slice.Tensor _unsafe_view view_as_real view_as_complex view.dtype
 """
 KERNELS: Final[dict[str, Callable[..., Any]]] = {name: cached_rule(name, _to_views) for name in _NAMES.split()}
 KERNELS["as_strided"] = _as_strided

@@ -34,3 +34,5 @@ FORMULAS: Final = {
     "diag_embed": {"self": "diagonal(grad, offset, dim1, dim2)"},
     "view": {"self": "reshape(grad, self_sizes)"},
 }
+
+NOT_DIFFERENTIABLE: Final = frozenset({"view.dtype"})

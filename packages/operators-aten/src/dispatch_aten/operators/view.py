@@ -7,6 +7,7 @@ from typing import Final
 SCHEMAS: Final = """
 view(Tensor(a) self, SymInt[] size) -> Tensor(a)
 reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)
+view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
 view_as(Tensor(a) self, Tensor other) -> Tensor(a)
 reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)
 as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)

@@ -14,6 +14,8 @@ from .meta import TensorMeta, contiguous, contiguous_strides
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from dispatch_aten.dtypes import ScalarType
+
 
 def infer_size(size: Sequence[int], numel: int) -> tuple[int, ...]:
     """Fill in the one ``-1`` of a wanted shape.
@@ -349,8 +351,34 @@ def _positive(self: TensorMeta) -> TensorMeta:
     return self
 
 
+def _view_dtype(self: TensorMeta, dtype: ScalarType) -> TensorMeta:
+    """View the elements' bytes as another dtype; where its size differs, the last dimension changes with it."""
+    old, new = self.dtype.itemsize, dtype.itemsize
+    if old == new:
+        return TensorMeta(self.shape, self.strides, dtype)
+    what = f"to view {self.dtype.name} as {dtype.name} (different element sizes)"
+    if not self.shape:
+        raise OperatorError(f"self.dim() cannot be 0 {what}", argument="self")
+    if self.strides[-1] != 1:
+        raise OperatorError(f"self.stride(-1) must be 1 {what}, but got {self.strides[-1]}", argument="self")
+    *outer, last = self.shape
+    if old > new:
+        ratio = old // new
+        return TensorMeta((*outer, last * ratio), (*(step * ratio for step in self.strides[:-1]), 1), dtype)
+    ratio = new // old
+    if last % ratio:
+        raise OperatorError(f"self.size(-1) must be divisible by {ratio} {what}, but got {last}", argument="self")
+    for dim, step in enumerate(self.strides[:-1]):
+        if step % ratio:
+            raise OperatorError(
+                f"self.stride({dim}) must be divisible by {ratio} {what}, but got {step}", argument="self"
+            )
+    return TensorMeta((*outer, last // ratio), (*(step // ratio for step in self.strides[:-1]), 1), dtype)
+
+
 RULES: Final[dict[str, Callable[..., Any]]] = {
     "view": _view,
+    "view.dtype": _view_dtype,
     "reshape": _reshape,
     "_unsafe_view": _view,
     "view_as": lambda self, other: _view(self, other.shape),
