@@ -1,9 +1,25 @@
-"""Saving and loading state dicts as safetensors."""
+"""Saving and loading: nested structures, shared memory, and files that are none."""
 
+import argparse
+import contextlib
+import io
+import json
+import math
+import random
+from collections import Counter, OrderedDict
+
+import numpy as np
 import pytest
 
 import torchlike
 from torchlike import nn, tensor
+
+
+def round_trip(value, **options):
+    file = io.BytesIO()
+    torchlike.save(value, file)
+    file.seek(0)
+    return torchlike.load(file, **options)
 
 
 def test_a_state_dict_round_trips(tmp_path):
@@ -11,43 +27,135 @@ def test_a_state_dict_round_trips(tmp_path):
     path = tmp_path / "net.safetensors"
     torchlike.save(net.state_dict(), path)
     other = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
-    other.load_state_dict(torchlike.load(path))
+    loaded = torchlike.load(path)
+    other.load_state_dict(loaded)
     x = torchlike.ones(1, 3)
     assert torchlike.equal(net(x), other(x))
+    assert type(loaded) is OrderedDict and loaded._metadata == net.state_dict()._metadata
 
 
-def test_dtypes_shapes_and_views_survive(tmp_path):
+def test_a_checkpoint_of_everything_round_trips_and_goes_on():
+    net = nn.Linear(3, 2)
+    optimizer = torchlike.optim.Adam(net.parameters(), lr=0.1)
+    schedule = torchlike.optim.lr_scheduler.MultiStepLR(optimizer, [2, 2, 5])
+    for _ in range(3):
+        net(torchlike.ones(1, 3)).sum().backward()
+        optimizer.step()
+        schedule.step()
+    parts = {"net": net, "optimizer": optimizer, "schedule": schedule}
+    saved = round_trip({name: part.state_dict() for name, part in parts.items()} | {"epoch": 3, "best": math.inf})
+    assert saved["epoch"] == 3 and saved["best"] == math.inf and saved["schedule"]["milestones"] == Counter([2, 2, 5])
+    again = torchlike.optim.Adam(net.parameters(), lr=0.7)
+    again.load_state_dict(saved["optimizer"])
+    assert repr(again) == repr(optimizer) and again.state_dict()["state"][0]["step"].item() == 3
+
+
+def test_plain_values_keep_their_types():
+    value = {
+        1: (1, 2.5, [None, True]),
+        (1, "a"): {"set": {1, 2}, "frozen": frozenset([3])},
+        None: b"\x00\xff",
+        "array": np.arange(3, dtype="int16"),
+        "scalar": np.float32(0.1),
+        "more": [
+            bytearray(b"a"),
+            2 + 3j,
+            torchlike.float16,
+            torchlike.device("cpu"),
+            torchlike.Size([2]),
+            "é\ud800",
+            2**80,
+        ],
+        "args": argparse.Namespace(lr=0.1, name="x"),
+    }
+    loaded = round_trip(value)
+    assert list(loaded) == list(value) and type(loaded[1]) is tuple
+    assert loaded.pop("array").tolist() == value.pop("array").tolist()
+    assert loaded["more"] == value["more"] and type(loaded["more"][4]) is torchlike.Size
+    assert loaded == value and type(loaded["scalar"]) is np.float32
+    numbers = round_trip([-0.0, math.inf, -math.inf, math.nan])
+    assert math.copysign(1, numbers[0]) == -1 and numbers[1:3] == [math.inf, -math.inf] and math.isnan(numbers[3])
+
+
+def test_dtypes_shapes_strides_and_classes_survive(tmp_path):
     path = tmp_path / "t.safetensors"
     saved = {
         "empty": torchlike.zeros(0, 3),
         "number": tensor(5),
-        "mask": tensor([True, False]),
-        "half": torchlike.ones(2, dtype=torchlike.float16),
         "transposed": torchlike.arange(6.0).reshape(2, 3).T,
         "parameter": nn.Parameter(torchlike.ones(2)),
+        "frozen": nn.Parameter(torchlike.ones(2), requires_grad=False),
+        "leaf": torchlike.ones(2, requires_grad=True),
+        "signs": tensor([-0.0, math.nan, math.inf]),
+        "meta": torchlike.ones(2, device="meta"),
     }
+    names = (
+        "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128"
+    )
+    saved |= {name: torchlike.ones(2, dtype=getattr(torchlike, name)) for name in names.split()}
     torchlike.save(saved, path)
     loaded = torchlike.load(path)
-    assert set(loaded) == set(saved)
+    assert list(loaded) == list(saved)
     for name, value in saved.items():
-        assert loaded[name].dtype == value.dtype and torchlike.equal(loaded[name], value.detach()), name
-        assert not loaded[name].requires_grad
+        found = loaded[name]
+        assert (type(found), found.dtype, found.shape) == (type(value), value.dtype, value.shape), name
+        assert (found.stride(), found.requires_grad) == (value.stride(), value.requires_grad), name
+        if name != "meta":
+            plain = [each.detach() for each in (found, value)]
+            wide = (each.float() if each.dtype is torchlike.bfloat16 else each for each in plain)
+            assert len({each.numpy().tobytes() for each in wide}) == 1, name
+            plain[0].zero_()  # its memory can be written to
     assert torchlike.load(path, map_location="meta")["transposed"].is_meta
 
 
+def test_shared_memory_and_repeated_objects_are_shared_again():
+    weight = nn.Parameter(torchlike.zeros(2, 3))
+    array = np.zeros(10, "float32")
+    base = torchlike.from_numpy(array)
+    shared = [1]
+    loop = {"self": None, "list": shared, "again": shared}
+    loop["self"] = loop
+    value = {
+        "a": weight,
+        "b": weight,
+        "row": base[2:5],
+        "strided": base[1::3],
+        "bytes": torchlike.from_numpy(array.view("int32")),
+    }
+    loaded = round_trip(value | {"loop": loop})
+    assert loaded["a"] is loaded["b"] and type(loaded["a"]) is nn.Parameter
+    loaded["row"].fill_(7)
+    assert loaded["strided"].tolist() == [0.0, 7.0, 0.0] and loaded["strided"].stride() == (3,)
+    assert (loaded["bytes"] != 0).tolist() == [index in (2, 3, 4) for index in range(10)]
+    assert loaded["loop"]["self"] is loaded["loop"] and loaded["loop"]["list"] is loaded["loop"]["again"]
+
+
 def test_safetensors_own_reader_understands_the_file(tmp_path):
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load_file, save_file
 
-    torchlike.save({"x": tensor([1.0, 2.0])}, tmp_path / "x.safetensors")
-    assert load_file(tmp_path / "x.safetensors")["x"].tolist() == [1.0, 2.0]
+    torchlike.save({"x": tensor([1.0, 2.0]), "inner": {"y": tensor([3])}}, tmp_path / "x.safetensors")
+    found = load_file(tmp_path / "x.safetensors")
+    assert found["x"].tolist() == [1.0, 2.0] and found["inner.y"].tolist() == [3]
+    save_file({"z": np.ones(2)}, tmp_path / "z.safetensors")
+    assert torchlike.load(tmp_path / "z.safetensors")["z"].add_(1).tolist() == [2.0, 2.0]
 
 
-def test_what_is_no_dict_of_tensors_is_refused(tmp_path):
-    with pytest.raises(TypeError, match="takes a dict of tensors by name"):
-        torchlike.save(tensor([1]), tmp_path / "x")
-    with pytest.raises(TypeError, match="the value of 'a' is int"):
-        torchlike.save({"a": 1}, tmp_path / "x")
+def test_objects_and_code_are_refused(tmp_path):
+    with pytest.raises(TypeError, match=r"data, not objects of classes: a\.0 is of type Linear; save its state_dict"):
+        torchlike.save({"a": [nn.Linear(1, 1)]}, tmp_path / "x")
+    with pytest.raises(TypeError, match="an array of dtype object"):
+        torchlike.save(np.array([None]), tmp_path / "x")
     assert not (tmp_path / "x").exists()
+    with pytest.raises(NotImplementedError, match="never runs code from a file, so weights_only=False"):
+        torchlike.load(tmp_path / "x", weights_only=False)
+
+
+def test_map_location_takes_devices_dicts_and_functions():
+    file = {"x": tensor([1.0])}
+    for location in ("meta", torchlike.device("meta"), {"cpu": "meta"}, lambda storage, name: "meta"):
+        assert round_trip(file, map_location=location)["x"].is_meta
+    for location in ("cpu", {}, lambda storage, name: storage, lambda storage, name: storage.cpu()):
+        assert round_trip(file, map_location=location)["x"].is_cpu
 
 
 def test_other_files_are_refused(tmp_path):
@@ -56,3 +164,24 @@ def test_other_files_are_refused(tmp_path):
         torchlike.load(tmp_path / "x")
     with pytest.raises(FileNotFoundError):
         torchlike.load(tmp_path / "missing")
+    with pytest.raises(ValueError, match="is a pickle, which may hold code"):
+        torchlike.load(io.BytesIO(b"\x80\x02}."))
+
+
+def test_wrong_structures_are_refused_and_read_nothing_beyond_the_file():
+    file = io.BytesIO()
+    base = torchlike.zeros(4)
+    torchlike.save([base[:2], base[1:], {"a": 1}, (1, b"x")], file)
+    data = file.getvalue()
+    size = int.from_bytes(data[:8], "little")
+    draw = random.Random(5)
+    for _ in range(300):
+        header = json.loads(data[8 : 8 + size])
+        text = list(header["__metadata__"]["structure"])
+        for _ in range(draw.randint(1, 3)):
+            text[draw.randrange(len(text))] = draw.choice('0123456789-{}[]",:ab')
+        header["__metadata__"]["structure"] = "".join(text)
+        new = json.dumps(header).encode()
+        new += b" " * (-len(new) % 8)
+        with contextlib.suppress(ValueError):  # the documented error
+            torchlike.load(io.BytesIO(len(new).to_bytes(8, "little") + new + data[8 + size :]))

@@ -1,0 +1,77 @@
+"""Arrays of a file as tensors: views of one storage share its memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dispatch_aten.dtypes import BY_NAME, ScalarType
+
+from ..creation import FACTORIES
+from ..nn.parameter import Parameter
+from ..tensors import Tensor, wrap
+from .locations import Locator
+
+__all__ = ["check_numbers", "find_dtype", "finish", "numpy_dtype", "view_storage"]
+
+
+def numpy_dtype(dtype: ScalarType) -> np.dtype[Any]:
+    """Return the dtype of a cpu tensor's array, also where NumPy itself has none."""
+    try:
+        return np.dtype(dtype.short)
+    except TypeError:
+        return FACTORIES["empty"](0, dtype=dtype)._dispatch_data.dtype
+
+
+def check_numbers(values: Any, name: str) -> tuple[int, ...]:
+    """Return sizes or strides as a tuple; raises ``ValueError`` for anything but numbers from zero on."""
+    if not isinstance(values, (list, tuple)) or len(values) > 64:
+        raise ValueError(f"{name} is no list of numbers")
+    for value in values:
+        if type(value) is not int or not 0 <= value < 1 << 62:
+            raise ValueError(f"{name} has {value!r}")
+    return tuple(values)
+
+
+def view_storage(
+    storage: np.ndarray[Any, Any], dtype: ScalarType, offset: Any, size: Any, stride: Any
+) -> np.ndarray[Any, Any]:
+    """Return an array in the memory of a storage, which is one of bytes; all but ``offset``'s unit, bytes, is in elements.
+
+    Raises ``ValueError`` where an element lies beyond the storage.
+    """
+    sizes, strides = check_numbers(size, "size"), check_numbers(stride, "stride")
+    (start,) = check_numbers([offset], "offset")
+    if len(sizes) != len(strides):
+        raise ValueError(f"{len(sizes)} sizes and {len(strides)} strides")
+    kind = numpy_dtype(dtype)
+    if 0 in sizes:
+        return np.empty(sizes, kind)
+    last = sum((count - 1) * step for count, step in zip(sizes, strides, strict=True))
+    if start + (last + 1) * kind.itemsize > storage.nbytes:
+        raise ValueError("a tensor lies beyond its storage")
+    steps = tuple(step * kind.itemsize for step in strides)
+    # NumPy checks the bounds once more.
+    return np.ndarray(sizes, kind, storage.data, start, steps)
+
+
+def finish(
+    array: np.ndarray[Any, Any], requires_grad: bool, is_parameter: bool, location: str, locate: Locator
+) -> Tensor:
+    """Return an array as a tensor on the device that it goes to."""
+    FACTORIES["empty"](0)  # loads the cpu's backend
+    made = wrap(array)
+    device = locate(location)
+    if str(device) != "cpu":
+        made = made.to(device)
+    if is_parameter:
+        return Parameter(made, requires_grad)
+    return made.requires_grad_() if requires_grad and made.dtype.is_differentiable else made
+
+
+def find_dtype(name: Any) -> ScalarType:
+    """Return a dtype by its name; ``ValueError`` for a name that is none."""
+    if not isinstance(name, str) or name not in BY_NAME:
+        raise ValueError(f"{name!r} is no dtype")
+    return BY_NAME[name]

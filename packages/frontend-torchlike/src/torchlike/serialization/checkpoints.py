@@ -1,0 +1,239 @@
+"""Files that ``torch.save`` writes: a zip file of a pickle and of storages, read without running anything in them."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections import Counter, OrderedDict
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import BY_NAME, ScalarType
+
+from ..creation import FACTORIES
+from ..size import Size
+from ..tensors import Tensor
+from .arrays import check_numbers, finish, view_storage
+from .locations import Locator
+from .opcodes import Global, unpickle
+
+__all__ = ["read_checkpoint"]
+
+#: Classes of storages by torch's names.
+_STORAGES: Final = {
+    **{
+        f"torch.{name}Storage": ScalarType[name]
+        for name in "BFloat16 Bool Byte Char ComplexDouble ComplexFloat Double Float Half Int Long Short".split()
+    },
+    "torch.storage.UntypedStorage": ScalarType.Byte,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _SavedStorage:
+    """The bytes of a storage, the dtype of its elements, and the device that it was on."""
+
+    content: np.ndarray[Any, Any]
+    dtype: ScalarType
+    location: str
+
+
+class _CheckpointReader:
+    """Reads the entries of a zip file, and makes tensors of them."""
+
+    def __init__(self, archive: zipfile.ZipFile, locate: Locator) -> None:
+        self._archive, self._locate = archive, locate
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        for entry in archive.infolist():
+            name = entry.filename
+            if name in self._entries or name.startswith("/") or ".." in name.split("/") or "\\" in name:
+                raise ValueError(f"the entry {name!r} is there twice, or is a path")
+            if entry.compress_type != zipfile.ZIP_STORED or entry.compress_size != entry.file_size:
+                raise ValueError(f"the entry {name!r} is compressed")
+            self._entries[name] = entry
+        pickles = [name for name in self._entries if name.endswith("/data.pkl") and name.count("/") == 1]
+        if len(pickles) != 1:
+            raise ValueError("it has no data.pkl")
+        self._root = pickles[0].removesuffix("data.pkl")
+        self._storages: dict[str, _SavedStorage] = {}
+        self._globals: dict[str, Any] = {name: Global(name, call) for name, call in self._list_globals().items()}
+        self._globals |= {f"torch.{name}": dtype for name, dtype in BY_NAME.items()}
+
+    def read(self) -> Any:
+        """Return the structure."""
+        if f"{self._root}byteorder" in self._entries and self._read("byteorder") != b"little":
+            raise ValueError("its byte order is not little-endian")
+        return unpickle(self._read("data.pkl"), self._globals, self._load_storage)
+
+    def _read(self, name: str) -> bytes:
+        return self._archive.read(self._entries[self._root + name])
+
+    def _list_globals(self) -> dict[str, Any]:
+        """Return the functions of ours that stand for what a pickle may name; None for what is named but not called."""
+        return {
+            "_codecs.encode": _encode,
+            "builtins.bytearray": _make_bytearray,
+            "builtins.complex": _make_complex,
+            "builtins.set": _make_set,
+            "collections.Counter": _make_counter,
+            "collections.OrderedDict": _make_ordered_dict,
+            "torch.Size": _make_size,
+            "torch.Tensor": None,
+            "torch._tensor._rebuild_from_type_v2": self._rebuild_from_type,
+            "torch._utils._rebuild_meta_tensor_no_storage": _rebuild_meta,
+            "torch._utils._rebuild_parameter": _rebuild_parameter,
+            "torch._utils._rebuild_tensor": self._rebuild_tensor,
+            "torch._utils._rebuild_tensor_v2": self._rebuild_tensor,
+            "torch._utils._rebuild_tensor_v3": self._rebuild_tensor_v3,
+            "torch.device": _make_device,
+            "torch.nn.parameter.Parameter": None,
+            **dict.fromkeys(_STORAGES),
+        }
+
+    def _load_storage(self, identity: Any) -> _SavedStorage:
+        """Return the storage of a persistent id: ``("storage", class, key, location, number of elements)``."""
+        if type(identity) is not tuple or len(identity) != 5 or identity[0] != "storage":
+            raise ValueError("a persistent id is that of no storage")
+        _, kind, key, location, count = identity
+        dtype = _STORAGES.get(kind.name) if isinstance(kind, Global) else None
+        if dtype is None or type(key) is not str or type(location) is not str:
+            raise ValueError("a persistent id is that of no storage")
+        (count,) = check_numbers([count], "the number of elements")
+        found = self._storages.get(key)
+        if found is None:
+            entry = self._entries.get(f"{self._root}data/{key}")
+            if entry is None or entry.file_size != count * dtype.itemsize:
+                raise ValueError(f"the storage {key!r} is missing, or has another size")
+            content = np.frombuffer(self._archive.read(entry), np.uint8).copy()
+            found = self._storages[key] = _SavedStorage(content, dtype, location)
+        elif found.content.nbytes != count * dtype.itemsize:
+            raise ValueError(f"the storage {key!r} has another size")
+        return _SavedStorage(found.content, dtype, location)
+
+    def _rebuild_tensor(
+        self,
+        storage: Any,
+        offset: Any,
+        size: Any,
+        stride: Any,
+        requires_grad: Any = False,
+        hooks: Any = None,
+        metadata: Any = None,
+    ) -> Tensor:
+        if not isinstance(storage, _SavedStorage):
+            raise ValueError("a tensor has no storage")
+        return self._make(storage, storage.dtype, offset, size, stride, requires_grad)
+
+    def _rebuild_tensor_v3(
+        self,
+        storage: Any,
+        offset: Any,
+        size: Any,
+        stride: Any,
+        requires_grad: Any,
+        hooks: Any,
+        dtype: Any,
+        metadata: Any = None,
+    ) -> Tensor:
+        if not isinstance(storage, _SavedStorage):
+            raise ValueError("a tensor has no storage")
+        return self._make(storage, _to_dtype(dtype), offset, size, stride, requires_grad)
+
+    def _make(
+        self, storage: _SavedStorage, dtype: ScalarType, offset: Any, size: Any, stride: Any, requires_grad: Any
+    ) -> Tensor:
+        (start,) = check_numbers([offset], "offset")
+        array = view_storage(storage.content, dtype, start * dtype.itemsize, size, stride)
+        return finish(array, requires_grad is True, False, storage.location, self._locate)
+
+    def _rebuild_from_type(self, function: Any, kind: Any, arguments: Any, state: Any) -> Any:
+        """Rebuild a tensor of a class; attributes that it had are left out."""
+        if not isinstance(function, Global) or not function.name.startswith("torch._utils._rebuild_"):
+            raise ValueError("a tensor is rebuilt by no function for it")
+        if not isinstance(kind, Global) or kind.name not in ("torch.Tensor", "torch.nn.parameter.Parameter"):
+            raise ValueError("a tensor is of a class of its own")
+        call: Any = function.call
+        return call(*arguments)
+
+
+def _to_dtype(value: Any) -> ScalarType:
+    if not isinstance(value, ScalarType):
+        raise ValueError("a dtype is none")
+    return value
+
+
+def _rebuild_parameter(data: Any, requires_grad: Any, hooks: Any = None) -> Any:
+    from ..nn.parameter import Parameter
+
+    if not isinstance(data, Tensor):
+        raise ValueError("a parameter has no data")
+    return Parameter(data.detach(), requires_grad is True)
+
+
+def _rebuild_meta(dtype: Any, size: Any, stride: Any, requires_grad: Any) -> Tensor:
+    made = FACTORIES["empty"](check_numbers(size, "size"), dtype=_to_dtype(dtype), device="meta")
+    return made.requires_grad_() if requires_grad is True else made
+
+
+def _encode(text: Any, encoding: Any) -> bytes:
+    if type(text) is not str or encoding != "latin1":
+        raise ValueError("bytes are encoded otherwise")
+    return text.encode("latin1")
+
+
+def _make_bytearray(content: Any = b"", encoding: Any = None) -> bytearray:
+    if type(content) is str and encoding in ("latin1", "latin-1"):
+        content = content.encode("latin1")
+    if type(content) is not bytes:
+        raise ValueError("a bytearray has no bytes")
+    return bytearray(content)
+
+
+def _make_complex(real: Any, imag: Any) -> complex:
+    if type(real) is not float or type(imag) is not float:
+        raise ValueError("a complex number has no parts")
+    return complex(real, imag)
+
+
+def _make_set(values: Any = ()) -> set[Any]:
+    if type(values) not in (list, tuple):
+        raise ValueError("a set has no values")
+    return set(values)
+
+
+def _make_counter(values: Any = None) -> Counter[Any]:
+    if values is not None and type(values) is not dict:
+        raise ValueError("a Counter has no counts")
+    return Counter(values or {})
+
+
+def _make_ordered_dict(values: Any = ()) -> OrderedDict[Any, Any]:
+    if type(values) not in (list, tuple):
+        raise ValueError("an OrderedDict has no items")
+    return OrderedDict((key, value) for key, value in values)
+
+
+def _make_size(values: Any) -> Size:
+    return Size(check_numbers(values, "size"))
+
+
+def _make_device(kind: Any, index: Any = None) -> dc.Device:
+    if type(kind) is not str or not (index is None or type(index) is int):
+        raise ValueError("a device has no name")
+    return dc.Device(kind, index)
+
+
+def read_checkpoint(data: bytes, name: str, locate: Locator) -> Any:
+    """Return the structure of a file that ``torch.save`` wrote; ``ValueError`` for anything but tensors and plain data."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            return _CheckpointReader(archive, locate).read()
+    except RuntimeError as error:
+        if "Attempting to deserialize" in str(error):
+            raise
+        raise ValueError(f"{name} cannot be read: {error}") from error
+    except Exception as error:  # whatever a wrong file leads to
+        raise ValueError(f"{name} cannot be read: {error}") from error

@@ -1,0 +1,74 @@
+"""``save`` and ``load``: a nested structure to one file, and back."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from dispatch_core.tracebacks import api_boundary
+
+from .locations import make_locator
+
+__all__ = ["add_safe_globals", "load", "save"]
+
+_NO_PICKLE = "load() reads data only and never runs code from a file, so weights_only=False is not implemented"
+
+
+@api_boundary
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = None,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
+    """Write tensors, and what contains them, to a file in the safetensors format, with the structure beside them as JSON.
+
+    Takes lists, tuples, dicts with keys of any such kind, sets, numbers, strings, bytes, dtypes, devices, NumPy's arrays and
+    ``argparse.Namespace``. Tensors that share memory share it again after `load`. ``f`` is a path or a file that is open for
+    writing bytes. Raises ``TypeError`` for other objects, a module among them: save its ``state_dict()``.
+    """
+    from .files import write_file  # most programs save at their end, if at all, and each would pay for the imports
+
+    data = write_file(obj)
+    if hasattr(f, "write"):
+        f.write(data)
+    else:
+        with open(os.fspath(f), "wb") as file:  # noqa: PTH123  # pathlib is not imported for this
+            file.write(data)
+
+
+@api_boundary
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Read a file that `save` or ``torch.save`` wrote, or one in the safetensors format; no code in it is run.
+
+    ``map_location`` is a device for all tensors, a dict of devices by the saved ones' names, or a function of a storage and
+    such a name. Raises ``FileNotFoundError`` for a missing file, ``ValueError`` for one that holds anything but data,
+    ``NotImplementedError`` for ``weights_only=False``.
+    """
+    if weights_only is False:
+        raise NotImplementedError(_NO_PICKLE)
+    if hasattr(f, "read"):
+        name, data = str(getattr(f, "name", "the file")), f.read()
+    else:
+        name = os.fspath(f)
+        with open(name, "rb") as file:  # noqa: PTH123  # as above
+            data = file.read()
+    locate = make_locator(map_location)
+    if data[:4] == b"PK\x03\x04":
+        from .checkpoints import read_checkpoint as read
+    else:
+        from .files import read_file as read
+    return read(bytes(data), name, locate)
+
+
+def add_safe_globals(safe_globals: list[Any]) -> None:
+    """Do nothing: classes of programs are never made of a file (source: ``torch.serialization.add_safe_globals``)."""

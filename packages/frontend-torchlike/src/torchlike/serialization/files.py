@@ -1,0 +1,192 @@
+"""Our own files: the safetensors format, with the structure as JSON among the metadata.
+
+Note [Shared memory in files]
+    Tensors whose memory overlaps are views of an entry of bytes, the memory that they span. A tensor that shares with no
+    other is an entry of its own, which every reader of safetensors understands.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import numpy as np
+
+from ..creation import FACTORIES
+from ..interop import read_elements
+from ..nn.parameter import Parameter
+from ..tensors import Tensor
+from .arrays import check_numbers, find_dtype, finish, numpy_dtype, view_storage
+from .locations import Locator
+from .structure import Decoder, Encoder
+
+__all__ = ["read_file", "write_file"]
+
+_FORMAT: Final = "torchlike.2"
+#: The kinds of NumPy's dtypes that safetensors has.
+_PLAIN: Final = frozenset("bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 float32 float64".split())
+
+
+class _FileWriter:
+    """Collects the arrays of a structure."""
+
+    def __init__(self) -> None:
+        #: Every tensor and array: its node, its array, and the name that its entry is to have.
+        self._found: list[tuple[dict[str, Any], np.ndarray[Any, Any], str]] = []
+        self.entries: dict[str, np.ndarray[Any, Any]] = {}
+
+    def describe(self, value: Any, place: str) -> dict[str, Any]:
+        """Return the node of a tensor or an array, to be completed when all are known."""
+        if isinstance(value, Tensor):
+            node: dict[str, Any] = {"tensor": "", "dtype": value.dtype.short}
+            if isinstance(value, Parameter):
+                node["parameter"] = True
+            if value.requires_grad:
+                node["requires_grad"] = True
+            if not value.is_cpu:
+                node["device"] = str(value.device)
+            if value.is_meta:
+                node |= {"shape": list(value.shape)}
+                return node
+            array = read_elements(value)
+        else:
+            array = np.asarray(value)
+            if array.dtype.name not in _PLAIN and array.dtype.kind != "c":
+                raise TypeError(f"save() cannot write {place or 'the value'}, an array of dtype {array.dtype}")
+            node = {"ndarray" if isinstance(value, np.ndarray) else "scalar": "", "dtype": array.dtype.name}
+        self._found.append((node, array, place or "tensor"))
+        return node
+
+    def finish(self) -> None:
+        """Make the entries."""
+        spans = [_span(array) for _, array, _ in self._found]
+        groups: list[list[int]] = []
+        end = -1
+        for number in sorted(range(len(spans)), key=spans.__getitem__):
+            low, high = spans[number]
+            if low < end and high > low:
+                groups[-1].append(number)
+            else:
+                groups.append([number])
+            end = max(end, high)
+        # In the order in which they were met.
+        for numbers in sorted(map(sorted, groups)):
+            if len(numbers) == 1:
+                self._write_alone(*self._found[numbers[0]])
+            else:
+                self._write_shared([self._found[number] for number in numbers])
+
+    def _name(self, place: str) -> str:
+        name, number = place, 1
+        while name in self.entries or name == "__metadata__":
+            number += 1
+            name = f"{place}#{number}"
+        return name
+
+    def _write_alone(self, node: dict[str, Any], array: np.ndarray[Any, Any], place: str) -> None:
+        kind = next(iter(node))
+        name = node[kind] = self._name(place)
+        # Elements in the order of memory, where there are no gaps: strides are kept.
+        order = sorted(range(array.ndim), key=lambda dim: -abs(array.strides[dim]))
+        turned = array.transpose(order)
+        if order != list(range(array.ndim)) and turned.flags.c_contiguous and array.size:
+            node["order"] = order
+            array = turned
+        if array.dtype.name in _PLAIN:
+            self.entries[name] = np.ascontiguousarray(array).reshape(array.shape)
+        else:
+            node["shape"] = list(array.shape)
+            self.entries[name] = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
+
+    def _write_shared(self, group: list[tuple[dict[str, Any], np.ndarray[Any, Any], str]]) -> None:
+        spans = [_span(array) for _, array, _ in group]
+        start, end = min(low for low, _ in spans), max(high for _, high in spans)
+        name = self._name(group[0][2])
+        storage = np.zeros(end - start, np.uint8)
+        for (node, array, _), (low, _) in zip(group, spans, strict=True):
+            node[next(iter(node))] = name
+            node["shape"], node["offset"] = list(array.shape), low - start
+            node["stride"] = [step // array.itemsize for step in array.strides]
+            view = np.ndarray(array.shape, array.dtype, storage.data, low - start, array.strides)
+            if array.size:
+                view[...] = array
+        self.entries[name] = storage
+
+
+def _span(array: np.ndarray[Any, Any]) -> tuple[int, int]:
+    """Return the addresses of an array's first byte and of the one after its last."""
+    low: int = array.__array_interface__["data"][0]
+    if not array.size:
+        return low, low
+    last = sum((count - 1) * step for count, step in zip(array.shape, array.strides, strict=True))
+    return low, low + last + array.itemsize
+
+
+def write_file(obj: Any) -> bytes:
+    """Return the content of a file; raises ``TypeError`` for what is no data."""
+    from safetensors.numpy import save
+
+    writer = _FileWriter()
+    structure = Encoder(writer.describe).encode(obj)
+    writer.finish()
+    text = json.dumps(structure, allow_nan=False, separators=(",", ":"))
+    return bytes(save(writer.entries, metadata={"format": _FORMAT, "structure": text}))
+
+
+def read_file(data: bytes, name: str, locate: Locator) -> Any:
+    """Return the structure of a file, or a dict of tensors for one without; ``ValueError`` for one of another format."""
+    from safetensors.numpy import load
+
+    if data[:1] == b"\x80":
+        raise ValueError(f"{name} is a pickle, which may hold code; the zip files of torch.save can be read")
+    try:
+        arrays = load(data)
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        text = header.get("__metadata__", {}).get("structure")
+        if header.get("__metadata__", {}).get("format") != _FORMAT:
+            return {key: finish(array.copy(), False, False, "cpu", locate) for key, array in arrays.items()}
+        reader = _FileReader(arrays, locate)
+        return Decoder(reader.make).decode(json.loads(text))
+    except RuntimeError as error:
+        if "Attempting to deserialize" in str(error):
+            raise
+        raise ValueError(f"{name} is no safetensors file: {error}") from error
+    except Exception as error:  # whatever a wrong file leads to
+        raise ValueError(f"{name} is no safetensors file: {error}") from error
+
+
+class _FileReader:
+    """Makes tensors and arrays of a file's entries."""
+
+    def __init__(self, arrays: dict[str, np.ndarray[Any, Any]], locate: Locator) -> None:
+        # Copies: the reader's arrays are parts of the file's content, which is not to be written to.
+        self._arrays = {name: array.copy() for name, array in arrays.items()}
+        self._locate = locate
+
+    def make(self, node: dict[str, Any]) -> Any:
+        """Return the tensor or array of a node."""
+        kind, name = next(iter(node.items()))
+        if kind not in ("tensor", "ndarray", "scalar"):
+            raise ValueError(f"{kind!r} is no kind of value")
+        dtype = find_dtype(node["dtype"])
+        if node.get("device") == "meta":
+            made = FACTORIES["empty"](check_numbers(node["shape"], "shape"), dtype=dtype, device="meta")
+            return Parameter(made, bool(node.get("requires_grad"))) if node.get("parameter") else made
+        array = self._arrays[name]
+        if "offset" in node:
+            if array.dtype != np.uint8 or array.ndim != 1:
+                raise ValueError(f"{name!r} is no storage")
+            array = view_storage(array, dtype, node["offset"], node["shape"], node["stride"])
+        elif "shape" in node:
+            array = array.view(numpy_dtype(dtype)).reshape(check_numbers(node["shape"], "shape"))
+        if array.dtype != numpy_dtype(dtype):
+            raise ValueError(f"{name!r} has another dtype")
+        if "order" in node:
+            array = array.transpose(np.argsort(check_numbers(node["order"], "order")))
+        if kind == "ndarray":
+            return array
+        if kind == "scalar":
+            return array[()]
+        return finish(
+            array, bool(node.get("requires_grad")), bool(node.get("parameter")), node.get("device", "cpu"), self._locate
+        )

@@ -1,0 +1,53 @@
+"""Where the tensors of a file go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from ..devices import as_device
+
+__all__ = ["Locator", "make_locator"]
+
+#: The saved device's name → the device to load to.
+Locator: TypeAlias = Callable[[str], Any]
+
+_ABSENT: Final = ("cuda", "xpu", "mps", "hpu", "mtia")
+
+
+class _StorageStandIn:
+    """Stands for a storage on the cpu, for a ``map_location`` that is a function."""
+
+    def cpu(self) -> _StorageStandIn:
+        return self
+
+
+def _check(location: str) -> str:
+    kind = location.partition(":")[0]
+    if kind in _ABSENT:
+        raise RuntimeError(
+            f"Attempting to deserialize object on a {kind.upper()} device but torchlike.{kind}.is_available() is False. If "
+            "you are running on a CPU-only machine, please use load with map_location='cpu' to map your storages to the CPU."
+        )
+    return location
+
+
+def make_locator(map_location: Any) -> Locator:
+    """Return the function that says where tensors go.
+
+    Raises ``TypeError`` for anything but None, a device, its name, a dict or a function.
+    """
+    if map_location is None:
+        return _check
+    if isinstance(map_location, dict):
+        return lambda location: map_location.get(location, location)
+    if callable(map_location):
+
+        def call(location: str) -> Any:
+            storage = _StorageStandIn()
+            found = map_location(storage, location)
+            return _check(location) if found is None else "cpu" if isinstance(found, _StorageStandIn) else found
+
+        return call
+    wanted = as_device(map_location)
+    return lambda location: wanted

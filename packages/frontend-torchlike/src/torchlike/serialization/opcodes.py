@@ -1,0 +1,182 @@
+"""A reader of pickles that makes data only: no class or function but those of a table is ever called.
+
+It knows the opcodes that data needs. Everything else, and everything that does not fit together, is a ``ValueError``.
+"""
+
+from __future__ import annotations
+
+import pickletools
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+__all__ = ["Global", "unpickle"]
+
+_MARK: Final = object()
+#: Opcodes whose argument is the value.
+_VALUES: Final = frozenset(
+    "BININT BININT1 BININT2 LONG1 LONG4 BINFLOAT BINUNICODE SHORT_BINUNICODE BINUNICODE8 SHORT_BINBYTES BINBYTES BINBYTES8"
+    " SHORT_BINSTRING".split()
+)
+_CONSTANTS: Final = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
+_EMPTY: Final[dict[str, Callable[[], Any]]] = {"EMPTY_LIST": list, "EMPTY_DICT": dict, "EMPTY_SET": set}
+_TUPLES: Final = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
+#: Python 2's names of modules, which pickles of protocol 2 have.
+_MODULES: Final = {"__builtin__": "builtins"}
+
+
+class Global:
+    """A class or function that a pickle may name, with our function that is called in its place."""
+
+    __slots__ = ("call", "name")
+
+    def __init__(self, name: str, call: Callable[..., Any] | None = None) -> None:
+        self.name, self.call = name, call
+
+
+class _Machine:
+    """A stack, a memo, and what each opcode does to them."""
+
+    def __init__(self, globals: Mapping[str, Any], load_storage: Callable[[Any], Any]) -> None:
+        self._globals, self._load_storage = globals, load_storage
+        self._stack: list[Any] = []
+        self._memo: dict[int, Any] = {}
+
+    def run(self, data: bytes) -> Any:
+        """Return the value of a pickle."""
+        stack = self._stack
+        argument: Any
+        for opcode, argument, _ in pickletools.genops(data):
+            name = opcode.name
+            if name in _VALUES:
+                stack.append(argument)
+            elif name in _CONSTANTS:
+                stack.append(_CONSTANTS[name])
+            elif name in _EMPTY:
+                stack.append(_EMPTY[name]())
+            elif name in _TUPLES:
+                count = _TUPLES[name]
+                self._need(count)
+                stack[-count:] = [tuple(stack[-count:])]
+            elif name in ("BINPUT", "LONG_BINPUT"):
+                self._memo[argument] = self._top()
+            elif name == "MEMOIZE":
+                self._memo[len(self._memo)] = self._top()
+            elif name in ("BINGET", "LONG_BINGET"):
+                stack.append(self._memo[argument])
+            elif name == "STOP":
+                if len(stack) != 1:
+                    raise ValueError("the pickle ends with other values than one")
+                return self._pop()
+            elif name not in ("PROTO", "FRAME"):
+                step = getattr(self, f"_do_{name.lower()}", None)
+                if step is None:
+                    raise ValueError(f"the opcode {name} is refused")
+                step(argument)
+        raise ValueError("the pickle does not end")
+
+    def _need(self, count: int) -> None:
+        if len(self._stack) < count or _MARK in map(_as_mark, self._stack[-count:]):
+            raise ValueError("the stack is too short")
+
+    def _top(self) -> Any:
+        self._need(1)
+        return self._stack[-1]
+
+    def _pop(self) -> Any:
+        self._need(1)
+        return self._stack.pop()
+
+    def _pop_to_mark(self) -> list[Any]:
+        """Return the values above the last mark."""
+        for at in range(len(self._stack) - 1, -1, -1):
+            if self._stack[at] is _MARK:
+                values = self._stack[at + 1 :]
+                del self._stack[at:]
+                return values
+        raise ValueError("there is no mark")
+
+    def _do_mark(self, _: Any) -> None:
+        self._stack.append(_MARK)
+
+    def _do_tuple(self, _: Any) -> None:
+        self._stack.append(tuple(self._pop_to_mark()))
+
+    def _do_append(self, _: Any) -> None:
+        value = self._pop()
+        self._extend([value])
+
+    def _do_appends(self, _: Any) -> None:
+        self._extend(self._pop_to_mark())
+
+    def _extend(self, values: list[Any]) -> None:
+        if type(self._top()) is not list:
+            raise ValueError("values are appended to what is no list")
+        self._top().extend(values)
+
+    def _do_additems(self, _: Any) -> None:
+        values = self._pop_to_mark()
+        if type(self._top()) is not set:
+            raise ValueError("values are added to what is no set")
+        self._top().update(values)
+
+    def _do_setitem(self, _: Any) -> None:
+        value, key = self._pop(), self._pop()
+        self._set([key, value])
+
+    def _do_setitems(self, _: Any) -> None:
+        self._set(self._pop_to_mark())
+
+    def _set(self, values: list[Any]) -> None:
+        target = self._top()
+        if type(target) not in (dict, OrderedDict, Counter):
+            raise ValueError("items are set in what is no dict")
+        if len(values) % 2:
+            raise ValueError("a key has no value")
+        for key, value in zip(values[::2], values[1::2], strict=True):
+            target[key] = value
+
+    def _do_global(self, argument: Any) -> None:
+        module, _, name = argument.partition(" ")
+        self._push_global(module, name)
+
+    def _do_stack_global(self, _: Any) -> None:
+        name, module = self._pop(), self._pop()
+        self._push_global(module, name)
+
+    def _push_global(self, module: Any, name: Any) -> None:
+        whole = f"{_MODULES.get(module, module)}.{name}"
+        if whole not in self._globals:
+            raise ValueError(f"{whole} is refused: a file may hold tensors, numbers, strings and containers of them")
+        self._stack.append(self._globals[whole])
+
+    def _do_reduce(self, _: Any) -> None:
+        arguments, function = self._pop(), self._pop()
+        self._call(function, arguments)
+
+    def _do_newobj(self, _: Any) -> None:
+        arguments, kind = self._pop(), self._pop()
+        self._call(kind, arguments)
+
+    def _call(self, function: Any, arguments: Any) -> None:
+        if not isinstance(function, Global) or function.call is None or type(arguments) is not tuple:
+            raise ValueError("something is called that is no function")
+        self._stack.append(function.call(*arguments))
+
+    def _do_build(self, _: Any) -> None:
+        state = self._pop()
+        if type(self._top()) is not OrderedDict or type(state) is not dict or set(state) != {"_metadata"}:
+            raise ValueError("attributes are set on what is no state_dict")
+        self._top()._metadata = state["_metadata"]
+
+    def _do_binpersid(self, _: Any) -> None:
+        self._stack.append(self._load_storage(self._pop()))
+
+
+def _as_mark(value: Any) -> Any:
+    return _MARK if value is _MARK else None
+
+
+def unpickle(data: bytes, globals: Mapping[str, Any], load_storage: Callable[[Any], Any]) -> Any:
+    """Return the value of a pickle; ``load_storage`` is called for persistent ids. Other pickles are a ``ValueError``."""
+    return _Machine(globals, load_storage).run(data)

@@ -1,0 +1,161 @@
+"""A nested structure as JSON: a plain value is itself, anything else an object with its kind as the first key.
+
+Note [References]
+    A container or tensor that is met again is ``{"ref": number}``; the first one has the number as its ``"id"``. So what was
+    one object is one again, also where a structure contains itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import math
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType
+
+from ..size import Size
+from ..tensors import Tensor
+from .arrays import find_dtype
+
+__all__ = ["Decoder", "Encoder"]
+
+_DICTS: Final[dict[str, Any]] = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
+_SEQUENCES: Final[dict[str, Any]] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset, "size": Size}
+_BYTES: Final[dict[str, Any]] = {"bytes": bytes, "bytearray": bytearray}
+
+
+class Encoder:
+    """Turns a structure into JSON; ``describe`` is called for each tensor and array, with its place in words."""
+
+    def __init__(self, describe: Callable[[Any, str], dict[str, Any]]) -> None:
+        self._describe = describe
+        self._nodes: dict[int, dict[str, Any]] = {}
+        self._kept: list[Any] = []  # an id is that of one object as long as it lives
+        self._count = 0
+
+    def encode(self, value: Any, place: str = "") -> Any:
+        """Return a value as JSON; raises ``TypeError`` for what is no data."""
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if isinstance(value, float) and not isinstance(value, np.generic):
+            return float(value) if math.isfinite(value) else {"float": repr(float(value))}
+        known = self._nodes.get(id(value))
+        if known is not None:
+            if "id" not in known:
+                known["id"] = self._count
+                self._count += 1
+            return {"ref": known["id"]}
+        self._kept.append(value)
+        if isinstance(value, (Tensor, np.ndarray, np.generic)):
+            self._nodes[id(value)] = self._describe(value, place)
+            return self._nodes[id(value)]
+        node: dict[str, Any] = {}
+        self._nodes[id(value)] = node
+        content = self._encode_object(value, place)
+        # What is inside may have referred to the node, and given it a number.
+        number = dict(node)
+        node.clear()
+        node.update(content | number)
+        return node
+
+    def _encode_object(self, value: Any, place: str) -> dict[str, Any]:
+        for name, kind in _SEQUENCES.items():
+            if type(value) is kind:
+                return {name: [self.encode(each, _join(place, number)) for number, each in enumerate(value)]}
+        if type(value) is defaultdict:
+            return {"dict": self._encode_items(value, place)}
+        for name, made in _DICTS.items():
+            if type(value) is made:
+                node = {name: self._encode_items(value, place)}
+                if "_metadata" in getattr(value, "__dict__", ()):
+                    node["metadata"] = self.encode(value._metadata, _join(place, "_metadata"))
+                return node
+        for name, kind in _BYTES.items():
+            if type(value) is kind:
+                return {name: base64.b85encode(value).decode()}
+        if isinstance(value, complex):
+            return {"complex": [self.encode(value.real), self.encode(value.imag)]}
+        if isinstance(value, ScalarType):
+            return {"dtype": value.short}
+        if isinstance(value, dc.Device):
+            return {"device": str(value)}
+        if isinstance(value, argparse.Namespace):
+            return {"namespace": self._encode_items(vars(value), place)}
+        if isinstance(value, str):
+            return {"str": str(value)}
+        if isinstance(value, int):
+            return {"int": int(value)}
+        hint = "; save its state_dict()" if hasattr(value, "state_dict") else ""
+        raise TypeError(
+            f"save() writes data, not objects of classes: {place or 'the value'} is of type {type(value).__name__}{hint}"
+        )
+
+    def _encode_items(self, items: Any, place: str) -> list[list[Any]]:
+        return [
+            [self.encode(key, f"a key of {place}"), self.encode(each, _join(place, key))] for key, each in items.items()
+        ]
+
+
+def _join(place: str, key: object) -> str:
+    return f"{place}.{key}" if place else str(key)
+
+
+class Decoder:
+    """Turns JSON into a structure; ``make`` is called for each tensor and array. Raises ``ValueError`` for other JSON."""
+
+    def __init__(self, make: Callable[[dict[str, Any]], Any]) -> None:
+        self._make = make
+        self._known: dict[int, Any] = {}
+
+    def decode(self, node: Any) -> Any:
+        """Return the value of a node."""
+        if node is None or isinstance(node, (bool, int, float, str)):
+            return node
+        if not isinstance(node, dict) or not node:
+            raise ValueError(f"a node of the structure is of type {type(node).__name__}")
+        kind, content = next(iter(node.items()))
+        if kind == "ref":
+            return self._known[content]
+        if kind == "list":
+            found: Any = self._keep(node, [])
+            found.extend(map(self.decode, content))
+        elif kind in _DICTS:
+            found = self._keep(node, _DICTS[kind]())
+            for key, each in content:
+                found[self.decode(key)] = self.decode(each)
+            if "metadata" in node and kind == "OrderedDict":
+                found._metadata = self.decode(node["metadata"])
+        elif kind == "namespace":
+            found = self._keep(node, argparse.Namespace())
+            vars(found).update((str(self.decode(key)), self.decode(each)) for key, each in content)
+        else:
+            found = self._keep(node, self._decode_leaf(kind, content, node))
+        return found
+
+    def _keep(self, node: dict[str, Any], value: Any) -> Any:
+        if "id" in node:
+            self._known[node["id"]] = value
+        return value
+
+    def _decode_leaf(self, kind: str, content: Any, node: dict[str, Any]) -> Any:
+        if kind in _SEQUENCES:
+            return _SEQUENCES[kind](map(self.decode, content))
+        if kind in _BYTES:
+            return _BYTES[kind](base64.b85decode(content))
+        if kind == "float":
+            return float(content)
+        if kind == "complex":
+            return complex(*map(self.decode, content))
+        if kind == "dtype":
+            return find_dtype(content)
+        if kind == "device":
+            return dc.Device.parse(content)
+        if kind in ("str", "int"):
+            return {"str": str, "int": int}[kind](content)
+        return self._make(node)
