@@ -3,27 +3,49 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Literal
 
 from ..arguments import check_tensor
-from ..functions import METHODS
+from ..creation import FACTORIES
+from ..functions import FUNCTIONS, METHODS, NAMESPACES
 from ..history.grad_mode import no_grad
 from ..tensors import Tensor
 
 __all__ = [
+    "Literal",
     "calculate_gain",
+    "constant",
     "constant_",
+    "dirac",
+    "dirac_",
+    "eye",
+    "eye_",
+    "kaiming_normal",
     "kaiming_normal_",
+    "kaiming_uniform",
     "kaiming_uniform_",
+    "normal",
     "normal_",
     "ones_",
+    "orthogonal",
+    "orthogonal_",
+    "sparse",
+    "sparse_",
+    "trunc_normal_",
+    "uniform",
     "uniform_",
+    "xavier_normal",
     "xavier_normal_",
+    "xavier_uniform",
     "xavier_uniform_",
     "zeros_",
 ]
 
 _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3}
+_GAINS |= {f"conv_transpose{rank}d": 1.0 for rank in (1, 2, 3)}
 _GAINS |= {"relu": math.sqrt(2.0), "selu": 3.0 / 4}
 
 
@@ -89,6 +111,120 @@ def zeros_(tensor: Tensor) -> Tensor:
     return constant_(tensor, 0.0)
 
 
+def _normal_share(x: float) -> float:
+    """Return the share of the normal distribution below ``x``."""
+    return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+
+@no_grad()
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
+) -> Tensor:
+    """Fill with normally distributed numbers from ``a`` to ``b``: others are drawn again."""
+    if tensor.is_meta:
+        return tensor
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.",
+            stacklevel=3,
+        )
+    if _normal_share((b - mean) / std) - _normal_share((a - mean) / std) > 0.3:
+        found = _draw_inside(tensor, mean, std, a, b, generator)
+    else:
+        found = _reject_uniform(tensor, mean, std, a, b, generator)
+    return METHODS["copy_"](tensor, found)
+
+
+def _draw_inside(tensor: Any, mean: float, std: float, low: float, high: float, generator: Any) -> Any:
+    """Draw normally distributed numbers, until all lie within the bounds as the tensor's dtype has them."""
+    bounds = [tensor.new_tensor(bound, device="cpu").item() for bound in (low, high)]
+    found = tensor.normal_(mean, std, generator=generator)
+    while (wrong := (found < bounds[0]) | (found > bounds[1])).any():
+        again = FUNCTIONS["empty_like"](found).normal_(mean, std, generator=generator)
+        found = FUNCTIONS["where"](wrong, again, found)
+    return found
+
+
+def _reject_uniform(tensor: Any, mean: float, std: float, low: float, high: float, generator: Any) -> Any:
+    """Draw evenly within the bounds, and keep a number by its density: quicker far from the mean."""
+    peak = -0.5 * ((max(low, min(mean, high)) - mean) / std) ** 2
+    chances = FUNCTIONS["empty_like"](tensor)
+
+    def is_rejected(numbers: Any) -> Any:
+        densities = numbers.clone().sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        return chances.uniform_(generator=generator).log_().gt(densities)
+
+    found = tensor.uniform_(low, high, generator=generator)
+    pending = is_rejected(found)
+    while pending.any():
+        again = FUNCTIONS["empty_like"](tensor).uniform_(low, high, generator=generator)
+        found = FUNCTIONS["where"](pending, again, found)
+        pending = FUNCTIONS["where"](pending, is_rejected(again), pending)
+    return found
+
+
+@no_grad()
+def eye_(tensor: Tensor) -> Tensor:
+    """Fill a matrix with the identity."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    METHODS["zero_"](tensor)
+    METHODS["diagonal"](tensor).fill_(1)
+    return tensor
+
+
+@no_grad()
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """Fill the weight of a convolution so that it passes as many channels on as it can, in each of ``groups``."""
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    shape = tensor.shape
+    if shape[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    if tensor.is_meta:
+        return tensor
+    METHODS["zero_"](tensor)
+    each = shape[0] // groups
+    centre = tuple(size // 2 for size in shape[2:])
+    for channel in range(min(each, shape[1])):
+        for group in range(groups):
+            tensor[(group * each + channel, channel, *centre)] = 1
+    return tensor
+
+
+@no_grad()
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+    """Fill with an orthogonal matrix, all but the first dimension counting as one (Saxe et al., 2013)."""
+    if tensor.ndim < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0 or tensor.is_meta:
+        return tensor
+    rows = tensor.shape[0]
+    columns = tensor.numel() // rows
+    drawn: Any = METHODS["new_empty"](tensor, (rows, columns)).normal_(0, 1, generator=generator)
+    q, r = NAMESPACES["linalg"]["qr"](drawn.t() if rows < columns else drawn)
+    # The signs of the diagonal make the distribution even.
+    q = q * r.diagonal().sign()
+    METHODS["copy_"](tensor, (q.t() if rows < columns else q).reshape(tensor.shape))
+    return METHODS["mul_"](tensor, gain)
+
+
+@no_grad()
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Fill a matrix with normally distributed numbers, and a share ``sparsity`` of each column with zeros."""
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    if tensor.is_meta:
+        return tensor
+    rows, columns = tensor.shape
+    count = math.ceil(sparsity * rows)
+    METHODS["normal_"](tensor, 0, std, generator=generator)
+    for column in range(columns):
+        # torch does not draw these from ``generator`` either.
+        tensor[FACTORIES["randperm"](rows)[:count], column] = 0
+    return tensor
+
+
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill evenly so that variance is kept forward and backward (Glorot and Bengio, 2010)."""
     fan_in, fan_out = _count_fans(tensor)
@@ -110,10 +246,20 @@ def _compute_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     return calculate_gain(nonlinearity, a) / math.sqrt(max(_count_fans(tensor)[mode == "fan_out"], 1))
 
 
+def _is_empty(tensor: Tensor) -> bool:
+    """Return whether a tensor has no elements, and warn if so."""
+    if 0 not in tensor.shape:
+        return False
+    warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+    return True
+
+
 def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """Fill evenly so that variance is kept through rectifiers (He et al., 2015)."""
+    if _is_empty(tensor):
+        return tensor
     bound = math.sqrt(3.0) * _compute_std(tensor, a, mode, nonlinearity)
     return uniform_(tensor, -bound, bound, generator)
 
@@ -122,4 +268,25 @@ def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """Fill normally so that variance is kept through rectifiers (He et al., 2015)."""
+    if _is_empty(tensor):
+        return tensor
     return normal_(tensor, 0.0, _compute_std(tensor, a, mode, nonlinearity), generator)
+
+
+def _deprecate(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    new = function.__name__
+    old = new.removesuffix("_")
+
+    @wraps(function)
+    def warn_and_call(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    warn_and_call.__name__ = warn_and_call.__qualname__ = old
+    return warn_and_call
+
+
+uniform, normal, constant = _deprecate(uniform_), _deprecate(normal_), _deprecate(constant_)
+eye, dirac, orthogonal, sparse = _deprecate(eye_), _deprecate(dirac_), _deprecate(orthogonal_), _deprecate(sparse_)
+xavier_uniform, xavier_normal = _deprecate(xavier_uniform_), _deprecate(xavier_normal_)
+kaiming_uniform, kaiming_normal = _deprecate(kaiming_uniform_), _deprecate(kaiming_normal_)

@@ -11,6 +11,7 @@ _NAMES: Final = {
         "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish PReLU RReLU ReLU"
         " ReLU6 SELU SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold"
     ),
+    "adaptive": "AdaptiveLogSoftmaxWithLoss",
     "batchnorm": ("BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm"),
     "conv": (
         "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d LazyConv3d"
@@ -19,13 +20,14 @@ _NAMES: Final = {
     "container": "Container ModuleDict ModuleList Sequential",
     "distance": "CosineSimilarity PairwiseDistance",
     "dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
-    "flatten": "Flatten",
+    "flatten": "Flatten Unflatten",
     "fold": "Fold Unfold",
     "instancenorm": (
         "InstanceNorm1d InstanceNorm2d InstanceNorm3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d"
     ),
     "lazy": "",
-    "linear": "Identity Linear",
+    "linear": "Bilinear Identity LazyLinear Linear",
+    "linear_cross_entropy": "LinearCrossEntropyLoss LinearCrossEntropyOptions",
     "loss": (
         "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss HuberLoss"
         " KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss"

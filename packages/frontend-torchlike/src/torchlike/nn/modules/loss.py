@@ -9,6 +9,7 @@ from typing import Any
 from ...tensors import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from ..functional.losses import to_reduction
+from .distance import PairwiseDistance
 from .module import Module
 
 
@@ -344,7 +345,7 @@ class TripletMarginWithDistanceLoss(_Loss):
             raise ValueError(
                 f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead"
             )
-        self.distance_function = F.pairwise_distance if distance_function is None else distance_function
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
         self.margin, self.swap = margin, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
