@@ -121,7 +121,6 @@ def _load(name: str) -> Callable[..., Any]:
 
 #: Operators of one or two operands that are a function of SciPy's.
 _SCIPY: Final = """
-lgamma                              1 gammaln
 digamma                             1 psi
 erfinv                              1 erfinv
 i0                                  1 i0
@@ -201,6 +200,10 @@ for _prefix in ("", "shifted_"):
 KERNELS["special_airy_ai"] = make_elementwise("special_airy_ai", lambda x: _load("airy")(x)[0], 1)
 KERNELS["special_spherical_bessel_j0"] = make_elementwise(
     "special_spherical_bessel_j0", lambda x: np.sinc(x / np.pi), 1
+)
+# At minus infinity SciPy gives another infinity than C.
+KERNELS["lgamma"] = make_elementwise(
+    "lgamma", lambda x: np.where(np.isinf(x), np.array(np.inf, x.dtype), _load("gammaln")(x)), 1, opmath=True
 )
 KERNELS["sinc"] = make_elementwise("sinc", np.sinc, 1, opmath=True)
 KERNELS["polygamma"] = make_kernel(

@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import float32, float64
+from dispatch_aten.dtypes import float16, float32, float64
 from dispatch_aten.errors import OperatorError, UnsupportedError
 from dispatch_aten.promotion import Promotion, computation_type
 
@@ -43,11 +43,9 @@ def _conj_physical(self: Array) -> Array:
 
 
 def _polar(abs: Array, angle: Array) -> Array:
-    for each in (abs, angle):
-        dtype = dc.dtype(each)
-        if dtype not in (float32, float64) and dtype.is_floating_point and dtype.itemsize == 2:
-            raise UnsupportedError(f"\"polar_cpu\" not implemented for '{dtype.name}'", operator="aten::polar")
-    if not (dc.dtype(abs).is_floating_point and dc.dtype(abs) == dc.dtype(angle)):
+    if dc.dtype(abs) == dc.dtype(angle) == float16:
+        raise UnsupportedError("\"polar_cpu\" not implemented for 'Half'", operator="aten::polar")
+    if dc.dtype(abs) not in (float32, float64) or dc.dtype(abs) != dc.dtype(angle):
         return aten.complex.default(abs, angle)  # refuses them
     return aten.complex.default(
         aten.mul.Tensor(abs, aten.cos.default(angle)), aten.mul.Tensor(abs, aten.sin.default(angle))

@@ -8,7 +8,7 @@ from dispatch_aten.dtypes import ScalarType, float16, float32, float64
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.promotion import Promotion, computation_type
 
-from .meta import TensorMeta
+from .meta import TensorMeta, contiguous
 from .pointwise import elementwise, elementwise_rule
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _angle(self: TensorMeta) -> TensorMeta:
     dtype = computation_type(Promotion.INT_TO_FLOAT, self.dtype).to_real()
-    return elementwise(self).with_dtype(dtype)
+    return contiguous(self.shape, dtype) if self.dtype.is_complex else elementwise(self).with_dtype(dtype)
 
 
 def _check_parts(first: TensorMeta, second: TensorMeta, kinds: tuple[ScalarType, ...]) -> None:
