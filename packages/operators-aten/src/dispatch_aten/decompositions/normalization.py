@@ -376,9 +376,14 @@ def _cast_all(found: Sequence[Array], input: Array, weight: Array | None) -> tup
     return tuple(cast(each, dtype) for each, dtype in zip(found, dtypes, strict=True))
 
 
+def _weight_norm(v: Array, g: Array, dim: int = 0) -> Array:
+    return aten.mul.Tensor(v, aten.div.Tensor(g, aten.norm_except_dim.default(v, 2, dim)))
+
+
 _EPSILONS: Final[dict[ScalarType, float]] = {float32: 2.0**-23, float64: 2.0**-52}
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
+    "_weight_norm": _weight_norm,
     "batch_norm": _batch_norm,
     "native_batch_norm": _native_batch_norm,
     "layer_norm": _layer_norm,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 SCHEMAS: Final = """
+_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor
 batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float
     momentum, float eps, bool cudnn_enabled) -> Tensor
 native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
