@@ -38,7 +38,7 @@ VAGUE = re.compile(r"(?<![`\"])\b(whoever|nobody|somebody|no[\s#]+one|anew|what[
 
 #: Class names that two packages share with good reason: type hints name any frontend's tensors, and torch has a Node in
 #: its graphs of calls and another in autograd's.
-SHARED = frozenset(["Node", "Tensor"])
+SHARED = frozenset(["Distribution", "Node", "Tensor"])
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -92,6 +92,7 @@ _NAMES = {
     "compiler": "compile",
     "cuda": "",
     "distributed": "",
+    "distributions": "",
     "hub": "",
     "jit": "",
     "layouts": "layout sparse_bsc sparse_bsr sparse_coo sparse_csc sparse_csr strided",
