@@ -57,6 +57,15 @@ def test_digits_are_learnt(run_example):
     assert "step/s" in done.stderr
 
 
+def test_images_are_learnt_by_convolutions(run_example):
+    pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")
+    done = run_example("train_images.py")
+    assert done.returncode == 0, done.stderr
+    found = re.search(r"accuracy on (\d+) held-out images: ([\d.]+)%", done.stdout)
+    assert int(found[1]) == 359
+    assert float(found[2]) >= 98.0
+
+
 def test_digits_are_learnt_in_a_pipeline_with_the_same_loss(run_example):
     pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")
     pytest.importorskip("tqdm", reason="the example shows its progress with tqdm")
