@@ -26,6 +26,7 @@ BESIDE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "factory": ("sequences",),
         "lists": ("view",),
         "pointwise": ("view",),
+        "pooling": ("adaptive_pooling",),
         "reduction": ("pointwise",),
         "view": ("splitting",),
     },
@@ -41,8 +42,10 @@ BESIDE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
         "matmul": ("einsum", "matrix_products"),
         "ordering": ("histograms",),
         "pointwise": ("view",),
+        "pooling": ("adaptive_pooling",),
         "random": ("dropout",),
         "reduction": ("calculus", "scans"),
+        "resampling": ("grids",),
         "view": ("inplace_views", "splitting"),
     },
     "derivatives": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dispatch_core as dc
 from dispatch_aten.decompositions._shared import Array, aten
-from dispatch_aten.decompositions.pooling import flatten
+from dispatch_aten.decompositions.adaptive_pooling import flatten
 
 __all__ = ["elements_at"]
 

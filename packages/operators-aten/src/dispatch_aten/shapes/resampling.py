@@ -1,10 +1,96 @@
-"""Shape rules of interpolation, sampling on grids, folding and shuffling."""
+"""Shape rules of interpolation."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from dispatch_aten.dtypes import uint8
+from dispatch_aten.errors import ShapeError
 
-RULES: Final[dict[str, Callable[..., Any]]] = {}
+from .meta import TensorMeta
+from .padding import fresh_in_format
+from .refusals import refuse_kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_LETTERS: Final = "DHW"
+
+#: Operator → its dimensions, and how it weights elements; all but the nearest take ``align_corners``.
+RESAMPLERS: Final[dict[str, tuple[int, str]]] = {
+    **{f"upsample_nearest{count}d": (count, "nearest") for count in (1, 2, 3)},
+    **{f"_upsample_nearest_exact{count}d": (count, "exact") for count in (1, 2, 3)},
+    "upsample_linear1d": (1, "linear"),
+    "upsample_bilinear2d": (2, "linear"),
+    "upsample_trilinear3d": (3, "linear"),
+    "upsample_bicubic2d": (2, "cubic"),
+    "_upsample_bilinear2d_aa": (2, "smooth linear"),
+    "_upsample_bicubic2d_aa": (2, "smooth cubic"),
+    "_upsample_lanczos2d_aa": (2, "smooth lanczos"),
+}
+
+_KERNELS: Final = {
+    "nearest": "compute_indices_weights_nearest",
+    "exact": "compute_indices_weights_nearest",
+    "linear": "compute_indices_weights_linear",
+    "cubic": "compute_indices_weights_cubic",
+}
+
+
+def _check_sizes(shape: Sequence[int], output_size: Sequence[int], count: int) -> None:
+    for name, values, wanted in (("output_size", output_size, count), ("input_size", shape, count + 2)):
+        if len(values) != wanted:
+            raise ShapeError(f"It is expected {name} equals to {wanted}, but got size {len(values)}", argument=name)
+    if min(*shape[2:], *output_size) < 1:
+        given, made = (
+            ", ".join(f"{letter}: {size}" for letter, size in zip(_LETTERS[-count:], sizes, strict=True))
+            for sizes in (shape[2:], output_size)
+        )
+        joint = " and output" if count == 1 else " output"
+        raise ShapeError(
+            f"Input and output sizes should be greater than 0, but got input ({given}){joint} ({made})", argument="self"
+        )
+
+
+def _resample(count: int, kind: str) -> Callable[..., TensorMeta]:
+    def rule(self: TensorMeta, output_size: Sequence[int], *options: Any) -> TensorMeta:
+        _check_sizes(self.shape, output_size, count)
+        if not self.numel and 0 in self.shape[1:]:
+            raise ShapeError(
+                f"Non-empty {count + 2}D data tensor expected but got a tensor with sizes {list(self.shape)}",
+                argument="self",
+            )
+        if self.dtype != uint8:
+            refuse_kinds(_KERNELS.get(kind, "upsample_generic_Nd_aa"), "bic", self.dtype)
+        return fresh_in_format((*self.shape[:2], *output_size), self)
+
+    return rule
+
+
+def _resample_backward(count: int) -> Callable[..., TensorMeta]:
+    def rule(
+        grad_output: TensorMeta, output_size: Sequence[int], input_size: Sequence[int], *options: Any
+    ) -> TensorMeta:
+        _check_sizes(input_size, output_size, count)
+        shape = (*input_size[:2], *output_size)
+        if grad_output.ndim != count + 2:
+            raise ShapeError(
+                f"Expected grad_output to be a tensor of dimension {count + 2} but got: dimension {grad_output.ndim}",
+                argument="grad_output",
+            )
+        for dim, (wanted, size) in enumerate(zip(shape, grad_output.shape, strict=True)):
+            if wanted != size:
+                raise ShapeError(
+                    f"Expected grad_output to have the same shape as output; output.size({dim}) = {wanted} but got "
+                    f"grad_output.size({dim}) = {size}",
+                    argument="grad_output",
+                )
+        return fresh_in_format(tuple(input_size), grad_output)
+
+    return rule
+
+
+RULES: Final[dict[str, Callable[..., Any]]] = {
+    **{name: _resample(count, kind) for name, (count, kind) in RESAMPLERS.items()},
+    **{f"{name}_backward": _resample_backward(count) for name, (count, _) in RESAMPLERS.items()},
+}

@@ -34,6 +34,10 @@ _NAMES: Final = {
         " multilabel_soft_margin_loss soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss"
     ),
     "regression_losses": "gaussian_nll_loss huber_loss l1_loss mse_loss smooth_l1_loss",
+    "resamplings": (
+        "affine_grid channel_shuffle grid_sample interpolate native_channel_shuffle pixel_shuffle pixel_unshuffle upsample"
+        " upsample_bilinear upsample_nearest GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES"
+    ),
     "normalizations": "batch_norm group_norm instance_norm layer_norm local_response_norm rms_norm",
     "embeddings": "embedding embedding_bag one_hot",
 }

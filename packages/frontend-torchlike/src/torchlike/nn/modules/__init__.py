@@ -13,6 +13,7 @@ _NAMES: Final = {
     ),
     "adaptive": "AdaptiveLogSoftmaxWithLoss",
     "batchnorm": ("BatchNorm1d BatchNorm2d BatchNorm3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d SyncBatchNorm"),
+    "channelshuffle": "ChannelShuffle",
     "conv": (
         "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d LazyConv1d LazyConv2d LazyConv3d"
         " LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d"
@@ -41,6 +42,7 @@ _NAMES: Final = {
         " ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d"
     ),
     "parameter_container": "ParameterDict ParameterList",
+    "pixelshuffle": "PixelShuffle PixelUnshuffle",
     "pooling": (
         "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d"
         " AvgPool1d AvgPool2d AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d"
@@ -53,6 +55,7 @@ _NAMES: Final = {
     "transformer": (
         "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer"
     ),
+    "upsampling": "Upsample UpsamplingBilinear2d UpsamplingNearest2d",
     "utils": "",
 }
 __all__, __getattr__, __dir__ = load_names(__name__, _NAMES)
