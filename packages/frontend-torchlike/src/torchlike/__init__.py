@@ -10,6 +10,7 @@ needed.
 tensor([2., 4., 6.])
 """
 
+from math import e, inf, nan, pi
 from typing import Any
 
 import dispatch_aten  # noqa: F401  # defines the operators that everything below calls
@@ -43,6 +44,7 @@ from . import nn, optim  # isort: skip  # they are built on all of the above
 __version__ = "0.1.0"
 _hide_frames(__name__)
 
+newaxis = None
 #: Orders of elements in memory, with torch's numbers.
 contiguous_format, preserve_format, channels_last, channels_last_3d = range(4)
 
@@ -138,6 +140,7 @@ __all__ = [
     "default_generator",
     "device",
     "dtype",
+    "e",
     "enable_grad",
     "finfo",
     "from_numpy",
@@ -145,6 +148,7 @@ __all__ = [
     "get_default_dtype",
     "get_rng_state",
     "iinfo",
+    "inf",
     "inference_mode",
     "initial_seed",
     "is_complex",
@@ -155,11 +159,14 @@ __all__ = [
     "is_tensor",
     "load",
     "manual_seed",
+    "nan",
+    "newaxis",
     "nn",
     "no_grad",
     "npu",
     "numel",
     "optim",
+    "pi",
     "pipeline",
     "promote_types",
     "result_type",

@@ -14,6 +14,7 @@ from dispatch_aten.dtypes import get_default_dtype
 
 from .creation import FACTORIES
 from .functions import FUNCTIONS, NAMESPACES
+from .lazy_names import missing_name
 from .tensors import Tensor
 
 __all__ = ["fftfreq", "rfftfreq", *NAMESPACES["fft"]]  # noqa: PLE0604  # the keys are strings
@@ -52,7 +53,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     try:
         return NAMESPACES["fft"][name]
     except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        raise missing_name(__name__, name) from None
 
 
 def __dir__() -> list[str]:

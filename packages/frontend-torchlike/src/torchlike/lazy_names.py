@@ -11,6 +11,48 @@ from typing import Any, Final
 observers: Final[list[Callable[[str, str], object]]] = []
 
 
+class MissingNameError(AttributeError):
+    """A name that a package of torchlike, or a tensor, does not have; its text says whether it is left out on purpose.
+
+    Programs ask for many names only to see whether they are there, so the text is made when it is read.
+    """
+
+    def __init__(self, text: str, namespace: str, name: str, owner: object) -> None:
+        super().__init__(text, name=name, obj=owner)
+        self._namespace = namespace
+
+    def __str__(self) -> str:
+        from .left_out import explain_missing
+
+        return super().__str__() + explain_missing(self._namespace, str(self.name))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AttributeError, (str(self),)
+
+
+def missing_name(package: str, name: str) -> MissingNameError:
+    """Return the error for a public name that a package does not have, and tell the observers."""
+    for observe in observers:
+        observe(package, name)
+    namespace = package.removeprefix("torchlike.") if "." in package else "torch"
+    text = f"module {package!r} has no attribute {name!r}"
+    return MissingNameError(text, namespace.removesuffix(".modules"), name, sys.modules[package])
+
+
+class LeftOut:
+    """Stands in the tensor class for a name that torch's tensors have: asking for it is the error that it is not there."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        what = f"type object {owner.__name__!r}" if instance is None else f"{owner.__name__!r} object"
+        asked = owner if instance is None else instance
+        raise MissingNameError(f"{what} has no attribute {self._name!r}", "Tensor", self._name, asked)
+
+
 def load_names(
     package: str, modules: Mapping[str, str]
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
@@ -27,9 +69,7 @@ def load_names(
         elif name in modules:
             found = import_module(f"{package}.{name}")
         else:
-            for observe in observers:
-                observe(package, name)
-            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=sys.modules[package])
+            raise missing_name(package, name)
         setattr(sys.modules[package], name, found)
         return found
 

@@ -13,6 +13,7 @@ from typing import Any
 from dispatch_aten.errors import LinAlgError
 
 from .functions import NAMESPACES
+from .lazy_names import missing_name
 
 __all__ = ["LinAlgError", *NAMESPACES["linalg"]]  # noqa: PLE0604  # the keys are strings
 
@@ -21,7 +22,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     try:
         return NAMESPACES["linalg"][name]
     except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        raise missing_name(__name__, name) from None
 
 
 def __dir__() -> list[str]:

@@ -21,9 +21,11 @@ from .functions import FUNCTIONS, METHODS
 from .history.device_keys import AUTOGRAD_BITS
 from .interop import data_ptr, dlpack_device, read_printable, reduce, to_array, to_numpy
 from .lazy_attributes import LazyProperty, set_lazily
+from .lazy_names import LeftOut
 from .printing import format_tensor
 from .python_operators import PYTHON_OPERATORS
 from .tensors import Tensor
+from .torch_names import TORCH_NAMES
 from .transfers import call_mixed
 from .ufuncs import call_ufunc
 
@@ -151,6 +153,8 @@ def _complete() -> None:
     for name, method in (CASTS | _OTHERS).items():
         setattr(Tensor, name, method)
     AUTOGRAD_BITS.register = _cover
+    for name in TORCH_NAMES["Tensor"].difference(dir(Tensor)):
+        setattr(Tensor, name, LeftOut(name))
 
 
 _complete()

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .functions import NAMESPACES
+from .lazy_names import missing_name
 
 __all__ = [*NAMESPACES["special"]]  # noqa: PLE0604  # the keys are strings
 
@@ -19,7 +20,7 @@ def __getattr__(name: str) -> Callable[..., Any]:
     try:
         return NAMESPACES["special"][name]
     except KeyError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        raise missing_name(__name__, name) from None
 
 
 def __dir__() -> list[str]:

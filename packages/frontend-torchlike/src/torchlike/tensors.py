@@ -21,6 +21,7 @@ from .history.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
 from .history.differentiable import Differentiable
 from .history.rebinding import rebind
 from .history.views import set_view
+from .lazy_names import LeftOut
 from .size import Size
 
 if TYPE_CHECKING:
@@ -35,6 +36,10 @@ class _Constructor(type):
         if kind.__new__ is object.__new__ and kind.__init__ is object.__init__:
             return kind._construct(kind, *args, **kwargs)
         return type.__call__(cls, *args, **kwargs)
+
+    def __dir__(cls) -> list[str]:
+        found = {name: value for kind in reversed(cls.__mro__) for name, value in vars(kind).items()}
+        return [name for name, value in found.items() if not isinstance(value, LeftOut)]
 
 
 class Tensor(Differentiable, metaclass=_Constructor):
@@ -68,6 +73,9 @@ class Tensor(Differentiable, metaclass=_Constructor):
         def __eq__(self, other: object) -> Any: ...
         def __getitem__(self, index: Any) -> Tensor: ...
         def numpy(self, *, force: bool = False) -> np.ndarray[Any, Any]: ...
+
+    def __dir__(self) -> list[str]:
+        return sorted({*getattr(self, "__dict__", ()), *dir(type(self))})
 
     # Hooks of the dispatcher's boundary; see Note [The boundary contract] in dispatch_core.arrays.frontend.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..lazy_names import load_names
+from ..lazy_names import load_names, missing_name
 from . import functional, init, modules, parameter
 from .parameter import Buffer, Parameter
 
@@ -32,7 +32,7 @@ def __getattr__(name: str) -> Any:
     try:
         found = globals()[name] = getattr(modules, name)
     except AttributeError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        raise missing_name(__name__, name) from None
     return found
 
 

@@ -1,0 +1,142 @@
+"""Names of torch that torchlike leaves out, each with the reason, for errors and for ``docs/operators.md``.
+
+A name that torch has (`TORCH_NAMES`) and torchlike has not is left out for the first reason whose pattern it fits.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from typing import Any, Final
+
+from .torch_names import TORCH_NAMES
+
+__all__ = ["NOT_YET", "explain_missing", "list_left_out", "reason_for"]
+
+#: The reason for names that fit no pattern.
+NOT_YET: Final = "it is not written yet"
+
+#: Reason → the pattern of names that are left out for it, with their namespace where it matters.
+_REASONS: Final = {
+    "no tensor is quantized here": (
+        r"q_\w+|qint\d+|quint\w+|qscheme|quantize\w*|quantized_\w+|dequantize|int_repr|empty_quantized|per_(channel|tensor)_\w+"
+        r"|fake_quantize_\w+|fused_moving_avg_obs_fake_quant|choose_qparams_optimized|fbgemm_\w+|Q(U?)Int\w+Storage"
+    ),
+    "no tensor is sparse here": (
+        r"sparse_\w+|to_sparse\w*|to_dense|resize_as_sparse_|coalesce|is_coalesced|dense_dim|(ccol_|col_|crow_|row_)?indices(_copy)?"
+        r"|values(_copy)?|smm|spmm|hspmm|sspaddmm|dsmm|hsmm|saddmm|sparse_support_notes"
+    ),
+    "no tensor is nested here": r"jagged|to_padded_tensor|nested\w*",
+    "no backend has a dtype of less than 8 bits": r"u?int[1-7]|bit|bits\d\w*|bits\dx\d|float4_e2m1fn_x2|QUInt\dx\dStorage",
+    "no backend has complex numbers of half precision": r"complex32|chalf",
+    "no library of NumPy's world has this dtype": r"float8_e8m0fnu",
+    "it calls a library for other hardware": r"(cudnn|miopen|mkldnn|xnnpack)_\w+|to_mkldnn|is_vulkan\w*|profiler_allow_\w+",
+    "it is a step of SyncBatchNorm on several GPUs": r"batch_norm_(elemt|stats|gather\w*|backward\w*|update_stats)",
+    "scaled and grouped products are kernels of GPUs": r"(scaled_|grouped_|scaled_grouped_)mm|ScalingType|SwizzleType",
+    "torch has it for devices that no backend here provides": r"(is_)?(ipu|xpu|mtia|maia|hpu|ort|cuda|vulkan)",
+    "a program is Python here, and there is no TorchScript": (
+        r"\w+Type|Script\w+|LiteScriptModule|Graph\w*|Block|Node|Value|Use|Gradient|Argument\w*|CompleteArgumentSpec|Code|CallStack"
+        r"|CompilationUnit|ConcreteModule\w+|ErrorReport|ExecutionPlan|FileCheck|FunctionSchema|Future|IODescriptor|JITException"
+        r"|AliasDb|Capsule|DeepCopyMemoTable|TracingState|StaticModule|OperatorInfo|parse_\w+|import_ir_module\w*|unify_type_list"
+        r"|merge_type_from_type_comment|fork|wait|LoggerBase|LockingLogger|NoopLogger|torch\.(Buffer|Parameter|Module)Dict"
+        r"|BroadcastingList\d|boolean_dispatch|PyTorchFile\w+|\w+StorageContext|Type|ThroughputBenchmark|BenchmarkConfig"
+        r"|BenchmarkExecutionStats|AggregationType|AVG|SUM|Tag"
+    ),
+    "shapes are numbers here, never symbols": r"sym_\w+|Sym(Bool|Float|Int)",
+    "operators that take functions belong to torch.func, which comes later": r"cond|while_loop|vmap",
+    "a tensor's memory is an array of its backend, which no storage object wraps": (
+        r"\w*Storage|StorageBase|storage|storage_type|untyped_storage|is_set_to|const_data_ptr|from_file"
+    ),
+    "memory is not pinned or shared between processes by torchlike": r"pin_memory|is_pinned|is_shared|share_memory_",
+    "torch itself has taken it away, and raises an error": (
+        r"symeig|volatile|reinforce|(torch|Tensor)\.(lstsq|eig|solve|matrix_rank)"
+    ),
+    "amp.autocast is the switch, and there are none beside it": (
+        r"(get|set|is)_autocast_\w+|autocast_\w+|clear_autocast_cache|is_autocast_enabled|GradScaler"
+    ),
+    "autograd.detect_anomaly is the switch": r"set_anomaly_enabled|is_anomaly_\w+",
+    "dispatch_core has it: the dispatcher is a library of its own": r"DispatchKey(Set)?|ExcludeDispatchKeyGuard",
+    "no class overrides functions of torchlike": (
+        r"DisableTorchFunction\w*|handle_torch_function|has_torch_function\w*|is_tensor_like|TorchDispatchMode|LoggingTensorMode"
+    ),
+    "it says how torch itself was built": r"has_(lapack|mkl|openmp|spectral)|compiled_with_\w+|USE_\w+|kineto_available",
+    "it is torch's own machinery, and undocumented": (
+        r"Tensor\.name|TYPE_CHECKING|PRIVATE_OPS|classproperty|annotations|bisect_right|init_num_threads|prepare_multiprocessing_environment"
+        r"|thread_safe_generator|legacy_contiguous_format|\w+_notes|\w*common_args|multi_dim_common|assert_int_or_pair|bind"
+        r"|factory_kwargs|EPOCH_DEPRECATION_WARNING|FatalError|OpaqueBase|is_opaque_reference_type|tree_map|DefaultDeviceType"
+        r"|GraphExecGroup|SAC_IGNORED_OPS|capture_logs|check_backward_validity|copy_method_params|PackedSequence_"
+        r"|is_traceable_wrapper_subclass|get_swap_module_params_on_conversion|type_before_parametrizations|SavedTensor"
+        r"|enforce_grad_layout_policy|is_view_replay_enabled|NestedIOFunction|module_load|argument_validation|runtime_validation\w*"
+    ),
+    "torch's module only imports it from elsewhere": (
+        r"(nn\.(init|functional|utils\.\w+)|fft|special|optim\.lr_scheduler)\.(Tensor|Module|ModuleList|ModuleDict|Parameter"
+        r"|Optimizer|inf)"
+    ),
+    "torch.profiler comes later; dispatch_core.profile measures operators": r"Profiler\w+|DeviceType",
+    "torch has moved its pipes of data to a library of their own": (
+        r"\w*DataPipe|functional_datapipe|DataChunk|guaranteed_datapipes_determinism|non_deterministic"
+    ),
+}
+_PATTERNS: Final = {reason: re.compile(pattern) for reason, pattern in _REASONS.items()}
+
+
+def reason_for(namespace: str, name: str) -> str | None:
+    """Return why a name of torch is left out, None for a name that torch has not; "" is never a reason.
+
+    >>> reason_for("torch", "quantize_per_tensor"), reason_for("nn", "Flaten")
+    ('no tensor is quantized here', None)
+    """
+    if name not in TORCH_NAMES.get(namespace, ()):
+        return None
+    spelled = name, f"{namespace}.{name}"
+    return next((reason for reason, pattern in _PATTERNS.items() if any(map(pattern.fullmatch, spelled))), NOT_YET)
+
+
+def _owner(namespace: str) -> Any:
+    """Return the object whose attributes a namespace is, or None where torchlike has none."""
+    path = ["torchlike", *(() if namespace == "torch" else namespace.split("."))]
+    if namespace == "Tensor":
+        return import_module("torchlike").Tensor
+    try:
+        return import_module(".".join(path))
+    except ModuleNotFoundError:
+        return None
+
+
+def list_left_out(namespace: str) -> list[str]:
+    """Return torch's names of a namespace that torchlike has not."""
+    owner = _owner(namespace)
+    there = set() if owner is None else {*dir(owner)}
+    return sorted(TORCH_NAMES[namespace] - there)
+
+
+def explain_missing(namespace: str, name: str) -> str:
+    """Return the end of an error's text about a name that is not there: why it is left out, and the nearest names.
+
+    >>> explain_missing("torch", "crow_indices_copy").partition(";")[0]
+    ': torch has it, and it is left out, because no tensor is sparse here'
+    >>> explain_missing("nn", "Flaten")
+    '; did you mean Flatten?'
+    """
+    import difflib  # only an error needs it
+
+    owner = _owner(namespace)
+    there = [each for each in getattr(owner, "__all__", dir(owner)) if not each.startswith("_")]
+    elsewhere = [_spell(other, name) for other in TORCH_NAMES if other != namespace and _has(other, name)]
+    near = elsewhere[:2] or difflib.get_close_matches(name, there, n=3, cutoff=0.6)
+    reason = reason_for(namespace, name)
+    if reason is None:
+        return f"; did you mean {' or '.join(near)}?" if near else ""
+    return f": torch has it, and it is left out, because {reason}" + (f"; near it {_are(near)}" if near else "")
+
+
+def _are(near: list[str]) -> str:
+    return f"{'is' if len(near) == 1 else 'are'} {', '.join(near)}"
+
+
+def _spell(namespace: str, name: str) -> str:
+    return f"torchlike.{name}" if namespace == "torch" else f"torchlike.{namespace}.{name}"
+
+
+def _has(namespace: str, name: str) -> bool:
+    return name in TORCH_NAMES[namespace] and name in dir(_owner(namespace))

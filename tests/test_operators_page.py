@@ -1,0 +1,60 @@
+"""The page ``docs/operators.md`` says what there is, and every name of torch that is left out has a reason."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import torchlike
+from torchlike.left_out import _REASONS, list_left_out, reason_for
+from torchlike.torch_names import TORCH_NAMES
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_page_is_up_to_date():
+    command = [sys.executable, str(ROOT / "tools" / "list_operators.py"), "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_name_is_there_or_left_out_for_a_reason():
+    for namespace, names in TORCH_NAMES.items():
+        assert all(reason_for(namespace, name) for name in names)
+    assert "add" not in list_left_out("torch")
+    assert {"sparse_coo_tensor", "quantize_per_tensor"} <= {*list_left_out("torch")}
+
+
+def test_every_reason_is_given():
+    given = {reason_for(namespace, name) for namespace in TORCH_NAMES for name in list_left_out(namespace)}
+    assert _REASONS.keys() <= given
+
+
+def test_a_name_that_is_left_out_says_so():
+    x = torchlike.ones(2)
+    for owner, name in ((x, "to_sparse"), (torchlike.Tensor, "to_sparse"), (torchlike, "sparse_coo_tensor")):
+        with pytest.raises(AttributeError, match="torch has it, and it is left out, because no tensor is sparse here"):
+            getattr(owner, name)
+    assert not hasattr(x, "to_sparse")
+    assert {"add", "T", "shape", "__add__"} <= {*dir(x)} & {*dir(torchlike.Tensor)}
+    assert "to_sparse" not in {*dir(x), *dir(torchlike.Tensor), *dir(torchlike)}
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("torchlike.reshap", "reshape"),
+        ("torchlike.gelu", "torchlike.nn.functional.gelu"),
+        ("torchlike.nn.Flaten", "Flatten"),
+        ("torchlike.nn.functional.sotfmax", "softmax"),
+        ("torchlike.linalg.det_", "det"),
+        ("torchlike.optim.Adamm", "Adam"),
+    ],
+)
+def test_a_name_that_is_misspelt_lists_the_nearest(text, near):
+    with pytest.raises(AttributeError, match=rf"did you mean .*\b{re.escape(near)}\b"):
+        eval(text, {"torchlike": torchlike})
