@@ -114,7 +114,9 @@ _PROPERTIES: Final[dict[str, Callable[[], property]]] = {
 }
 
 
-_UNCOMMON: Final = "apply_ as_subclass dim_order get_device is_distributed map2_ map_ new resize resize_as unique"
+_UNCOMMON: Final = (
+    "apply_ as_subclass dim_order get_device is_distributed lstsq lu map2_ map_ new resize resize_as symeig unique"
+)
 
 
 def _load_uncommon(name: str) -> Any:

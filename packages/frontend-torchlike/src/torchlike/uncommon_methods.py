@@ -13,6 +13,7 @@ from .creation import FACTORIES, tensor
 from .interop import as_subclass as _as_subclass
 from .interop import read_elements
 from .literals import is_sequence
+from .matrices import lstsq, lu, symeig
 from .size import Size
 from .tensors import Tensor
 
@@ -22,11 +23,14 @@ __all__ = [
     "dim_order",
     "get_device",
     "is_distributed",
+    "lstsq",
+    "lu",
     "map2_",
     "map_",
     "new",
     "resize",
     "resize_as",
+    "symeig",
     "unique",
 ]
 

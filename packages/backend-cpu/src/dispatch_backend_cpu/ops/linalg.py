@@ -91,7 +91,7 @@ def _lu_factor_ex(spec: Any, A: Array, *, pivot: bool = True, check_errors: bool
     if check_errors and codes.any():
         place = int(codes.nonzero()[0][0])
         batch, code = f"(Batch element {place}): " if A.ndim > 2 else "", codes[place]
-        raise LinAlgError(
+        raise OperatorError(
             f"torch.linalg.lu_factor: {batch}U[{code},{code}] is zero and using it on lu_solve would result in a division "
             "by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
             "linalg.lu_factor_ex(A, pivot)"
