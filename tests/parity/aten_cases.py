@@ -42,11 +42,14 @@ def case(name, make, **kwargs):
 
 UNARY = {
     "abs cos sin neg exp exp2 expm1 erf erfc tanh sigmoid atan asinh sinh cosh tan silu softplus gelu sign frac isnan isinf "
-    "isfinite square relu elu floor ceil round trunc logical_not reciprocal clone nan_to_num positive negative absolute": (
+    "isfinite square relu elu floor ceil round trunc logical_not reciprocal clone nan_to_num positive negative absolute "
+    "sinc signbit angle deg2rad rad2deg isposinf isneginf arctan fix isreal i0 special_i1e special_erfcx special_ndtr "
+    "frexp.Tensor": (
         None,
         None,
     ),
-    "log log2 log10 log1p sqrt rsqrt": (0.1, 3.0),
+    "log log2 log10 log1p sqrt rsqrt lgamma digamma special_entr special_modified_bessel_k0": (0.1, 3.0),
+    "logit erfinv special_ndtri": (0.1, 0.9),
     "asin acos atanh": (-0.9, 0.9),
     "acosh": (1.1, 3.0),
 }
@@ -54,6 +57,8 @@ UNARY = {
 BINARY = (
     "add.Tensor sub.Tensor rsub.Tensor mul.Tensor div.Tensor maximum minimum atan2 remainder.Tensor fmod.Tensor "
     "logical_and logical_or logical_xor eq.Tensor ne.Tensor lt.Tensor le.Tensor gt.Tensor ge.Tensor max.other min.other "
+    "copysign.Tensor hypot fmax fmin logaddexp logaddexp2 nextafter arctan2 ldexp.Tensor special_xlog1py "
+    "xlogy.Tensor isin.Tensor_Tensor "
     "subtract.Tensor multiply.Tensor divide.Tensor floor_divide clamp_min.Tensor clamp_max.Tensor isclose"
 )
 

@@ -45,6 +45,9 @@ UNARY = {
     "relu": lambda x: np.maximum(x, 0), "frac": lambda x: x - np.trunc(x), "silu": lambda x: x * sigmoid(x),
     "softplus": lambda x: np.log1p(np.exp(x)), "erfc": lambda x: 1 - erf(x),
     "gelu": lambda x: x * (1 + erf(x / math.sqrt(2))) / 2, "elu": lambda x: np.where(x > 0, x, np.expm1(x)),
+    "sinc": np.sinc, "sgn": np.sign, "signbit": np.signbit, "angle": np.angle, "deg2rad": np.deg2rad,
+    "rad2deg": np.rad2deg, "isposinf": np.isposinf, "isneginf": np.isneginf, "fix": np.trunc, "arctan": np.arctan,
+    "special_ndtr": lambda x: (1 + erf(x / math.sqrt(2))) / 2,
     "ones_like": np.ones_like, "zeros_like": np.zeros_like, "ravel": np.ravel, "numpy_T": np.transpose,
 }  # fmt: skip
 OF_POSITIVE = {"log2": np.log2, "log10": np.log10, "log1p": np.log1p, "rsqrt": lambda x: 1 / np.sqrt(x)}
@@ -53,7 +56,9 @@ BINARY = {
     "ne.Tensor": np.not_equal, "lt.Tensor": np.less, "ge.Tensor": np.greater_equal, "gt.Tensor": np.greater,
     "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_xor": np.logical_xor,
     "remainder.Tensor": np.remainder, "multiply.Tensor": np.multiply, "true_divide.Tensor": np.divide,
-    "isclose": np.isclose, "rsub.Tensor": lambda x, y: y - x,
+    "copysign.Tensor": np.copysign, "fmax": np.fmax, "fmin": np.fmin, "hypot": np.hypot, "heaviside": np.heaviside,
+    "logaddexp": np.logaddexp, "logaddexp2": np.logaddexp2, "ldexp.Tensor": lambda x, y: x * 2.0**y,
+    "complex": lambda x, y: x + 1j * y, "isclose": np.isclose, "rsub.Tensor": lambda x, y: y - x,
 }  # fmt: skip
 
 
@@ -216,3 +221,40 @@ def test_the_gradient_by_a_result_is_the_slope(name, function, more):
     found = call(name, gradient, function(X), *more)
     slope = (function(X + step * direction) - function(X - step * direction)) / (2 * step)
     assert np.vdot(found, direction) == pytest.approx(np.vdot(gradient, slope), rel=1e-6, abs=1e-7)
+
+
+def test_complex_numbers_are_parts_and_angles():
+    x = normal(3, 4) + 1j * normal(3, 4)
+    assert_same(call("_conj_physical", x), np.conjugate(x), "conj", strides=False)
+    assert_close(call("angle", x), np.angle(x))
+    assert_close(call("sgn", x), x / abs(x))
+    assert_close(call("polar", abs(x), np.angle(x)), x)
+    assert_same(call("imag", x), x.imag, "imag", strides=False)
+
+
+def test_logarithms_of_odds_and_products_that_are_zero():
+    p = np.array([0.2, 0.5, 0.9])
+    assert_close(call("logit", p), np.log(p / (1 - p)))
+    assert_close(call("logit_backward", np.ones(3), p), 1 / (p * (1 - p)))
+    x, y = np.array([0.0, 0.0, 2.0]), np.array([0.0, np.nan, 3.0])
+    assert_close(call("xlogy.Tensor", x, y), np.array([0.0, np.nan, 2 * np.log(3.0)]))
+    assert_close(call("special_entr", np.array([0.0, 0.5, -1.0])), np.array([0.0, 0.5 * np.log(2.0), -np.inf]))
+    assert_close(
+        call("mvlgamma", np.array([3.0]), 2), np.array([math.lgamma(3) + math.lgamma(2.5) + 0.5 * math.log(math.pi)])
+    )
+
+
+def test_members_of_a_set_are_found():
+    x, others = np.array([[1, 2], [3, 4]]), np.array([2, 4, 9])
+    assert_same(call("isin.Tensor_Tensor", x, others), np.isin(x, others), "isin", strides=False)
+    assert_same(call("isin.Tensor_Tensor", x, others, invert=True), ~np.isin(x, others), "isin", strides=False)
+
+
+def test_weights_draw_what_they_weigh():
+    weights = np.array([0.0, 1.0, 0.0, 3.0])
+    drawn = call("multinomial", weights, 4000, True)
+    assert set(drawn.tolist()) == {1, 3}
+    assert abs(np.mean(drawn == 3) - 0.75) < 0.05
+    assert sorted(call("multinomial", weights + 1, 4).tolist()) == [0, 1, 2, 3]
+    shares = call("_sample_dirichlet", np.full((5, 3), 2.0))
+    assert_close(shares.sum(-1), np.ones(5))

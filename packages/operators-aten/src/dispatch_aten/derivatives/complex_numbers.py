@@ -7,7 +7,7 @@ from typing import Final
 FORMULAS: Final[dict[str, dict[str, str]]] = {
     "_conj_physical": {"self": "conjugate(grad)"},
     "angle": {"self": "angle_gradient(grad, self)"},
-    "complex": {"real": "real(grad)", "imag": "imag(grad)"},
+    "complex": {"real": "real_part(grad)", "imag": "imaginary_part(grad)"},
     "sgn": {"self": "sgn_gradient(grad, self, result)"},
     "view_as_complex": {"self": "view_as_real(grad)"},
     "view_as_real": {"self": "view_as_complex(contiguous(grad))"},

@@ -7,7 +7,7 @@ from dispatch_aten.decompositions._shared import Array, aten
 
 from ._shared import conjugate
 
-__all__ = ["angle_gradient", "sgn_gradient"]
+__all__ = ["angle_gradient", "imaginary_part", "real_part", "sgn_gradient"]
 
 
 def angle_gradient(grad: Array, self: Array) -> Array:
@@ -18,6 +18,16 @@ def angle_gradient(grad: Array, self: Array) -> Array:
     size = aten.add.Tensor(aten.square.default(real), aten.square.default(imag))
     slope = aten.masked_fill.Scalar(aten.div.Tensor(grad, size), aten.eq.Scalar(size, 0), 0)
     return aten.complex.default(aten.neg.default(aten.mul.Tensor(slope, imag)), aten.mul.Tensor(slope, real))
+
+
+def real_part(grad: Array) -> Array:
+    """Return the real parts."""
+    return aten.real.default(grad)
+
+
+def imaginary_part(grad: Array) -> Array:
+    """Return the imaginary parts."""
+    return aten.imag.default(grad)
 
 
 def sgn_gradient(grad: Array, self: Array, result: Array) -> Array:
