@@ -85,6 +85,7 @@ _RENAMED_INPLACE: Final[dict[str, str]] = {
     "float_power_.Scalar": "float_power.Tensor_Scalar",
     "float_power_.Tensor": "float_power.Tensor_Tensor",
     "floor_divide_.Tensor": "floor_divide",
+    "transpose_": "transpose.int",
     "ldexp_": "ldexp.Tensor",
 }
 """In-place overloads whose functional overload has another overload name."""

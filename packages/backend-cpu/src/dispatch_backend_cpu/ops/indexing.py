@@ -89,6 +89,8 @@ def _index(self: Array, indices: Indices) -> Array:
     if not items:
         return self.copy()
     spec = infer_output("index.Tensor", self, places)
+    if not spec.numel:
+        return conform(np.empty(spec.shape, self.dtype), spec)  # Torch looks at no index then.
     _check_range(self, places)
     return conform(self[tuple(items)], spec)
 
@@ -103,15 +105,19 @@ def _is_one_mask(indices: Indices) -> bool:
 def _index_put_inplace(self: Array, indices: Indices, values: Array, accumulate: bool = False) -> Array:
     items, places = _to_numpy_indices(self, indices)
     if not accumulate and values.size == 1 and _is_one_mask(indices):
+        infer_output("index_put", self, indices, values, accumulate)
         values = cast(
             values, self.dtype
         ).copy()  # Torch calls masked_fill_ here, which reads and converts its value first.
     infer_output("index_put_", self, places, values, accumulate)
     check_writable(self, expanded=True)
     check_apart(self, values, *places)
+    target = infer_output("index.Tensor", self, places)
+    if not target.numel:
+        return self
     _check_range(self, places)
     place = tuple(items)
-    source = np.broadcast_to(values, infer_output("index.Tensor", self, places).shape)
+    source = np.broadcast_to(values, target.shape)
     if accumulate:
         np.add.at(self, place, source)
     else:

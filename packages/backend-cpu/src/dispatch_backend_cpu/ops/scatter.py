@@ -52,7 +52,7 @@ def _scatter_reduce(
     if reduce == "mean":
         counts = np.full(target.shape, int(include_self))
         np.add.at(counts, places, 1)
-        np.maximum(counts, 1, counts)
+        counts = np.maximum(counts, 1)
         divide = np.floor_divide if target.dtype.kind in "iu" else np.true_divide
         target[...] = divide(target, counts)
     return result

@@ -166,7 +166,13 @@ class _ViewKinds(dict[Any, int]):
     """Operator → the kind of the views that it makes, computed at the first look-up."""
 
     def __missing__(self, op: Any) -> int:
-        kinds = {"aten::detach": -1, "aten::split.Tensor": 2, "aten::split_with_sizes": 2, "aten::unbind.int": 1}
+        kinds = {
+            "aten::detach": -1,
+            "aten::view.dtype": -1,
+            "aten::split.Tensor": 2,
+            "aten::split_with_sizes": 2,
+            "aten::unbind.int": 1,
+        }
         found = self[op] = kinds.get(op.name, 0)
         return found
 

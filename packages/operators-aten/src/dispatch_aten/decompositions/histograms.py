@@ -78,7 +78,7 @@ def _edges(self: Array, column: Array, bins: int, given: Sequence[float] | None)
             float(aten.item.default(find(column, [], False))) for find in (aten.amin.default, aten.amax.default)
         )
     else:
-        low, high = 0.0, 0.0
+        low, high = 0.0, 1.0
     if not (math.isfinite(low) and math.isfinite(high)):
         raise OperatorError(
             f"torch.histogramdd(): dimension 0's range [{low:g}, {high:g}] is not finite", argument="range"

@@ -169,7 +169,7 @@ def _repeat_places(repeats: Array, *, output_size: int | None = None) -> Array:
 def _repeat_each(self: Array, repeats: Array, dim: int | None = None, *, output_size: int | None = None) -> Array:
     if dim is None:
         self, dim = aten.flatten.using_ints(self), 0
-    size = dc.shape(self)[dim] if ndim(self) else 1
+    size = dc.shape(self)[wrap_dim(dim, ndim(self), scalar=False)]
     if ndim(repeats) == 0 or (ndim(repeats) == 1 and numel(repeats) == 1):
         repeats = aten.expand.default(aten.reshape.default(repeats, (1,)), (size,))
     elif ndim(repeats) != 1:
@@ -187,11 +187,9 @@ def _repeat_each(self: Array, repeats: Array, dim: int | None = None, *, output_
 
 
 def _repeat_all(self: Array, repeats: int, dim: int | None = None, *, output_size: int | None = None) -> Array:
-    if dim is None or not ndim(self):
-        if dim is not None:
-            wrap_dim(dim, 0)
+    if dim is None:
         self, dim = aten.flatten.using_ints(self), 0
-    where = wrap_dim(dim, ndim(self))
+    where = wrap_dim(dim, ndim(self), scalar=False)
     if repeats < 0:
         raise OperatorError("Repeats must be non-negative", operator="aten::repeat_interleave", argument="repeats")
     sizes = dc.shape(self)

@@ -126,20 +126,16 @@ def _quantile(name: str) -> Callable[..., Array]:
         if isinstance(q, float):
             q = aten.new_full.default(self, (), q)
         count = ndim(self)
-        kept = [1] * count
-        if dim is None:
-            rows = aten.reshape.default(self, (-1,))
-        else:
-            where = wrap_dim(dim, count)
-            rows = aten.movedim.int(self, where, -1) if count else aten.reshape.default(self, (1,))
-            kept = [1 if each == where else size for each, size in enumerate(dc.shape(self))]
+        where = None if dim is None else wrap_dim(dim, count)
+        rows = aten.reshape.default(self, (-1,)) if where is None or not count else aten.movedim.int(self, where, -1)
         values = aten.sort.default(rows)[0]
         ranks = _ranks(values, aten.reshape.default(q, (-1,)), name == "nanquantile", interpolation)
         found = _interpolate(values, ranks, interpolation)
-        found = aten.movedim.int(found, -1, 0) if ndim(q) else aten.squeeze.dim(found, -1)
-        if keepdim:
-            found = aten.reshape.default(found, (*dc.shape(q), *kept))
-        return found
+        if keepdim and count:
+            one = (1,) * (count - 1) if where is None else ()
+            found = aten.view.default(found, (*one, *dc.shape(found))) if one else found
+            found = aten.unsqueeze.default(found, where or 0)
+        return aten.movedim.int(found, -1, 0) if ndim(q) else aten.squeeze.dim(found, -1)
 
     return kernel
 
@@ -227,7 +223,7 @@ def _unique_consecutive(
 def _unique_along(
     self: Array, dim: int, return_inverse: bool, return_counts: bool, *, consecutive: bool
 ) -> tuple[Array, Array, Array]:
-    where = wrap_dim(dim, ndim(self))
+    where = wrap_dim(dim, ndim(self), scalar=False)
     sizes = dc.shape(self)
     if 0 in sizes:
         if sizes.count(0) > 1 or sizes[where] != 0:
@@ -237,7 +233,7 @@ def _unique_along(
                 argument="self",
             )
         return aten.clone.default(self), _no_indices(self), _no_indices(self)
-    rows = aten.movedim.int(self, where, 0) if sizes else aten.reshape.default(self, (1,))
+    rows = aten.movedim.int(self, where, 0)
     count, order = dc.shape(rows)[0], None
     if not consecutive:
         order = arange_like(self, count)

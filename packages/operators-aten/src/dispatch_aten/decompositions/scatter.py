@@ -12,6 +12,7 @@ from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.layout import broadcast_shapes
+from dispatch_aten.shapes.refusals import refuse_kinds
 
 from ._shared import Array, arange_like, aten, cast, meta_of, ndim, numel, scatter_into
 
@@ -158,6 +159,7 @@ def _check_segments(data: Array, reduce: str, lengths: Array | None, offsets: Ar
         text = "segment_reduce(): Expected all dimensions of lengths but the last to be those of data"
     if text:
         raise OperatorError(text, operator="aten::segment_reduce", argument="data")
+    refuse_kinds("_segment_reduce_cpu", "bic", dc.dtype(data))
 
 
 def _segment_reduce(

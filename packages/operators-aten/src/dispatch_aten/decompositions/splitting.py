@@ -116,9 +116,9 @@ def _diag(self: Array, diagonal: int = 0) -> Array:
 
 
 def _trace(self: Array) -> Array:
+    refuse_kinds("trace", "b", dc.dtype(self))
     if ndim(self) != 2:
         raise ShapeError("trace: expected a matrix", operator="aten::trace", argument="self")
-    refuse_kinds("trace", "b", dc.dtype(self))
     return aten.sum.default(aten.diagonal.default(self))
 
 
@@ -145,7 +145,7 @@ def _adjoint(name: str, text: str, *, only: bool = False) -> Callable[..., Array
 
     def kernel(self: Array) -> Array:
         count = ndim(self)
-        if count == 1 or (only and count > 2) or (count == 0 and not only):
+        if count == 1 or (only and count > 2):
             raise OperatorError(f"{text}. Got {count}-D tensor.", operator=f"aten::{name}", argument="self")
         turned = aten.transpose.int(self, -2, -1) if count else aten.alias.default(self)
         return aten.conj.default(turned) if dc.dtype(self).is_complex else turned

@@ -62,6 +62,12 @@ unsqueeze_copy(Tensor self, int dim) -> Tensor
 unsqueeze_copy.out(Tensor self, int dim, *, Tensor(a!) out) -> Tensor(a!)
 view_copy(Tensor self, SymInt[] size) -> Tensor
 view_copy.out(Tensor self, SymInt[] size, *, Tensor(a!) out) -> Tensor(a!)
+view_copy.dtype(Tensor self, ScalarType dtype) -> Tensor
+view_copy.dtype_out(Tensor self, ScalarType dtype, *, Tensor(a!) out) -> Tensor(a!)
+view_as_real_copy(Tensor self) -> Tensor
+view_as_real_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
+view_as_complex_copy(Tensor self) -> Tensor
+view_as_complex_copy.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 unfold_copy(Tensor self, int dimension, int size, int step) -> Tensor
 unfold_copy.out(Tensor self, int dimension, int size, int step, *, Tensor(a!) out) -> Tensor(a!)
 narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor

@@ -93,6 +93,10 @@ def _index_put(
     except DataDependentShapeError:
         if accumulate or values.numel != 1 or sum(index is not None for index in indices) != 1:
             _check_put_dtype(self, values)
+        elif any(index is not None and index.dtype == uint8 for index in indices):
+            raise OperatorError(
+                "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char", argument="indices"
+            ) from None
         # Else torch calls masked_fill_, which converts its value.
         return preserve_format(self)
     target = result.shape

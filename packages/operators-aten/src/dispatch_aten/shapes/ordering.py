@@ -193,7 +193,8 @@ def _search(
             f"input value tensor {list(shape)}",
             argument="self",
         )
-    refuse_kinds("searchsorted_out_cpu", "c", sorted_sequence.dtype)
+    if sorted_sequence.numel and 0 not in shape:
+        refuse_kinds("searchsorted_out_cpu", "bc", sorted_sequence.dtype)
     return contiguous(shape, int32 if out_int32 else int64)
 
 

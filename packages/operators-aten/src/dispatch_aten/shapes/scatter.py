@@ -91,7 +91,7 @@ def _index_copy(self: TensorMeta, dim: int, index: TensorMeta, source: TensorMet
         )
     rest, given = (each.shape[:dim] + each.shape[dim + 1 :] for each in (self, source))
     if rest != given:
-        raise DimensionError(
+        raise ShapeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
             f"{list(rest)} at dimension {dim} and source slice shape: {list(given)} at dimension 0.",
             argument="source",
@@ -137,7 +137,7 @@ def _put(self: TensorMeta, index: TensorMeta, source: TensorMeta, accumulate: bo
             argument="source",
         )
     if index.numel != source.numel:
-        raise OperatorError(
+        raise DimensionError(
             "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.numel}, index.numel() = {index.numel}",
             argument="source",
