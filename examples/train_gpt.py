@@ -34,6 +34,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="of the weights, the order and the sample (default: 0)")
     parser.add_argument("--checkpoint", type=Path, help="save the state of the training to this file")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    parser.add_argument("--until", type=int, help="stop after this step, to go on later (default: the last)")
     sizes = {
         "steps": (500, "batches to train on"),
         "batch-size": (16, "sequences per step"),
@@ -164,12 +165,13 @@ def batches(data: Windows, arguments: argparse.Namespace, start: int) -> Iterato
     """Yield the numbers of the steps from ``start`` on, each with its batch, in an order that depends on the seed alone."""
     epoch_length = len(data) // arguments.batch_size
     step = start - start % epoch_length
-    while step < arguments.steps:
+    end = arguments.steps if arguments.until is None else min(arguments.steps, arguments.until)
+    while step < end:
         order = torchlike.Generator()
         order.manual_seed(arguments.seed + step // epoch_length)
         loader = DataLoader(data, arguments.batch_size, shuffle=True, drop_last=True, generator=order)
         for inputs, targets in loader:
-            if step >= arguments.steps:
+            if step >= end:
                 return
             if step >= start:
                 yield step, inputs.to(arguments.device), targets.to(arguments.device)
@@ -206,9 +208,10 @@ def train(arguments: argparse.Namespace) -> None:
         optimizer.step()
         schedule.step()
         done = step + 1
-        if done % 10 == 0 or done == arguments.steps:
+        is_last = done in (arguments.steps, arguments.until)
+        if done % 10 == 0 or is_last:
             print(f"step {done} loss {loss.item():.6f} rate {schedule.get_last_lr()[0]:.6f}", flush=True)
-        if arguments.checkpoint is not None and (done % arguments.save_every == 0 or done == arguments.steps):
+        if arguments.checkpoint is not None and (done % arguments.save_every == 0 or is_last):
             parts = {"model": model, "optimizer": optimizer, "schedule": schedule}
             saved = {name: part.state_dict() for name, part in parts.items()}
             torchlike.save({**saved, "step": done, "alphabet": "".join(alphabet)}, arguments.checkpoint)

@@ -66,6 +66,17 @@ def test_images_are_learnt_by_convolutions(run_example):
     assert float(found[2]) >= 98.0
 
 
+def test_a_gpt_goes_on_from_a_checkpoint_as_if_it_had_not_stopped(run_example, tmp_path):
+    sizes = ["--width", "16", "--heads", "2", "--layers", "2", "--block", "16", "--batch-size", "4", "--steps", "40"]
+    sizes += ["--sample", "10", "--checkpoint", str(tmp_path / "gpt.pt")]
+    runs = [run_example("train_gpt.py", *sizes, *more) for more in ([], ["--until", "20"], ["--resume"])]
+    assert [run.returncode for run in runs] == [0, 0, 0], runs[-1].stderr
+    whole, first, second = (re.findall(r"step \d+ loss .*", run.stdout) for run in runs)
+    assert len(whole) == 4
+    assert first + second == whole
+    assert run_example("train_gpt.py", "--resume").returncode == 2
+
+
 def test_digits_are_learnt_in_a_pipeline_with_the_same_loss(run_example):
     pytest.importorskip("sklearn", reason="the example reads its images from scikit-learn")
     pytest.importorskip("tqdm", reason="the example shows its progress with tqdm")
