@@ -81,6 +81,7 @@ def is_signed(input: Tensor) -> bool:
 #: Parts that are imported when first used: the public names of each module, or the module itself.
 _NAMES = {
     "arrangements": "broadcast_shapes detach_ is_distributed is_storage typename unique unravel_index",
+    "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "fft": "",
     "linalg": "",
     "matrices": "eig lstsq lu matrix_rank pca_lowrank solve svd_lowrank symeig",
