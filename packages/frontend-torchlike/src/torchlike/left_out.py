@@ -115,8 +115,8 @@ def explain_missing(namespace: str, name: str) -> str:
 
     >>> explain_missing("torch", "crow_indices_copy").partition(";")[0]
     ': torch has it, and it is left out, because no tensor is sparse here'
-    >>> explain_missing("nn", "Flaten")
-    '; did you mean Flatten?'
+    >>> explain_missing("nn", "Sequentail")
+    '; did you mean Sequential?'
     """
     import difflib  # only an error needs it
 

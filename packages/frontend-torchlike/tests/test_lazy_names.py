@@ -1,0 +1,65 @@
+import copy
+import pickle
+import subprocess
+import sys
+
+import torchlike
+from torchlike.functions import FUNCTIONS, METHODS
+from torchlike.lazy_attributes import LazyAttribute
+
+
+def test_importing_defines_no_operator_and_imports_no_table():
+    program = (
+        "import sys, torchlike, dispatch_core as dc\n"
+        "assert not dc.registry._entries, [*dc.registry._entries][:9]\n"
+        "unused = ('scipy', 'dispatch_aten.decompositions', 'dispatch_aten.gradients', 'torchlike.indexing')\n"
+        "assert not {*unused} & sys.modules.keys(), {*unused} & sys.modules.keys()\n"
+        "assert {'add', 'cat', 'zeros', 'float32', 'pipeline', 'linalg'} <= {*dir(torchlike)}\n"
+        "names = {}\n"
+        "exec('from torchlike import *', names)\n"
+        "assert names['add'] is torchlike.add and names['float32'] is torchlike.float32\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_a_function_is_one_object_however_it_is_reached():
+    assert torchlike.add is torchlike.add is FUNCTIONS["add"] is METHODS["add"] is torchlike.Tensor.add
+    assert pickle.loads(pickle.dumps(torchlike.add)) is copy.deepcopy(torchlike.add) is torchlike.add
+    assert not {name for name in FUNCTIONS if getattr(torchlike, name) is not FUNCTIONS[name]}
+
+
+def test_a_method_stands_in_the_class_once_it_was_used():
+    x = torchlike.tensor([4.0, 1.0])
+    for ask in (x.rsqrt, lambda: x - 1, lambda: 1 - x, lambda: -x, lambda: x[0], lambda: x.T, lambda: abs(x)):
+        ask()
+    names = ("rsqrt", "__sub__", "__rsub__", "__neg__", "__getitem__", "T", "__abs__")
+    assert not any(isinstance(vars(torchlike.Tensor)[name], LazyAttribute) for name in names)
+    assert x.rsqrt.__self__ is x
+    assert {"asinh", "atanh_", "__xor__"} <= {*dir(x)}
+    assert {*METHODS} <= {*dir(torchlike.Tensor)}
+    assert all(getattr(torchlike.Tensor, name) is not None for name in METHODS)
+
+
+def test_a_subclass_overrides_and_calls_on():
+    class Loud(torchlike.Tensor):
+        def log1p(self):
+            return super().log1p() + 1
+
+    assert Loud([0.0]).log1p().tolist() == [1.0]
+    assert torchlike.zeros(1).log1p().tolist() == [0.0]
+
+
+def test_threads_that_use_a_name_first_get_one_function():
+    program = (
+        "import threading, torchlike\n"
+        "names = [name for name in dir(torchlike) if name.startswith('a')]\n"
+        "found = []\n"
+        "def work():\n"
+        "    found.append([getattr(torchlike, name) for name in names])\n"
+        "threads = [threading.Thread(target=work) for _ in range(4)]\n"
+        "[thread.start() for thread in threads]\n"
+        "[thread.join() for thread in threads]\n"
+        "assert len(found) == 4\n"
+        "assert all(a is b for each in found for a, b in zip(each, found[0], strict=True))\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
