@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _NAMES: Final = {
     "parallel": "DataParallel",
     "uninitialized": "UninitializedBuffer UninitializedParameter",
+    "_reduction": "",
+    "attention": "",
+    "common_types": "",
     "utils": "",
 }
 _names, _load, _list = load_names(__name__, _NAMES)

@@ -66,6 +66,10 @@ class Convertible(Tree):
         where = "cuda" if device is None else f"cuda:{device}" if isinstance(device, int) else device
         return self._apply(lambda tensor: tensor.to(where))
 
+    def xpu(self, device: Any = None) -> Self:
+        """Move all parameters and buffers to an xpu device; raises where there is none."""
+        return self._apply(lambda tensor: tensor.to("xpu" if device is None else device))
+
     def type(self, dst_type: Any) -> Self:
         """Convert all parameters and buffers to a dtype."""
         return self._apply(lambda tensor: tensor.type(dst_type))

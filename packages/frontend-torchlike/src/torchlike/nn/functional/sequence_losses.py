@@ -7,8 +7,7 @@ from typing import Any
 import dispatch_core as dc
 
 from ...tensors import Tensor
-
-_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+from .losses import to_number
 
 
 def ctc_loss(
@@ -24,9 +23,7 @@ def ctc_loss(
 
     ``targets`` are rows ``(N, S)``, or all labels one after the other.
     """
-    if reduction not in _REDUCTIONS:
-        raise ValueError(f"{reduction} is not a valid value for reduction")
     found: Tensor = dc.ops.aten.ctc_loss(
-        log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity
+        log_probs, targets, input_lengths, target_lengths, blank, to_number(reduction), zero_infinity
     )
     return found

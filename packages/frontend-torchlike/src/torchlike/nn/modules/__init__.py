@@ -30,7 +30,7 @@ _NAMES: Final = {
     "linear": "Bilinear Identity LazyLinear Linear",
     "linear_cross_entropy": "LinearCrossEntropyLoss LinearCrossEntropyOptions",
     "loss": (
-        "BCELoss BCEWithLogitsLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss HuberLoss"
+        "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss HuberLoss"
         " KLDivLoss L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss"
         " NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss"
     ),
@@ -50,7 +50,6 @@ _NAMES: Final = {
     ),
     "rnn": "GRU LSTM RNN RNNBase",
     "rnn_cells": "GRUCell LSTMCell RNNCell RNNCellBase",
-    "sequence_loss": "CTCLoss",
     "sparse": "Embedding EmbeddingBag",
     "transformer": (
         "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer"

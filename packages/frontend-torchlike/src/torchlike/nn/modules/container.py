@@ -10,6 +10,10 @@ from operator import index as as_index
 from typing import Any, Self
 
 from .module import Module
+from .parameter_container import (
+    ParameterDict,  # noqa: F401  # torch has it here
+    ParameterList,  # noqa: F401  # torch has it here
+)
 
 
 class Container(Module):

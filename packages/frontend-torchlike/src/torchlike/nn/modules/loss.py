@@ -358,3 +358,19 @@ class TripletMarginWithDistanceLoss(_Loss):
             swap=self.swap,
             reduction=self.reduction,
         )
+
+
+class CTCLoss(_Loss):
+    """Connectionist temporal classification (source: ``torch.nn.CTCLoss``; Graves et al., 2006).
+
+    Shapes: log probabilities ``(T, N, C)`` and targets ``(N, S)`` to a number, or ``(N)`` without a reduction.
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+        return F.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
+        )

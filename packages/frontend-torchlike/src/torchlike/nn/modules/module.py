@@ -21,7 +21,10 @@ from ..global_hooks import (
     register_module_parameter_registration_hook,
 )
 from ..hooked import Hooked
-from ..loading import Loading
+from ..loading import (
+    Loading,
+    _IncompatibleKeys,  # noqa: F401  # torch has it here
+)
 from ..registration import Registrar
 
 __all__ = [
@@ -55,13 +58,27 @@ class Module(Registrar, Convertible, Loading, Hooked):
 
     training: bool
 
-    def __init__(self) -> None:
+    #: Whether ``__init__`` hands its arguments on to the class after this one, for classes with several bases.
+    call_super_init: bool = False
+    dump_patches: bool = False
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if (args or kwargs) and not self.call_super_init:
+            if kwargs:
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                )
+            raise TypeError(
+                f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
+            )
         put = object.__setattr__  # the module's own would look each name up
         put(self, "training", True)
         put(self, "_is_full_backward_hook", None)
         put(self, "_non_persistent_buffers_set", set())
         for name in _DICTS:
             put(self, name, {})
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the module's result; every module defines its own."""
@@ -81,6 +98,8 @@ class Module(Registrar, Convertible, Loading, Hooked):
         except Exception as error:
             trim_traceback(error)
             raise
+
+    _call_impl = _wrapped_call_impl = __call__
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Do nothing: calls run as they are (source: ``torch.nn.Module.compile``)."""
@@ -141,6 +160,12 @@ class Module(Registrar, Convertible, Loading, Hooked):
             return f"{self._get_name()}({extra})"
         body = "\n  ".join([*above, *below])
         return f"{self._get_name()}(\n  {body}\n)"
+
+
+def _addindent(s_: str, numSpaces: int) -> str:  # torch's names, which programs that print modules call
+    """Return a text with all its lines but the first indented."""
+    first, *rest = s_.split("\n")
+    return "\n".join([first, *(" " * numSpaces + line if line.strip() else "" for line in rest)])
 
 
 #: The dicts of a module: its parts by name, and its hooks by number.

@@ -49,9 +49,12 @@ def _detect_is_causal_mask(mask: _Maybe, is_causal: bool | None, size: int) -> b
     return mask.shape == causal.shape and bool((mask == causal).all())
 
 
-def _find_activation(activation: _Activation) -> Callable[[Tensor], Tensor]:
-    if not isinstance(activation, str):
-        return activation
+def _get_clones(module: Any, N: int) -> ModuleList:  # torch's name
+    """Return copies of a module."""
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
+
+
+def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
     found: Callable[[Tensor], Tensor] = getattr(F, activation)
@@ -95,25 +98,44 @@ class _Layer(Module):
             setattr(self, f"norm{place}", LayerNorm(d_model, eps=layer_norm_eps, **made))
         for place in places:
             setattr(self, f"dropout{place}", Dropout(dropout))
-        self.activation: Any = _find_activation(activation)
+        self.activation: Any = _get_activation_fn(activation) if isinstance(activation, str) else activation
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "activation" not in self.__dict__ and "activation" not in self._modules:
             self.activation = F.relu
 
-    def _add(self, x: Tensor, place: int, block: Callable[[Tensor], Tensor]) -> Tensor:
+    def _add(self, x: Tensor, norm: Any, block: Callable[..., Tensor], *args: Any) -> Tensor:
         """Return ``x`` with a block's result added, normalized before the block or after the sum."""
-        norm, dropout = getattr(self, f"norm{place}"), getattr(self, f"dropout{place}")
-        if self.norm_first:
-            found: Tensor = x + dropout(block(norm(x)))
-        else:
-            found = norm(x + dropout(block(x)))
+        found: Tensor = x + block(norm(x), *args) if self.norm_first else norm(x + block(x, *args))
         return found
 
-    def _feed_forward(self, x: Tensor) -> Tensor:
-        found: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
+    # The blocks have torch's names, since programs override them.
+
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        given = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
+        found: Tensor = self.dropout1(self.self_attn(x, x, x, need_weights=False, **given)[0])
         return found
+
+    def _mha_block(
+        self,
+        x: Tensor,
+        mem: Tensor,
+        attn_mask: Tensor | None,
+        key_padding_mask: Tensor | None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        given = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal}
+        found: Tensor = self.dropout2(self.multihead_attn(x, mem, mem, need_weights=False, **given)[0])
+        return found
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        found: Tensor = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        last = self.dropout3 if hasattr(self, "dropout3") else self.dropout2
+        dropped: Tensor = last(found)
+        return dropped
 
 
 class TransformerEncoderLayer(_Layer):
@@ -165,14 +187,8 @@ class TransformerEncoderLayer(_Layer):
         other = None if src_mask is None else src_mask.dtype
         padding = _canonical_mask(src_key_padding_mask, "src_key_padding_mask", other, "src_mask", src.dtype)
         mask = _canonical_mask(src_mask, "src_mask", None, "", src.dtype, False)
-
-        def attend(x: Tensor) -> Tensor:
-            found: Tensor = self.self_attn(
-                x, x, x, attn_mask=mask, key_padding_mask=padding, need_weights=False, is_causal=is_causal
-            )[0]
-            return found
-
-        return self._add(self._add(src, 1, attend), 2, self._feed_forward)
+        x = self._add(src, self.norm1, self._sa_block, mask, padding, is_causal)
+        return self._add(x, self.norm2, self._ff_block)
 
 
 class TransformerDecoderLayer(_Layer):
@@ -218,32 +234,9 @@ class TransformerDecoderLayer(_Layer):
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        def attend(x: Tensor) -> Tensor:
-            found: Tensor = self.self_attn(
-                x,
-                x,
-                x,
-                attn_mask=tgt_mask,
-                key_padding_mask=tgt_key_padding_mask,
-                is_causal=tgt_is_causal,
-                need_weights=False,
-            )[0]
-            return found
-
-        def attend_to_memory(x: Tensor) -> Tensor:
-            found: Tensor = self.multihead_attn(
-                x,
-                memory,
-                memory,
-                attn_mask=memory_mask,
-                key_padding_mask=memory_key_padding_mask,
-                is_causal=memory_is_causal,
-                need_weights=False,
-            )[0]
-            return found
-
-        x = self._add(tgt, 1, attend)
-        return self._add(self._add(x, 2, attend_to_memory), 3, self._feed_forward)
+        x = self._add(tgt, self.norm1, self._sa_block, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        x = self._add(x, self.norm2, self._mha_block, memory, memory_mask, memory_key_padding_mask, memory_is_causal)
+        return self._add(x, self.norm3, self._ff_block)
 
 
 class TransformerEncoder(Module):
@@ -258,7 +251,7 @@ class TransformerEncoder(Module):
         mask_check: bool = True,
     ) -> None:
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers, self.norm, self.mask_check = num_layers, norm, mask_check
         reason = _explain_padding(encoder_layer) if enable_nested_tensor else None
         if reason:
@@ -329,7 +322,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Any, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = ModuleList([copy.deepcopy(decoder_layer) for _ in range(num_layers)])
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
     def forward(
