@@ -349,8 +349,7 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "prelu": _prelu,
     "rrelu": _rrelu,
     "log_sigmoid": _log_sigmoid,
-    # torch has formulas for these; their parts have the same.
-    "_prelu_kernel_backward": _prelu_kernel_backward,
+    # torch has a formula for it; its parts have the same.
     "glu_backward": _glu_backward,
 }
 
@@ -375,6 +374,7 @@ _CHECKED: Final[dict[str, Callable[..., Array]]] = {
     "softshrink_backward": _shrink_backward,
     "log_sigmoid_backward": _log_sigmoid_backward,
     "_prelu_kernel": _prelu_kernel,
+    "_prelu_kernel_backward": _prelu_kernel_backward,
 }
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {

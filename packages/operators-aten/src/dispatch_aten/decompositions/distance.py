@@ -147,9 +147,9 @@ def _bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = 
             operator=operator,
         )
     count = math.prod(one[:-1])
-    flat1 = aten.reshape.default(widen(input1), (1, count, one[-1]))
+    flat1 = aten.reshape.default(input1, (1, count, one[-1]))
     flat2 = aten.reshape.default(widen(input2), (1, count, two[-1]))
-    turned = aten.mul.Tensor(aten.matmul.default(flat1, widen(weight)), flat2)
+    turned = aten.mul.Tensor(widen(aten.matmul.default(flat1, weight)), flat2)
     found = cast(aten.sum.dim_IntList(turned, [2], False), dc.dtype(input1))
     found = aten.reshape.default(aten.contiguous.default(aten.transpose.int(found, 0, 1)), (*one[:-1], outer[0]))
     return found if bias is None else aten.add.Tensor(found, bias)

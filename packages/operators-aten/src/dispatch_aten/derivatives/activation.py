@@ -9,6 +9,10 @@ FORMULAS: Final = {
         "self": "getitem(_prelu_kernel_backward(grad, self, weight), 0)",
         "weight": "getitem(_prelu_kernel_backward(grad, self, weight), 1)",
     },
+    "_prelu_kernel_backward": {
+        name: f"prelu_double_backward('{name}', grads, grad_output, self, weight)"
+        for name in ("grad_output", "self", "weight")
+    },
     "celu": {"self": "elu_backward(grad, alpha, 1, 1 / alpha, False, self)"},
     "celu_": {"self": "elu_backward(grad, alpha, 1, 1 / alpha, True, result)"},
     "elu": {"self": "elu_backward(grad, alpha, scale, input_scale, False, self)"},
@@ -78,7 +82,6 @@ FORMULAS: Final = {
         "output": "mul(mul(grad, grad_output), mul(output, -2))",
     },
     "threshold": {"self": "threshold_backward(grad, self, threshold)"},
-    "threshold_": {"self": "threshold_backward(grad, result, threshold)"},
     "threshold_backward": {"grad_output": "threshold_backward(grad, self, threshold)", "self": "zeros_like(grad)"},
 }
 

@@ -154,7 +154,7 @@ def elu_double_backward(
     else:
         grown = aten.exp.default(maybe_multiply(self_or_result, input_scale))
         bent = aten.mul.Tensor(grad, maybe_multiply(grown, alpha * scale * input_scale * input_scale))
-    return aten.where.ScalarSelf(aten.gt.Scalar(self_or_result, 0), 0, bent)
+    return aten.where.ScalarOther(aten.lt.Scalar(self_or_result, 0), bent, 0)
 
 
 def gelu_double_backward(grad: Array, self: Array, approximate: str) -> Array:

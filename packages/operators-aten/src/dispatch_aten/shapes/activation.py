@@ -103,6 +103,14 @@ def _prelu_kernel(self: TensorMeta, weight: TensorMeta) -> TensorMeta:
     return found
 
 
+def _prelu_kernel_backward(
+    grad_output: TensorMeta, self: TensorMeta, weight: TensorMeta
+) -> tuple[TensorMeta, TensorMeta]:
+    found = elementwise(self, weight, grad_output)
+    refuse_kinds("prelu_backward_cpu", "bic", found.dtype)
+    return found, found
+
+
 def _rrelu(
     self: TensorMeta,
     noise: TensorMeta,
@@ -148,6 +156,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "glu": _glu,
     "glu_backward": _glu_backward,
     "_prelu_kernel": _prelu_kernel,
+    "_prelu_kernel_backward": _prelu_kernel_backward,
     "rrelu_with_noise_functional": _rrelu,
     "rrelu_with_noise_backward": _rrelu_backward,
     "log_sigmoid_forward": _log_sigmoid_forward,
