@@ -102,10 +102,13 @@ _NAMES = {
     "legacy_types": "BFloat16Tensor BoolTensor ByteTensor CharTensor ComplexDoubleTensor ComplexFloatTensor DoubleTensor"
     " FloatTensor HalfTensor IntTensor LongTensor ShortTensor set_default_tensor_type",
     "multiprocessing": "",
+    "onnx": "",
+    "profiler": "",
     "settings": "are_deterministic_algorithms_enabled get_deterministic_debug_mode get_file_path"
     " get_float32_matmul_precision get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled"
     " is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal"
     " set_num_interop_threads set_num_threads set_warn_always use_deterministic_algorithms",
+    "testing": "",
     "utils": "",
     "version": "",
 }

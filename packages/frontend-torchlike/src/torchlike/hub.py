@@ -24,6 +24,8 @@ def _refuse(name: str) -> Any:
 load, load_state_dict_from_url, download_url_to_file, help, list = map(
     _refuse, ("load", "load_state_dict_from_url", "download_url_to_file", "help", "list")
 )
+#: Its name in ``torch.utils.model_zoo``.
+load_url = load_state_dict_from_url
 
 
 def get_dir() -> str:

@@ -21,6 +21,7 @@ from typing import Any, Final
 from dispatch_aten.dtypes import ScalarType
 
 from . import lazy_names
+from .backends.libraries import LIBRARIES
 from .size import Size
 
 __all__ = ["Finder", "install", "list_missing", "name_missing"]
@@ -38,7 +39,9 @@ _OTHERS: Final = {
     "torch.optim.radam": "torchlike.optim.adam",
     "torch.optim.rmsprop": "torchlike.optim.adagrad",
     "torch.optim.rprop": "torchlike.optim.sgd",
+    "torch.autograd.profiler": "torchlike.profiler",
     "torch.torch_version": "torchlike.version",
+    "torch.utils.model_zoo": "torchlike.hub",
     "torch.utils.data._utils": "torchlike.utils.data",
     "torch.utils.data._utils.collate": "torchlike.utils.data.collation",
     "torch.utils.data._utils.worker": "torchlike.utils.data.worker",
@@ -125,11 +128,17 @@ class Finder:
         for refused, reason in _REFUSED.items():
             if name == refused or name.startswith(f"{refused}."):
                 raise ImportError(f"{name} is not there under torchlike: {reason}", name=name)
-        ours = _OTHERS.get(name) or ("torchlike." + rest if rest else "torchlike")
+        ours = _OTHERS.get(name) or _find_library(rest) or ("torchlike." + rest if rest else "torchlike")
         if ":" not in ours and ours not in sys.modules and importlib.util.find_spec(ours) is None:
             _missing[name] = None
             return None
         return ModuleSpec(name, _Loader(ours), is_package=True)  # type: ignore[arg-type]  # it has what a loader needs
+
+
+def _find_library(name: str) -> str | None:
+    """Return a library of ``torch.backends``, which is an object."""
+    folder, _, library = name.partition(".")
+    return f"torchlike.backends:{library}" if folder == "backends" and library in LIBRARIES else None
 
 
 def _refuse_extensions() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .modules.module import Module
 
-__all__ = ["DataParallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
@@ -23,3 +23,22 @@ class DataParallel(Module):
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)
+
+
+class DistributedDataParallel(DataParallel):
+    """A module whose gradients are averaged over processes: refused with ``RuntimeError``, as there are none here."""
+
+    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError("DistributedDataParallel: processes do not communicate here; train the module itself")
+
+
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Any = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
+    """Call a module, as torch does where there is no device to share the batch with."""
+    return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))

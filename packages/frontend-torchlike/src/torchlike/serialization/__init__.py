@@ -1,5 +1,5 @@
 """Files of tensors and of what programs keep beside them (source: ``torch.save``, ``torch.load``)."""
 
-from .entry import add_safe_globals, load, save
+from .entry import add_safe_globals, load, safe_globals, save
 
-__all__ = ["add_safe_globals", "load", "save"]
+__all__ = ["add_safe_globals", "load", "safe_globals", "save"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from dispatch_core.tracebacks import api_boundary
 
 from .locations import make_locator
 
-__all__ = ["add_safe_globals", "load", "save"]
+__all__ = ["add_safe_globals", "load", "safe_globals", "save"]
 
 _NO_PICKLE = "load() reads data only and never runs code from a file, so weights_only=False is not implemented"
 
@@ -68,6 +70,12 @@ def load(
     else:
         from .files import read_file as read
     return read(bytes(data), name, locate)
+
+
+@contextmanager
+def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
+    """Do nothing within a block, as `add_safe_globals` (source: ``torch.serialization.safe_globals``)."""
+    yield
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:

@@ -6,5 +6,5 @@ from typing import Final
 
 from ..lazy_names import load_names
 
-_NAMES: Final = {"data": ""}
+_NAMES: Final = {"checkpoint": "", "data": "", "hooks": "", "tensorboard": ""}
 __all__, __getattr__, __dir__ = load_names(__name__, _NAMES)

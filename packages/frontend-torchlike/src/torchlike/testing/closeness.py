@@ -1,0 +1,116 @@
+"""Whether two values are close, with torch's tolerances."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ..creation import as_tensor
+from ..dtypes import promote_types
+from ..functions import FUNCTIONS
+from ..tensors import Tensor
+
+#: dtype → relative and absolute tolerance; others must be equal.
+_TOLERANCES: Final = {
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+    "complex64": (1.3e-6, 1e-5),
+    "complex128": (1e-7, 1e-7),
+}
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: Any = None,
+) -> None:
+    """Raise ``AssertionError`` where values, or those in containers, differ by more than their dtype's tolerances.
+
+    ``ValueError`` where only one of ``rtol`` and ``atol`` is given.
+
+    >>> import torchlike
+    >>> assert_close(torchlike.ones(2), torchlike.ones(2) + 1e-7)
+    """
+    if (rtol is None) != (atol is None):
+        raise ValueError("rtol and atol must both be specified or both be unspecified")
+    options: dict[str, Any] = {
+        "rtol": rtol,
+        "atol": atol,
+        "equal_nan": equal_nan,
+        "check_device": check_device,
+        "check_dtype": check_dtype,
+        "check_stride": check_stride,
+        "msg": msg,
+    }
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        _require(set(actual) == set(expected), "The keys of the mappings do not match", msg)
+        for key in actual:
+            assert_close(actual[key], expected[key], **options)
+        return
+    if _is_sequence(actual) and _is_sequence(expected):
+        _require(len(actual) == len(expected), "The length of the sequences mismatch", msg)
+        for one, other in zip(actual, expected, strict=True):
+            assert_close(one, other, **options)
+        return
+    if isinstance(actual, Tensor) != isinstance(expected, Tensor):
+        _require(False, f"None of the pair types match: {type(actual)} != {type(expected)}", msg)
+    _compare(as_tensor(actual), as_tensor(expected), **options)
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def _require(wanted: bool, message: str, msg: Any) -> None:
+    if not wanted:
+        raise AssertionError(msg(message) if callable(msg) else msg or message)
+
+
+def _compare(
+    actual: Tensor,
+    expected: Tensor,
+    *,
+    rtol: float | None,
+    atol: float | None,
+    equal_nan: bool,
+    check_device: bool,
+    check_dtype: bool,
+    check_stride: bool,
+    msg: Any,
+) -> None:
+    facts = [("shape", True), ("device", check_device), ("dtype", check_dtype)]
+    for name, is_checked in facts:
+        one, other = getattr(actual, name), getattr(expected, name)
+        _require(
+            one == other or not is_checked, f"The values for attribute '{name}' do not match: {one} != {other}.", msg
+        )
+    if check_stride:
+        one, other = actual.stride(), expected.stride()
+        _require(one == other, f"The values for attribute 'stride()' do not match: {one} != {other}.", msg)
+    if actual.is_meta:
+        return
+    dtype = promote_types(actual.dtype, expected.dtype)
+    defaults = max(_TOLERANCES.get(each.dtype.short, (0.0, 0.0)) for each in (actual, expected))
+    relative, absolute = defaults if rtol is None else (rtol, atol)
+    left, right = actual.detach().cpu().to(dtype), expected.detach().cpu().to(dtype)
+    close = FUNCTIONS["isclose"](left, right, rtol=relative, atol=absolute, equal_nan=equal_nan)
+    wrong = int(np.count_nonzero(~np.asarray(close)))
+    _require(
+        wrong == 0,
+        f"Tensor-likes are not close!\n\nMismatched elements: {wrong} / {actual.numel()}\n"
+        f"Tolerances: {relative} relative, {absolute} absolute",
+        msg,
+    )

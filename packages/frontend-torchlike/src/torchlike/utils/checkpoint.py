@@ -1,0 +1,194 @@
+"""A part of a network computed again during backward, instead of kept (source: ``torch.utils.checkpoint``)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Final
+
+from ..autograd.function import Function
+from ..autograd.gradients import backward
+from ..autograd.saved_hooks import saved_tensors_hooks
+from ..history.grad_mode import enable_grad, is_grad_enabled, no_grad
+from ..nn.modules.container import Sequential
+from ..random import fork_rng, get_rng_state, set_rng_state
+from ..tensors import Tensor
+
+__all__ = ["CheckpointFunction", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
+
+Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+
+def noop_context_fn() -> Contexts:
+    """Return two contexts that do nothing."""
+    return nullcontext(), nullcontext()
+
+
+def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
+    """Do nothing: a part is always computed again to its end."""
+    return nullcontext()
+
+
+@contextmanager
+def _drawing_again(state: Any) -> Iterator[None]:
+    """Draw the numbers of a state within a block, and go on with the present ones after it."""
+    if state is None:
+        yield
+        return
+    with fork_rng():
+        set_rng_state(state)
+        yield
+
+
+class CheckpointFunction(Function):
+    """A part that is computed again by its own backward, with gradients for its tensor arguments."""
+
+    @staticmethod
+    def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
+        """Compute the part without a graph."""
+        ctx.run_function, ctx.state = run_function, get_rng_state() if preserve_rng_state else None
+        ctx.places = [place for place, value in enumerate(args) if isinstance(value, Tensor)]
+        ctx.others = [None if isinstance(value, Tensor) else value for value in args]
+        ctx.save_for_backward(*(args[place] for place in ctx.places))
+        with no_grad():
+            return run_function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Compute the part again with a graph, and go back through it."""
+        inputs = list(ctx.others)
+        for place, value in zip(ctx.places, ctx.saved_tensors, strict=True):
+            inputs[place] = value.detach().requires_grad_(value.requires_grad)
+        with _drawing_again(ctx.state), enable_grad():
+            results = ctx.run_function(*inputs)
+        results = (results,) if isinstance(results, Tensor) else results
+        pairs = [
+            (result, grad)
+            for result, grad in zip(results, grads, strict=True)
+            if isinstance(result, Tensor) and result.requires_grad
+        ]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        backward([result for result, _ in pairs], [grad for _, grad in pairs])
+        return (None, None, *(value.grad if isinstance(value, Tensor) else None for value in inputs))
+
+
+class _Recomputed:
+    """The tensors that one call saved for backward: kept as numbers, computed again when one is needed."""
+
+    def __init__(self, run: Callable[[], Any], state: Any, context: AbstractContextManager[Any]) -> None:
+        self._run, self._state, self._context = run, state, context
+        self._count = 0
+        self._found: dict[int, Tensor] = {}
+
+    def pack(self, tensor: Tensor) -> tuple[int, Any]:
+        """Return a number in place of a tensor, and the facts that must hold again."""
+        self._count += 1
+        return self._count - 1, (tuple(tensor.shape), tensor.dtype)
+
+    def unpack(self, packed: tuple[int, Any]) -> Tensor:
+        """Return the tensor of a number."""
+        number, facts = packed
+        if number not in self._found:
+            self._compute()
+        if number not in self._found:
+            raise RuntimeError(
+                "torch.utils.checkpoint: A different number of tensors was saved during the original forward and "
+                f"recomputation.\nNumber of tensors saved during forward: {self._count}\nNumber of tensors saved during "
+                f"recomputation: {len(self._found)}."
+            )
+        tensor = self._found.pop(number)
+        if (tuple(tensor.shape), tensor.dtype) != facts:
+            raise RuntimeError(
+                "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during "
+                f"the forward pass.\ntensor at position {number}: saved {facts}, recomputed "
+                f"{(tuple(tensor.shape), tensor.dtype)}"
+            )
+        return tensor
+
+    def _compute(self) -> None:
+        found: list[Tensor] = []
+
+        def collect(tensor: Tensor) -> int:
+            found.append(tensor)
+            return len(found) - 1
+
+        with _drawing_again(self._state), enable_grad(), self._context, saved_tensors_hooks(collect, found.__getitem__):
+            self._run()
+        self._found = dict(enumerate(found))
+
+
+_EXPLICIT: Final = (
+    "the use_reentrant parameter should be passed explicitly. use_reentrant=False is recommended, but if you need to "
+    "preserve the current default behavior, you can pass use_reentrant=True."
+)
+
+
+def checkpoint(
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable[[], Contexts] = noop_context_fn,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Return ``function(*args)``, whose intermediate results are computed again during backward.
+
+    The numbers that it draws at random are the same. Raises ``ValueError`` for keywords with ``use_reentrant=True``.
+
+    >>> import torchlike
+    >>> x = torchlike.tensor([2.], requires_grad=True)
+    >>> checkpoint(lambda x: x.exp().log(), x, use_reentrant=False).backward()
+    >>> x.grad
+    tensor([1.])
+    """
+    if use_reentrant is None:
+        warnings.warn(f"torch.utils.checkpoint: {_EXPLICIT}", stacklevel=2)
+        use_reentrant = True
+    if use_reentrant:
+        if kwargs:
+            raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+        if is_grad_enabled() and not any(isinstance(value, Tensor) and value.requires_grad for value in args):
+            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+        return CheckpointFunction.apply(function, preserve_rng_state, *args)
+    if not is_grad_enabled():
+        return function(*args, **kwargs)
+    first, again = context_fn()
+    state = get_rng_state() if preserve_rng_state else None
+    kept = _Recomputed(lambda: function(*args, **kwargs), state, again)
+    with first, saved_tensors_hooks(kept.pack, kept.unpack):
+        return function(*args, **kwargs)
+
+
+def checkpoint_sequential(
+    functions: Any,
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+) -> Any:
+    """Apply functions, or the layers of a ``Sequential``, in turn; all segments but the last are computed again."""
+    if use_reentrant is None:
+        warnings.warn(f"torch.utils.checkpoint.checkpoint_sequential: {_EXPLICIT}", stacklevel=2)
+        use_reentrant = True
+    steps = list(functions.children()) if isinstance(functions, Sequential) else list(functions)
+
+    def join(some: list[Any]) -> Callable[[Any], Any]:
+        def run(value: Any) -> Any:
+            for step in some:
+                value = step(value)
+            return value
+
+        return run
+
+    size, start = len(steps) // segments, 0
+    for start in range(0, size * (segments - 1), size):
+        part = join(steps[start : start + size])
+        input = checkpoint(part, input, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state)
+    return join(steps[size * (segments - 1) :])(input)

@@ -1,0 +1,5 @@
+"""Writing what TensorBoard shows, where it is installed (source: ``torch.utils.tensorboard``)."""
+
+from .writer import SummaryWriter
+
+__all__ = ["SummaryWriter"]
