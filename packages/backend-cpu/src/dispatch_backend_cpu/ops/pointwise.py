@@ -279,6 +279,8 @@ def _nan_to_num(general: Kernel) -> Kernel:
     return kernel
 
 
+for _name, _function in (("erf", erf), ("erfc", erfc)):
+    KERNELS[_name] = make_unary(_function, KERNELS[_name], frozenset(map(np.dtype, "fd")))
 KERNELS["nan_to_num"] = _nan_to_num(KERNELS["nan_to_num"])
 
 
