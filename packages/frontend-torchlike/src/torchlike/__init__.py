@@ -86,6 +86,7 @@ _NAMES = {
     "linalg": "",
     "matrices": "eig lstsq lu matrix_rank pca_lowrank solve svd_lowrank symeig",
     "signal": "",
+    "storages": "TypedStorage UntypedStorage",
     "sources": "asarray from_dlpack frombuffer to_dlpack",
     "special": "",
     "absent_devices": "mps mtia xpu",

@@ -121,5 +121,7 @@ def is_distributed(input: Tensor) -> bool:
 
 
 def is_storage(obj: object, /) -> bool:
-    """Return False: memory has no object of its own here (source: ``torch.is_storage``)."""
-    return False
+    """Return whether an object is a tensor's memory (source: ``torch.is_storage``)."""
+    from .storages import UntypedStorage
+
+    return isinstance(obj, UntypedStorage)

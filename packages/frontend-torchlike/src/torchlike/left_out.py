@@ -44,8 +44,8 @@ _REASONS: Final = {
     ),
     "shapes are numbers here, never symbols": r"sym_\w+|Sym(Bool|Float|Int)",
     "operators that take functions belong to torch.func, which comes later": r"cond|while_loop|vmap",
-    "a tensor's memory is an array of its backend, which no storage object wraps": (
-        r"\w*Storage|StorageBase|storage|storage_type|untyped_storage|is_set_to|const_data_ptr|from_file"
+    "a tensor's memory is an array of its backend; Tensor.storage and Tensor.untyped_storage only read it": (
+        r"\w*Storage|StorageBase|storage_type|from_file"
     ),
     "memory is not pinned or shared between processes by torchlike": r"pin_memory|is_pinned|is_shared|share_memory_",
     "torch itself has taken it away, and raises an error": (

@@ -115,7 +115,8 @@ _PROPERTIES: Final[dict[str, Callable[[], property]]] = {
 
 
 _UNCOMMON: Final = (
-    "apply_ as_subclass dim_order get_device is_distributed lstsq lu map2_ map_ new resize resize_as symeig unique"
+    "apply_ as_subclass const_data_ptr dim_order get_device is_distributed lstsq lu map2_ map_ new resize resize_as storage"
+    " symeig unique untyped_storage"
 )
 
 

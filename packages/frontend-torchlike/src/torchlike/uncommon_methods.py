@@ -11,15 +11,17 @@ import dispatch_core as dc
 from .arrangements import unique
 from .creation import FACTORIES, tensor
 from .interop import as_subclass as _as_subclass
-from .interop import read_elements
+from .interop import data_ptr, read_elements
 from .literals import is_sequence
 from .matrices import lstsq, lu, symeig
 from .size import Size
+from .storages import TypedStorage, UntypedStorage
 from .tensors import Tensor
 
 __all__ = [
     "apply_",
     "as_subclass",
+    "const_data_ptr",
     "dim_order",
     "get_device",
     "is_distributed",
@@ -30,8 +32,10 @@ __all__ = [
     "new",
     "resize",
     "resize_as",
+    "storage",
     "symeig",
     "unique",
+    "untyped_storage",
 ]
 
 
@@ -72,6 +76,21 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
     """Return the same data as an object of a subclass (source: ``torch.Tensor.as_subclass``)."""
     return _as_subclass(cls, self)
+
+
+def const_data_ptr(self: Tensor) -> int:
+    """Return the address of the first element, which is not written to there (source: ``torch.Tensor.const_data_ptr``)."""
+    return data_ptr(self)
+
+
+def storage(self: Tensor) -> TypedStorage:
+    """Return the memory as elements (source: ``torch.Tensor.storage``)."""
+    return TypedStorage(self)
+
+
+def untyped_storage(self: Tensor) -> UntypedStorage:
+    """Return the memory as bytes (source: ``torch.Tensor.untyped_storage``)."""
+    return UntypedStorage(self)
 
 
 def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:

@@ -1,0 +1,112 @@
+"""A tensor's memory as an object: where it lies, how much it is, and what it holds. It is for reading only.
+
+>>> import torchlike
+>>> part = torchlike.arange(4)[2:]
+>>> len(part.storage()), part.storage().tolist(), part.untyped_storage().nbytes()
+(4, [0, 1, 2, 3], 32)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import dispatch_core as dc
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.shapes import storage_extent
+
+from .interop import data_ptr, read_elements
+from .tensors import Tensor
+
+__all__ = ["TypedStorage", "UntypedStorage"]
+
+
+class UntypedStorage:
+    """The memory that a tensor lies in, in bytes (source: ``torch.UntypedStorage``)."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor: Tensor) -> None:
+        self._tensor = tensor.detach()
+
+    @property
+    def device(self) -> dc.Device:
+        """Where the memory is."""
+        return self._tensor.device
+
+    def data_ptr(self) -> int:
+        """Return the address of the first byte, 0 where there is none."""
+        tensor = self._tensor
+        if not tensor.is_cpu or not self.nbytes():
+            return 0
+        return data_ptr(tensor) - tensor.storage_offset() * tensor.dtype.itemsize
+
+    def nbytes(self) -> int:
+        """Return the number of bytes."""
+        tensor = self._tensor
+        if not tensor.is_cpu:
+            return (tensor.storage_offset() + storage_extent(tensor.shape, tensor.stride())) * tensor.dtype.itemsize
+        owner = read_elements(tensor)
+        while isinstance(owner.base, np.ndarray):
+            owner = owner.base
+        return owner.nbytes
+
+    def size(self) -> int:
+        """Return the number of elements."""
+        return len(self)
+
+    def element_size(self) -> int:
+        """Return the bytes per element."""
+        return 1
+
+    def is_shared(self) -> bool:
+        """Return False: memory is not shared between processes."""
+        return False
+
+    def __len__(self) -> int:
+        return self.nbytes() // self.element_size()
+
+    def _flat(self) -> Tensor:
+        """Return the whole memory as a vector."""
+        count = self.nbytes() // self._tensor.dtype.itemsize
+        whole: Tensor = dc.ops.aten.as_strided.default(self._tensor, (count,), (1,), 0)
+        return whole.view(ScalarType.Byte)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.tolist()[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def tolist(self) -> list[Any]:
+        """Return the elements as Python's numbers."""
+        found: list[Any] = self._flat().tolist()
+        return found
+
+    def __repr__(self) -> str:
+        return f"[torchlike.storages.{type(self).__name__} of {len(self)} elements on {self.device}]"
+
+
+class TypedStorage(UntypedStorage):
+    """The memory that a tensor lies in, in elements of its dtype (source: ``torch.TypedStorage``)."""
+
+    __slots__ = ()
+
+    @property
+    def dtype(self) -> ScalarType:
+        """The type of the elements."""
+        return self._tensor.dtype
+
+    def element_size(self) -> int:
+        """Return the bytes per element."""
+        return self.dtype.itemsize
+
+    def untyped(self) -> UntypedStorage:
+        """Return the same memory in bytes."""
+        return UntypedStorage(self._tensor)
+
+    def _flat(self) -> Tensor:
+        whole: Tensor = dc.ops.aten.as_strided.default(self._tensor, (len(self),), (1,), 0)
+        return whole
