@@ -163,7 +163,7 @@ def test_formulas_name_arguments_and_known_functions_only():
                         base = used.removesuffix(suffix)
                 assert (
                     base in known
-                    or used in ("grad", "grads", "result", "result0", "result1")
+                    or used in ("grad", "grads", "result", "result0", "result1", "result2")
                     or used in FUNCTIONS
                     or hasattr(dc.ops.aten, used)
                 ), f"{name}: {used}"
