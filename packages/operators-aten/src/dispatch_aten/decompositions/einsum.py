@@ -181,9 +181,8 @@ def _multiply(left: Array, right: Array, sums: Sequence[int]) -> Array:
                 if in_left and dim not in sums
                 else only_right
             ).append(dim)
-    longer = [dim for dim in only_right if dc.shape(right)[dim] != 1]
-    if only_left and longer and longer[0] < only_left[0]:
-        # The operand with the earlier dimension comes first, so that the result is rather row-major.
+    if only_left and only_right and only_right[-1] < only_left[0]:
+        # The operand with the earlier dimensions comes first, so that the result is row-major.
         left, right, only_left, only_right = right, left, only_right, only_left
     a, b = dc.shape(left), dc.shape(right)
     count, rows, columns, along = (
