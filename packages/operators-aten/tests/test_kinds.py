@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import dispatch_aten
-from dispatch_aten.kinds import BESIDE, all_modules, modules_of
+from dispatch_aten.gradients import FUNCTIONS
+from dispatch_aten.kinds import BESIDE, all_modules, is_operator, modules_of
 from dispatch_aten.operators import ATEN_BY_NAME, KIND_OF
 from dispatch_core.caches import LazyTable
 
@@ -51,3 +52,11 @@ def test_an_operator_is_defined_with_the_modules_of_its_kind_only():
         "assert 'aten::sum' not in dc.registry._entries and 'sum' in dir(dc.ops.aten)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+def test_no_function_of_formulas_is_named_like_an_operator():
+    for file in (FOLDER / "gradients").glob("*.py"):
+        module = import_module(f"dispatch_aten.gradients.{file.stem}")
+        if file.stem != "__init__":
+            assert [name for name in module.__all__ if is_operator(name)] == []
+            assert {*module.__all__} <= {*FUNCTIONS}, f"{file.name} is missing in the list of modules"

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-__all__ = ["BESIDE", "all_modules", "find", "modules_of", "names_in"]
+__all__ = ["BESIDE", "all_modules", "find", "is_operator", "kind_of", "modules_of", "names_in"]
 
 BESIDE: Final[dict[str, dict[str, tuple[str, ...]]]] = {
     "shapes": {
@@ -64,6 +64,25 @@ _WITHOUT: Final = {
     "decompositions": frozenset({"comparison"}),
     "derivatives": frozenset({"comparison", "factory"}),
 }
+
+
+def kind_of(name: str) -> str | None:
+    """Return an operator's kind, by its name with overload and perhaps namespace; None for an unknown one.
+
+    >>> kind_of("aten::mul.Tensor")
+    'pointwise'
+    """
+    return KIND_OF.get(name.removeprefix("aten::"))
+
+
+@cache
+def _packets() -> frozenset[str]:
+    return frozenset(name.partition(".")[0] for name in KIND_OF)
+
+
+def is_operator(name: str) -> bool:
+    """Return whether an operator has that name, without an overload."""
+    return name in _packets()
 
 
 @cache

@@ -125,9 +125,10 @@ class KernelStore(OperatorIndex):
     ) -> tuple[OperatorEntry | str, Registration]:
         """Do as ``register_kernel`` and return the operator's entry, too, or its name where it is only announced."""
         registration = _make_registration("kernel", name, key, fn, level, is_meant=allow_override is True, **options)
-        self._load_library(name)
-        if self._lazy.keep_waiting(name, registration):
-            full = str(name)
+        full = str(name)
+        if self._lazy.keep_waiting(full, registration) or (
+            self._load_library(name) and self._lazy.keep_waiting(full, registration)
+        ):
             transactions.on_rollback(lambda: self.remove_kernel(full, registration), (full, registration))
             return full, registration
         self._load_siblings(name)

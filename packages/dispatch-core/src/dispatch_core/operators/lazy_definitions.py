@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .registries import Registry
 
 _COMPOSITE: Final = "Composite"
+_NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class LazyDefinition(Record):
@@ -219,18 +220,20 @@ class LazyOperators:
                     registry.remove_kernel(entry, registration)
                 registry.remove_schema(entry, definition.schema)
 
-    def keep_waiting(self, name: OperatorName, registration: Registration) -> bool:
+    def keep_waiting(self, name: str, registration: Registration) -> bool:
         """Let a kernel wait for its operator, if it can; see Note [Kernels that wait]."""
-        announced = self.packets.get(name.packet)
-        if announced is None or name.overload not in announced or registration.when is not None:
-            return False
-        if registration.key.is_alias and registration.key.name.startswith(_COMPOSITE):
+        packet, _, overload = name.partition(".")
+        key = registration.key
+        if (
+            overload not in self.packets.get(packet, _NOTHING)
+            or registration.when is not None
+            or (key.is_alias and key.name.startswith(_COMPOSITE))
+        ):
             return False
         with self._registry.lock:
-            if name.overload not in self.packets.get(name.packet, {}):
+            if overload not in self.packets.get(packet, _NOTHING):
                 return False
-            waiting = self._waiting.setdefault(str(name), {})
-            return waiting.setdefault(registration.key, registration) is registration
+            return self._waiting.setdefault(name, {}).setdefault(key, registration) is registration
 
     def stop_waiting(self, name: str, registration: Registration) -> bool:
         """Take back a kernel that waits; return whether it was waiting. The registry's lock is held."""

@@ -207,10 +207,11 @@ class OperatorIndex:
         self._load_library(name)
         self._lazy.define(name.packet)
 
-    def _load_library(self, name: OperatorName) -> None:
+    def _load_library(self, name: OperatorName) -> bool:
         """Load the operator library of a namespace, if it is to be asked for a packet that is not known yet."""
         if self.is_process and name.packet not in self._packets and name.packet not in self._lazy.packets:
-            load_operators(name.namespace or "")
+            return load_operators(name.namespace or "")
+        return False
 
     def has_kernel(self, name: str, key: KeyLike) -> bool:
         """Return whether ``key`` has a kernel of its own for ``name`` (any overload, where none is named)."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.derivatives import METADATA_SUFFIXES
-from dispatch_aten.gradients import FUNCTIONS
+from dispatch_aten.gradients import functions_for
 
 from ..functions import QUICK
 
@@ -160,8 +160,8 @@ class Derivative:
     @property
     def namespace(self) -> dict[str, Any]:
         """The functions that the formulas call: the library's own, and operators by name."""
-        aten = dc.ops.aten
-        return {f"f_{name}": FUNCTIONS.get(name) or QUICK.get(name) or getattr(aten, name) for name in self.called}
+        aten, functions = dc.ops.aten, functions_for(self.op.name)
+        return {f"f_{name}": functions.get(name) or QUICK.get(name) or getattr(aten, name) for name in self.called}
 
     @property
     def result_may_be_integral(self) -> bool:

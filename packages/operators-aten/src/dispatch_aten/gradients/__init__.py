@@ -5,63 +5,69 @@ Parts that several formulas share, or that are too long for an expression; the f
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from . import (
-    _shared,
-    activation,
-    attention,
-    complex_numbers,
-    convolution,
-    fft,
-    indexing,
-    linalg,
-    loss,
-    normalization,
-    ordering,
-    padding,
-    pointwise,
-    pooling,
-    recurrent,
-    reduction,
-    resampling,
-    scatter,
-    special,
-    spectral,
-    view,
-)
+from dispatch_aten.kinds import is_operator, kind_of
+from dispatch_core.caches import LazyTable
+
 from ._shared import conjugate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
 
-__all__ = ["FUNCTIONS", "conjugate"]
+__all__ = ["FUNCTIONS", "conjugate", "functions_for"]
 
 _MODULES: Final = (
-    activation,
-    attention,
-    complex_numbers,
-    convolution,
-    fft,
-    indexing,
-    linalg,
-    loss,
-    normalization,
-    ordering,
-    padding,
-    pointwise,
-    pooling,
-    recurrent,
-    reduction,
-    resampling,
-    scatter,
-    special,
-    spectral,
-    view,
-    _shared,
+    "_shared",
+    "activation",
+    "attention",
+    "complex_numbers",
+    "convolution",
+    "fft",
+    "indexing",
+    "linalg",
+    "loss",
+    "normalization",
+    "ordering",
+    "padding",
+    "pointwise",
+    "pooling",
+    "recurrent",
+    "reduction",
+    "resampling",
+    "scatter",
+    "special",
+    "spectral",
+    "view",
 )
 
-FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
-    name: getattr(module, name) for module in _MODULES for name in module.__all__
-}
-"""The functions of formulas by their names."""
+
+def _modules() -> Iterator[ModuleType]:
+    """Yield the modules, those first that are imported already."""
+    names = [f"{__name__}.{name}" for name in _MODULES]
+    for name in sorted(names, key=lambda name: name not in sys.modules):
+        yield import_module(name)
+
+
+def _find(name: str) -> Callable[..., Any]:
+    if not is_operator(name):
+        for module in _modules():
+            if name in module.__all__:
+                found: Callable[..., Any] = getattr(module, name)
+                return found
+    raise KeyError(name)
+
+
+FUNCTIONS: Final = LazyTable(_find, lambda: [name for module in _modules() for name in module.__all__])
+"""The functions of formulas by their names; none is named like an operator."""
+
+
+def functions_for(operator: str) -> LazyTable[Callable[..., Any]]:
+    """Return ``FUNCTIONS``, with those of an operator's kind at hand; others are imported when one is asked for."""
+    kind = kind_of(operator)
+    if kind in _MODULES:
+        import_module(f"{__name__}.{kind}")
+    return FUNCTIONS
