@@ -140,9 +140,28 @@ def test_safetensors_own_reader_understands_the_file(tmp_path):
     assert torchlike.load(tmp_path / "z.safetensors")["z"].add_(1).tolist() == [2.0, 2.0]
 
 
-def test_objects_and_code_are_refused(tmp_path):
-    with pytest.raises(TypeError, match=r"data, not objects of classes: a\.0 is of type Linear; save its state_dict"):
-        torchlike.save({"a": [nn.Linear(1, 1)]}, tmp_path / "x")
+class Settings:
+    def __init__(self, lr):
+        self.lr = lr
+
+
+def test_objects_are_read_only_where_their_classes_are_allowed(tmp_path):
+    net = nn.Sequential(nn.Linear(2, 1), nn.Tanh())
+    file = io.BytesIO()
+    torchlike.save([net, Settings(0.1)], file)
+    with pytest.raises(ValueError, match=r"an object of the class torchlike.*Sequential, which is not allowed"):
+        torchlike.load(io.BytesIO(file.getvalue()))
+    with torchlike.serialization.safe_globals([nn.Sequential, nn.Linear, nn.Tanh, Settings]):
+        again, settings = torchlike.load(io.BytesIO(file.getvalue()))
+    x = torchlike.ones(1, 2)
+    assert torchlike.equal(again(x), net(x)) and settings.lr == 0.1 and type(again[0].weight) is nn.Parameter
+    assert torchlike.serialization.get_safe_globals() == []
+
+
+def test_functions_classes_and_code_are_refused(tmp_path):
+    for value in ({"a": [lambda x: x]}, nn.Linear, io, print, object()):
+        with pytest.raises(TypeError, match=r"writes data and objects with attributes: (a\.0|the value) is of type"):
+            torchlike.save(value, tmp_path / "x")
     with pytest.raises(TypeError, match="an array of dtype object"):
         torchlike.save(np.array([None]), tmp_path / "x")
     assert not (tmp_path / "x").exists()

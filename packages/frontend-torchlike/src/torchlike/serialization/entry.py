@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from dispatch_core.tracebacks import api_boundary
 
 from .locations import make_locator
 
-__all__ = ["add_safe_globals", "load", "safe_globals", "save"]
+__all__ = ["load", "save"]
 
 _NO_PICKLE = "load() reads data only and never runs code from a file, so weights_only=False is not implemented"
 
@@ -27,8 +25,9 @@ def save(
     """Write tensors, and what contains them, to a file in the safetensors format, with the structure beside them as JSON.
 
     Takes lists, tuples, dicts with keys of any such kind, sets, numbers, strings, bytes, dtypes, devices, NumPy's arrays and
-    ``argparse.Namespace``. Tensors that share memory share it again after `load`. ``f`` is a path or a file that is open for
-    writing bytes. Raises ``TypeError`` for other objects, a module among them: save its ``state_dict()``.
+    ``argparse.Namespace``; of other objects, a whole module for one, their class's name and attributes. Tensors that share
+    memory share it again after `load`. ``f`` is a path or a file that is open for writing bytes. Raises ``TypeError`` for
+    functions, classes and objects without attributes.
     """
     from .files import write_file  # most programs save at their end, if at all, and each would pay for the imports
 
@@ -53,8 +52,9 @@ def load(
     """Read a file that `save` or ``torch.save`` wrote, or one in the safetensors format; no code in it is run.
 
     ``map_location`` is a device for all tensors, a dict of devices by the saved ones' names, or a function of a storage and
-    such a name. Raises ``FileNotFoundError`` for a missing file, ``ValueError`` for one that holds anything but data,
-    ``NotImplementedError`` for ``weights_only=False``.
+    such a name. Raises ``FileNotFoundError`` for a missing file, ``ValueError`` for one that holds anything but data, or an
+    object of a class that was not allowed by ``torch.serialization.add_safe_globals``, ``NotImplementedError`` for
+    ``weights_only=False``.
     """
     if weights_only is False:
         raise NotImplementedError(_NO_PICKLE)
@@ -70,13 +70,3 @@ def load(
     else:
         from .files import read_file as read
     return read(bytes(data), name, locate)
-
-
-@contextmanager
-def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
-    """Do nothing within a block, as `add_safe_globals` (source: ``torch.serialization.safe_globals``)."""
-    yield
-
-
-def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Do nothing: classes of programs are never made of a file (source: ``torch.serialization.add_safe_globals``)."""

@@ -22,6 +22,7 @@ from dispatch_aten.dtypes import ScalarType
 from ..size import Size
 from ..tensors import Tensor
 from .arrays import find_dtype
+from .classes import list_allowed, make_bare, put_together, take_apart
 
 __all__ = ["Decoder", "Encoder"]
 
@@ -91,10 +92,17 @@ class Encoder:
             return {"str": str(value)}
         if isinstance(value, int):
             return {"int": int(value)}
-        hint = "; save its state_dict()" if hasattr(value, "state_dict") else ""
-        raise TypeError(
-            f"save() writes data, not objects of classes: {place or 'the value'} is of type {type(value).__name__}{hint}"
-        )
+        return self._encode_instance(value, place)
+
+    def _encode_instance(self, value: Any, place: str) -> dict[str, Any]:
+        """Encode an object of a class as its attributes; see Note [Objects of classes] in `.classes`."""
+        parts = take_apart(value)
+        if parts is None:
+            raise TypeError(
+                f"save() writes data and objects with attributes: {place or 'the value'} is of type {type(value).__name__}"
+            )
+        name, state = parts
+        return {"object": name, "state": self._encode_items(state, place)}
 
     def _encode_items(self, items: Any, place: str) -> list[list[Any]]:
         return [
@@ -111,6 +119,7 @@ class Decoder:
 
     def __init__(self, make: Callable[[dict[str, Any]], Any]) -> None:
         self._make = make
+        self._classes = list_allowed()
         self._known: dict[int, Any] = {}
 
     def decode(self, node: Any) -> Any:
@@ -134,6 +143,9 @@ class Decoder:
         elif kind == "namespace":
             found = self._keep(node, argparse.Namespace())
             vars(found).update((str(self.decode(key)), self.decode(each)) for key, each in content)
+        elif kind == "object":
+            found = self._keep(node, make_bare(content, self._classes))
+            put_together(found, {str(self.decode(key)): self.decode(each) for key, each in node["state"]})
         else:
             found = self._keep(node, self._decode_leaf(kind, content, node))
         return found
