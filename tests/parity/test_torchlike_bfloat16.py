@@ -134,3 +134,12 @@ def test_limits_and_text(dtype):
         for m in (torchlike, torch)
     ]
     assert [text.replace("torchlike", "torch") for text in found[0]] == found[1]
+
+
+def test_memory_is_shared_by_dlpack():
+    ours = torchlike.arange(5).bfloat16()
+    theirs = torch.from_dlpack(ours)
+    theirs[0] = 7
+    back = torchlike.from_dlpack(theirs)
+    assert ours.tolist() == back.tolist() == [7, 1, 2, 3, 4]
+    assert back.data_ptr() == ours.data_ptr()

@@ -196,6 +196,8 @@ def to_array(tensor: Tensor, dtype: Any = None, copy: bool | None = None) -> NDA
 
 def dlpack_device(tensor: Tensor) -> tuple[int, int]:
     """Answer ``__dlpack_device__``; no memory is handed out yet."""
+    if tensor.dtype in NOT_IN_NUMPY and tensor.is_cpu:
+        return 1, 0
     return _get_shareable(tensor).__dlpack_device__()
 
 

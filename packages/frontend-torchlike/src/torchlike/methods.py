@@ -77,11 +77,19 @@ def _is_signed(self: Tensor) -> bool:
     return self.dtype.is_signed
 
 
+def _export(self: Tensor, **options: Any) -> Any:
+    """Return a DLPack capsule of the tensor's memory."""
+    from .dlpack import export_tensor  # few programs hand memory on so
+
+    return export_tensor(self, **options)
+
+
 #: Methods that are no operator of the same name.
 _OTHERS: Final[dict[str, Any]] = {
     "__array__": to_array,
     "__array_ufunc__": call_ufunc,
     "__deepcopy__": deep_copy,
+    "__dlpack__": _export,
     "__dlpack_device__": dlpack_device,
     "__reduce_ex__": reduce,
     "__repr__": format_tensor,

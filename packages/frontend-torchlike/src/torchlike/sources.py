@@ -11,6 +11,7 @@ from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
 from .creation import tensor, wrap_result
 from .devices import as_device
+from .dlpack import import_tensor
 from .dtypes import to_numpy_dtype
 from .interop import from_numpy
 from .tensors import Tensor
@@ -115,30 +116,12 @@ def frombuffer(
     return wrap_result(found, requires_grad)
 
 
-class _Capsule:
-    """Hands a DLPack capsule on, which says nothing of its device itself."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
-
-
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """Return a tensor in the memory of another library's, or of a DLPack capsule, on the cpu.
 
     Raises ``BufferError`` where ``copy`` is False and a copy is needed, or for memory of another device.
     """
-    if isinstance(ext_tensor, Tensor):
-        shared = ext_tensor.detach()
-    elif hasattr(ext_tensor, "__dlpack__"):
-        shared = from_numpy(np.from_dlpack(ext_tensor))
-    else:
-        shared = from_numpy(np.from_dlpack(_Capsule(ext_tensor)))
+    shared = ext_tensor.detach() if isinstance(ext_tensor, Tensor) else import_tensor(ext_tensor)
     place = as_device(device)
     if place is not None and place.type != shared.device.type:
         if copy is False:

@@ -227,9 +227,6 @@ class Tensor(Differentiable, metaclass=_Constructor):
     def item(self) -> Any:
         return dc.ops.aten.item(self)
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        return self.numpy().__dlpack__(**kwargs)
-
     def __len__(self) -> int:
         shape = dc.shape(self)
         if not shape:
