@@ -20,7 +20,15 @@ from .arrays import AclArray, from_numpy, to_numpy
 
 _counts: Final[Counter[str]] = Counter()
 
+_OF_MATRICES: Final = (
+    "_linalg_eigh _linalg_eigvals _linalg_svd geqrf linalg_cholesky_ex linalg_eig linalg_ldl_factor_ex linalg_ldl_solve"
+    " linalg_lu_factor_ex linalg_matrix_exp linalg_qr linalg_solve_triangular"
+).split()
+_OF_SIGNALS: Final = "_fft_c2c _fft_c2r _fft_r2c".split()
+
 REASONS: Final = {
+    **dict.fromkeys(_OF_MATRICES, "LAPACK computes it"),
+    **dict.fromkeys(_OF_SIGNALS, "aclnn has no Fourier transforms"),
     "nonzero": "how many elements it finds is known on the device alone",
     "masked_scatter_": "whether the source has elements enough is known on the device alone",
     "var.correction": "aclnnVarCorrection takes integers only; where the correction is one, the device computes it",
@@ -76,4 +84,6 @@ def _make_kernel(name: str) -> Callable[..., Any]:
     return kernel
 
 
-KERNELS: Final[dict[str, Callable[..., Any]]] = {name: _make_kernel(name) for name in ("nonzero", "masked_scatter_")}
+KERNELS: Final[dict[str, Callable[..., Any]]] = {
+    name: _make_kernel(name) for name in ("nonzero", "masked_scatter_", *_OF_MATRICES, *_OF_SIGNALS)
+}
