@@ -6,6 +6,7 @@ A case is an operator with arguments, made by a function of a ``Draw``.
 import math
 from numbers import Number
 
+import image_cases
 import numpy as np
 import pytest
 import torch
@@ -337,6 +338,7 @@ CASES = [
     case("argsort", lambda r: (r.f(2, 3), 0)),
     case("topk", lambda r: (r.f(2, 5), 3)),
     case("topk", lambda r: (r.f(2, 5), 2, 0, False)),
+    *(case(name, make) for name, make in image_cases.CASES),
 ]
 
 

@@ -117,11 +117,11 @@ _late, _load, _list = _load_names(__name__, _NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Make an operator's function, or import a part that most programs do not use; ``pipeline`` is the core's."""
-    if name == "pipeline":
-        from dispatch_core import pipeline
+    """Make an operator's function, or import what most programs do not use; ``ops`` and ``pipeline`` are the core's."""
+    if name in ("ops", "pipeline"):
+        import dispatch_core
 
-        return pipeline
+        return getattr(dispatch_core, name)
     if name in FUNCTIONS:
         found = globals()[name] = FUNCTIONS[name]
         return found
@@ -129,7 +129,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*{*_list(), *FUNCTIONS, "pipeline"}]
+    return [*{*_list(), *FUNCTIONS, "ops", "pipeline"}]
 
 
 globals().update(FACTORIES)
@@ -170,6 +170,7 @@ __all__ = [
     "no_grad",
     "npu",
     "numel",
+    "ops",
     "optim",
     "pi",
     "pipeline",

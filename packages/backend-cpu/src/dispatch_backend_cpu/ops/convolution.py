@@ -137,7 +137,9 @@ def _convolve(a: Array, weight: Array, g: ConvolutionGeometry) -> Array:
     return result
 
 
-def _convolve_back(grad: Array, weight: Array, sizes: Sequence[int], g: ConvolutionGeometry) -> Array:
+def _convolve_back(
+    grad: Array, weight: Array, sizes: Sequence[int], g: ConvolutionGeometry, held: np.dtype[Any] | None = None
+) -> Array:
     """Send a convolution's output back to its input of these sizes: a transposed convolution."""
     made, _, *kernel = weight.shape
     channels = weight.shape[1] * g.groups
@@ -147,7 +149,10 @@ def _convolve_back(grad: Array, weight: Array, sizes: Sequence[int], g: Convolut
         for size, each, count, step, gap, span in zip(sizes, g.padding, grid, g.stride, g.dilation, kernel, strict=True)
     ]
     factors = weight.reshape(g.groups, made // g.groups, -1).swapaxes(1, 2)
-    result = np.zeros((len(grad), channels, *padded), grad.dtype)
+    # torch adds up 16-bit floats in their own dtype where the output padding is as large as the stride.
+    is_wide = all(extra < step for extra, step in zip(g.output_padding, g.stride, strict=True))
+    dtype = grad.dtype if held is None or is_wide else held
+    result = np.zeros((len(grad), channels, *padded), dtype)
     if _is_depthwise(grad, weight, g):
         scalars = weight.reshape(made, -1, *[1] * len(kernel))
         for number, place in enumerate(shifts(kernel, grid, g.stride, g.dilation)):
@@ -156,7 +161,7 @@ def _convolve_back(grad: Array, weight: Array, sizes: Sequence[int], g: Convolut
         for part in _parts(len(grad), channels * prod(kernel) * prod(grid), grad.itemsize):
             size = part.stop - part.start
             rows = np.ascontiguousarray(grad[part].swapaxes(0, 1)).reshape(g.groups, made // g.groups, -1)
-            columns = (factors @ rows).reshape(channels, prod(kernel), size, *grid)
+            columns = cast(factors @ rows, dtype).reshape(channels, prod(kernel), size, *grid)
             target = result[part].swapaxes(0, 1)
             for number, place in enumerate(shifts(kernel, grid, g.stride, g.dilation)):
                 target[place] += columns[:, number]
@@ -201,8 +206,13 @@ def _convolution(spec: OutputSpec, input: Array, weight: Array, bias: Array | No
     else:
         g = convolution_geometry(weight.shape, *options)
         a, factors = cast(input, dtype), cast(weight, dtype)
-        result = _convolve_back(a, factors, spec.shape[2:], g) if g.transposed else _convolve(a, factors, g)
+        result = (
+            _convolve_back(a, factors, spec.shape[2:], g, spec.array_dtype)
+            if g.transposed
+            else _convolve(a, factors, g)
+        )
     if bias is not None:
+        result = cast(result, dtype)
         result += cast(bias, dtype).reshape(-1, *[1] * (result.ndim - 2))
     return result
 

@@ -137,7 +137,8 @@ def _pad_circular(self: Array, pad: Sequence[int]) -> Array:
     return aten.clone.default(found, memory_format=0)
 
 
-_MODES: Final = ("constant", "reflect", "replicate", "circular")
+#: In the order of torch's enumeration.
+_MODES: Final = ("reflect", "replicate", "circular", "constant")
 
 
 def _pad_enum(self: Array, pad: Sequence[int], mode: int, value: float | None = None) -> Array:

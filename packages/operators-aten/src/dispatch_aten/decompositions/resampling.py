@@ -45,10 +45,12 @@ def _centers(numbers: Array, ratio: float, align: bool) -> Array:
     return aten.sub.Scalar(aten.mul.Scalar(aten.add.Scalar(numbers, 0.5), ratio), 0.5)
 
 
-def _linear(numbers: Array, size: int, ratio: float, align: bool) -> _Taps:
+def _linear(numbers: Array, size: int, ratio: float, align: bool, held: ScalarType) -> _Taps:
     places = aten.clamp_min.default(_centers(numbers, ratio, align), 0)
     first = aten.clamp_max.default(cast(places, int64), size - 1)
-    share = aten.clamp.default(aten.sub.Tensor(places, first), 0, 1)
+    # torch rounds one share to the dtype of the elements, and takes the other from it.
+    share = cast(aten.clamp.default(aten.sub.Tensor(places, first), 0, 1), held)
+    share = cast(share, dc.dtype(numbers))
     second = aten.clamp_max.default(aten.add.Scalar(first, 1), size - 1)
     return [first, second], [aten.rsub.Scalar(share, 1), share]
 
@@ -122,7 +124,10 @@ def _make_taps(like: Array, kind: str, size: int, wanted: int, align: bool, scal
         return _nearest(numbers, size, ratio, exact=kind == "exact")
     if kind in _SMOOTH:
         return _smooth(numbers, size, ratio, kind)
-    return (_linear if kind == "linear" else _cubic)(numbers, size, ratio, align)
+    if kind == "linear":
+        held = dc.dtype(like) if dc.dtype(like).is_floating_point else dtype
+        return _linear(numbers, size, ratio, align, held)
+    return _cubic(numbers, size, ratio, align)
 
 
 def _computes_in(dtype: ScalarType) -> ScalarType:
@@ -147,11 +152,12 @@ def _resample(name: str) -> Callable[..., Array]:
     def kernel(self: Array, output_size: Sequence[int], *given: Any) -> Array:
         made = RULES[name](meta_of(self), output_size, *given)
         align, scales = _options(kind, given, count)
+        held = made.dtype if made.dtype.is_floating_point else float32
         found = self if kind in ("nearest", "exact") else cast(self, _computes_in(made.dtype))
         for dim in range(count + 1, 1, -1):
             taps = _make_taps(self, kind, dc.shape(self)[dim], made.shape[dim], align, scales[dim - 2])
             if taps is not None and numel(self):
-                found = _sum_taps(found, dim, *taps)
+                found = _sum_taps(found, dim, held, *taps)
         if made.dtype.is_integral and found is not self:
             low, high = made.dtype.bounds
             found = aten.clamp.default(aten.floor.default(aten.add.Scalar(found, 0.5)), low, high)
@@ -165,12 +171,13 @@ def _resample(name: str) -> Callable[..., Array]:
     return kernel
 
 
-def _sum_taps(self: Array, dim: int, places: list[Array], weights: list[Array]) -> Array:
+def _sum_taps(self: Array, dim: int, dtype: ScalarType, places: list[Array], weights: list[Array]) -> Array:
     found = None
     for number, place in enumerate(places):
         term = aten.index_select.default(self, dim, place)
         if weights:
-            term = aten.mul.Tensor(term, _column(weights[number], dim, ndim(self)))
+            weight = cast(cast(weights[number], dtype), dc.dtype(self))  # rounded as torch keeps it
+            term = aten.mul.Tensor(term, _column(weight, dim, ndim(self)))
         found = term if found is None else aten.add.Tensor(found, term)
     return found
 

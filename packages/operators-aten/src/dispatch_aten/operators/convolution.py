@@ -23,24 +23,24 @@ _convolution.out(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, Sym
     bool allow_tf32, *, Tensor(a!) out) -> Tensor(a!)
 _convolution_mode(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, str padding, SymInt[] dilation, SymInt
     groups) -> Tensor
-conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1]
-    dilation=1, SymInt groups=1) -> Tensor
-conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, str padding="valid", SymInt[1]
-    dilation=1, SymInt groups=1) -> Tensor
-conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2]
-    dilation=1, SymInt groups=1) -> Tensor
-conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, str padding="valid", SymInt[2]
-    dilation=1, SymInt groups=1) -> Tensor
-conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0, SymInt[3]
-    dilation=1, SymInt groups=1) -> Tensor
-conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, str padding="valid", SymInt[3]
-    dilation=1, SymInt groups=1) -> Tensor
-conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=1, SymInt[1] padding=0, SymInt[1]
-    output_padding=0, SymInt groups=1, SymInt[1] dilation=1) -> Tensor
-conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0,
-    SymInt[2] output_padding=0, SymInt groups=1, SymInt[2] dilation=1) -> Tensor
-conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=1, SymInt[3] padding=0,
-    SymInt[3] output_padding=0, SymInt groups=1, SymInt[3] dilation=1) -> Tensor
+conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1]
+    dilation=[1], SymInt groups=1) -> Tensor
+conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding="valid", SymInt[1]
+    dilation=[1], SymInt groups=1) -> Tensor
+conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], SymInt[2]
+    dilation=[1, 1], SymInt groups=1) -> Tensor
+conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding="valid",
+    SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor
+conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0],
+    SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor
+conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str padding="valid",
+    SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor
+conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0],
+    SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor
+conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2]
+    padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor
+conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3]
+    padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor
 conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor
 conv_tbc.out(Tensor self, Tensor weight, Tensor bias, int pad=0, *, Tensor(a!) out) -> Tensor(a!)
 conv_tbc_backward(Tensor self, Tensor input, Tensor weight, Tensor bias, int pad) -> (Tensor, Tensor, Tensor)
