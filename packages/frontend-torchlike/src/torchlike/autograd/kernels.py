@@ -39,7 +39,8 @@ def format_node_name(name: str, number: int = 0) -> str:
     >>> format_node_name("aten::log_softmax.int"), format_node_name("aten::add_.Tensor")
     ('LogSoftmaxBackward0', 'AddBackward0')
     """
-    base = name.rpartition("::")[2].partition(".")[0].removesuffix("_forward")
+    base = name.rpartition("::")[2].partition(".")[0].removesuffix("_forward").removesuffix("_functional")
+    base = "native_batch_norm" if base.startswith("_native_batch_norm_legit") else base
     return re.sub(r"(?:^|_+)([a-zA-Z0-9])", lambda found: found[1].upper(), base.rstrip("_")) + f"Backward{number}"
 
 
