@@ -80,11 +80,14 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, 
     (tensor([1]), tensor([2]))
     """
     check_tensor(indices, "unravel_index", "indices")
-    if not (indices.dtype.is_integral):
-        raise TypeError(f"expected 'indices' to be an integer dtype but got {indices.dtype}")
+    if not indices.dtype.is_integral:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, list, tuple)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape).__name__}")
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    if not all(isinstance(size, int) and not isinstance(size, bool) for size in sizes):
-        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {shape}")
+    if not all(isinstance(size, int) for size in sizes):
+        wrong = next(size for size in sizes if not isinstance(size, int))
+        raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(wrong).__name__}")
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     aten: Any = dc.ops.aten

@@ -122,9 +122,8 @@ def _read_sizes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...
     """Read sizes that are written one by one, as one sequence, or by keyword."""
     if "size" in kwargs:
         return (kwargs.pop("size"),)
-    if len(args) == 1 and isinstance(args[0], (list, tuple)):
-        return (tuple(args[0]),)
-    return (tuple(_to_number(size) for size in args),)
+    given = args[0] if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
+    return (tuple(_to_number(size) for size in given),)
 
 
 def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:

@@ -38,7 +38,10 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
     if (
         isinstance(index, list)
         and len(index) < _LONGEST_TUPLE
-        and any(item is None or item is ... or isinstance(item, (Tensor, list, tuple, slice)) for item in index)
+        and any(
+            item is None or item is ... or isinstance(item, (Tensor, list, tuple, range, slice, np.ndarray))
+            for item in index
+        )
     ):
         warnings.warn(
             "Using a non-tuple sequence for multidimensional indexing is deprecated; use x[tuple(seq)] instead of "
@@ -117,7 +120,7 @@ def _split(self: Tensor, index: Any) -> tuple[Tensor, list[Tensor | None]]:
             elif item.dim() or _is_mask(item) or item.is_meta:
                 if not item.dim():  # a mask without dimensions keeps or drops one that is added for it
                     result = _unsqueeze(result, dim)
-                    item = item.reshape(1)
+                    item = item.reshape(1).to(ScalarType.Bool)
                 left.extend([None] * (dim - covered))
                 left.append(item)
                 dim += item.dim() if _is_mask(item) else 1

@@ -84,12 +84,17 @@ def _export(self: Tensor, **options: Any) -> Any:
     return export_tensor(self, **options)
 
 
+def _refuse_deleting(self: Tensor, index: Any) -> None:
+    raise TypeError("Tensor does not support deleting items")
+
+
 #: Methods that are no operator of the same name.
 _OTHERS: Final[dict[str, Any]] = {
     "__array__": to_array,
     "__array_ufunc__": call_ufunc,
     "__deepcopy__": deep_copy,
     "__dlpack__": _export,
+    "__delitem__": _refuse_deleting,
     "__dlpack_device__": dlpack_device,
     "__reduce_ex__": reduce,
     "__repr__": format_tensor,
@@ -123,8 +128,8 @@ _PROPERTIES: Final[dict[str, Callable[[], property]]] = {
 
 
 _UNCOMMON: Final = (
-    "apply_ as_subclass const_data_ptr dim_order get_device is_distributed lstsq lu map2_ map_ new resize resize_as storage"
-    " symeig unique untyped_storage"
+    "apply_ as_subclass const_data_ptr dim_order get_device is_distributed lstsq lu map2_ map_ new resize resize_as set_"
+    " storage symeig unique untyped_storage"
 )
 
 

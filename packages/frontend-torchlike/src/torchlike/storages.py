@@ -68,6 +68,10 @@ class UntypedStorage:
     def __len__(self) -> int:
         return self.nbytes() // self.element_size()
 
+    def read_as(self, dtype: ScalarType) -> Tensor:
+        """Return the whole memory as a vector of a dtype."""
+        return self._tensor if not self.nbytes() else self._flat().view(ScalarType.Byte).view(dtype)
+
     def _flat(self) -> Tensor:
         """Return the whole memory as a vector."""
         count = self.nbytes() // self._tensor.dtype.itemsize
@@ -102,10 +106,6 @@ class TypedStorage(UntypedStorage):
     def element_size(self) -> int:
         """Return the bytes per element."""
         return self.dtype.itemsize
-
-    def untyped(self) -> UntypedStorage:
-        """Return the same memory in bytes."""
-        return UntypedStorage(self._tensor)
 
     def _flat(self) -> Tensor:
         whole: Tensor = dc.ops.aten.as_strided.default(self._tensor, (len(self),), (1,), 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import dispatch_core as dc
 
@@ -32,6 +32,7 @@ __all__ = [
     "new",
     "resize",
     "resize_as",
+    "set_",
     "storage",
     "symeig",
     "unique",
@@ -81,6 +82,28 @@ def as_subclass(self: Tensor, cls: type[Tensor]) -> Tensor:
 def const_data_ptr(self: Tensor) -> int:
     """Return the address of the first element, which is not written to there (source: ``torch.Tensor.const_data_ptr``)."""
     return data_ptr(self)
+
+
+def set_(
+    self: Tensor,
+    source: Tensor | UntypedStorage | None = None,
+    storage_offset: int = 0,
+    size: Sequence[int] | None = None,
+    stride: Sequence[int] = (),
+) -> Tensor:
+    """Let the tensor lie in the memory of another, or in a part of it (source: ``torch.Tensor.set_``).
+
+    Raises ``RuntimeError`` for another dtype or device.
+    """
+    aten: Any = dc.ops.aten
+    if source is None:
+        return cast(Tensor, aten.set_(self))
+    if isinstance(source, UntypedStorage):
+        source = source.read_as(self.dtype)
+        size = (source.numel(),) if size is None else size
+    if size is None:
+        return cast(Tensor, aten.set_(self, source))
+    return cast(Tensor, aten.set_(self, source, storage_offset, list(size), list(stride)))
 
 
 def storage(self: Tensor) -> TypedStorage:

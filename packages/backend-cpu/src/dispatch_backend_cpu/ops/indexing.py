@@ -6,6 +6,7 @@ torch's messages and the layout of results. Everything is checked before anythin
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -25,6 +26,8 @@ KERNELS: Final = KernelTable()
 
 Indices = Sequence[Array | None]
 
+_BYTES: Final = "indexing with dtype uint8 is now deprecated, please use a dtype bool instead"
+
 
 def _to_numpy_indices(self: Array, indices: Indices) -> tuple[list[Any], list[Array | None]]:
     """Turn torch's list of indices into NumPy's tuple, masks into the integers of their true elements.
@@ -40,6 +43,8 @@ def _to_numpy_indices(self: Array, indices: Indices) -> tuple[list[Any], list[Ar
         index = np.asarray(given)
         kind = index.dtype.char
         if kind in "?B":
+            if kind == "B":
+                warnings.warn(_BYTES, UserWarning, stacklevel=2)
             _check_mask(self, index, len(places), number)
             places.extend(np.nonzero(index) if index.ndim else ())
         elif kind in "il" or index.dtype == np.int64:
