@@ -29,7 +29,7 @@ from .autograd import (
 )
 from .creation import FACTORIES, as_tensor, tensor
 from .devices import device, get_default_device, set_default_device
-from .dtypes import DTYPES, can_cast, dtype, finfo, iinfo, promote_types, result_type
+from .dtypes import DTYPES, can_cast, dtype, finfo, iinfo, memory_format, promote_types, result_type
 from .functions import FUNCTIONS
 from .interop import from_numpy
 from .lazy_names import load_names as _load_names
@@ -45,8 +45,7 @@ __version__ = "0.1.0"
 _hide_frames(__name__)
 
 newaxis = None
-#: Orders of elements in memory, with torch's numbers.
-contiguous_format, preserve_format, channels_last, channels_last_3d = range(4)
+contiguous_format, preserve_format, channels_last, channels_last_3d = memory_format
 
 
 def is_tensor(obj: object) -> bool:
@@ -164,6 +163,7 @@ __all__ = [
     "is_tensor",
     "load",
     "manual_seed",
+    "memory_format",
     "nan",
     "newaxis",
     "nn",

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import builtins
+from enum import IntEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,6 +40,24 @@ DTYPES: Final[dict[str, ScalarType]] = {
 
 #: Written before the names of tensors' types.
 TYPE_PREFIX = "torchlike."
+
+
+class memory_format(IntEnum):  # noqa: N801  # torch's name
+    """An order of a tensor's elements in memory (source: ``torch.memory_format``).
+
+    >>> memory_format.channels_last
+    torchlike.channels_last
+    """
+
+    contiguous_format = 0
+    preserve_format = 1
+    channels_last = 2
+    channels_last_3d = 3
+
+    def __repr__(self) -> str:
+        return f"torchlike.{self.name}"
+
+    __str__ = __repr__
 
 
 def format_type(tensor: Tensor) -> str:

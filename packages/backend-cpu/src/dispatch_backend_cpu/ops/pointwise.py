@@ -279,6 +279,19 @@ def _nan_to_num(general: Kernel) -> Kernel:
     return kernel
 
 
+def _nextafter(general: Kernel) -> Kernel:
+    """Step in the arrays' own dtype, which no wider one can stand for."""
+
+    @ignore_fp_errors
+    def kernel(self: Array, other: Array) -> Any:
+        if is_extended(self.dtype) and self.dtype is other.dtype:
+            return conform(np.nextafter(self, other), infer_output("nextafter", self, other))
+        return general(self, other)
+
+    return kernel
+
+
+KERNELS["nextafter"] = _nextafter(KERNELS["nextafter"])
 for _name, _function in (("erf", erf), ("erfc", erfc)):
     KERNELS[_name] = make_unary(_function, KERNELS[_name], frozenset(map(np.dtype, "fd")))
 KERNELS["nan_to_num"] = _nan_to_num(KERNELS["nan_to_num"])
