@@ -184,3 +184,18 @@ def test_a_worker_that_fails_raises_the_same_class_here():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         both(run)
+
+
+def test_states_of_random_numbers_are_torchs_and_go_over():
+    for seed, draws in ((5, 3), (0, 1), (7, 700), (3, 0)):
+        for frontend in FRONTENDS:
+            frontend.manual_seed(seed)
+            frontend.randn(draws)
+        ours, theirs = torchlike.get_rng_state(), torch.get_rng_state()
+        assert ours.dtype is torchlike.uint8 and ours.shape == theirs.shape
+        expected = torch.rand(3).tolist(), torch.randn(3).tolist()
+        torchlike.manual_seed(99)
+        torchlike.set_rng_state(torchlike.from_numpy(theirs.numpy()))
+        assert (torchlike.rand(3).tolist(), torchlike.randn(3).tolist()) == expected
+        torch.set_rng_state(torch.from_numpy(ours.numpy()))
+        assert (torch.rand(3).tolist(), torch.randn(3).tolist()) == expected

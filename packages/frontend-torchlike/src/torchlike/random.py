@@ -41,13 +41,35 @@ def initial_seed() -> int:
     return default_generator.initial_seed()
 
 
+def _start_engine() -> None:
+    """Let the cpu's generator have its engine, without drawing."""
+    from .creation import FACTORIES  # it stands above this module
+
+    FACTORIES["rand"](0)
+
+
 def get_rng_state() -> Any:
-    """Return the state of the cpu's generator."""
-    return default_generator.get_state()
+    """Return the state of the cpu's generator as bytes, in torch's layout (source: ``torch.get_rng_state``)."""
+    from .interop import put  # as above
+    from .random_state import pack_state
+
+    state = default_generator.get_state()
+    if state["engine"] is None:
+        _start_engine()
+        state = default_generator.get_state()
+    return put(pack_state(state), "cpu")
 
 
 def set_rng_state(new_state: Any) -> None:
-    """Restore a state of the cpu's generator."""
+    """Restore a state of the cpu's generator, one that torch gave included."""
+    from .interop import read_elements  # as above
+    from .random_state import unpack_state
+
+    if not isinstance(new_state, dict):
+        if not hasattr(new_state, "_dispatch_data"):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        new_state = unpack_state(read_elements(new_state))
+    _start_engine()
     default_generator.set_state(new_state)
 
 

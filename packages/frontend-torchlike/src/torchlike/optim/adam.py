@@ -63,7 +63,9 @@ class Adam(Optimizer):
             square.lerp_(grad.square(), 1 - group["betas"][1])
         else:
             square.mul_(beta2).addcmul_(grad, grad, value=1 - read_number(beta2))
-        size, root = lr / (1 - beta1**step), (1 - beta2**step) ** 0.5
+        # A recorded step computes with the number of steps as a tensor, in its own precision, as torch does.
+        at: Any = state["step"] if group["differentiable"] else step
+        size, root = lr / (1 - beta1**at), (1 - beta2**at) ** 0.5
         if group["amsgrad"]:
             largest = state["max_exp_avg_sq"]
             square = largest.copy_(

@@ -88,7 +88,7 @@ def make_bare(name: Any, classes: Mapping[str, type]) -> Any:
 
 
 def put_together(value: Any, state: dict[str, Any]) -> None:
-    """Give an object its attributes."""
+    """Set an object's attributes."""
     if hasattr(value, "__setstate__"):
         value.__setstate__(state)
     else:

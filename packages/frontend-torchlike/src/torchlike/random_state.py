@@ -1,0 +1,63 @@
+"""The state of the cpu's generator as torch writes it: 5,056 bytes, so that each goes on from a state of the other.
+
+The layout is that of ``at::CPUGeneratorImplState``: the seed, the Mersenne Twister's counters and words, and the normal
+numbers that were drawn but not used.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+__all__ = ["pack_state", "unpack_state"]
+
+_WORDS: Final = 624
+_LAYOUT: Final = np.dtype(
+    [
+        ("seed", "<u8"),
+        ("left", "<i4"),
+        ("seeded", "<i4"),
+        ("next", "<u8"),
+        ("words", "<u8", (_WORDS,)),
+        ("normal_x", "<f8"),
+        ("normal_y", "<f8"),
+        ("normal_rho", "<f8"),
+        ("normal_is_valid", "<i4"),
+        ("", "<i4"),
+        ("next_float", "<f4"),
+        ("next_float_is_valid", "<i4"),
+    ]
+)
+
+
+def pack_state(state: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """Return a state of the generator as bytes; ``ValueError`` where it has no engine, or one of another kind."""
+    engine = state["engine"]
+    bits = engine.get("bits") if isinstance(engine, dict) else None
+    if not isinstance(bits, dict) or bits.get("bit_generator") != "MT19937":
+        raise ValueError("the generator's engine is no Mersenne Twister")
+    found = np.zeros((), _LAYOUT)
+    used = bits["state"]["pos"]
+    found["seed"], found["seeded"], found["words"] = state["seed"], 1, bits["state"]["key"]
+    # The words are made again when none is left; a fresh state has made none yet.
+    found["left"], found["next"] = (1, 0) if used == _WORDS else (_WORDS + 1 - used, used)
+    if engine["spare_normal"] is not None:
+        found["normal_y"], found["normal_rho"], found["normal_is_valid"] = engine["spare_normal"], 1.0, 1
+    return np.frombuffer(found.tobytes(), np.uint8).copy()
+
+
+def unpack_state(data: np.ndarray[Any, Any]) -> dict[str, Any]:
+    """Return the state that bytes hold; ``RuntimeError`` for bytes that are none."""
+    if data.dtype != np.uint8 or data.size != _LAYOUT.itemsize:
+        raise RuntimeError(
+            "RNG state is wrong size" if data.dtype == np.uint8 else "RNG state must be a torch.ByteTensor"
+        )
+    found = np.frombuffer(np.ascontiguousarray(data).tobytes(), _LAYOUT)[0]
+    left = int(found["left"])
+    if not 1 <= left <= _WORDS:
+        raise RuntimeError("Invalid mt19937 state")
+    used = _WORDS if left == 1 else _WORDS + 1 - left
+    bits = {"bit_generator": "MT19937", "state": {"key": found["words"].astype(np.uint32), "pos": used}}
+    spare = float(found["normal_y"]) if found["normal_is_valid"] else None
+    return {"seed": int(found["seed"]), "engine": {"bits": bits, "spare_normal": spare}}
