@@ -186,9 +186,18 @@ class Tensor(Differentiable, metaclass=_Constructor):
 
     nelement = numel
 
-    def is_contiguous(self) -> bool:
-        """Return whether the elements lie in memory in row-major order without gaps."""
-        return is_contiguous(dc.shape(self), dc.strides(self))
+    def is_contiguous(self, memory_format: int = 0) -> bool:
+        """Return whether the elements lie in memory without gaps, in row-major order or that of ``memory_format``."""
+        shape, strides = dc.shape(self), dc.strides(self)
+        if not memory_format:
+            return is_contiguous(shape, strides)
+        if memory_format == 1:
+            raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+        if len(shape) != memory_format + 2:
+            return False
+        # The channels are innermost, then the last dimension, and so on to the first.
+        order = [1, *range(len(shape) - 1, 1, -1), 0][::-1]
+        return is_contiguous(tuple(shape[dim] for dim in order), tuple(strides[dim] for dim in order))
 
     def element_size(self) -> int:
         return self.dtype.itemsize
