@@ -77,6 +77,12 @@ def is_signed(input: Tensor) -> bool:
     return input.dtype.is_signed
 
 
+def get_device(input: Tensor) -> int:
+    """Return the index of the device, -1 for the cpu (source: ``torch.get_device``)."""
+    _check_tensor(input, "get_device")
+    return input.get_device()
+
+
 #: Parts that are imported when first used: the public names of each module, or the module itself.
 _NAMES = {
     "arrangements": "broadcast_shapes detach_ is_distributed is_storage typename unique unravel_index",
@@ -93,7 +99,7 @@ _NAMES = {
     "amp": "autocast is_autocast_available",
     "backends": "",
     "compiler": "compile",
-    "cuda": "",
+    "cuda": "AcceleratorError OutOfMemoryError",
     "distributed": "",
     "distributions": "",
     "hub": "",
@@ -150,6 +156,7 @@ __all__ = [
     "from_numpy",
     "get_default_device",
     "get_default_dtype",
+    "get_device",
     "get_rng_state",
     "iinfo",
     "inf",
