@@ -37,8 +37,8 @@ FOREIGN = frozenset(["cached", "done", "filled", "reversed", "sorted"])
 VAGUE = re.compile(r"(?<![`\"])\b(whoever|nobody|somebody|no[\s#]+one|anew|what[\s#]+it[\s#]+was)\b", re.IGNORECASE)
 
 #: Class names that two packages share with good reason: type hints name any frontend's tensors, and torch has a Node in
-#: its graphs of calls and another in autograd's.
-SHARED = frozenset(["Distribution", "Node", "Tensor"])
+#: its graphs of calls and another in autograd's, and an Identity among its layers and another among its ways to prune.
+SHARED = frozenset(["Distribution", "Identity", "Node", "Tensor"])
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 

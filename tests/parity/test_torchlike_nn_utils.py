@@ -166,6 +166,31 @@ def test_modules_are_called_with_other_parameters():
     agree(module.weight, mine.weight)
 
 
+def test_pruned_weights_agree():
+    import torch.nn.utils.prune
+
+    module, mine = make("Linear", 4, 5)
+    found = []
+    for layer, t in ((module, torch), (mine, torchlike)):
+        prune = t.nn.utils.prune
+        prune.l1_unstructured(layer, "weight", 0.3)
+        prune.ln_structured(layer, "weight", 1, 2, 0)
+        prune.custom_from_mask(layer, "bias", t.tensor([1, 0, 1, 0, 1]))
+        layer(t.ones(1, 4, dtype=t.float64)).sum().backward()
+        found.append([layer.weight, layer.bias, layer.weight_orig.grad])
+        prune.remove(layer, "weight")
+        prune.global_unstructured([(layer, "weight")], prune.L1Unstructured, amount=12)
+        found[-1] += [layer.weight, layer.weight_mask]
+        assert prune.is_pruned(layer) and sorted(layer.state_dict()) == [
+            "bias_mask",
+            "bias_orig",
+            "weight_mask",
+            "weight_orig",
+        ]
+    for wanted, ours in zip(*found, strict=True):
+        agree(wanted, ours)
+
+
 def test_vectors_of_parameters_agree():
     module, mine = make()
     vector = torchlike.nn.utils.parameters_to_vector(mine.parameters())

@@ -284,8 +284,7 @@ def _make_cell(name: str) -> Callable[..., Any]:
     ) -> Any:
         states = _check_lstm_states(hx, name) if name == "lstm_cell" else (hx,)
         for place, state in enumerate(states):
-            label = str(place) if len(states) == 2 else ""
-            _check_cell(name, input, state, w_ih, w_hh, cell.gates, label)
+            _check_cell(name, input, state, w_ih, w_hh, cell.gates, str(place))
         weights = _Weights(w_ih, w_hh, b_ih, b_hh)
         gates = _multiply_inputs(cell, input, weights)
         found = cell.step(gates, states, _prepare(cell, [], weights))

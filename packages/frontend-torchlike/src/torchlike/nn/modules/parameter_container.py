@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, KeysView, Mapping
 from operator import index as as_index
 from typing import Any, Self
 
+from ...dtypes import format_type
 from ...tensors import Tensor
 from ..parameter import Parameter
 from .module import Module
@@ -199,7 +200,7 @@ class ParameterDict(Module):
 
     def extra_repr(self) -> str:
         return "\n".join(
-            f"  ({key}): {_describe(value, f'{type(value).__module__}.{type(value).__qualname__}')}"
+            f"  ({key}): {_describe(value, format_type(value) if isinstance(value, Tensor) else '')}"
             for key, value in self.items()
         )
 

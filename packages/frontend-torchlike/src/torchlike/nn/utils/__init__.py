@@ -14,6 +14,7 @@ _NAMES: Final = {
     "memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
     "parametrizations": "",
     "parametrize": "",
+    "prune": "",
     "rnn": "",
     "spectral_normalization": "remove_spectral_norm spectral_norm",
     "stateless": "",
