@@ -35,33 +35,6 @@ def _fit_window(name: str, window: Array | None, like: Array, n_fft: int, win_le
     return aten.cat.default([zeros[0], window, zeros[1]], 0)
 
 
-def _pad(self: Array, count: int, mode: str) -> Array:
-    """Return a signal with ``count`` more elements on both sides."""
-    size = dc.shape(self)[-1]
-    if mode == "constant":
-        zeros = aten.new_zeros.default(self, (*dc.shape(self)[:-1], count))
-        return aten.cat.default([zeros, self, zeros], -1)
-    if mode == "replicate":
-        ends = [
-            aten.expand.default(aten.slice.Tensor(self, -1, start, start + 1), (*dc.shape(self)[:-1], count))
-            for start in (0, size - 1)
-        ]
-        return aten.cat.default([ends[0], self, ends[1]], -1)
-    if mode == "circular":
-        left, right = aten.slice.Tensor(self, -1, size - count), aten.slice.Tensor(self, -1, 0, count)
-        return aten.cat.default([left, self, right], -1)
-    if mode != "reflect":
-        raise OperatorError(f"Unrecognised padding mode {mode}", argument="pad_mode")
-    if count >= size:
-        raise ShapeError(
-            "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-            f"({count}, {count}) at dimension 2 of input {list(dc.shape(self))}",
-            argument="self",
-        )
-    left, right = aten.slice.Tensor(self, -1, 1, count + 1), aten.slice.Tensor(self, -1, size - 1 - count, size - 1)
-    return aten.cat.default([aten.flip.default(left, [-1]), self, aten.flip.default(right, [-1])], -1)
-
-
 def _stft(
     self: Array,
     n_fft: int,
@@ -106,7 +79,7 @@ def _stft_center(
         raise _fail("stft", "expected a 1D or 2D tensor")
     signal = aten.unsqueeze.default(self, 0) if ndim(self) == 1 else self
     if center:
-        signal = _pad(signal, n_fft // 2, pad_mode)
+        signal = aten.squeeze.dim(aten.pad.default(aten.unsqueeze.default(signal, 0), [n_fft // 2] * 2, pad_mode), 0)
     count, length = dc.shape(signal)
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
