@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import string
 from collections import Counter
+from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
@@ -86,17 +87,16 @@ def _read_output(text: str | None, inputs: Sequence[Sequence[_Label]]) -> list[_
     return found
 
 
-def _parse(equation: str, tensors: Sequence[Array]) -> tuple[list[list[_Label]], list[_Label]]:
-    """Return the labels of each operand's dimensions, and of the output's."""
+def _parse(equation: str, counts: Sequence[int]) -> tuple[list[list[_Label]], list[_Label]]:
+    """Return the labels of the dimensions of each operand, which has so many, and of the output."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     parts = left.split(",")
-    if len(parts) != len(tensors):
-        which = "more" if len(parts) < len(tensors) else "fewer"
+    if len(parts) != len(counts):
+        which = "more" if len(parts) < len(counts) else "fewer"
         raise _fail(f"{which} operands were provided than specified in the equation", "tensors")
     read = [_read_subscripts(part, f"operand {place}") for place, part in enumerate(parts)]
     inputs = [
-        _spread(subscripts, len(dc.shape(tensor)), place)
-        for place, (subscripts, tensor) in enumerate(zip(read, tensors, strict=True))
+        _spread(subscripts, count, place) for place, (subscripts, count) in enumerate(zip(read, counts, strict=True))
     ]
     return inputs, _read_output(right if arrow else None, inputs)
 
@@ -156,59 +156,153 @@ def _find_path(
     return [(0, 1)] * (len(inputs) - 1)
 
 
+class _Sides(NamedTuple):
+    """The dimensions of the common order by where they are longer than 1: a product of stacks of matrices."""
+
+    both: list[int]
+    left: list[int]
+    right: list[int]
+    inner: list[int]
+    #: Whether the right operand comes first, so that the result is row-major.
+    turned: bool
+
+
+def _find_sides(left: Sequence[int], right: Sequence[int], sums: Sequence[int]) -> _Sides:
+    both, only_left, only_right, inner = [], [], [], []
+    for dim, (a, b) in enumerate(zip(left, right, strict=True)):
+        if dim in sums and a != 1 and b != 1:
+            inner.append(dim)
+        elif dim not in sums and a != 1 and b != 1:
+            both.append(dim)
+        elif dim not in sums and a != 1:
+            only_left.append(dim)
+        else:
+            only_right.append(dim)
+    turned = bool(only_left and only_right and only_right[-1] < only_left[0])
+    return _Sides(both, *((only_right, only_left) if turned else (only_left, only_right)), inner, turned)
+
+
 def _multiply(left: Array, right: Array, sums: Sequence[int]) -> Array:
-    """Return the product summed over ``sums``, these dimensions kept with size 1: one product of stacks of matrices."""
+    """Return the product summed over ``sums``, these dimensions kept with size 1."""
     if not sums:
         return aten.mul.Tensor(left, right)
-    both: list[int] = []
-    only_left: list[int] = []
-    only_right: list[int] = []
-    inner: list[int] = []
-    for dim in range(len(dc.shape(left))):
-        in_left, in_right = dc.shape(left)[dim] != 1, dc.shape(right)[dim] != 1
-        if dim in sums:
-            if in_left and in_right:
-                inner.append(dim)
-            elif in_left:
-                left = aten.sum.dim_IntList(left, [dim], True)
-            elif in_right:
-                right = aten.sum.dim_IntList(right, [dim], True)
-        if dim not in inner:
-            (
-                both
-                if in_left and in_right and dim not in sums
-                else only_left
-                if in_left and dim not in sums
-                else only_right
-            ).append(dim)
-    if only_left and only_right and only_right[-1] < only_left[0]:
-        # The operand with the earlier dimensions comes first, so that the result is row-major.
-        left, right, only_left, only_right = right, left, only_right, only_left
+    for dim in sums:
+        has_left, has_right = dc.shape(left)[dim] != 1, dc.shape(right)[dim] != 1
+        if has_left and not has_right:
+            left = aten.sum.dim_IntList(left, [dim], True)
+        elif has_right and not has_left:
+            right = aten.sum.dim_IntList(right, [dim], True)
+    sides = _find_sides(dc.shape(left), dc.shape(right), sums)
+    if sides.turned:
+        left, right = right, left
     a, b = dc.shape(left), dc.shape(right)
-    count, rows, columns, along = (
-        prod(sizes[dim] for dim in dims) for sizes, dims in ((a, both), (a, only_left), (b, only_right), (a, inner))
+    stacks, rows, along = ([a[dim] for dim in dims] for dims in (sides.both, sides.left, sides.inner))
+    columns = [b[dim] for dim in sides.right]
+    count = prod(stacks)
+    first = aten.permute.default(left, [*sides.both, *sides.left, *sides.inner, *sides.right])
+    second = aten.permute.default(right, [*sides.both, *sides.inner, *sides.right, *sides.left])
+    product = aten.bmm.default(
+        aten.reshape.default(first, (count, prod(rows), prod(along))),
+        aten.reshape.default(second, (count, prod(along), prod(columns))),
     )
-    first = aten.reshape.default(
-        aten.permute.default(left, [*both, *only_left, *inner, *only_right]), (count, rows, along)
-    )
-    second = aten.reshape.default(
-        aten.permute.default(right, [*both, *inner, *only_right, *only_left]), (count, along, columns)
-    )
-    product = aten.bmm.default(first, second)
-    order = [*both, *only_left, *inner, *only_right]
-    sizes = [
-        *(a[dim] for dim in both),
-        *(a[dim] for dim in only_left),
-        *(1 for _ in inner),
-        *(b[dim] for dim in only_right),
-    ]
+    order = [*sides.both, *sides.left, *sides.inner, *sides.right]
+    sizes = [*stacks, *rows, *(1 for _ in along), *columns]
     return aten.permute.default(aten.reshape.default(product, sizes), [order.index(dim) for dim in range(len(a))])
+
+
+class _Step(NamedTuple):
+    """An operand of a product of matrices: the permutation and the shape that it takes, None where it has them."""
+
+    permutation: tuple[int, ...] | None
+    shape: tuple[int, ...] | None
+
+    def of(self, operand: Array) -> Array:
+        """Return the operand in this form."""
+        if self.permutation is not None:
+            operand = aten.permute.default(operand, self.permutation)
+        return operand if self.shape is None else aten.reshape.default(operand, self.shape)
+
+
+class _Plan(NamedTuple):
+    """What ``_multiply`` comes to for two operands of known shapes."""
+
+    turned: bool
+    first: _Step
+    second: _Step
+    is_stack: bool
+    sizes: tuple[int, ...] | None
+    permutation: tuple[int, ...] | None
+
+
+def _make_step(labels: Sequence[_Label], shape: tuple[int, ...], order: Sequence[_Label], wanted: list[int]) -> _Step:
+    permutation = tuple(labels.index(label) for label in order)
+    plain = permutation == tuple(range(len(shape)))
+    have = tuple(shape[dim] for dim in permutation)
+    return _Step(None if plain else permutation, None if have == tuple(wanted) else tuple(wanted))
+
+
+_Sizes = dict[_Label, int]
+
+
+def _is_one_product(a: _Sizes, b: _Sizes, rest: Sequence[_Label]) -> bool:
+    """Return whether all dimensions that are summed are those of both operands, and longer than 1."""
+    summed = bool(rest) and all(a.get(label) == b.get(label) != 1 for label in rest)
+    return summed and all(a[label] == b[label] or 1 in (a[label], b[label]) for label in a.keys() & b.keys())
+
+
+@lru_cache(maxsize=1024)
+def _plan(equation: str, left: tuple[int, ...], right: tuple[int, ...]) -> _Plan | None:
+    """Plan the product of two operands; None where it is more than one product of matrices."""
+    inputs, output = _parse(equation, [len(left), len(right)])
+    a, b = (dict(zip(labels, shape, strict=True)) for labels, shape in zip(inputs, (left, right), strict=True))
+    rest = sorted({*a, *b} - set(output), key=str)
+    if len(a) < len(left) or len(b) < len(right) or not _is_one_product(a, b, rest):
+        return None
+    order = [*output, *rest]
+    sizes_left, sizes_right = ([shape.get(label, 1) for label in order] for shape in (a, b))
+    sides = _find_sides(sizes_left, sizes_right, range(len(output), len(order)))
+    operands = [(inputs[0], left, a), (inputs[1], right, b)]
+    (labels, shape, mine), (others, other_shape, theirs) = operands[::-1] if sides.turned else operands
+    both, rows, columns, inner = (
+        [order[dim] for dim in dims] for dims in (sides.both, sides.left, sides.right, sides.inner)
+    )
+    count = [prod(mine[label] for label in both)] if both else []
+    along = prod(mine[label] for label in inner)
+    height, width = prod(mine.get(label, 1) for label in rows), prod(theirs.get(label, 1) for label in columns)
+    # What one side lacks, or has with size 1, stands at the end of the other side's dimensions.
+    first = [label for label in (*both, *rows, *inner, *columns) if label in mine]
+    second = [label for label in (*both, *inner, *columns, *rows) if label in theirs]
+    made = [*both, *rows, *columns]
+    sizes = [*(mine[label] for label in both), *(mine.get(label, 1) for label in rows)]
+    sizes += [theirs.get(label, 1) for label in columns]
+    permutation = tuple(made.index(label) for label in output)
+    return _Plan(
+        sides.turned,
+        _make_step(labels, shape, first, [*count, height, along]),
+        _make_step(others, other_shape, second, [*count, along, width]),
+        bool(both),
+        None if sizes == [*count, height, width] else tuple(sizes),
+        None if permutation == tuple(range(len(made))) else permutation,
+    )
+
+
+def _multiply_by_plan(plan: _Plan, left: Array, right: Array) -> Array:
+    if plan.turned:
+        left, right = right, left
+    product = (aten.bmm if plan.is_stack else aten.mm).default(plan.first.of(left), plan.second.of(right))
+    if plan.sizes is not None:
+        product = aten.reshape.default(product, plan.sizes)
+    return product if plan.permutation is None else aten.permute.default(product, plan.permutation)
 
 
 def _einsum(equation: str, tensors: Sequence[Array], *, path: Sequence[int] | None = None) -> Array:
     if not tensors:
         raise _fail("must provide at least one operand", "tensors")
-    inputs, output = _parse(equation, tensors)
+    if len(tensors) == 2:
+        plan = _plan(equation, *map(dc.shape, tensors))
+        if plan is not None:
+            return _multiply_by_plan(plan, *tensors)
+    inputs, output = _parse(equation, [len(dc.shape(tensor)) for tensor in tensors])
     rest = sorted({label for labels in inputs for label in labels} - set(output), key=str)
     order = [*output, *rest]
     operands = [_align(*each, order, place) for place, each in enumerate(zip(tensors, inputs, strict=True))]
