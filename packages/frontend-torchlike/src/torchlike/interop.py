@@ -179,7 +179,8 @@ def _check_shareable(tensor: Tensor) -> None:
 
 def to_numpy(tensor: Tensor, *, force: bool = False) -> NDArray[Any]:
     """Return a NumPy array that shares memory with a cpu tensor; ``force`` allows a copy and a detach."""
-    _check_shareable(tensor)
+    if force:
+        _check_shareable(tensor)
     array = read_elements(tensor) if force else _get_shareable(tensor)
     return lend_out(array) if tensor.is_cpu else array
 
