@@ -108,24 +108,11 @@ def _columns(a: Array, kernel: Sequence[int], g: ConvolutionGeometry) -> Iterato
         yield part, buffer.reshape(g.groups, rows // g.groups, size * places)
 
 
-def _is_depthwise(a: Array, weight: Array, g: ConvolutionGeometry) -> bool:
-    return weight.shape[1] == 1 and weight.shape[0] == a.shape[1] == g.groups > 1
-
-
 def _convolve(a: Array, weight: Array, g: ConvolutionGeometry) -> Array:
     """Return the convolution of ``(batch, channels, *sizes)`` with ``(made, channels / groups, *kernel)``."""
     made, _, *kernel = weight.shape
     grid = columns_grid(a.shape[2:], kernel, g.dilation, g.padding, g.stride)
     result = memory.empty(len(a) * made * prod(grid), a.dtype).reshape(len(a), made, *grid)
-    if _is_depthwise(a, weight, g):
-        around = [(each, each) for each in g.padding]
-        padded, factors = pad(a, around), weight.reshape(made, -1, *[1] * len(kernel))
-        term = np.empty(result.shape, a.dtype)
-        for number, place in enumerate(shifts(kernel, grid, g.stride, g.dilation)):
-            np.multiply(padded[place], factors[:, number], out=term if number else result)
-            if number:
-                result += term
-        return result
     factors = weight.reshape(g.groups, made // g.groups, -1)
     for part, columns in _columns(a, kernel, g):
         size = part.stop - part.start
@@ -135,6 +122,22 @@ def _convolve(a: Array, weight: Array, g: ConvolutionGeometry) -> Array:
             found = (factors @ columns).reshape(made, size, *grid)
             result[part] = found.swapaxes(0, 1)
     return result
+
+
+def _turn(
+    weight: Array, grid: Sequence[int], sizes: Sequence[int], g: ConvolutionGeometry
+) -> tuple[Array, ConvolutionGeometry] | None:
+    """Return the weight and the geometry of the convolution that sends an output back; None where steps are wider."""
+    made, each, *kernel = weight.shape
+    around = tuple(gap * (span - 1) - before for gap, span, before in zip(g.dilation, kernel, g.padding, strict=True))
+    back = g._replace(padding=around, transposed=False, output_padding=(0,) * len(kernel))
+    if any(step != 1 for step in g.stride) or min(around) < 0:
+        return None
+    if columns_grid(grid, kernel, g.dilation, around, g.stride) != tuple(sizes):
+        return None
+    parts = weight.reshape(g.groups, made // g.groups, each, *kernel).swapaxes(1, 2)
+    parts = np.flip(parts, tuple(range(3, parts.ndim)))
+    return np.ascontiguousarray(parts).reshape(g.groups * each, made // g.groups, *kernel), back
 
 
 def _convolve_back(
@@ -148,23 +151,21 @@ def _convolve_back(
         max(size + 2 * each, (count - 1) * step + gap * (span - 1) + 1)
         for size, each, count, step, gap, span in zip(sizes, g.padding, grid, g.stride, g.dilation, kernel, strict=True)
     ]
+    turned = _turn(weight, grad.shape[2:], sizes, g)
+    if turned is not None:
+        return _convolve(grad, *turned)
     factors = weight.reshape(g.groups, made // g.groups, -1).swapaxes(1, 2)
     # torch adds up 16-bit floats in their own dtype where the output padding is as large as the stride.
     is_wide = all(extra < step for extra, step in zip(g.output_padding, g.stride, strict=True))
     dtype = grad.dtype if held is None or is_wide else held
     result = np.zeros((len(grad), channels, *padded), dtype)
-    if _is_depthwise(grad, weight, g):
-        scalars = weight.reshape(made, -1, *[1] * len(kernel))
+    for part in _parts(len(grad), channels * prod(kernel) * prod(grid), grad.itemsize):
+        size = part.stop - part.start
+        rows = np.ascontiguousarray(grad[part].swapaxes(0, 1)).reshape(g.groups, made // g.groups, -1)
+        columns = cast(factors @ rows, dtype).reshape(channels, prod(kernel), size, *grid)
+        target = result[part].swapaxes(0, 1)
         for number, place in enumerate(shifts(kernel, grid, g.stride, g.dilation)):
-            result[place] += grad * scalars[:, number]
-    else:
-        for part in _parts(len(grad), channels * prod(kernel) * prod(grid), grad.itemsize):
-            size = part.stop - part.start
-            rows = np.ascontiguousarray(grad[part].swapaxes(0, 1)).reshape(g.groups, made // g.groups, -1)
-            columns = cast(factors @ rows, dtype).reshape(channels, prod(kernel), size, *grid)
-            target = result[part].swapaxes(0, 1)
-            for number, place in enumerate(shifts(kernel, grid, g.stride, g.dilation)):
-                target[place] += columns[:, number]
+            target[place] += columns[:, number]
     return result[inner(slice(each, each + size) for each, size in zip(g.padding, sizes, strict=True))]
 
 
@@ -178,12 +179,6 @@ def _input_gradient(grad: Array, weight: Array, sizes: Sequence[int], g: Convolu
 def _weight_gradient(grad: Array, a: Array, weight: Array, g: ConvolutionGeometry) -> Array:
     made, _, *kernel = weight.shape
     total = np.zeros((g.groups, made // g.groups, prod(weight.shape[1:])), a.dtype)
-    if _is_depthwise(a, weight, g):
-        padded = pad(a, [(each, each) for each in g.padding])
-        for number, place in enumerate(shifts(kernel, grad.shape[2:], g.stride, g.dilation)):
-            both = padded[place] * grad
-            total[:, 0, number] = both.sum(axis=(0, *range(2, both.ndim)))
-        return total.reshape(weight.shape)
     grid = columns_grid(a.shape[2:], kernel, g.dilation, g.padding, g.stride)
     if grid != grad.shape[2:]:
         # An output padding as large as the stride has the window move further than the gradient reaches.

@@ -86,8 +86,9 @@ def _max_pool(count: int) -> Kernel:
             np.greater(seen, best, out=better)
             if has_nan:
                 better |= np.isnan(seen)
-            np.copyto(best, seen, where=better)
-            np.copyto(chosen, small(number), where=better)
+            np.maximum(best, seen, out=best)
+            # Places come in order, so the last better one is the largest: no branch for each element.
+            np.maximum(chosen, np.multiply(better, small(number), dtype=small), out=chosen)
         return best, _global_places(chosen, self.shape[-count:], moved)
 
     return compute

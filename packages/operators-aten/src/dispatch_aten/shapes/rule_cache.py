@@ -87,6 +87,7 @@ _TENSORS: Final = {
 _OTHERS: Final = {
     "int[]": "tuple({0})",
     "int[]?": "None if {0} is None else tuple({0})",
+    "bool[]": "tuple({0})",
     "Device?": "",
     "Generator?": "",
     "Layout?": "",
@@ -157,16 +158,17 @@ class RuleKey:
         """
         answers: dict[Any, Any] = {}
         settings = self.settings
-        carry_tensors = [kind in _TENSORS for kind in self._kinds]
+        # The items that a list's key tells apart; None for arguments that carry tensors.
+        plain = [None if kind in _TENSORS else _PLAIN.get(kind, _ONLY_INT) for kind in self._kinds]
 
         def learn(key: Any, /, *args: Any, **kwargs: Any) -> Any:
             generation = settings.generation
             answer = ask(*args, **kwargs)
             if key is None or generation != settings.generation or settings.dtype is not key[0]:
                 return answer
-            for value, carries_tensors in zip((*args, *kwargs.values()), carry_tensors, strict=False):
+            for value, types in zip((*args, *kwargs.values()), plain, strict=False):
                 # The key does not have the types of a list's elements.
-                if not carries_tensors and isinstance(value, (list, tuple)) and not all(map(_is_plain, value)):
+                if types is not None and isinstance(value, (list, tuple)) and not types.issuperset(map(type, value)):
                     return answer
             with suppress(TypeError):  # A key that cannot be hashed.
                 keep(answers, key, answer, _LIMIT)
@@ -175,8 +177,9 @@ class RuleKey:
         return answers, learn
 
 
-def _is_plain(item: Any) -> bool:
-    return type(item) is int or item is None
+_ONLY_INT: Final = frozenset({int, type(None)})
+#: Kind → the types of items whose equality says all; a rule reads the truth of a list of bool alone.
+_PLAIN: Final = {"bool[]": frozenset({int, bool})}
 
 
 @cache
