@@ -8,6 +8,8 @@ Note [Columns in parts]
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import product
 from math import prod
 from typing import Any, Final
 
@@ -46,17 +48,20 @@ def pad(a: Array, padding: Sequence[tuple[int, int]], value: Any = 0) -> Array:
 
 def shifts(
     kernel: Sequence[int], grid: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
-) -> Iterator[tuple[Any, ...]]:
-    """Yield, for each place in the window, the index of the elements that lie there when the window moves over a grid."""
-    for place in np.ndindex(*kernel):
-        starts = [each * gap for each, gap in zip(place, dilation, strict=True)]
-        yield (
-            ...,
-            *(
-                slice(start, start + (count - 1) * step + 1, step)
-                for start, count, step in zip(starts, grid, stride, strict=True)
-            ),
-        )
+) -> Sequence[tuple[Any, ...]]:
+    """Return, for each place in the window, the index of the elements that lie there when the window moves over a grid."""
+    return _shifts(tuple(kernel), tuple(grid), tuple(stride), tuple(dilation))
+
+
+@lru_cache(maxsize=256)
+def _shifts(
+    kernel: tuple[int, ...], grid: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]
+) -> tuple[tuple[Any, ...], ...]:
+    ways = [
+        [slice(place * gap, place * gap + (count - 1) * step + 1, step) for place in range(span)]
+        for span, count, step, gap in zip(kernel, grid, stride, dilation, strict=True)
+    ]
+    return tuple((..., *place) for place in product(*ways))
 
 
 def windows(a: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Array:

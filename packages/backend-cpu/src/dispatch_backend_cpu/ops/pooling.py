@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, Final
 
@@ -43,18 +44,20 @@ def _first_inside(moved: PoolWindows) -> Array:
     return found
 
 
-def _global_places(chosen: Array, sizes: Sequence[int], moved: PoolWindows) -> Array:
-    """Turn numbers of places in windows into places in the input."""
-    kernels = np.stack(np.unravel_index(np.arange(prod(moved.kernel)), moved.kernel))
-    weights = [prod(sizes[dim + 1 :]) for dim in range(len(sizes))]
-    within = sum(place * gap * weight for place, gap, weight in zip(kernels, moved.dilation, weights, strict=True))
-    starts = np.zeros((), np.int64)
-    for dim, (step, before, count) in enumerate(zip(moved.stride, moved.padding, moved.sizes, strict=True)):
-        line = (np.arange(count) * step - before) * weights[dim]
+@lru_cache(maxsize=64)
+def _make_places(sizes: tuple[int, ...], moved: PoolWindows) -> tuple[Array, Array, Array]:
+    """Return each window's first place that is no padding, the places in a window, and where the windows begin.
+
+    The first is a number of a place in the window; the others add up to places in the input.
+    """
+    kernels = np.unravel_index(np.arange(prod(moved.kernel)), moved.kernel)
+    within, starts = np.zeros(prod(moved.kernel), np.int64), np.zeros((), np.int64)
+    for dim, (place, gap) in enumerate(zip(kernels, moved.dilation, strict=True)):
+        weight = prod(sizes[dim + 1 :])
+        within += place * gap * weight
+        line = (np.arange(moved.sizes[dim]) * moved.stride[dim] - moved.padding[dim]) * weight
         starts = starts + line.reshape([-1 if each == dim else 1 for each in range(len(sizes))])
-    found = np.take(np.asarray(within), chosen)
-    found += starts
-    return found
+    return _first_inside(moved), within, starts
 
 
 def _max_pool(count: int) -> Kernel:
@@ -78,7 +81,8 @@ def _max_pool(count: int) -> Kernel:
         has_nan = bool(self.dtype.kind not in "iu" and np.isnan(self.max()))
         small = np.uint8 if prod(moved.kernel) < 256 else np.int64
         chosen = np.empty(specs[0].shape, small)
-        chosen[...] = _first_inside(moved)
+        first, within, starts = _make_places(self.shape[-count:], moved)
+        chosen[...] = first
         best = np.full(specs[0].shape, _least(self.dtype), self.dtype)
         better = np.empty(specs[0].shape, np.bool_)
         for number, place in enumerate(shifts(moved.kernel, moved.sizes, moved.stride, moved.dilation)):
@@ -89,7 +93,9 @@ def _max_pool(count: int) -> Kernel:
             np.maximum(best, seen, out=best)
             # Places come in order, so the last better one is the largest: no branch for each element.
             np.maximum(chosen, np.multiply(better, small(number), dtype=small), out=chosen)
-        return best, _global_places(chosen, self.shape[-count:], moved)
+        places = within[chosen]
+        places += starts
+        return best, places
 
     return compute
 

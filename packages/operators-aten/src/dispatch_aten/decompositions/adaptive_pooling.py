@@ -11,6 +11,7 @@ from dispatch_aten.shapes import RULES
 
 from ._shared import Array, arange_like, aten, cast, meta_of, ndim, overload
 from .padding import in_format
+from .resampling import send_back
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -97,15 +98,8 @@ def _adaptive_avg_pool_backward(count: int) -> Callable[..., Array]:
         found = grad_output
         for dim, wanted in enumerate(output_size, ndim(self) - count):
             places, counted, sizes, _ = _adaptive_windows(self, dc.shape(self)[dim], wanted)
-            total = ndim(found) + 1
-            each = aten.div.Tensor(
-                aten.unsqueeze.default(found, dim + 1), cast(_column(sizes, dim, total), dc.dtype(found))
-            )
-            each = aten.where.ScalarOther(_column(counted, dim, total), each, 0)
-            shape = dc.shape(found)
-            each = aten.reshape.default(each, [*shape[:dim], -1, *shape[dim + 1 :]])
-            fresh = aten.new_zeros.default(found, [*shape[:dim], dc.shape(self)[dim], *shape[dim + 1 :]])
-            found = aten.index_add.default(fresh, dim, aten.reshape.default(places, [-1]), each)
+            weights = aten.div.Tensor(cast(counted, dc.dtype(found)), cast(sizes, dc.dtype(found)))
+            found = send_back(found, dim, dc.shape(self)[dim], places, weights)
         return in_format(found, made)
 
     return kernel

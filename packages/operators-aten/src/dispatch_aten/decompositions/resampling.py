@@ -182,15 +182,16 @@ def _sum_taps(self: Array, dim: int, dtype: ScalarType, places: list[Array], wei
     return found
 
 
-def _send_back(grad: Array, dim: int, size: int, taps: _Taps) -> Array:
-    """Return the gradient along one dimension: the product with the matrix of the weights."""
-    places, weights = taps
+def send_back(grad: Array, dim: int, size: int, places: Array, weights: Array) -> Array:
+    """Return the gradient along one dimension: the product with the matrix of the weights.
+
+    ``places`` and ``weights`` say, line by line, which elements of the input an element of the result is summed of.
+    """
     wanted = dc.shape(grad)[dim]
-    flat = aten.new_zeros.default(grad, [wanted * size])
-    rows = aten.mul.Scalar(arange_like(grad, wanted), size)
-    for number, place in enumerate(places):
-        weight = cast(weights[number], dc.dtype(grad)) if weights else aten.new_ones.default(grad, [wanted])
-        flat = aten.index_add.default(flat, 0, aten.add.Tensor(rows, place), weight)
+    rows = aten.unsqueeze.default(aten.mul.Scalar(arange_like(grad, wanted), size), 1)
+    index = aten.reshape.default(aten.add.Tensor(rows, places), [-1])
+    fresh = aten.new_zeros.default(grad, [wanted * size])
+    flat = aten.index_add.default(fresh, 0, index, aten.reshape.default(cast(weights, dc.dtype(grad)), [-1]))
     matrix = aten.view.default(flat, [wanted, size])
     if dim == ndim(grad) - 1:
         return aten.matmul.default(grad, matrix)
@@ -221,7 +222,9 @@ def _resample_backward(name: str) -> Callable[..., Array]:
                 continue
             taps = _make_taps(grad_output, kind, size, wanted, align, scale)
             if taps is not None:
-                found = _send_back(found, dim, size, taps)
+                places = aten.stack.default(taps[0], 1)
+                weights = aten.stack.default(taps[1], 1) if taps[1] else aten.ones_like.default(places)
+                found = send_back(found, dim, size, places, weights)
         if found is grad_output:
             found = aten.clone.default(found)
         return in_format(cast(found, made.dtype), made)
