@@ -14,7 +14,7 @@ from ..arrays import Array
 from ..kernel_table import Kernel, KernelTable
 from ..libraries import scipy
 from ..output_specs import OutputSpec
-from .rule_kernels import make_kernel
+from .rule_kernels import cast, make_kernel
 
 KERNELS: Final = KernelTable()
 
@@ -54,6 +54,15 @@ def _lapack(name: str, dtype: np.dtype[Any]) -> Any:
     return scipy("linalg.lapack").get_lapack_funcs(name, dtype=dtype)
 
 
+def _find_fault(info: Array) -> tuple[str, int]:
+    """Return how errors name the first matrix with a code, and the code; 0 where there is none."""
+    codes = info.reshape(-1)
+    if not codes.any():
+        return "", 0
+    place = int(codes.nonzero()[0][0])
+    return (f"(Batch element {place}): " if info.ndim else ""), int(codes[place])
+
+
 @_add("linalg_cholesky_ex")
 def _cholesky_ex(spec: Any, A: Array, *, upper: bool = False, check_errors: bool = False) -> Any:
     """Return the factors of all matrices at once, and where one is not positive-definite one by one."""
@@ -66,37 +75,83 @@ def _cholesky_ex(spec: Any, A: Array, *, upper: bool = False, check_errors: bool
     potrf = _lapack("potrf", A.dtype)
     for place, matrix in enumerate(_matrices(found)):
         matrix[...], codes[place] = potrf(matrix, lower=not upper, clean=True)
-    if check_errors and codes.any():
-        place = int(codes.nonzero()[0][0])
-        batch = f"(Batch element {place}): " if A.ndim > 2 else ""
+    batch, code = _find_fault(info)
+    if check_errors and code:
         raise LinAlgError(
             f"linalg.cholesky: {batch}The factorization could not be completed because the input is not positive-definite "
-            f"(the leading minor of order {codes[place]} is not positive-definite)."
+            f"(the leading minor of order {code} is not positive-definite)."
         )
     return found, info
+
+
+def _factorize(A: Array, pivots: Array, info: Array) -> Array:
+    """Return the factors of matrices; write the exchanges of their rows, counted from 1, and LAPACK's codes."""
+    found = np.array(A)
+    if found.size:
+        getrf, rows, codes = _lapack("getrf", A.dtype), pivots.reshape(-1, pivots.shape[-1]), info.reshape(-1)
+        for place, matrix in enumerate(_matrices(found)):
+            matrix[...], exchanges, codes[place] = getrf(matrix)
+            rows[place] = exchanges + 1
+    return found
 
 
 @_add("linalg_lu_factor_ex")
 def _lu_factor_ex(spec: Any, A: Array, *, pivot: bool = True, check_errors: bool = False) -> Any:
     if not pivot:
         raise OperatorError("linalg.lu_factor: LU without pivoting is not implemented on the CPU", argument="pivot")
-    found = np.array(A)
     pivots, info = np.zeros(spec[1].shape, np.int32), np.zeros(spec[2].shape, np.int32)
-    codes = info.reshape(-1)
-    if found.size:
-        getrf, rows = _lapack("getrf", A.dtype), pivots.reshape(-1, pivots.shape[-1])
-        for place, matrix in enumerate(_matrices(found)):
-            matrix[...], exchanges, codes[place] = getrf(matrix)
-            rows[place] = exchanges + 1
-    if check_errors and codes.any():
-        place = int(codes.nonzero()[0][0])
-        batch, code = f"(Batch element {place}): " if A.ndim > 2 else "", codes[place]
+    found = _factorize(A, pivots, info)
+    batch, code = _find_fault(info)
+    if check_errors and code:
         raise OperatorError(
             f"torch.linalg.lu_factor: {batch}U[{code},{code}] is zero and using it on lu_solve would result in a division "
             "by zero. If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
             "linalg.lu_factor_ex(A, pivot)"
         )
     return found, pivots, info
+
+
+def _solve_each(factors: Array, pivots: Array, B: Array, shape: tuple[int, ...], *, left: bool) -> Array:
+    """Solve by factors and exchanges; ``B`` and the result are stacks of matrices."""
+    found = np.empty(shape, factors.dtype)
+    getrs = _lapack("getrs", factors.dtype)
+    factors, pivots = np.broadcast_to(factors, (*shape[:-2], *factors.shape[-2:])), pivots - 1
+    pivots, sides = np.broadcast_to(pivots, factors.shape[:-1]), np.broadcast_to(B, shape)
+    for index in np.ndindex(shape[:-2]):
+        each = getrs(factors[index], pivots[index], sides[index] if left else sides[index].T, trans=int(not left))[0]
+        found[index] = each if left else each.T
+    return found
+
+
+@_add("_linalg_solve_ex")
+def _solve_ex(spec: Any, A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> Any:
+    pivots, info = np.zeros(spec[2].shape, np.int32), np.zeros(spec[3].shape, np.int32)
+    factors = _factorize(A, pivots, info)
+    batch, code = _find_fault(info)
+    if check_errors and code:
+        raise LinAlgError(f"linalg.solve: {batch}The solver failed because the input matrix is singular.")
+    shape, vector = spec[0].shape, B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
+    sides, shape = (B[..., None], (*shape, 1)) if vector else (B, shape)
+    found = _solve_each(factors, pivots, sides, shape, left=left) if spec[0].numel else np.empty(shape, A.dtype)
+    return found[..., 0] if vector else found, factors, pivots, info
+
+
+@_add("linalg_inv_ex")
+def _inv_ex(spec: Any, A: Array, *, check_errors: bool = False) -> Any:
+    """Return the inverses, and where a matrix is singular those by its factors, divided by 0."""
+    info = np.zeros(spec[1].shape, np.int32)
+    try:
+        return np.linalg.inv(A), info
+    except np.linalg.LinAlgError:
+        pivots = np.zeros(A.shape[:-1], np.int32)
+    factors = _factorize(A, pivots, info)
+    batch, code = _find_fault(info)
+    if check_errors:
+        raise LinAlgError(
+            f"linalg.inv: {batch}The diagonal element {code} is zero, the inversion could not be completed because the "
+            "input matrix is singular."
+        )
+    return _solve_each(factors, pivots, np.eye(A.shape[-1], dtype=A.dtype), A.shape, left=True), info
 
 
 @_add("linalg_solve_triangular")
@@ -185,11 +240,10 @@ def _ldl_factor_ex(spec: Any, A: Array, *, hermitian: bool = False, check_errors
         )
         for place, matrix in enumerate(_matrices(found)):
             matrix[...], rows[place], codes[place] = factor(np.tril(matrix), lower=True)
-    if check_errors and codes.any():
-        place = int(codes.nonzero()[0][0])
+    batch, code = _find_fault(info)
+    if check_errors and code:
         raise LinAlgError(
-            f"torch.linalg.ldl_factor_ex: (Batch element {place}): Factorization failed because D[{codes[place]}, "
-            f"{codes[place]}] is exactly zero."
+            f"torch.linalg.ldl_factor_ex: {batch}Factorization failed because D[{code}, {code}] is exactly zero."
         )
     return found, pivots, info
 
@@ -223,3 +277,8 @@ def _undo_factors(factor: Array, exchanges: list[int], B: Array, hermitian: bool
         last, other = end - 1, abs(exchanges[end - 1]) - 1
         B[start:end] -= upper[start:end, end:] @ B[end:]
         B[[last, other]] = B[[other, last]]
+
+
+@_add("linalg_cross")
+def _cross(spec: OutputSpec, a: Array, b: Array, *, dim: int = -1) -> Any:
+    return np.cross(cast(a, spec.array_dtype), cast(b, spec.array_dtype), axis=dim)
