@@ -94,9 +94,11 @@ def _adapt_split(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _adapt_tensor_split(function: Callable[..., Any]) -> Callable[..., Any]:
+    by_tensor = dc.ops.aten.tensor_split.tensor_indices_or_sections
+
     def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
         where = indices_or_sections
-        return tuple(function(input, where.tolist() if isinstance(where, Tensor) else where, dim))
+        return tuple((by_tensor if isinstance(where, Tensor) else function)(input, where, dim))
 
     return tensor_split
 

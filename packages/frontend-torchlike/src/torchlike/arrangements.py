@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import dispatch_core as dc
-from dispatch_aten.shapes import broadcast_shapes as _broadcast
 
 from .adapted_functions import select_results
 from .arguments import check_tensor
@@ -59,15 +58,19 @@ def broadcast_shapes(*shapes: int | Sequence[int]) -> Size:
     torchlike.Size([2, 3])
     """
     read = [(each,) if isinstance(each, int) else tuple(each) for each in shapes]
-    for shape in read:
+    common: list[int] = [1] * max(map(len, read), default=0)
+    for place, shape in enumerate(read):
         if any(size < 0 for size in shape):
-            raise RuntimeError(f"Trying to create tensor with negative dimension ({min(shape)}): ({min(shape)})")
-    try:
-        return Size(_broadcast(*read))
-    except RuntimeError:
-        raise RuntimeError(
-            f"Shape mismatch: objects cannot be broadcast to a single shape: {', '.join(map(str, read))}"
-        ) from None
+            raise ValueError("Attempting to broadcast a dimension with negative length!")
+        for back in range(-1, -len(shape) - 1, -1):
+            if common[back] == 1:
+                common[back] = shape[back]
+            elif shape[back] not in (1, common[back]):
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {shape[back]} at {back}! Mismatching argument at index "
+                    f"{place} had {shape}; but expected shape should be broadcastable to {common}"
+                )
+    return Size(common)
 
 
 def unravel_index(indices: Tensor, shape: int | Sequence[int]) -> tuple[Tensor, ...]:

@@ -143,6 +143,8 @@ def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
         nonlocal packet
         if packet is None:
             packet = getattr(dc.ops.aten, name)
+        if kind == "sizes" and not args and "size" not in kwargs:
+            raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
         args = _read_sizes(args, kwargs) if kind == "sizes" else tuple(_to_number(value) for value in args)
         kwargs = {key: _to_number(value) for key, value in kwargs.items()}
         if generator is not None:

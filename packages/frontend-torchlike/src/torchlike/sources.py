@@ -25,7 +25,7 @@ def asarray(
     dtype: ScalarType | None = None,
     device: Any = None,
     copy: bool | None = None,
-    requires_grad: bool = False,
+    requires_grad: bool | None = None,
 ) -> Tensor:
     """Make a tensor of a tensor, an array, a buffer, a sequence or a number, sharing memory where possible.
 
@@ -40,19 +40,20 @@ def asarray(
     shared = _share(obj, dtype)
     if shared is None:
         if copy is False:
-            raise ValueError("can't alias an arbitrary sequence or scalar into a tensor")
-        return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
+            raise ValueError("can't alias arbitrary sequence into a tensor.")
+        return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
     wanted, place = shared.dtype if dtype is None else dtype, as_device(device) or shared.device
     same = wanted == shared.dtype and place.type == shared.device.type
     if copy is False and not same:
-        which = f"dtype {shared.dtype}" if wanted != shared.dtype else f"device {shared.device}"
-        raise ValueError(f"can't alias tensor of {which} into {wanted} on {place}")
+        if wanted != shared.dtype:
+            raise ValueError(f"can't alias tensor with dtype '{shared.dtype.name}' into dtype '{wanted.name}'.")
+        raise ValueError(f"can't alias tensor from device '{shared.device}' to '{place}'.")
     if not same:
         shared = shared.to(device=place, dtype=wanted)
     elif copy:
         shared = shared.clone()
     if not requires_grad:
-        return shared.detach() if shared.requires_grad else shared
+        return shared.detach() if requires_grad is False and shared.requires_grad else shared
     return shared if shared.requires_grad else wrap_result(shared.detach() if same and not copy else shared, True)
 
 
@@ -87,7 +88,7 @@ def frombuffer(
     try:
         view = memoryview(buffer)
     except TypeError:
-        raise ValueError("the object must support Python buffer protocol") from None
+        raise ValueError("object does not implement Python buffer protocol.") from None
     size, step = view.nbytes, dtype.itemsize
     if not size or not count:
         raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")

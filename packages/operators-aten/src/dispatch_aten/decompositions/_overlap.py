@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.shapes.layout import check_apart, check_output_shape
+from dispatch_aten.shapes.layout import check_apart, check_output_shape, overlap_error
 from dispatch_aten.variants import base_name
 
 from ._shared import Array, meta_of
@@ -60,6 +60,8 @@ def overlap_check(name: str, tensors: tuple[tuple[int, str], ...]) -> Callable[.
             for each in value if isinstance(value, (list, tuple)) else (value,):
                 if each is not None and dc.storage_of(each) == memory:
                     apart = entirely and not (argument == "self" and base in _BEGIN_AS_SELF)
+                    if apart and each is out:
+                        raise overlap_error(argument)
                     check_apart(meta_of(out), meta_of(each), argument, entirely=apart)
                     if each is out:
                         check_output_shape(shape, dc.shape(out), argument)

@@ -70,9 +70,8 @@ def _check_rotation(count: int, dims: Sequence[int]) -> None:
     elif dims[0] == dims[1] or abs(dims[0] - dims[1]) == count:
         text = f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
     else:
-        for place, dim in enumerate(dims):
-            if not -count <= dim < count:
-                text = text or f"Rotation dim{place} out of range, dim{place} = {dim}"
+        for dim in dims:
+            wrap_dim(dim, count, argument="dims")
     if text:
         raise OperatorError(text, operator="aten::rot90", argument="dims")
 

@@ -10,7 +10,7 @@ from dispatch_aten.dtypes import float32, float64
 from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 
-from ._shared import Array, aten, cast
+from ._shared import Array, aten, cast, meta_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,6 +30,8 @@ def _from_tensors(name: str) -> Callable[..., Array]:
     """Make the overloads of ``linspace`` and ``logspace`` that read their ends from tensors."""
 
     def kernel(start: Array | Number, end: Array | Number, steps: int, *args: float, **options: Any) -> Array:
+        described = [each if isinstance(each, (bool, int, float, complex)) else meta_of(each) for each in (start, end)]
+        RULES[f"{name}.Tensor_Tensor"](*described, steps, dtype=options.get("dtype"))
         tensor = next(each for each in (start, end) if not isinstance(each, (bool, int, float, complex)))
         if options.get("device") is None:
             options["device"] = dc.device(tensor)

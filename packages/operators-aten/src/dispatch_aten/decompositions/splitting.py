@@ -55,10 +55,14 @@ def _split_at(name: str, least: int, where: int) -> dict[str, Callable[..., list
 
 def _tensor_split(self: Array, tensor_indices_or_sections: Array, dim: int = 0) -> list[Array]:
     where = tensor_indices_or_sections
-    if dc.dtype(where) != int64 or ndim(where) > 1:
+    text = ""
+    if dc.dtype(where) != int64:
+        text = f"have dtype of long, but got {dc.dtype(where).name}"
+    elif ndim(where) > 1:
+        text = f"be a zero-dimensional or one-dimensional tensor, but got a tensor with {ndim(where)} dims"
+    if text:
         raise OperatorError(
-            "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor of "
-            f"dtype long, but got a {ndim(where)}-dimensional {dc.dtype(where).name} tensor",
+            f"tensor_split expected tensor_indices_or_sections to {text}",
             operator="aten::tensor_split",
             argument="tensor_indices_or_sections",
         )

@@ -146,11 +146,16 @@ def check_apart(written: TensorMeta, read: TensorMeta, argument: str = "self", *
         return
     same = starts[0] == starts[1] and same_places(written.shape, written.strides, read.shape, read.strides)
     if entirely or not same:
-        raise OperatorError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-            "location. Please clone() the tensor before performing the operation.",
-            argument=argument,
-        )
+        raise overlap_error(argument)
+
+
+def overlap_error(argument: str) -> OperatorError:
+    """Return the error for an output that lies where an input is read."""
+    return OperatorError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+        "location. Please clone() the tensor before performing the operation.",
+        argument=argument,
+    )
 
 
 def check_output_shape(result: tuple[int, ...], output: tuple[int, ...], argument: str = "self") -> None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import bool_, int32, int64
-from dispatch_aten.errors import ArgumentValueError, DataDependentShapeError, DtypeError, OperatorError, ShapeError
+from dispatch_aten.errors import (
+    ArgumentValueError,
+    DataDependentShapeError,
+    DtypeError,
+    OperatorError,
+    ShapeError,
+    UnsupportedError,
+)
 from dispatch_aten.promotion import result_type
 
 from .dims import check_size, wrap_dim, wrap_dims
@@ -148,7 +155,9 @@ def _repeat_places(repeats: TensorMeta, *, output_size: int | None = None) -> Te
     if repeats.ndim != 1:
         raise ShapeError("repeat_interleave only accept 1D vector as repeat", argument="repeats")
     if repeats.dtype not in (int32, int64):
-        raise DtypeError("repeats has to be Long or Int tensor", argument="repeats")
+        raise UnsupportedError(
+            f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.name}'", argument="repeats"
+        )
     if output_size is None:
         raise DataDependentShapeError("the number of indices is in the values", argument="repeats")
     return contiguous((output_size,), repeats.dtype)

@@ -101,6 +101,7 @@ def _triangle_indices(below: bool) -> Callable[..., TensorMeta]:
         for name, value in (("row", row), ("col", col)):
             if value < 0:
                 raise OperatorError(f"{name} must be non-negative, got{value}", argument=name)
+        refuse_kinds("tril_indices" if below else "triu_indices", "bfc", int64 if dtype is None else dtype)
         count = _count_below(row, col, offset) if below else row * col - _count_below(row, col, offset - 1)
         return contiguous((2, count), int64 if dtype is None else dtype)
 
