@@ -8,7 +8,6 @@ SCHEMAS: Final = """
 [pointwise]
 relu(Tensor self) -> Tensor
 relu_(Tensor(a!) self) -> Tensor(a!)
-relu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 silu(Tensor self) -> Tensor
 silu.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 silu_(Tensor(a!) self) -> Tensor(a!)
