@@ -97,3 +97,15 @@ def test_refusals_are_worded_as_torchs(call):
     with pytest.raises(RuntimeError) as ours:
         call(torchlike)
     assert str(ours.value).startswith(str(theirs.value).splitlines()[0])
+
+
+@pytest.mark.parametrize("size", [3, 16, 41])
+@pytest.mark.parametrize("draw", ["rand", "randn"])
+def test_both_parts_of_complex_numbers_are_drawn(draw, size):
+    found = []
+    for m in (torchlike, torch):
+        m.manual_seed(4)
+        made = getattr(m, draw)(size, dtype=m.complex64)
+        column = m.empty(size, 3, dtype=m.complex128)[:, 1].normal_(1.0, 2.0)
+        found.append(made.tolist() + column.tolist())
+    np.testing.assert_allclose(*found, rtol=1e-5)

@@ -17,7 +17,7 @@ from dispatch_aten.errors import OperatorError
 from dispatch_aten.generator import Generator, default_generator
 
 from . import distributions
-from .arrays import Array, check_writable, dtype_of, empty_strided, memory_order, numpy_dtype
+from .arrays import Array, check_writable, dtype_of, empty_strided, memory_order, numpy_dtype, reinterpret
 from .fp_errors import ignore_fp_errors
 from .kernel_table import Kernel, KernelTable
 from .mersenne_twister import MersenneTwister
@@ -60,7 +60,15 @@ def _fill(array: Array, values: Array) -> None:
     np.copyto(target, values.reshape(target.shape), casting="unsafe")
 
 
+def _parts(array: Array) -> Array:
+    """Return the real and imaginary parts of complex numbers, in the same memory."""
+    dtype = array.real.dtype
+    return reinterpret(array, dtype, (*array.shape, 2), (*array.strides, dtype.itemsize))
+
+
 def _uniform(engine: MersenneTwister, array: Array, low: float = 0.0, high: float = 1.0) -> None:
+    if array.dtype.kind == "c":
+        array = _parts(array)
     wide = half_as_float(array.dtype).type
     low, high = wide(low), wide(high)
     values = (engine.uniform(array.size, array.dtype) * (high - low) + low).astype(array.dtype)
@@ -69,6 +77,12 @@ def _uniform(engine: MersenneTwister, array: Array, low: float = 0.0, high: floa
 
 
 def _normal(engine: MersenneTwister, array: Array, mean: float = 0.0, std: float = 1.0) -> None:
+    if array.dtype.kind == "c":
+        # Each part has half of the variance.
+        _normal(engine, _parts(array), 0.0, std / math.sqrt(2))
+        if mean:
+            array += array.dtype.type(mean)
+        return
     if array.size >= _BLOCK and array.flags.c_contiguous:
         flat = _normal_blocks(engine, array.size, array.dtype)
         wide = flat.dtype.type

@@ -205,6 +205,8 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
 
     def slow_path(input: Any, other: Any, **given: Any) -> Any:
         given = {name: value for name, value in given.items() if value is not defaults.get(name, _MISSING)}
+        if operator.name in _OF_NUMBERS and isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS):
+            input, other = tensor(input), tensor(other)
         if not given:
             if type(other) in PLAIN_NUMBERS and isinstance(input, Tensor):
                 return numbers(input, other)
@@ -229,6 +231,8 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
 
 
 _MISSING: Final = object()
+#: Functions that torch lets compute with two numbers.
+_OF_NUMBERS: Final = frozenset({"add", "div", "mul", "sub"})
 
 
 def _make_like(number: Any, self: Tensor) -> Tensor:
