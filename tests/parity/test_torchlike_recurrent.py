@@ -89,6 +89,21 @@ def test_packed_sequences_agree(name, options):
     )
 
 
+@pytest.mark.parametrize(("name", "options"), LAYERS[:32:3])
+def test_layers_of_single_precision_agree(name, options):
+    torch.manual_seed(3)
+    layer, mine = getattr(torch.nn, name)(3, 4, **options), getattr(torchlike.nn, name)(3, 4, **options)
+    mine.load_state_dict({key: copy(value) for key, value in layer.state_dict().items()})
+    x = torch.randn(5, 2, 3).requires_grad_()
+    ours = copy(x).requires_grad_()
+    wanted, found = layer(x), mine(ours)
+    grads = run_backward(wanted, [*layer.parameters(), x])
+    for one, other in zip(
+        [*flatten(wanted), *grads], [*flatten(found), *run_backward(found, [*mine.parameters(), ours])], strict=True
+    ):
+        np.testing.assert_allclose(one.detach().numpy(), other.detach().numpy(), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("name", ["LSTMCell", "GRUCell", "RNNCell"])
 @pytest.mark.parametrize("bias", [True, False])
 def test_cells_agree(name, bias):

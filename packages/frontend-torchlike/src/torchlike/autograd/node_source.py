@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
+import ast
+
 from dispatch_core.calls import define
 
 from .derivative import Derivative
+
+
+def _share_calls(formulas: list[str]) -> tuple[list[str], list[str]]:
+    """Let formulas that are items of one call share it; return the lines that call, and the formulas."""
+    users: dict[str, list[int]] = {}
+    for index, formula in enumerate(formulas):
+        tree = ast.parse(formula, mode="eval").body
+        if isinstance(tree, ast.Subscript) and isinstance(tree.value, ast.Call):
+            users.setdefault(ast.unparse(tree.value), []).append(index)
+    lines, found = [], list(formulas)
+    for number, (call, indices) in enumerate(users.items()):
+        if len(indices) > 1:
+            wanted = " or ".join(f"w_{index} is not None" for index in indices)
+            lines.append(f"shared_{number} = {call} if {wanted} else None")
+            for index in indices:
+                found[index] = found[index].replace(call, f"shared_{number}", 1)
+    return lines, found
 
 
 def write_node_source(derivative: Derivative, *, conjugates: bool = True) -> str:
@@ -42,10 +61,9 @@ def write_node_source(derivative: Derivative, *, conjugates: bool = True) -> str
     if not derivative.list_inputs & set(derivative.gradients):
         wants = ", ".join(f"w_{index}" for index in range(len(derivative.gradients)))
         lines += [f"{wants}, = node.next"]
-        results = [
-            f"{derivative.gradients[name]} if w_{index} is not None else None"
-            for index, name in enumerate(derivative.gradients)
-        ]
+        shared, formulas = _share_calls(list(derivative.gradients.values()))
+        lines += shared
+        results = [f"{formula} if w_{index} is not None else None" for index, formula in enumerate(formulas)]
         return define("apply(node, grads)", [*lines, f"return ({', '.join(results)},)"])
     lines += ["found = []", "start = 0", "counts = iter(node.counts)"]
     for name in derivative.gradients:

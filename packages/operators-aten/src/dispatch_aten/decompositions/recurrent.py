@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import dispatch_core as dc
+from dispatch_aten.dtypes import float32
 from dispatch_aten.errors import OperatorError
 
 from ._ctc_loss import ctc_loss, ctc_loss_backward, ctc_loss_forward, ctc_loss_of_tensors
@@ -142,6 +143,44 @@ def _run_packed_steps(
     return outputs, state
 
 
+#: torch's numbers for the kinds of networks.
+_MODES: Final = {"lstm": 2, "gru": 3}
+
+
+def _is_fused(inputs: Array) -> bool:
+    return dc.device(inputs).type == "cpu" and dc.dtype(inputs) == float32 and 0 not in dc.shape(inputs)
+
+
+def _run_fused(
+    name: str, inputs: Array, state: tuple[Array, ...], weights: _Weights, *, reverse: bool
+) -> tuple[Array, tuple[Array, ...]]:
+    """Run one direction of a layer by one operator."""
+    hidden = state[0]
+    cell = state[1] if len(state) == 2 else aten.zeros_like.default(hidden)
+    has_biases = weights.b_ih is not None
+    size = dc.shape(hidden)[1]
+    empty = None if has_biases else aten.new_zeros.default(hidden, (dc.shape(weights.w_hh)[0],))
+    output, hidden, cell, _ = aten.mkldnn_rnn_layer.default(
+        inputs,
+        weights.w_ih,
+        weights.w_hh,
+        weights.b_ih if has_biases else empty,
+        weights.b_hh if has_biases else empty,
+        hidden,
+        cell,
+        reverse,
+        [],
+        _MODES[name],
+        size,
+        1,
+        has_biases,
+        False,
+        False,
+        True,
+    )
+    return output, ((hidden, cell) if len(state) == 2 else (hidden,))
+
+
 def _group_weights(
     name: str, params: Sequence[Array], count: int, *, has_biases: bool, projected: bool
 ) -> list[_Weights]:
@@ -181,12 +220,17 @@ def _run_layers(
             operator=f"aten::{name}",
             argument="hx",
         )
-    lasts = []
+    # The cpu has one operator for all steps; as torch's, it serves one dtype, and its gradient has no gradient.
+    fused = sizes is None and not projected and name in _MODES and _is_fused(inputs)
+    lasts: list[tuple[Array, ...]] = []
     for layer in range(num_layers):
         sides = []
         for direction in range(directions):
             place = layer * directions + direction
-            if sizes is None:
+            if fused:
+                output, last = _run_fused(name, inputs, firsts[place], weights[place], reverse=direction == 1)
+                sides.append(output)
+            elif sizes is None:
                 outputs, last = _run_steps(cell, inputs, firsts[place], weights[place], reverse=direction == 1)
                 sides.append(aten.stack.default(outputs, 0))
             else:

@@ -38,6 +38,13 @@ ctc_loss.Tensor(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor t
     reduction=1, bool zero_infinity=False) -> Tensor
 _ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor
     neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor
+mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_,
+    bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool
+    batch_first, bool train) -> (Tensor, Tensor, Tensor, Tensor)
+mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, Tensor weight2, Tensor weight3, Tensor weight4, Tensor hx_,
+    Tensor cx_tmp, Tensor output, Tensor hy_, Tensor cy_, Tensor? grad_output, Tensor? grad_hy, Tensor? grad_cy, bool
+    reverse, int mode, int hidden_size, int num_layers, bool has_biases, bool train, bool bidirectional, int[]
+    batch_sizes, bool batch_first, Tensor workspace) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)
 [dynamic_output_shape]
 _ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
     zero_infinity=False) -> (Tensor, Tensor)

@@ -93,4 +93,34 @@ def _ctc_loss_backward(
     return contiguous(log_probs.shape, log_probs.dtype)
 
 
-RULES: Final[dict[str, Callable[..., Any]]] = {"_ctc_loss": _ctc_loss, "_ctc_loss_backward": _ctc_loss_backward}
+#: Parts of the workspace beside the gates: torch's numbers for an LSTM and gated units, whose last is one more.
+_PARTS: Final = {2: 5, 3: 4}
+
+
+def _rnn_layer(
+    input: TensorMeta, weight0: TensorMeta, weight1: TensorMeta, *rest: Any
+) -> tuple[TensorMeta, TensorMeta, TensorMeta, TensorMeta]:
+    hx, mode = rest[2], rest[6]
+    if mode not in _PARTS:
+        raise OperatorError(f"expected a mode of an LSTM (2) or gated units (3), but got {mode}", argument="mode")
+    steps, batch, _ = input.shape
+    size = weight1.shape[1]
+    state = contiguous(hx.shape, input.dtype)
+    return (
+        contiguous((steps, batch, size), input.dtype),
+        state,
+        state,
+        contiguous((steps, batch, _PARTS[mode] * size), input.dtype),
+    )
+
+
+def _rnn_layer_backward(input: TensorMeta, *rest: Any) -> tuple[TensorMeta, ...]:
+    return tuple(contiguous(each.shape, each.dtype) for each in (input, *rest[:6]))
+
+
+RULES: Final[dict[str, Callable[..., Any]]] = {
+    "_ctc_loss": _ctc_loss,
+    "_ctc_loss_backward": _ctc_loss_backward,
+    "mkldnn_rnn_layer": _rnn_layer,
+    "mkldnn_rnn_layer_backward": _rnn_layer_backward,
+}
