@@ -331,7 +331,7 @@ def test_binary_functions_take_torchs_names_numbers_on_either_side_and_keywords(
         (lambda a: torchlike.add(a, a, alpha="x"), "argument 'alpha' must be Number, not str"),
         (lambda a: torchlike.mul(a, "x"), "received an invalid combination of arguments - got (Tensor, str)"),
         (lambda a: torchlike.mul("x", a), "received an invalid combination of arguments - got (str, Tensor)"),
-        (lambda a: torchlike.add(1, 2), "received an invalid combination of arguments - got (int, int)"),
+        (lambda a: torchlike.eq(1, 2), "received an invalid combination of arguments - got (int, int)"),
     ],
 )
 def test_binary_functions_refuse_what_torch_refuses(call, text):
@@ -366,3 +366,9 @@ def test_from_numpy_refuses_strides_between_elements():
         torchlike.from_numpy(records["b"])
     with pytest.raises(ValueError, match="stride in the given numpy array is negative"):
         torchlike.as_tensor(np.ones(3)[::-1])
+
+
+def test_two_numbers_make_a_tensor():
+    assert torchlike.add(True, True).item() is True
+    assert torchlike.div(1, 2).item() == 0.5
+    assert torchlike.sub(1, 2.5).dtype is torchlike.float32

@@ -79,10 +79,7 @@ def _uniform(engine: MersenneTwister, array: Array, low: float = 0.0, high: floa
 def _normal(engine: MersenneTwister, array: Array, mean: float = 0.0, std: float = 1.0) -> None:
     if array.dtype.kind == "c":
         # Each part has half of the variance.
-        _normal(engine, _parts(array), 0.0, std / math.sqrt(2))
-        if mean:
-            array += array.dtype.type(mean)
-        return
+        array, std = _parts(array), std / math.sqrt(2)
     if array.size >= _BLOCK and array.flags.c_contiguous:
         flat = _normal_blocks(engine, array.size, array.dtype)
         wide = flat.dtype.type
