@@ -31,30 +31,30 @@ hardtanh_(Tensor(a!) self, Scalar min_val=-1, Scalar max_val=1) -> Tensor(a!)
 celu(Tensor self, Scalar alpha=1.) -> Tensor
 celu_(Tensor(a!) self, Scalar alpha=1.) -> Tensor(a!)
 mish(Tensor self) -> Tensor
+hardsigmoid(Tensor self) -> Tensor
+hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
+hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
+softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
+relu6(Tensor self) -> Tensor
+selu(Tensor self) -> Tensor
+selu_(Tensor(a!) self) -> Tensor(a!)
+[]
 mish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 mish_(Tensor(a!) self) -> Tensor(a!)
 hardswish(Tensor self) -> Tensor
 hardswish.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 hardswish_(Tensor(a!) self) -> Tensor(a!)
-hardsigmoid(Tensor self) -> Tensor
 hardsigmoid.out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
-hardsigmoid_(Tensor(a!) self) -> Tensor(a!)
-hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor
-softshrink(Tensor self, Scalar lambd=0.5) -> Tensor
 hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor
 hardswish_backward(Tensor grad_output, Tensor self) -> Tensor
 hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor
 softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor
 _prelu_kernel(Tensor self, Tensor weight) -> Tensor
-[]
 hardtanh.out(Tensor self, Scalar min_val=-1, Scalar max_val=1, *, Tensor(a!) out) -> Tensor(a!)
 hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor
 hardtanh_backward.grad_input(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val, *, Tensor(a!)
     grad_input) -> Tensor(a!)
-relu6(Tensor self) -> Tensor
 relu6_(Tensor(a!) self) -> Tensor(a!)
-selu(Tensor self) -> Tensor
-selu_(Tensor(a!) self) -> Tensor(a!)
 celu.out(Tensor self, Scalar alpha=1., *, Tensor(a!) out) -> Tensor(a!)
 mish_backward(Tensor grad_output, Tensor self) -> Tensor
 glu(Tensor self, int dim=-1) -> Tensor
@@ -70,12 +70,6 @@ softshrink_backward.grad_input(Tensor grad_output, Tensor self, Scalar lambd, *,
     Tensor(a!)
 prelu(Tensor self, Tensor weight) -> Tensor
 _prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)
-rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator?
-    generator=None) -> Tensor
-rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator?
-    generator=None) -> Tensor(a!)
-rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool
-    training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)
 rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool training,
     bool self_is_result) -> Tensor
 log_sigmoid(Tensor self) -> Tensor
@@ -106,4 +100,12 @@ elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale,
     self_or_result) -> Tensor
 elu_backward.grad_input(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor
     self_or_result, *, Tensor(a!) grad_input) -> Tensor(a!)
+[pointwise, nondeterministic_seeded]
+rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator?
+    generator=None) -> Tensor
+[nondeterministic_seeded]
+rrelu_(Tensor(a!) self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator?
+    generator=None) -> Tensor(a!)
+rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool
+    training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)
 """
