@@ -15,7 +15,7 @@ from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_aten.shapes.layout import broadcast_shapes
 
 from ._matrices import conj
-from ._shared import Array, aten, cast, maybe_multiply, meta_of
+from ._shared import Array, as_scalar_tensor, aten, cast, maybe_multiply, meta_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -166,12 +166,22 @@ def _addbmm(self: Array, batch1: Array, batch2: Array, *, beta: Number = 1, alph
             f"Incompatible matrix sizes for bmm ({dc.shape(batch1)[1]}x{dc.shape(batch1)[2]} and "
             f"{dc.shape(batch2)[1]}x{dc.shape(batch2)[2]})"
         )
+    if dc.dtype(self) in _HALVES and dc.dtype(self) == dc.dtype(batch1):
+        # Numbers of 16 bits are rounded after each product, as torch adds them one by one.
+        for place in range(dc.shape(batch1)[0]):
+            factors = (aten.select.int(each, 0, place) for each in (batch1, batch2))
+            self, beta = aten.addmm.default(self, *factors, beta=beta, alpha=alpha), 1
+        if dc.shape(batch1)[0]:
+            return self
     product = aten.sum.dim_IntList(aten.bmm.default(batch1, batch2), [0], dtype=dc.dtype(batch1))
     if dc.dtype(self) != dc.dtype(product):
         raise DtypeError(
             f"expected the same dtype, but got {dc.dtype(self).name} and {dc.dtype(product).name}", argument="self"
         )
     return _add_scaled(aten.expand.default(self, dc.shape(product)), product, beta, alpha)
+
+
+_HALVES: Final = (float16, bfloat16)
 
 
 def _addr(self: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
@@ -182,11 +192,13 @@ def _addr(self: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
                 operator="aten::addr",
                 argument=name,
             )
-    product = aten.mul.Tensor(aten.unsqueeze.default(vec1, 1), vec2)
     common = result_of_dtypes(self, vec1, vec2)
     for name, factor in (("beta", beta), ("alpha", alpha)):
         if common.is_integral and isinstance(factor, (float, complex)):
             raise OperatorError(f"For integral input tensors, argument {name} must not be a floating point number.")
+    if common in _HALVES:
+        return _addr_of_halves(self, vec1, vec2, beta, alpha)
+    product = aten.mul.Tensor(aten.unsqueeze.default(vec1, 1), vec2)
     self = aten.expand.default(self, dc.shape(product))
     if common == bool_:
         product = product if alpha else aten.zeros_like.default(product)
@@ -195,6 +207,16 @@ def _addr(self: Array, vec1: Array, vec2: Array, *, beta: Number = 1, alpha: Num
         # The result lies as the sum would.
         self, beta = aten.zeros_like.default(self), 1
     return cast(_add_scaled(self, product, beta, alpha), common)
+
+
+def _addr_of_halves(self: Array, vec1: Array, vec2: Array, beta: Number, alpha: Number) -> Array:
+    """Do as ``addr`` with every factor and product rounded to 16 bits, as torch does."""
+
+    def scale(array: Array, factor: Number) -> Array:
+        return aten.mul.Tensor(array, as_scalar_tensor(factor, array, dc.dtype(array)))
+
+    product = aten.mul.Tensor(aten.unsqueeze.default(scale(vec1, alpha), 1), vec2)
+    return product if beta == 0 else aten.add.Tensor(scale(self, beta), product)
 
 
 def result_of_dtypes(*tensors: Array) -> ScalarType:
@@ -207,7 +229,7 @@ def _in_float(kernel: Callable[..., Array]) -> Callable[..., Array]:
 
     def compute(self: Array, *args: Array, **kwargs: Number) -> Array:
         dtype = dc.dtype(self)
-        if dtype not in (float16, bfloat16) or any(dc.dtype(each) != dtype for each in args):
+        if dtype not in _HALVES or any(dc.dtype(each) != dtype for each in args):
             return kernel(self, *args, **kwargs)
         return cast(kernel(*(cast(each, float32) for each in (self, *args)), **kwargs), dtype)
 
@@ -272,9 +294,9 @@ def _ger(self: Array, vec2: Array) -> Array:
 
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "addbmm": _in_float(_addbmm),
+    "addbmm": _addbmm,
     "addmv": _in_float(_addmv),
-    "addr": _in_float(_addr),
+    "addr": _addr,
     "ger": _ger,
     "inner": _inner,
     "linear": _linear,

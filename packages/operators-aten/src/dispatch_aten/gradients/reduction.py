@@ -190,6 +190,10 @@ def logcumsumexp_gradient(grad: Array, self: Array, result: Array, dim: int) -> 
     return aten.sub.Tensor(collect(positive), collect(negative))
 
 
+def _one_for_zero(self: Array) -> Array:
+    return aten.masked_fill.Scalar(self, aten.eq.Scalar(self, 0), 1)
+
+
 def norm_gradient(
     grad: Array,
     self: Array,
@@ -216,5 +220,8 @@ def norm_gradient(
     powers = aten.mul.Tensor(sgn(self), aten.pow.Tensor_Scalar(size, order - 1))
     if order < 1:
         powers = aten.masked_fill.Scalar(powers, aten.eq.Scalar(self, 0), 0)
+    if order > 2:
+        # Powers that are 0 stay so divided by 1, and so do their derivatives.
+        return aten.mul.Tensor(grad, aten.div.Tensor(powers, aten.pow.Tensor_Scalar(_one_for_zero(norm), order - 1)))
     slope = aten.div.Tensor(powers, aten.pow.Tensor_Scalar(norm, order - 1))
     return aten.mul.Tensor(grad, aten.masked_fill.Scalar(slope, aten.eq.Scalar(norm, 0), 0))
