@@ -16,7 +16,7 @@ import dispatch_core as dc
 import torchlike
 from dispatch_aten.decompositions.aliases import TARGETS
 from dispatch_aten.dtypes import BY_NAME
-from dispatch_aten.operators import ATEN
+from dispatch_aten.operators import ATEN, ATEN_BY_NAME
 from dispatch_aten.variants import functional_of, is_inplace
 
 #: Right calls of operators that have no case there: the random ones, those of integers, and those that make no values.
@@ -117,7 +117,7 @@ def bind(name, make, kwargs, seed=5):
             results = torch_operator(functional_of(name))(**args)
         results = results if isinstance(results, tuple) else (results,)
         args |= {out: torch.empty_like(result) for out, result in zip(outs, results, strict=True)}
-    elif is_inplace(name) and functional_of(name):
+    elif is_inplace(name) and functional_of(name) and "inplace_view" not in ATEN_BY_NAME[name].tags:
         functional = our_operator(functional_of(name)).schema
         named = dict(zip([each.name for each in functional.arguments], args.values(), strict=False))
         result, _ = call(torch_operator(functional_of(name)), functional, named)

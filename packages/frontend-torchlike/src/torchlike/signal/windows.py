@@ -17,6 +17,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import float32, float64, get_default_dtype
 
 from ..creation import FACTORIES
+from ..layouts import strided
 from ..tensors import Tensor
 
 _aten: Final[Any] = dc.ops.aten
@@ -33,6 +34,8 @@ def _make(name: str, M: int, shape: Callable[[Tensor, int], Tensor], options: di
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     if found not in (float32, float64):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {found}")
+    if options.get("layout") not in (None, strided):
+        raise ValueError(f"{name} is implemented for strided tensors only, got: {options['layout']}")
     device = options.get("device")
     if M < 2:
         made = FACTORIES["ones"](M, dtype=found, device=device)
