@@ -396,7 +396,8 @@ def _placed_beside():
     }
     for name, plan in plans.items():
         takes_both = plan.device_index is not None and not plan.is_factory and plan.parameters[0].tensors == "tensor"
-        if name.startswith("aten::") and takes_both and not plan.writes:
+        reads_values = name.startswith(("aten::linspace", "aten::logspace"))
+        if name.startswith("aten::") and takes_both and not plan.writes and not reads_values:
             yield name.removeprefix("aten::")
 
 
