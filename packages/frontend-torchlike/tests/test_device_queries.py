@@ -114,3 +114,13 @@ def test_random_numbers_of_a_block_are_not_missed_after_it():
     with torchlike.random.fork_rng():
         torchlike.rand(5)
     assert torchlike.rand(2).tolist() == expected
+
+
+def test_tensors_stay_on_the_cpu_and_say_so():
+    x = torchlike.ones(2)
+    assert not x.is_pinned() and not x.is_shared() and torchlike.cpu.device_count() == 1
+    for call, error in ((x.cuda, AssertionError), (x.pin_memory, RuntimeError), (x.share_memory_, NotImplementedError)):
+        with pytest.raises(error):
+            call()
+    assert torchlike.get_device_module("cuda") is torchlike.cuda and not torchlike.is_autocast_enabled()
+    torchlike._dynamo.config.suppress_errors = True

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any, Final
 
-__all__ = ["AbsentDeviceError", "list_functions", "make_module"]
+__all__ = ["AbsentDeviceError", "cpu", "get_device_module", "list_functions", "make_module"]
 
 #: The answer → the functions that give it.
 _ANSWERS: Final[tuple[tuple[Any, str], ...]] = (
@@ -101,3 +101,27 @@ def make_module(name: str, title: str) -> ModuleType:
 xpu: Final = make_module("xpu", "XPU")
 mps: Final = make_module("mps", "MPS")
 mtia: Final = make_module("mtia", "MTIA")
+
+
+def _make_cpu() -> ModuleType:
+    """Return the module of the cpu, which is there, and has one stream."""
+    module = ModuleType("torchlike.cpu", "The cpu as a device (source: ``torch.cpu``).")
+    answers = {"is_available": True, "device_count": 1, "current_device": "cpu", "is_initialized": True}
+    vars(module).update({name: _answer(name, value) for name, value in answers.items()})
+    vars(module).update({name: _answer(name, None) for name in ("synchronize", "set_device", "current_stream")})
+    module.stream = module.StreamContext = lambda stream=None: nullcontext()  # type: ignore[attr-defined]
+    return module
+
+
+cpu: Final = _make_cpu()
+
+
+def get_device_module(device: Any = None) -> Any:
+    """Return the module of a device; for None that of the accelerator, or the cpu (source: ``torch.get_device_module``)."""
+    import torchlike
+
+    kind = "npu" if device is None and torchlike.npu.is_available() else str(device or "cpu").partition(":")[0]
+    found = getattr(torchlike, kind, None)
+    if not isinstance(found, ModuleType):
+        raise RuntimeError(f"Invalid device module: {kind}")
+    return found

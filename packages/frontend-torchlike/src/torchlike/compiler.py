@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 __all__ = [
@@ -18,6 +19,10 @@ __all__ = [
     "reset",
     "set_stance",
 ]
+
+
+#: Settings of torch's compiler, which are kept and change nothing.
+_dynamo = _inductor = SimpleNamespace(config=SimpleNamespace())
 
 
 def compile(
@@ -79,3 +84,6 @@ def list_backends(exclude_tags: Any = ()) -> list[str]:
 def set_stance(*args: Any, **kwargs: Any) -> AbstractContextManager[None]:
     """Do nothing: there is no compiler to choose."""
     return nullcontext()
+
+
+vars(_dynamo).update(reset=reset, disable=disable, allow_in_graph=allow_in_graph, is_compiling=is_compiling)

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import dispatch_core as dc
 
-from . import npu
+from . import host_memory, npu
 from .autograd.gradients import backward
 from .conversions import CASTS, cpu, to, type_
 from .creation import construct, tensor
@@ -102,6 +102,7 @@ _OTHERS: Final[dict[str, Any]] = {
     "_construct": staticmethod(construct),
     "_make_autograd_kernel": staticmethod(_make_autograd_kernel),
     "backward": _backward,
+    **host_memory.METHODS,
     "cpu": cpu,
     "data_ptr": data_ptr,
     "is_signed": _is_signed,

@@ -28,6 +28,8 @@ __all__ = ["Finder", "install", "list_missing", "name_missing"]
 
 #: torch's modules → ours, where the names differ.
 _OTHERS: Final = {
+    "torch._dynamo": "torchlike.compiler",
+    "torch.cpu": "torchlike.absent_devices:cpu",
     "torch.mps": "torchlike.absent_devices:mps",
     "torch.mtia": "torchlike.absent_devices:mtia",
     "torch.nn.modules.pooling": "torchlike.nn.modules",

@@ -9,12 +9,46 @@ from typing import Any, Self
 
 from dispatch_aten.dtypes import ScalarType, bfloat16, float16
 
-__all__ = ["autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+__all__ = [
+    "autocast",
+    "clear_autocast_cache",
+    "custom_bwd",
+    "custom_fwd",
+    "get_autocast_dtype",
+    "is_autocast_available",
+    "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "is_autocast_enabled",
+]
 
 
 def is_autocast_available(device_type: str) -> bool:
     """Return whether a device computes in mixed precision: none does here."""
     return False
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """Return False: operators keep the precision of their tensors."""
+    return False
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """Return False, as above."""
+    return False
+
+
+def get_autocast_dtype(device_type: str) -> ScalarType:
+    """Return the dtype that a block on a device would choose."""
+    return float16 if device_type == "cuda" else bfloat16
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Return True, as torch does where nothing was chosen."""
+    return True
+
+
+def clear_autocast_cache() -> None:
+    """Do nothing: nothing is cached."""
 
 
 class autocast:  # noqa: N801  # torch's name
@@ -33,7 +67,7 @@ class autocast:  # noqa: N801  # torch's name
     ) -> None:
         if not isinstance(device_type, str):
             raise TypeError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        self.device, self.fast_dtype = device_type, dtype or (float16 if device_type == "cuda" else bfloat16)
+        self.device, self.fast_dtype = device_type, dtype or get_autocast_dtype(device_type)
         self._enabled = False
         if not enabled:
             return
