@@ -138,7 +138,7 @@ def _grids(count):
         )
 
 
-def _listed():
+def _list_cases():
     for options in CONVOLUTIONS:
         yield "convolution", _convolution(options)
         yield "convolution_backward", _convolution_backward(options)
@@ -181,4 +181,4 @@ def _listed():
     yield "native_channel_shuffle", lambda r: (r.f(2, 6, 3), 3)
 
 
-CASES = list(_listed())
+CASES = list(_list_cases())

@@ -71,7 +71,9 @@ def _uniform(engine: MersenneTwister, array: Array, low: float = 0.0, high: floa
         array = _parts(array)
     wide = half_as_float(array.dtype).type
     low, high = wide(low), wide(high)
-    values = (engine.uniform(array.size, array.dtype) * (high - low) + low).astype(array.dtype)
+    # torch multiplies and adds in one step, which rounds once: float64 is exact enough for the product.
+    draws = engine.uniform(array.size, array.dtype).astype(np.float64, copy=False)
+    values = (draws * np.float64(high - low) + np.float64(low)).astype(wide).astype(array.dtype, copy=False)
     # The upper bound is excluded; a value that is rounded up to it becomes the lower bound.
     _fill(array, np.where(values == high, low, values))
 
