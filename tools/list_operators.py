@@ -16,6 +16,7 @@ import torchlike  # noqa: F401  # its autograd is one of the columns
 from dispatch_aten.decompositions import EXPLICIT, IMPLICIT, composite_kernels
 from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
 from dispatch_aten.operators import ATEN, OperatorDef
+from dispatch_aten.shapes import RULES
 from dispatch_core.keys import DispatchKey
 from torchlike.autograd.register import find_formula
 from torchlike.left_out import list_left_out, reason_for
@@ -40,6 +41,7 @@ A row is one name, and those of its overloads that are served alike; `-` is the 
 | | no | the device does not serve it |
 | meta | rule | a shape rule describes its results without data |
 | | parts | its parts are described |
+| | values | a rule, which answers where the results do not depend on values, if they ever do not |
 | | no | its results depend on values |
 | autograd | formula | it has a derivative formula |
 | | parts | its parts have them |
@@ -49,6 +51,7 @@ A row is one name, and those of its overloads that are served alike; `-` is the 
 | decomposed | yes | a backend can do without a kernel |
 | recorded | yes | a pipeline records it, where the device has a kernel |
 | | parts | a pipeline records its parts |
+| | values | a pipeline records it where its rule answers |
 | | no | it runs at once |
 
 """
@@ -76,16 +79,18 @@ def _autograd(operator: OperatorDef) -> str:
 def _cells(operator: OperatorDef) -> tuple[str, ...]:
     entry = dc.registry.get(f"aten::{operator.name}{'' if '.' in operator.name else '.default'}")
     npu = _served(entry, DispatchKey["NPU"])
-    meta = {"kernel": "rule"}.get(found := _served(entry, DispatchKey.Meta), found)
     depends = {"data_dependent_output", "dynamic_output_shape"} & {*operator.tags}
+    meta = "rule" if operator.name in RULES and entry.newest(DispatchKey.Meta) else _served(entry, DispatchKey.Meta)
+    if depends:
+        meta = "values" if meta == "rule" else "no"
     cpu = _served(entry, DispatchKey.CPU)
     return (
         cpu,
-        "no" if depends else meta,
+        meta,
         "host" if operator.name in dispatch_backend_npu.fallback.REASONS else npu,
         _autograd(operator),
         "yes" if composite_kernels(operator) else "no",
-        "no" if depends else "yes" if meta == "rule" else "parts" if cpu == "parts" else "no",
+        {"rule": "yes", "values": "values"}.get(meta, "parts" if meta == cpu == "parts" else "no"),
     )
 
 
