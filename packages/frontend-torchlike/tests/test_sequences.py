@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import dispatch_core as dc
 import torchlike
+from dispatch_aten.decompositions import EXPLICIT
 from torchlike import nn
 from torchlike.nn import functional as F
 
@@ -153,3 +155,23 @@ def test_parameter_containers_register_their_tensors():
     assert list((by_name | {"c": torchlike.ones(1)}).keys()) == ["b", "c"]
     with pytest.raises(RuntimeError, match="should not be called"):
         held()
+
+
+@pytest.mark.parametrize("mode", [2, 3])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_recurrent_layers_kernel_computes_as_simpler_operators_do(mode, reverse):
+    rng = np.random.default_rng(0)
+    rows = {2: 16, 3: 12}[mode]
+    shapes = [(5, 2, 3), (rows, 3), (rows, 4), (rows,), (rows,), (2, 4), (2, 4)]
+    tensors = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    options = (reverse, [], mode, 4, 1, True, False, False, True)
+    results = dc.ops.aten.mkldnn_rnn_layer.default(*tensors, *options)
+    composed = EXPLICIT["mkldnn_rnn_layer"](*tensors, *options)
+    for one, other in zip(results[:2], composed[:2], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+    grads = [rng.standard_normal(shape).astype(np.float32) for shape in ((5, 2, 4), (2, 4), (2, 4))]
+    for given in (grads, [grads[0], None, None], [None, grads[1], None]):
+        rest = (reverse, mode, 4, 1, True, True, False, [], False, results[3])
+        name, args = "mkldnn_rnn_layer_backward", (*tensors, *results[:3], *given, *rest)
+        for one, other in zip(getattr(dc.ops.aten, name).default(*args), EXPLICIT[name](*args), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)

@@ -14,6 +14,7 @@ from dispatch_aten.errors import OperatorError
 
 from ._ctc_loss import ctc_loss, ctc_loss_backward, ctc_loss_forward, ctc_loss_of_tensors
 from ._packed_sequences import pack_padded_sequence, pad_packed_sequence, pad_sequence, read_sizes
+from ._recurrent_layer import rnn_layer, rnn_layer_backward
 from ._shared import Array, aten, ndim, overload
 
 if TYPE_CHECKING:
@@ -351,4 +352,6 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "_ctc_loss": ctc_loss_forward,
     "_ctc_loss_backward": ctc_loss_backward,
+    "mkldnn_rnn_layer": rnn_layer,
+    "mkldnn_rnn_layer_backward": rnn_layer_backward,
 }
