@@ -310,6 +310,12 @@ EXACT_OUTPUT: Final = frozenset(
 )
 """Operators whose ``out=`` tensors must have the results' own dtypes; others convert into them."""
 
+_FOUND_OUTPUT: Final = frozenset(
+    "abs absolute bitwise_not ceil clamp clamp_max clamp_min clip conj_physical fix floor frac neg negative round sgn sign"
+    " trunc".split()
+)
+"""Those of them, and further ones, whose kernels find that the dtype is another one."""
+
 _CONVERTED_OUTPUT: Final = frozenset(
     "clamp.Tensor_out clip.Tensor_out clamp_max.Tensor_out clamp_min.Tensor_out lerp.Scalar_out max.out max.unary_out"
     " min.out min.unary_out".split()
@@ -335,6 +341,14 @@ def check_output_dtype(result: ScalarType, output: ScalarType, out_of: str = "")
         if output not in (bool_, uint8):
             raise DtypeError(f"{base} only supports bool tensor for result, got: {output.name}", argument="out")
         return
+    if base in _FOUND_OUTPUT and name not in _CONVERTED_OUTPUT:
+        raise DtypeError(f"Found dtype {output.name} but expected {result.name}", argument="out")
+    if base in ("signbit", "isposinf", "isneginf"):
+        raise DtypeError(f"{base} does not support non-boolean outputs.", argument="out")
+    if base == "nan_to_num":
+        raise DtypeError(
+            f"nan_to_num: dtype of out: {output.name} should be same as input: {result.name}", argument="out"
+        )
     if base == "multinomial":
         raise DtypeError(f"multinomial expects Long tensor out, got: {output.name}", argument="out")
     if base in ("complex", "polar"):
