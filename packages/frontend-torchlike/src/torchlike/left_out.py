@@ -47,7 +47,6 @@ _REASONS: Final = {
     "a tensor's memory is an array of its backend; Tensor.storage and Tensor.untyped_storage only read it": (
         r"\w*Storage|StorageBase|storage_type|from_file"
     ),
-    "memory is not pinned or shared between processes by torchlike": r"pin_memory|is_pinned|is_shared|share_memory_",
     "torch itself has taken it away, and raises an error": (
         r"symeig|volatile|reinforce|(torch|Tensor)\.(lstsq|eig|solve|matrix_rank)"
     ),
