@@ -126,6 +126,16 @@ def _unbind(self: Array, dim: int = 0) -> list[Array]:
     return [aten.select.int(self, dim, index) for index in range(dc.shape(self)[dim])]
 
 
+def _turn_matrices(self: Array) -> Array:
+    if ndim(self) == 1:
+        raise OperatorError(
+            "tensor.mT is only supported on matrices or batches of matrices. Got 1-D tensor.",
+            operator="aten::mT",
+            argument="self",
+        )
+    return aten.transpose.int(self, -2, -1) if ndim(self) else aten.alias.default(self)
+
+
 def _positive(self: Array) -> Array:
     RULES["positive"](meta_of(self))
     return self
@@ -147,7 +157,7 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "movedim.intlist": _movedim,
     "ravel": _ravel,
     "numpy_T": lambda self: aten.permute.default(self, tuple(range(ndim(self) - 1, -1, -1))),
-    "mT": lambda self: aten.transpose.int(self, -2, -1),
+    "mT": _turn_matrices,
     "positive": _positive,
 }
 
