@@ -186,7 +186,7 @@ def test_the_kernels_that_nothing_composes_and_that_are_left_out_are_listed(vend
     assert (status, finding["outcome"]) == (0, "ok")
     [note] = finding["notes"]
     head, _, names = note.partition("; without: ")
-    assert head == "it has kernels for 10 of the 45 operators that nothing composes"
+    assert head == f"it has kernels for 10 of the {len(required_kernels())} operators that nothing composes"
     assert {*names.split(", ")} == {f"aten::{name}" for name in required_kernels() if name not in brought}
 
 

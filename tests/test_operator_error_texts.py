@@ -43,13 +43,23 @@ ROWS = {
         lambda: torchlike.zeros(2, dtype=torchlike.complex64) < 1,
         "\"lt_cpu\" not implemented for 'ComplexFloat' (aten::lt.Scalar)",
     ),
+    errors.LinAlgError: (
+        lambda: torchlike.linalg.inv(torchlike.zeros(2, 2)),
+        (
+            "linalg.inv: The diagonal element 1 is zero, the inversion could not be completed because the input matrix is "
+            "singular."
+        ),
+    ),
     errors.MetaDataError: (
         lambda: torchlike.ones(1, device="meta").tolist(),
         "Cannot copy out of meta tensor; no data! (prims::device_get)",
     ),
     errors.DataDependentShapeError: (
         lambda: ops.aten.nonzero(torchlike.ones(2, device="meta")),
-        "the number of elements that are not zero is in the values (argument 'self' of aten::nonzero)",
+        (
+            "the number of elements that are not zero is in the values, and Meta tensors have none"
+            " (argument 'self' of aten::nonzero)"
+        ),
     ),
 }
 

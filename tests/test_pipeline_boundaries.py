@@ -385,6 +385,7 @@ def test_never_recorded_operators_are_listed(root):
 BESIDE = {"full_like": (2,), "new_empty": ((3,),), "new_empty_strided": ((3,), (1,)), "new_full": ((3,), 2)}
 BESIDE |= {"new_ones": ((3,),), "new_zeros": ((3,),), "randint_like": (5,), "randint_like.low_dtype": (1, 5)}
 BESIDE["randint_like.low_generator_dtype"] = (1, 5)
+BESIDE |= dict.fromkeys(("linspace", "logspace"), (torchlike.ones(()), 3))
 
 
 def _placed_beside():

@@ -29,6 +29,8 @@ _OF_SIGNALS: Final = "_fft_c2c _fft_c2r _fft_r2c".split()
 REASONS: Final = {
     **dict.fromkeys(_OF_MATRICES, "LAPACK computes it"),
     **dict.fromkeys(_OF_SIGNALS, "aclnn has no Fourier transforms"),
+    "hash_tensor": "aclnn has no hash of a tensor",
+    "scatter_reduce.two": "aclnnScatter adds and multiplies, and finds no least, greatest or mean element",
     "nonzero": "how many elements it finds is known on the device alone",
     "masked_scatter_": "whether the source has elements enough is known on the device alone",
     "var.correction": "aclnnVarCorrection takes integers only; where the correction is one, the device computes it",
@@ -85,5 +87,6 @@ def _make_kernel(name: str) -> Callable[..., Any]:
 
 
 KERNELS: Final[dict[str, Callable[..., Any]]] = {
-    name: _make_kernel(name) for name in ("nonzero", "masked_scatter_", *_OF_MATRICES, *_OF_SIGNALS)
+    name: _make_kernel(name)
+    for name in ("hash_tensor", "scatter_reduce.two", "nonzero", "masked_scatter_", *_OF_MATRICES, *_OF_SIGNALS)
 }

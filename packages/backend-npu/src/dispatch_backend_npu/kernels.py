@@ -81,7 +81,7 @@ BY_HAND: Final = {
         embedding_dense_backward cat
     """,
     ".fallback": """
-        nonzero masked_scatter_ _fft_c2c _fft_c2r _fft_r2c
+        hash_tensor scatter_reduce.two nonzero masked_scatter_ _fft_c2c _fft_c2r _fft_r2c
         _linalg_eigh _linalg_eigvals _linalg_svd geqrf linalg_cholesky_ex linalg_eig linalg_ldl_factor_ex linalg_ldl_solve
         linalg_lu_factor_ex linalg_matrix_exp linalg_qr linalg_solve_triangular
     """,

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import warnings
 
+from ...arguments import check_tensor
 from ...functions import FUNCTIONS
 from ...tensors import Tensor
 
 
-def _drop(name: str, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+def _check(name: str, input: Tensor, p: float) -> None:
+    check_tensor(input, name)
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _drop(name: str, input: Tensor, p: float, training: bool, inplace: bool) -> Tensor:
+    _check(name, input, p)
     return FUNCTIONS[f"{name}_" if inplace else name](input, p, training)
 
 
@@ -30,8 +36,6 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 
 def _drop_channels(input: Tensor, p: float, training: bool, inplace: bool, is_batched: bool) -> Tensor:
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
     found = _drop("feature_dropout", input if is_batched else input.unsqueeze(0), p, training, inplace)
     if is_batched:
         return found
@@ -41,8 +45,7 @@ def _drop_channels(input: Tensor, p: float, training: bool, inplace: bool, is_ba
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels of ``(N, C, L)`` or ``(C, L)`` to zero with probability ``p`` while training."""
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    _check("dropout1d", input, p)
     if input.ndim not in (2, 3):
         raise RuntimeError(
             f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. Note that dropout1d exists to provide "
@@ -64,8 +67,7 @@ def _warn_of_rank(name: str, rank: int, spatial: int) -> None:
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels of ``(N, C, H, W)`` to zero with probability ``p`` while training."""
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    _check("dropout2d", input, p)
     if input.ndim not in (3, 4):
         _warn_of_rank("dropout2d", input.ndim, 2)
     if input.ndim == 3:
@@ -81,8 +83,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels of ``(N, C, D, H, W)`` or ``(C, D, H, W)`` to zero with probability ``p`` while training."""
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    _check("dropout3d", input, p)
     if input.ndim not in (4, 5):
         _warn_of_rank("dropout3d", input.ndim, 3)
     return _drop_channels(input, p, training, inplace, input.ndim == 5)

@@ -28,11 +28,12 @@ def to_reduction(size_average: bool | None, reduce: bool | None, reduction: Any,
     return found
 
 
-def to_number(name: str) -> int:
-    """Return torch's number for a reduction.
+def read_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> int:
+    """Return torch's number for a reduction that is given in either way.
 
     Raises ``TypeError`` for anything but a string, ``ValueError`` for another one than ``"none"``, ``"mean"`` or ``"sum"``.
     """
+    name = to_reduction(size_average, reduce, reduction, 5)
     if not isinstance(name, str):
         raise TypeError(f"reduction must be str, not {type(name).__name__}")
     if name not in _REDUCTIONS:
@@ -40,9 +41,9 @@ def to_number(name: str) -> int:
     return _REDUCTIONS[name]
 
 
-def read_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> int:
-    """Return torch's number for a reduction that is given in either way."""
-    return to_number(to_reduction(size_average, reduce, reduction, 5))
+def to_number(name: str) -> int:
+    """Return torch's number for a reduction; see `read_reduction`."""
+    return read_reduction(None, None, name)
 
 
 def cross_entropy(
