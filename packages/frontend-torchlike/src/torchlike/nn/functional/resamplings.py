@@ -38,6 +38,8 @@ def _spread_sizes(input: Tensor, values: Any, what: str) -> list[Any]:
     count = len(input.shape) - 2
     if not isinstance(values, (list, tuple)):
         return [values] * count
+    if not all(isinstance(each, (int, float)) for each in values):
+        raise TypeError(f"expected {what} to be numbers, but got {[type(each).__name__ for each in values[:5]]}")
     if len(values) != count:
         whose = "Input and output" if what == "output size" else f"Input and {what}"
         raise ValueError(
@@ -184,6 +186,8 @@ def grid_sample(
         ("mode", mode, GRID_SAMPLE_INTERPOLATION_MODES),
         ("padding_mode", padding_mode, GRID_SAMPLE_PADDING_MODES),
     ):
+        if not isinstance(value, str):
+            raise TypeError(f"{name} must be str, not {type(value).__name__}")
         if value not in known:
             *first, last = (f"'{each}'" for each in known)
             comma = "," if name == "padding_mode" else ""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...history.grad_mode import no_grad
 from ...tensors import Tensor
@@ -334,6 +335,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
         """Materialize the parameters in the shapes that the input's channels decide, and fill them."""
         if not self.has_uninitialized_params():
             return
+        check_tensor(input, type(self).__name__)
         ndim = len(input.shape)
         if ndim not in (self._dims + 1, self._dims + 2):
             raise RuntimeError(

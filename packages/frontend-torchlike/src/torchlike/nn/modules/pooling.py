@@ -227,7 +227,7 @@ class _LPPoolNd(_WindowPool):
         self.norm_type, self.kernel_size, self.stride, self.ceil_mode = norm_type, kernel_size, stride, ceil_mode
 
     def forward(self, input: Tensor) -> Tensor:
-        numbers = (float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        numbers = (self.norm_type, self.kernel_size, self.stride, self.ceil_mode)
         found: Tensor = getattr(F, f"lp_pool{self._dims}d")(input, *numbers)
         return found
 
