@@ -74,7 +74,8 @@ class Adam(Optimizer):
         if group["differentiable"]:
             param.addcdiv_(mean.clone(), (square.sqrt() / (root * -size)).add_(eps / -size))
         else:
-            param.addcdiv_(mean, (square.sqrt() / read_number(root)).add_(eps), value=-read_number(size))
+            scale = square.sqrt().div_(read_number(root)).add_(eps)
+            param.addcdiv_(mean, scale, value=-read_number(size))
 
 
 class AdamW(Adam):
