@@ -273,6 +273,8 @@ def _log_add_exp(exp: str, scale: float) -> Callable[[Array, Array], Array]:
 
 
 def _ldexp(self: Array, other: Array) -> Array:
+    if dc.dtype(self).is_floating_point and dc.dtype(other) == bool_:
+        raise UnsupportedError("\"ldexp_cpu_exp\" not implemented for 'Bool'", operator="aten::ldexp", argument="other")
     return aten.mul.Tensor(self, aten.pow.Scalar(2.0, other))
 
 
