@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import bool_, complex128, float64
 from dispatch_aten.errors import DtypeError, OperatorError, UnsupportedError
-from dispatch_aten.promotion import Number, Promotion, computation_type
+from dispatch_aten.promotion import Number, Promotion, check_output_dtype, computation_type
 from dispatch_aten.shapes import RULES
+from dispatch_aten.shapes.layout import check_output_shape
 from dispatch_aten.shapes.refusals import GREATEST
 
 from ._host import compute_on_host
@@ -278,6 +279,14 @@ def _ldexp(self: Array, other: Array) -> Array:
     return aten.mul.Tensor(self, aten.pow.Scalar(2.0, other))
 
 
+def _ldexp_inplace(self: Array, other: Array) -> Array:
+    """Write the product, of which torch checks no overlap with ``other``."""
+    found = aten.ldexp.Tensor(aten.clone.default(self), other)
+    check_output_dtype(dc.dtype(found), dc.dtype(self))
+    check_output_shape(dc.shape(found), dc.shape(self))
+    return aten.copy_.default(self, found)
+
+
 def _multiply_by(factor: float) -> Callable[[Array], Array]:
     return lambda self: aten.mul.Scalar(_cast_to_floating(self), factor)
 
@@ -319,6 +328,7 @@ def _isin(
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "isreal": _isreal,
     "ldexp.Tensor": _ldexp,
+    "ldexp_": _ldexp_inplace,
     "copysign.Scalar": number_last("copysign.Tensor"),
     "float_power.Tensor_Tensor": _float_power,
     "float_power.Tensor_Scalar": _float_power,
