@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import dispatch_core as dc
@@ -36,10 +37,11 @@ _SMOOTH = {
 
 def _spread_sizes(input: Tensor, values: Any, what: str) -> list[Any]:
     count = len(input.shape) - 2
-    if not isinstance(values, (list, tuple)):
+    listed = values if isinstance(values, (list, tuple)) else [values]
+    if not all(isinstance(each, (Real, Tensor)) for each in listed):
+        raise TypeError(f"expected {what} to be numbers, but got {[type(each).__name__ for each in listed[:5]]}")
+    if listed is not values:
         return [values] * count
-    if not all(isinstance(each, (int, float)) for each in values):
-        raise TypeError(f"expected {what} to be numbers, but got {[type(each).__name__ for each in values[:5]]}")
     if len(values) != count:
         whose = "Input and output" if what == "output size" else f"Input and {what}"
         raise ValueError(
@@ -93,6 +95,8 @@ def interpolate(
     tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
     """
     check_tensor(input, "interpolate")
+    if not isinstance(mode, str):
+        raise TypeError(f"mode must be str, not {type(mode).__name__}")
     ndim = len(input.shape)
     if mode in _WITHOUT_CORNERS:
         if align_corners is not None:

@@ -9,6 +9,13 @@ from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .module import Module
 
 
+def _to_float(factor: Any) -> float:
+    try:
+        return float(factor)
+    except (ArithmeticError, ValueError) as error:
+        raise TypeError(f"scale_factor must be float, not {type(factor).__name__}: {error}") from None
+
+
 class Upsample(Module):
     """Images of ``size``, or ``scale_factor`` times as large (source: ``torch.nn.Upsample``).
 
@@ -27,9 +34,9 @@ class Upsample(Module):
         super().__init__()
         self.name, self.size = type(self).__name__, size
         if isinstance(scale_factor, tuple):
-            self.scale_factor: Any = tuple(map(float, scale_factor))
+            self.scale_factor: Any = tuple(map(_to_float, scale_factor))
         else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
+            self.scale_factor = _to_float(scale_factor) if scale_factor else None
         self.mode, self.align_corners, self.recompute_scale_factor = mode, align_corners, recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
