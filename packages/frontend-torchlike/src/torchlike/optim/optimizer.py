@@ -49,6 +49,8 @@ class Optimizer(Hooks):
 
     @api_boundary
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:
+        if not isinstance(defaults, dict):
+            raise TypeError(f"an optimizer's defaults are a dict, not {type(defaults).__name__}")
         self.defaults = defaults
         for name in HOOKS:
             setattr(self, name, OrderedDict())
