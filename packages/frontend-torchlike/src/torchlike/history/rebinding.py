@@ -64,10 +64,10 @@ def _record_strides(state: View, data: Any) -> None:
 def _separate(tensor: Tensor, storage: Storage) -> None:
     """Move a resized tensor to a storage of its own: its array, which cannot be written, is no view of the others'."""
     storage.aliases = [each for each in storage.aliases or () if each[0]() is not tensor]
-    own = Leaf.of(tensor)
-    own.storage = Storage()
-    own.storage.version = storage.version
-    tensor._autograd = own
+    if tensor._state.is_view:
+        tensor._autograd = Leaf.of(tensor)
+    own = tensor._state.storage = Storage()  # A tensor that is no view keeps its history, or that it requires grad.
+    own.version = storage.version
 
 
 def _move_aliases(tensor: Tensor, data: Any) -> None:
