@@ -79,7 +79,10 @@ def test_normal_numbers_of_a_size():
         lambda m: m.ones(3).geometric_(1.0),
         lambda m: m.ones(3, dtype=m.bool).geometric_(0.5),
         lambda m: m.ones(3).log_normal_(0, 0),
-        lambda m: m.poisson(-m.ones(2)),
+        pytest.param(
+            lambda m: m.poisson(-m.ones(2)),
+            marks=pytest.mark.no_pipeline(reason="the error depends on values"),
+        ),
         lambda m: m.binomial(m.ones(2), m.ones(2).double()),
         lambda m: m.multinomial(m.ones(3), 5),
         lambda m: m.multinomial(m.ones(3), 0),

@@ -264,7 +264,10 @@ WRONG = [
     lambda t: t.nn.functional.batch_norm(t.ones(1, 3), None, None, training=True),
     lambda t: t.nn.functional.batch_norm(t.ones(2, 3), None, None),
     lambda t: t.nn.functional.rms_norm(t.ones(2, 3), (2,)),
-    lambda t: t.nn.functional.binary_cross_entropy(t.ones(2) * 2, t.ones(2)),
+    pytest.param(
+        lambda t: t.nn.functional.binary_cross_entropy(t.ones(2) * 2, t.ones(2)),
+        marks=pytest.mark.no_pipeline(reason="the error depends on values"),
+    ),
     lambda t: t.nn.functional.binary_cross_entropy(t.ones(2), t.ones(3)),
     lambda t: t.nn.functional.smooth_l1_loss(t.ones(2), t.ones(2), beta=-1.0),
     lambda t: t.nn.functional.huber_loss(t.ones(2), t.ones(2), delta=0.0),

@@ -183,6 +183,7 @@ def test_ldl_factors_and_solutions_agree(dtype):
         )
 
 
+@pytest.mark.no_pipeline(reason="the error depends on values")
 @pytest.mark.parametrize(
     "matrix", [torch.zeros(2, 2), torch.zeros(2, 3, 3), torch.ones(2, 2), torch.diag(torch.tensor([1.0, -1.0]))]
 )
