@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 
 import dispatch_core as dc
 
+from .arguments import check_tensor
 from .tensors import Tensor
 
 __all__ = ["ADAPTED", "eig", "lstsq", "lu", "matrix_rank", "pca_lowrank", "solve", "svd_lowrank", "symeig"]
@@ -175,6 +176,9 @@ def svd_lowrank(
     A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return nearly the ``q`` greatest singular values of ``A - M`` and their vectors (source: ``torch.svd_lowrank``)."""
+    check_tensor(A, "svd_lowrank", "A")
+    if M is not None:
+        check_tensor(M, "svd_lowrank", "M")
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     M = None if M is None else M.broadcast_to(A.shape)
     wide = A.shape[-2] < A.shape[-1]
@@ -194,6 +198,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
 
     Raises ``ValueError`` where ``q`` exceeds the sizes or ``niter`` is negative.
     """
+    check_tensor(A, "pca_lowrank", "A")
     rows, columns = A.shape[-2:]
     if q is None:
         q = min(6, rows, columns)

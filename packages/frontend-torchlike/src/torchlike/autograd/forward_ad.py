@@ -18,6 +18,7 @@ from dispatch_aten.decompositions import IMPLICIT
 from dispatch_aten.derivatives import NOT_DIFFERENTIABLE
 from dispatch_aten.variants import functional_of
 
+from ..arguments import check_tensor
 from ..functions import FUNCTIONS
 from ..history import tangents
 from ..history.grad_mode import enable_grad, is_grad_enabled
@@ -94,6 +95,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     Raises ``RuntimeError`` outside of a level and where shapes or dtypes differ, ``ValueError`` for integers.
     """
+    check_tensor(tensor, "make_dual", "tensor")
+    check_tensor(tangent, "make_dual", "tangent")
     current = _require_level("make a dual tensor")
     for name, each in (("tensor", tensor), ("tangent", tangent)):
         if not each.dtype.is_differentiable:
@@ -111,6 +114,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """Return the tensor without its tangent, and the tangent or None."""
+    check_tensor(tensor, "unpack_dual", "tensor")
     current = _level.get()
     if not current:
         return UnpackedDualTensor(tensor, None)

@@ -121,6 +121,7 @@ def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
     """Fill with normally distributed numbers from ``a`` to ``b``: others are drawn again."""
+    check_tensor(tensor, "trunc_normal_", "tensor")
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -166,6 +167,7 @@ def _reject_uniform(tensor: Any, mean: float, std: float, low: float, high: floa
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
     """Fill a matrix with the identity."""
+    check_tensor(tensor, "eye_", "tensor")
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     METHODS["zero_"](tensor)
@@ -176,6 +178,7 @@ def eye_(tensor: Tensor) -> Tensor:
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """Fill the weight of a convolution so that it passes as many channels on as it can, in each of ``groups``."""
+    check_tensor(tensor, "dirac_", "tensor")
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
     shape = tensor.shape
@@ -195,6 +198,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Fill with an orthogonal matrix, all but the first dimension counting as one (Saxe et al., 2013)."""
+    check_tensor(tensor, "orthogonal_", "tensor")
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
     if tensor.numel() == 0 or tensor.is_meta:
@@ -212,6 +216,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Fill a matrix with normally distributed numbers, and a share ``sparsity`` of each column with zeros."""
+    check_tensor(tensor, "sparse_", "tensor")
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     if tensor.is_meta:
@@ -258,6 +263,7 @@ def kaiming_uniform_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """Fill evenly so that variance is kept through rectifiers (He et al., 2015)."""
+    check_tensor(tensor, "kaiming_uniform_", "tensor")
     if _is_empty(tensor):
         return tensor
     bound = math.sqrt(3.0) * _compute_std(tensor, a, mode, nonlinearity)
@@ -268,6 +274,7 @@ def kaiming_normal_(
     tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
 ) -> Tensor:
     """Fill normally so that variance is kept through rectifiers (He et al., 2015)."""
+    check_tensor(tensor, "kaiming_normal_", "tensor")
     if _is_empty(tensor):
         return tensor
     return normal_(tensor, 0.0, _compute_std(tensor, a, mode, nonlinearity), generator)

@@ -119,11 +119,13 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 def tanhshrink(input: Tensor) -> Tensor:
     """Return ``input - tanh(input)``."""
+    check_tensor(input, "tanhshrink")
     return input - input.tanh()
 
 
 def softsign(input: Tensor) -> Tensor:
     """Return ``input / (1 + abs(input))``."""
+    check_tensor(input, "softsign")
     return input / (input.abs() + 1)
 
 

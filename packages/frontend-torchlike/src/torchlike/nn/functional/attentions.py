@@ -8,6 +8,7 @@ import warnings
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
+from ...arguments import check_tensor
 from ...functions import FUNCTIONAL, FUNCTIONS
 from ...tensors import Tensor
 from .linear_maps import linear
@@ -162,6 +163,19 @@ def multi_head_attention_forward(
 
     Shapes: query ``(L, N, E)``, key and value ``(S, N, E)``, or without ``N``.
     """
+    for name, tensor in (("query", query), ("key", key), ("value", value)):
+        check_tensor(tensor, "multi_head_attention_forward", name)
+    for name, given in (
+        ("in_proj_weight", in_proj_weight),
+        ("bias_k", bias_k),
+        ("bias_v", bias_v),
+        ("key_padding_mask", key_padding_mask),
+        ("attn_mask", attn_mask),
+        ("static_k", static_k),
+        ("static_v", static_v),
+    ):
+        if given is not None:
+            check_tensor(given, "multi_head_attention_forward", name)
     is_batched = _check_dims(query, key, value, key_padding_mask, attn_mask, num_heads)
     mask_type = None if attn_mask is None else attn_mask.dtype
     if not is_batched:

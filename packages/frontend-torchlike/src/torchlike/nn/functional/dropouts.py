@@ -45,6 +45,7 @@ def _drop_channels(input: Tensor, p: float, training: bool, inplace: bool, is_ba
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels of ``(N, C, L)`` or ``(C, L)`` to zero with probability ``p`` while training."""
+    check_tensor(input, "dropout1d")
     _check("dropout1d", input, p)
     if input.ndim not in (2, 3):
         raise RuntimeError(
@@ -67,6 +68,7 @@ def _warn_of_rank(name: str, rank: int, spatial: int) -> None:
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels of ``(N, C, H, W)`` to zero with probability ``p`` while training."""
+    check_tensor(input, "dropout2d")
     _check("dropout2d", input, p)
     if input.ndim not in (3, 4):
         _warn_of_rank("dropout2d", input.ndim, 2)
@@ -83,6 +85,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Set whole channels of ``(N, C, D, H, W)`` or ``(C, D, H, W)`` to zero with probability ``p`` while training."""
+    check_tensor(input, "dropout3d")
     _check("dropout3d", input, p)
     if input.ndim not in (4, 5):
         _warn_of_rank("dropout3d", input.ndim, 3)

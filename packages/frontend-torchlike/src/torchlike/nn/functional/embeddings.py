@@ -7,6 +7,7 @@ import warnings
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
+from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...functions import FUNCTIONAL, FUNCTIONS
 from ...history.grad_mode import is_grad_enabled, no_grad
@@ -47,6 +48,8 @@ def embedding(
     sparse: bool = False,
 ) -> Tensor:
     """Return the rows of ``weight`` that ``input`` names; with ``max_norm`` longer ones are shortened in place first."""
+    check_tensor(input, "embedding")
+    check_tensor(weight, "embedding", "weight")
     _refuse_sparse(sparse, weight, "embedding")
     padding = _find_padding(padding_idx, weight)
     if max_norm is not None:
@@ -78,6 +81,12 @@ def embedding_bag(
     tensor([[4., 6.],
             [6., 8.]])
     """
+    check_tensor(input, "embedding_bag")
+    check_tensor(weight, "embedding_bag", "weight")
+    if offsets is not None:
+        check_tensor(offsets, "embedding_bag", "offsets")
+    if per_sample_weights is not None:
+        check_tensor(per_sample_weights, "embedding_bag", "per_sample_weights")
     if weight.dtype == ScalarType.Long and input.is_floating_point():
         warnings.warn(
             "Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, ...)` is "

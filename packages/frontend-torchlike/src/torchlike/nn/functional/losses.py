@@ -95,6 +95,11 @@ def linear_cross_entropy(
 
     Raises ``RuntimeError`` for shapes that do not fit.
     """
+    check_tensor(input, "linear_cross_entropy")
+    check_tensor(linear_weight, "linear_cross_entropy", "linear_weight")
+    check_tensor(target, "linear_cross_entropy", "target")
+    if linear_bias is not None:
+        check_tensor(linear_bias, "linear_cross_entropy", "linear_bias")
     batch, classes = input.shape[:-1], linear_weight.shape[0]
     if not 1 <= input.ndim <= 2:
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}")
@@ -177,6 +182,7 @@ def kl_div(
     log_target: bool = False,
 ) -> Tensor:
     """Return the Kullback-Leibler divergence of log probabilities from probabilities, which ``log_target`` has as logs."""
+    check_tensor(input, "kl_div")
     chosen = to_reduction(size_average, reduce, reduction)
     if reduction == "mean" and size_average is None and reduce is None:
         warnings.warn(

@@ -7,6 +7,7 @@ from typing import Any
 
 import dispatch_core as dc
 
+from ...arguments import check_tensor
 from ...functions import FUNCTIONAL, FUNCTIONS
 from ...tensors import Tensor
 from .losses import read_reduction, to_reduction
@@ -48,6 +49,9 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Return by how much the first input fails to exceed the second one, or where the target is -1 the reverse."""
+    check_tensor(input1, "margin_ranking_loss", "input1")
+    check_tensor(input2, "margin_ranking_loss", "input2")
+    check_tensor(target, "margin_ranking_loss", "target")
     number = read_reduction(size_average, reduce, reduction)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
@@ -79,6 +83,8 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Return by how much other classes' scores come within ``margin`` of the target's."""
+    if weight is not None:
+        check_tensor(weight, "multi_margin_loss", "weight")
     number = read_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -107,6 +113,7 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """Return the mean over classes of the binary cross entropy of scores."""
+    check_tensor(input, "multilabel_soft_margin_loss")
     chosen = to_reduction(size_average, reduce, reduction)
     log_sigmoid = FUNCTIONAL["log_sigmoid"]
     loss: Tensor = -(target * log_sigmoid(input) + (-target + 1) * log_sigmoid(-input))

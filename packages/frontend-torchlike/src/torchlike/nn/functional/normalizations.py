@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import dispatch_core as dc
 
+from ...arguments import check_tensor
 from ...functions import FUNCTIONS
 from ...tensors import Tensor
 
@@ -109,6 +110,7 @@ def sum_over_neighbours(squares: Tensor, before: int, after: int) -> Tensor:
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Divide by a power of the mean square of ``size`` neighbouring channels (Krizhevsky et al., 2012)."""
+    check_tensor(input, "local_response_norm")
     if input.ndim < 3:
         raise ValueError(
             f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)"

@@ -212,6 +212,7 @@ def _make_max_unpool(count: int) -> Callable[..., Tensor]:
     ) -> Tensor:
         """Put elements back where ``max_pool`` found them, among zeros."""
         check_tensor(input, f"max_unpool{count}d")
+        check_tensor(indices, f"max_unpool{count}d", "indices")
         kernel = _spread(kernel_size, count)
         step, pad = _spread(stride, count) or kernel, _spread(padding, count)
         size = _unpooled_size(input, kernel, step, pad, output_size)

@@ -40,6 +40,7 @@ def _weigh(
     """Reduce losses of elements with weights; their mean is one ``by_weight``, or by the number of elements."""
     if weight is None:
         return loss(*tensors, reduction)
+    check_tensor(weight, "loss", "weight")
     if weight.shape != input.shape:
         raise ValueError("Weights and input must have the same size.")
     weighed = loss(*tensors, 0) * weight
@@ -132,6 +133,7 @@ def gaussian_nll_loss(
             raise ValueError("var has negative entry/entries")
         spread = FUNCTIONS["ones_like"](input) * var
     else:
+        check_tensor(var, "gaussian_nll_loss", "var")
         if not var.is_meta and var.lt(0).any():
             raise ValueError("var has negative entry/entries")
         spread = var

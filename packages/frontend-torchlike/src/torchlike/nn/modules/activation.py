@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...tensors import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
@@ -335,6 +336,7 @@ class Softmax2d(Module):
     """``Softmax`` over the channels of pictures of shape ``(N, C, H, W)`` or ``(C, H, W)``."""
 
     def forward(self, input: Tensor) -> Tensor:
+        check_tensor(input, type(self).__name__)
         if input.ndim not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
         return F.softmax(input, -3, _stacklevel=5)

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...arguments import check_tensor
 from ...functions import FUNCTIONS
 from ...tensors import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
@@ -68,6 +69,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
                 layer.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> _ASMoutput:
+        check_tensor(input_, type(self).__name__, "input_")
+        check_tensor(target_, type(self).__name__, "target_")
         self._check(input_, target_)
         is_batched = target_.ndim > 0
         input = input_ if is_batched else input_.unsqueeze(0)

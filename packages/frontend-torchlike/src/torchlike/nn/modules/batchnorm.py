@@ -7,6 +7,7 @@ from typing import Any
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 
+from ...arguments import check_tensor
 from ...creation import FACTORIES, tensor
 from ...tensors import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
@@ -97,6 +98,7 @@ class _NormBase(Module):
 
 
 def _check_rank(input: Tensor, *wanted: int) -> None:
+    check_tensor(input, "batch_norm")
     if input.ndim not in wanted:
         listed = " or ".join(f"{rank}D" for rank in wanted)
         raise ValueError(f"expected {listed} input (got {input.ndim}D input)")
@@ -170,6 +172,7 @@ class SyncBatchNorm(_BatchNorm):
         self.process_group = process_group
 
     def _check_input_dim(self, input: Tensor) -> None:
+        check_tensor(input, type(self).__name__)
         if input.ndim < 2:
             raise ValueError(f"expected at least 2D input (got {input.ndim}D input)")
         if input.shape[1] == 0:

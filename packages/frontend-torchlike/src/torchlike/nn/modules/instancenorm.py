@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ...arguments import check_tensor
 from ...tensors import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .batchnorm import _check_rank, _LazyNormBase, _NormBase
@@ -53,6 +54,7 @@ class _InstanceNorm(_NormBase):
         )
 
     def forward(self, input: Tensor) -> Tensor:
+        check_tensor(input, type(self).__name__)
         self._check_input_dim(input)
         dim = input.ndim - self._unbatched_rank
         if input.shape[dim] != self.num_features:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...tensors import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
@@ -117,6 +118,7 @@ class LazyLinear(LazyModuleMixin, Linear):
 
     def initialize_parameters(self, input: Tensor) -> None:
         """Materialize the parameters for the features of ``input``."""
+        check_tensor(input, type(self).__name__)
         if not self.has_uninitialized_params():
             if not self.in_features:
                 self.in_features = input.shape[-1]

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ...arguments import check_tensor
 from ...tensors import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from ..functional.losses import to_reduction
@@ -285,6 +286,8 @@ class MultiMarginLoss(_WeightedLoss):
         reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
+        if weight is not None:
+            check_tensor(weight, type(self).__name__, "weight")
         super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")

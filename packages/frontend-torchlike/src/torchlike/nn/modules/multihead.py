@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...tensors import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
@@ -100,6 +101,9 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
+        check_tensor(query, type(self).__name__, "query")
+        check_tensor(key, type(self).__name__, "key")
+        check_tensor(value, type(self).__name__, "value")
         turned = self.batch_first and query.dim() == 3
         if turned:
             # The same tensor stays one object, so that it is multiplied once.

@@ -6,6 +6,7 @@ import numbers
 from collections.abc import Sequence
 from typing import Any
 
+from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...tensors import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
@@ -38,6 +39,7 @@ class CrossMapLRN2d(LocalResponseNorm):
         super().__init__(size, alpha, beta, k)
 
     def forward(self, input: Tensor) -> Tensor:
+        check_tensor(input, type(self).__name__)
         if input.ndim != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.ndim}D instead.")
         reach = (self.size - 1) // 2

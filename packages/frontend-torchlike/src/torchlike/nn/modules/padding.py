@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from ...arguments import check_tensor
 from ...tensors import Tensor
 from .. import functional as F  # noqa: N812  # torch's own abbreviation
 from .module import Module
@@ -38,6 +39,7 @@ class _CircularPadNd(_PadNd):
     _mode = "circular"
 
     def _check_input_dim(self, input: Tensor) -> None:
+        check_tensor(input, type(self).__name__)
         ndim, least = len(input.shape), self._dims + 1
         if ndim not in (least, least + 1):
             raise ValueError(f"expected {least}D or {least + 1}D input (got {ndim}D input)")

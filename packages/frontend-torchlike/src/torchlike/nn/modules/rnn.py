@@ -8,6 +8,7 @@ from typing import Any
 
 import dispatch_core as dc
 
+from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...tensors import Tensor
 from .. import init
@@ -121,6 +122,7 @@ class RNNBase(Module):
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
         """Refuse an input of another dtype, number of dimensions or width."""
+        check_tensor(input, type(self).__name__)
         weight = getattr(self, self._all_weights[0][0])
         if input.dtype != weight.dtype:
             raise ValueError(
@@ -137,6 +139,7 @@ class RNNBase(Module):
 
     def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
         """Return the shape of a state."""
+        check_tensor(input, type(self).__name__)
         batch = int(batch_sizes[0]) if batch_sizes is not None else input.size(0 if self.batch_first else 1)
         return self.num_layers * (1 + self.bidirectional), batch, self.proj_size or self.hidden_size
 
@@ -148,6 +151,7 @@ class RNNBase(Module):
         self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
     ) -> None:
         """Refuse a state of another shape."""
+        check_tensor(hx, type(self).__name__, "hx")
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
 
@@ -179,6 +183,7 @@ class RNNBase(Module):
         return states if self.mode == "LSTM" else states[0]
 
     def _check_dims(self, input: Tensor, hx: Any) -> None:
+        check_tensor(input, type(self).__name__)
         name = self.mode.partition("_")[0]
         if input.dim() not in (2, 3):
             tensor = " tensor" if name == "RNN" else ""

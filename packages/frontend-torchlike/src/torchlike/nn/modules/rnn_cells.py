@@ -7,6 +7,7 @@ from typing import Any
 
 import dispatch_core as dc
 
+from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...tensors import Tensor
 from .. import init
@@ -48,6 +49,7 @@ class RNNCellBase(Module):
 
     def _step(self, operator: str, input: Tensor, hx: Any, count: int) -> Any:
         """Call the cell's operator on a batch, or on one vector."""
+        check_tensor(input, type(self).__name__)
         name = type(self).__name__
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")

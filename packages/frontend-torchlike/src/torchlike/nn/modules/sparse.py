@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...history.grad_mode import no_grad
 from ...tensors import Tensor
@@ -113,6 +114,7 @@ class Embedding(_Table):
         sparse: bool = False,
     ) -> Self:
         """Make an embedding of a table ``(num_embeddings, embedding_dim)``, which is not trained if ``freeze``."""
+        check_tensor(embeddings, "from_pretrained", "embeddings")
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape
@@ -191,6 +193,7 @@ class EmbeddingBag(_Table):
         padding_idx: int | None = None,
     ) -> Self:
         """Make a bag of a table ``(num_embeddings, embedding_dim)``, which is not trained if ``freeze``."""
+        check_tensor(embeddings, "from_pretrained", "embeddings")
         if embeddings.dim() != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, columns = embeddings.shape

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...functions import FUNCTIONS
 from ...history.grad_mode import is_grad_enabled
@@ -184,6 +185,9 @@ class TransformerEncoderLayer(_Layer):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
+        check_tensor(src, type(self).__name__, "src")
+        if src_mask is not None:
+            check_tensor(src_mask, type(self).__name__, "src_mask")
         other = None if src_mask is None else src_mask.dtype
         padding = _canonical_mask(src_key_padding_mask, "src_key_padding_mask", other, "src_mask", src.dtype)
         mask = _canonical_mask(src_mask, "src_mask", None, "", src.dtype, False)
@@ -270,6 +274,9 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
+        check_tensor(src, type(self).__name__, "src")
+        if mask is not None:
+            check_tensor(mask, type(self).__name__, "mask")
         other = None if mask is None else mask.dtype
         padding = _canonical_mask(src_key_padding_mask, "src_key_padding_mask", other, "mask", src.dtype)
         mask = _canonical_mask(mask, "mask", None, "", src.dtype, False)
@@ -419,6 +426,8 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
+        check_tensor(src, type(self).__name__, "src")
+        check_tensor(tgt, type(self).__name__, "tgt")
         batch = 0 if self.batch_first else 1
         if src.dim() == 3 and src.size(batch) != tgt.size(batch):
             raise RuntimeError("the batch number of src and tgt must be equal")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from ...arguments import check_tensor
 from ...functions import FUNCTIONS
 from ...tensors import Tensor
 from ..parameter import Parameter
@@ -40,6 +41,7 @@ def fuse_conv_bn_weights(
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:
     """Return the weight and the bias of a convolution with a batch normalization in them."""
+    check_tensor(conv_w, "fuse_conv_bn_weights", "conv_w")
     shape = [1] * conv_w.dim()
     shape[1 if transpose else 0] = -1
     return _fuse(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, shape)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType
 
+from ...arguments import check_tensor
 from ...creation import FACTORIES, as_tensor
 from ...functions import FUNCTIONS
 from ...tensors import Tensor
@@ -134,6 +135,7 @@ def pack_padded_sequence(
 
     Raises ``RuntimeError`` for lengths that are not sorted, from the longest, unless not ``enforce_sorted``.
     """
+    check_tensor(input, "pack_padded_sequence")
     lengths = as_tensor(lengths, dtype=ScalarType.Long)
     order = None
     if not enforce_sorted:
@@ -191,6 +193,8 @@ def pad_sequence(
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """Return the sequences of a padded tensor, each in its own length."""
+    check_tensor(padded_sequences, "unpad_sequence", "padded_sequences")
+    check_tensor(lengths, "unpad_sequence", "lengths")
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     steps: Any = FACTORIES["arange"](padded_sequences.shape[1], device=lengths.device)
