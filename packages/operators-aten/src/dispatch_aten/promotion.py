@@ -299,20 +299,21 @@ def rule_for(operator: str) -> Promotion:
 
 EXACT_OUTPUT: Final = frozenset(
     (
-        "_euclidean_dist _log_softmax _log_softmax_backward_data _softmax _softmax_backward_data abs absolute addmm"
-        " amax amin aminmax argmax argmin argsort baddbmm binary_cross_entropy bitwise_not bmm ceil celu clamp clamp_max"
-        " clamp_min clip dot elu floor frac gather gelu hardshrink hardsigmoid hardswish hardtanh index index_add"
-        " index_select leaky_relu lerp linalg_vector_norm linear log_sigmoid log_softmax masked_select matmul max min"
-        " mish mm multi_margin_loss multilabel_margin_loss mv nan_to_num neg negative nll_loss nll_loss2d"
-        " nll_loss_backward nll_loss_forward nonzero norm round scatter scatter_add sign silu soft_margin_loss"
-        " softmax softplus softshrink sort take topk tril triu trunc where"
+        "_euclidean_dist _log_softmax _log_softmax_backward_data _softmax _softmax_backward_data abs absolute addmm amax"
+        " amin aminmax argmax argmin argsort baddbmm binary_cross_entropy bitwise_not bmm ceil celu clamp clamp_max"
+        " clamp_min clip count_nonzero diagonal_scatter dot elu floor frac frexp gather gelu hardshrink hardsigmoid"
+        " hardswish hardtanh index index_add index_select isin leaky_relu lerp linalg_vector_norm linear log_sigmoid"
+        " log_softmax masked_select matmul max min mish mm multi_margin_loss multilabel_margin_loss mv nan_to_num neg"
+        " negative nll_loss nll_loss2d nll_loss_backward nll_loss_forward nonzero norm round scatter scatter_add"
+        " select_scatter sign silu slice_scatter soft_margin_loss softmax softplus softshrink sort special_round take topk"
+        " tril triu trunc var_mean where"
     ).split()
 )
 """Operators whose ``out=`` tensors must have the results' own dtypes; others convert into them."""
 
 _FOUND_OUTPUT: Final = frozenset(
     "abs absolute bitwise_not ceil clamp clamp_max clamp_min clip conj_physical fix floor frac neg negative round sgn sign"
-    " trunc".split()
+    " special_round trunc".split()
 )
 """Those of them, and further ones, whose kernels find that the dtype is another one."""
 

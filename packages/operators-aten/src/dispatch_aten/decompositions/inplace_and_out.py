@@ -7,7 +7,8 @@ its arrays directly registers its own.
 
 Note [Refused calls change nothing]
     Every output is checked, against the result and against the other arguments, before the first one is resized or
-    written. What comes after the checks is a resize and a copy that cannot fail.
+    written. After the checks every output is resized that must be, which fails where NumPy shares its memory; then come the
+    copies, which cannot fail.
 """
 
 from __future__ import annotations
@@ -134,19 +135,20 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
                     check_overlap(out, dc.shape(result), args, kwargs)
         except AtenError as error:
             raise error.at(qualified) from None
-        written = [_write(out, result) for out, result in zip(outputs, results, strict=True)]
+        pairs = [(_fit(out, dc.shape(result)), result) for out, result in zip(outputs, results, strict=True)]
+        # One tensor may be given for two outputs: it takes the shape of the one that is written next.
+        written = [aten.copy_.default(_fit(out, dc.shape(result)), result) for out, result in pairs]
         return written[0] if len(names) == 1 else tuple(written)
 
     kernel.__name__ = kernel.__qualname__ = base_name(operator.name)
     return kernel
 
 
-def _write(out: Array, result: Array) -> Array:
-    """Copy a result into its output, which takes the result's shape if it has another one; return the output."""
-    shape = dc.shape(result)
+def _fit(out: Array, shape: tuple[int, ...]) -> Array:
+    """Give an output the result's shape if it has another one; return the output."""
     have = dc.shape(out)
-    if have != shape:
-        if 0 not in have:
-            warnings.warn(_RESIZED.format(list(have), list(shape)), UserWarning, stacklevel=3)
-        out = aten.resize_.default(out, shape)
-    return aten.copy_.default(out, result)
+    if have == shape:
+        return out
+    if 0 not in have:
+        warnings.warn(_RESIZED.format(list(have), list(shape)), UserWarning, stacklevel=3)
+    return aten.resize_.default(out, shape)
