@@ -37,6 +37,8 @@ def _of_floats(function: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _abs(self: Array) -> Array:
+    if dc.dtype(self).is_complex:
+        return aten.hypot.default(aten.real.default(self), aten.imag.default(self))
     # Zero less the number, not its opposite, so that -0.0 becomes 0.0.
     return aten.where.self(aten.le.Scalar(self, 0), aten.rsub.Scalar(self, 0), self)
 
@@ -45,7 +47,14 @@ def _not(truth: Array) -> Array:
     return aten.le.Tensor(truth, aten.new_zeros.default(truth, ()))
 
 
+def _imag(self: Array) -> Array:
+    return aten.imag.default(self) if dc.dtype(self).is_complex else aten.zeros_like.default(self)
+
+
 def _eq(self: Array, other: Array) -> Array:
+    if dc.dtype(self).is_complex or dc.dtype(other).is_complex:
+        real = aten.eq.Tensor(aten.real.default(self), aten.real.default(other))
+        return aten.mul.Tensor(real, aten.eq.Tensor(_imag(self), _imag(other)))
     return aten.mul.Tensor(aten.le.Tensor(self, other), aten.le.Tensor(other, self))
 
 
