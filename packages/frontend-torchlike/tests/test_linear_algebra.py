@@ -66,6 +66,7 @@ def test_empty_matrices_have_empty_factors():
     assert linalg.det(torchlike.empty(2, 0, 0)).tolist() == [1.0, 1.0]
 
 
+@pytest.mark.no_pipeline(reason="the error depends on values")
 def test_a_singular_matrix_is_an_error_at_once_or_when_its_pipeline_runs():
     with pytest.raises(linalg.LinAlgError, match="element 2 is zero"):
         linalg.inv(torchlike.ones(2, 2))
