@@ -183,11 +183,21 @@ def test_ldl_factors_and_solutions_agree(dtype):
         )
 
 
-@pytest.mark.no_pipeline(reason="the error depends on values")
 @pytest.mark.parametrize(
     "matrix", [torch.zeros(2, 2), torch.zeros(2, 3, 3), torch.ones(2, 2), torch.diag(torch.tensor([1.0, -1.0]))]
 )
-@pytest.mark.parametrize("name", ["inv", "cholesky", "lu_factor", "det", "solve", "inv_ex", "slogdet"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            pytest.param(name, marks=pytest.mark.no_pipeline(reason="the error depends on values"))
+            for name in ("inv", "cholesky", "lu_factor", "solve")
+        ),
+        "det",
+        "inv_ex",
+        "slogdet",
+    ],
+)
 def test_singular_matrices_are_refused_in_torchs_words(name, matrix):
     def call(t, a):
         found, error = attempt(getattr(t.linalg, name), *([a, a] if name == "solve" else [a]))
