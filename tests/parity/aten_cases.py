@@ -380,10 +380,10 @@ def move(value, device):
     return dc.ops.prims.device_put(value, device=dc.Device(device)) if isinstance(value, np.ndarray) else value
 
 
-def compare_on(device, name, make, kwargs):
+def compare_on(device, name, make, kwargs, *, tolerance=TOLERANCE):
     """Run one case on another device's arrays."""
     args = make(Draw(4))
-    given = {key: ours(value) for key, value in kwargs.items()}
+    given = {key: move(ours(value), device) for key, value in kwargs.items()}
     if name in NO_TENSORS:
         given["device"] = dc.Device(device)
     with ignore_warnings():
@@ -392,4 +392,4 @@ def compare_on(device, name, make, kwargs):
     # Results other than the host's arrays and numbers lie on the device.
     on_host = (np.ndarray, np.generic, Number)
     got = [each if isinstance(each, on_host) else dc.ops.prims.device_get(each) for each in got]
-    assert_same(got, expected, strides=False, tolerance=TOLERANCE)
+    assert_same(got, expected, strides=False, tolerance=tolerance)

@@ -105,8 +105,6 @@ OTHERS = {
         {},
     ),
 }
-#: Factories with a case among those of less used operators.
-FACTORIES = ("range", "tril_indices", "triu_indices")
 #: Composites without a case: to another device, and those that ``wide_cases`` leaves out.
 LEFT_OUT = {"to.device"} | wide_cases.COMPARED_ELSEWHERE
 
@@ -114,9 +112,7 @@ LEFT_OUT = {"to.device"} | wide_cases.COMPARED_ELSEWHERE
 def _wide():
     """Yield the cases of less used operators; factories are told the device."""
     for name, make, kwargs in wide_cases.CASES:
-        made = name.partition(".")[0]
-        is_factory = made in FACTORIES or made.endswith(("_window", "space"))
-        yield name, make, kwargs | ({"device": True} if is_factory else {})
+        yield name, make, kwargs | ({"device": True} if name in wide_cases.FACTORIES else {})
 
 
 #: Names for other operators → these.
@@ -160,7 +156,7 @@ def observe(device, name, make, kwargs, *, mode):
     if is_inplace(name) and mode == "grad":
         # A leaf that requires grad refuses the write.
         given[0] = given[0].clone() if isinstance(given[0], torchlike.Tensor) else given[0]
-    options = {key: cases.ours(value) for key, value in kwargs.items()}
+    options = {key: place(value, device, requires_grad=False) for key, value in kwargs.items()}
     if "device" in kwargs:
         options["device"] = dc.Device(device)
     with warnings.catch_warnings(), torchlike.set_grad_enabled(mode != "no_grad"):

@@ -323,6 +323,17 @@ empty_permuted slice_inverse mkldnn_rnn_layer mkldnn_rnn_layer_backward
 )
 
 
+#: Operators that are told the device, because they are given no tensors, or may be given none.
+FACTORIES = [
+    name
+    for names in TABLE
+    for name in names.split()
+    if name.partition(".")[0].endswith(("_window", "space")) or name.startswith(("range", "tril_", "triu_"))
+]
+#: What torch approximates, to three places, and SciPy computes.
+APPROXIMATED = ("_standard_gamma_grad", "_dirichlet_grad")
+
+
 def _cases():
     for names, each in TABLE.items():
         make, kwargs = each if isinstance(each, tuple) else (each, {})
