@@ -122,7 +122,7 @@ def test_a_repeated_step_prepares_what_has_other_numbers_only(simulator):
     assert log.count("aclrtSynchronizeStream") == 1
     # Adam's corrections of its averages, which are new in every step.
     prepared = {name for name in log if name.endswith("GetWorkspaceSize")}
-    assert prepared == {"aclnnDivsGetWorkspaceSize", "aclnnInplaceAddcdivGetWorkspaceSize"}
+    assert prepared == {"aclnnInplaceDivsGetWorkspaceSize", "aclnnInplaceAddcdivGetWorkspaceSize"}
 
 
 @pytest.fixture

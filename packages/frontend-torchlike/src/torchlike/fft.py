@@ -28,7 +28,7 @@ def fftfreq(n: int, d: float = 1.0, *, out: Tensor | None = None, **options: Any
     """Return the frequencies of ``fft``'s results for ``n`` samples ``d`` apart (source: ``torch.fft.fftfreq``).
 
     >>> fftfreq(4)
-    tensor([0.0000, 0.2500, -0.5000, -0.2500])
+    tensor([ 0.0000,  0.2500, -0.5000, -0.2500])
     """
     requires_grad = options.pop("requires_grad", False)
     places = rfftfreq(n, d, **options)
