@@ -39,8 +39,9 @@ class _Block:
 
     def __init__(self, piece: tuple[int, NDArray[np.uint8]], size: int, dtype: np.dtype[Any]) -> None:
         self._piece = piece
-        typestr = dtype.str if dtype.isbuiltin == 1 else f"|V{dtype.itemsize}"
-        self.__array_interface__ = {"shape": (size,), "typestr": typestr, "data": (piece[0], False), "version": 3}
+        # A dtype that NumPy lacks has no name in the interface; NumPy 2.1 reads beyond its memory where it is called void.
+        shape, typestr = ((size,), dtype.str) if dtype.isbuiltin == 1 else ((size * dtype.itemsize,), "|u1")
+        self.__array_interface__ = {"shape": shape, "typestr": typestr, "data": (piece[0], False), "version": 3}
 
     def __del__(self) -> None:
         _give_back(self._piece)
@@ -61,7 +62,6 @@ def empty(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
         memory = np.empty(nbytes, np.uint8)
         piece = memory.__array_interface__["data"][0], memory
     array = np.asarray(_Block(piece, size, dtype))
-    # A dtype that NumPy lacks has no name in the interface but its size.
     return array if array.dtype is dtype else array.view(dtype)
 
 

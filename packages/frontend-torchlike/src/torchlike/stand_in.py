@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import mmap
 import multiprocessing
+import os
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
@@ -55,6 +56,8 @@ _REFUSED: Final = {
     "torch.utils.cpp_extension": "it builds extensions upon torch's machine code",
 }
 #: The libraries of torch that an extension names when it is built upon torch.
+#: The environment variable that tells workers of a process that torchlike stands in for torch there.
+MARK: Final = "TORCHLIKE_STANDS_IN"
 _LIBRARIES: Final = (b"libtorch_cpu.so", b"libtorch_python.so", b"libtorch.so", b"libc10.so", b"torch_cpu.dll")
 
 #: The names of torch that a program asked for in vain.
@@ -176,6 +179,7 @@ def _carry_over() -> None:
 
     spawn.get_command_line = get_command_line
     if "forkserver" in multiprocessing.get_all_start_methods():
+        os.environ[MARK] = "1"
         multiprocessing.set_forkserver_preload(["torchlike.stand_in_now"])
 
 

@@ -1,7 +1,11 @@
-"""Importing this module lets torchlike stand in for torch in a process: ``multiprocessing`` preloads it."""
+"""Lets torchlike stand in for torch in the processes of a program that runs so: ``multiprocessing`` preloads this module."""
 
 from __future__ import annotations
 
-from .stand_in import install
+import os
 
-install()
+from .stand_in import MARK, install
+
+# A tool that looks through all modules imports this one too.
+if MARK in os.environ:
+    install()
