@@ -214,7 +214,8 @@ HOSTILE: list[Callable[[random.Random], Any]] = [
     lambda r: r.choice(
         [dc.DispatchKey.CPU, dc.DispatchKeySet("CPU"), dc.Device("cpu"), dc.Device("meta"), dc.ops.aten.add]
     ),
-    lambda r: torchlike.ones(1).expand(2**14, *r.choice([(), (1,)])),
+    # As many squared fit into memory and time: corrcoef and cdist compare all rows with all.
+    lambda r: torchlike.ones(1).expand(2**12, *r.choice([(), (1,)])),
     lambda r: torchlike.ones(0, r.choice([2**31, 2**60])),
     lambda r: torchlike.ones(*[1] * r.choice([20, 33, 60])),
     lambda r: torchlike.tensor([float("nan"), float("inf")]),
@@ -400,7 +401,8 @@ METHODS = (nn.Module, optim.Optimizer, dc.Library, dc.DispatchKeySet, dc.Device,
 def use(result: Any, r: random.Random) -> Iterator[tuple[str, Callable[[], Any]]]:
     """Yield the uses of a result: look at it, enter it, call it, call one of its methods."""
     if isinstance(result, torchlike.Tensor):
-        if hasattr(result, "_dispatch_data") and result.numel() < 10_000:
+        # A parameter of a lazy layer has no elements to count yet.
+        if nn.parameter.is_lazy(result) or (hasattr(result, "_dispatch_data") and result.numel() < 10_000):
             yield "repr", lambda: repr(result)
         return
     if isinstance(result, (nn.Module, optim.Optimizer)):

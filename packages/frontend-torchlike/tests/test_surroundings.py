@@ -68,7 +68,7 @@ def test_weights_are_averaged_and_rates_go_to_a_constant():
 
 
 def test_events_are_written_for_tensorboard(tmp_path):
-    pytest.importorskip("tensorboard")
+    pytest.importorskip("tensorboard", reason="tensorboard, an optional extra, is not installed")
     from torchlike.utils.tensorboard import SummaryWriter
 
     with SummaryWriter(tmp_path) as writer:
