@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import dispatch_core as dc
 
+from .arguments import check_tensor
 from .arrangements import unique
 from .creation import FACTORIES, tensor
 from .interop import as_subclass as _as_subclass
@@ -170,4 +171,5 @@ def resize(self: Tensor, *sizes: Any) -> Tensor:
 def resize_as(self: Tensor, tensor: Tensor) -> Tensor:  # torch's name
     """Return the elements in the shape of another tensor (source: ``torch.Tensor.resize_as``)."""
     warnings.warn("non-inplace resize_as is deprecated", UserWarning, stacklevel=2)
+    check_tensor(tensor, "resize_as", "tensor")
     return self.contiguous().view(tensor.shape)

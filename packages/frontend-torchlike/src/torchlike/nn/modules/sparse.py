@@ -28,6 +28,8 @@ class _Table(Module):
     ) -> None:
         """Make the weight, filled or given, with zeros for padding."""
         shape = [self.num_embeddings, self.embedding_dim]
+        if given is not None:
+            check_tensor(given, type(self).__name__, "_weight")
         if padding_idx is not None:
             if not -self.num_embeddings <= padding_idx < max(self.num_embeddings, 1):
                 raise AssertionError("Padding_idx must be within num_embeddings")
