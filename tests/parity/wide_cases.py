@@ -71,7 +71,7 @@ def _spectrum(r):
     return torch.stft(r.f(40), 8, 4, window=window, return_complex=True), 8, 4, 8, window
 
 
-def _packed(r):
+def _make_packed(r):
     data, sizes = torch.ops.aten._pack_padded_sequence(r.f(4, 3, 2), torch.tensor([4, 2, 1]), False)
     return data, sizes, False, 1.5, 5
 
@@ -211,7 +211,7 @@ TABLE = {
     "rnn_relu_cell rnn_tanh_cell": _cell(1),
     "lstm_cell": _cell(4, cells=True),
     "_pack_padded_sequence": lambda r: (r.f(4, 3, 2), torch.tensor([4, 2, 1]), False),
-    "_pad_packed_sequence": _packed,
+    "_pad_packed_sequence": _make_packed,
     "pad_sequence": lambda r: ([r.f(3, 2), r.f(1, 2)], True, 2.5),
     "bartlett_window blackman_window hamming_window hann_window": lambda r: (7,),
     "kaiser_window": (lambda r: (7,), {"dtype": torch.float64}),

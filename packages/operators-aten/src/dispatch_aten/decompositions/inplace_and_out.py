@@ -145,7 +145,7 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
 
 
 def _fit(out: Array, shape: tuple[int, ...]) -> Array:
-    """Give an output the result's shape if it has another one; return the output."""
+    """Return the output, resized to the result's shape if it has another one."""
     have = dc.shape(out)
     if have == shape:
         return out
