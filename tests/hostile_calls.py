@@ -545,6 +545,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--calls", type=int, default=sys.maxsize)
     parser.add_argument("--only", default="")
     parser.add_argument("--verbose", action="store_true")
     options = parser.parse_args()
@@ -579,10 +580,10 @@ def main() -> int:
     threading.Thread(target=watch, daemon=True).start()
     ends = time.monotonic() + options.seconds
     sys.stdout = io.StringIO()
-    while time.monotonic() < ends:
+    while time.monotonic() < ends and run.calls < options.calls:
         r.shuffle(known)
         for target in known:
-            if time.monotonic() > ends:
+            if time.monotonic() > ends or run.calls >= options.calls:
                 break
             run.one(target, r, note)
             restore()

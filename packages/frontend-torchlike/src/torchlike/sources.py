@@ -9,6 +9,7 @@ import numpy as np
 
 from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
+from .arguments import check_tensor
 from .creation import tensor, wrap_result
 from .devices import as_device
 from .dlpack import import_tensor
@@ -133,4 +134,5 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
 
 def to_dlpack(tensor: Tensor) -> Any:  # torch's name
     """Return a DLPack capsule of a tensor's memory, which one other library may take (source: ``torch.utils.dlpack``)."""
+    check_tensor(tensor, "to_dlpack", "tensor")
     return tensor.__dlpack__()

@@ -39,6 +39,8 @@ class Adafactor(Optimizer):
         _require(not isinstance(lr, Tensor) or lr.numel() == 1, "Tensor lr must be 1-element")
         _require(lr >= 0.0, f"Learning rate should be >= 0 but is: {lr}")
         _require(beta2_decay <= 0.0, f"beta2_decay should be <= 0 but is: {beta2_decay}")
+        if not isinstance(eps, (list, tuple)) or len(eps) != 2:
+            raise TypeError(f"eps takes two numbers, but got {eps!r}")
         _require(eps[0] is None or eps[0] >= 0.0, f"epsilon1 should be >= 0 but is: {eps[0]}")
         _require(eps[1] >= 0.0, f"epsilon2 should be >= 0 but is: {eps[1]}")
         _require(d >= 1.0, f"Clipping threshold d should be >= 1 but is: {d}")

@@ -162,6 +162,8 @@ def triplet_margin_with_distance_loss(
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
     _check_margin(margin)
+    for name, each in (("anchor", anchor), ("positive", positive), ("negative", negative)):
+        check_tensor(each, "triplet_margin_with_distance_loss", name)
     ranks = [each.ndim for each in (anchor, positive, negative)]
     if len(set(ranks)) > 1:
         raise RuntimeError(
