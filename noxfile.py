@@ -169,10 +169,10 @@ def _run_suite(session: nox.Session) -> None:
 
 
 def _pytest(session: nox.Session, *arguments: str, codes: Sequence[int] = (0,)) -> None:
-    """Run tests in two processes; the one that has finished takes tests from the other."""
+    """Run tests in three processes, as some wait for children; one that has finished takes tests from the others."""
     # They share the cores, so that threads of NumPy's and torch's beside them would only wait for each other.
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    command = ["pytest", "--numprocesses=2", "--dist=worksteal", *session.posargs, *arguments]
+    command = ["pytest", "--numprocesses=3", "--dist=worksteal", *session.posargs, *arguments]
     session.run(*command, env=one_thread, success_codes=codes)
 
 

@@ -36,6 +36,13 @@ def run(*arguments, **options):
     return done.returncode, done.stdout.strip(), done.stderr.strip()
 
 
+def test_names_that_are_there_are_not_listed_as_missing():
+    code = "import torch; print(torch.nn.Linear(2, 1), torch.nn.functional.relu, torch.linalg.inv, torch.optim.Adam)"
+    status, out, errors = run("-c", code)
+    assert (status, errors) == (0, "")
+    assert out.startswith("Linear(")
+
+
 def test_torch_is_torchlike_in_a_script_a_module_and_code(tmp_path):
     (tmp_path / "program.py").write_text(SAME)
     shown = "True float64 torch.Size([2]) ['a', '-b'] __main__"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..lazy_names import load_names, missing_name
+from ..lazy_names import load_names
 from . import functional, init, modules, parameter
 from .parameter import Buffer, Parameter
 
@@ -28,15 +28,10 @@ __all__ += list(_names)
 
 
 def __getattr__(name: str) -> Any:
-    try:
-        return _load(name)
-    except AttributeError:
-        pass
-    try:
+    if name in modules.__all__:
         found = globals()[name] = getattr(modules, name)
-    except AttributeError:
-        raise missing_name(__name__, name) from None
-    return found
+        return found
+    return _load(name)
 
 
 def __dir__() -> list[str]:
