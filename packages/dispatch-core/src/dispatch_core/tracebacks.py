@@ -19,7 +19,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from .errors import DispatchError
 
-__all__ = ["GENERATED", "api_boundary", "hide_frames", "trim_traceback"]
+__all__ = ["GENERATED", "api_boundary", "hide_frames", "is_own_frame", "trim_traceback"]
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -6,30 +6,28 @@ import traceback
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from dispatch_core.tracebacks import is_own_frame
 
+from ..history.graph_settings import anomaly_mode
 from ..history.node import Node
 from .observer import observe
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
 
-#: Whether anomaly mode is on, and whether it looks for nan.
-_mode: Final[ContextVar[tuple[bool, bool]]] = ContextVar("torchlike.anomaly_mode", default=(False, True))
 _TRACEBACK: Final = "traceback_"
 
 
 def is_anomaly_enabled() -> bool:
     """Return whether anomaly mode is on (source: ``torch.is_anomaly_enabled``)."""
-    return _mode.get()[0]
+    return anomaly_mode.get()[0]
 
 
 def is_anomaly_check_nan_enabled() -> bool:
     """Return whether anomaly mode refuses gradients that are nan (source: ``torch.is_anomaly_check_nan_enabled``)."""
-    return _mode.get()[1]
+    return anomaly_mode.get()[1]
 
 
 def _keep_traceback(node: Node) -> None:
@@ -39,22 +37,19 @@ def _keep_traceback(node: Node) -> None:
     node.metadata[_TRACEBACK] = summary.format()
 
 
-def check(run: Callable[..., None]) -> Callable[..., None]:
-    """Return the engine's function that runs a node, with the checks of anomaly mode where it is on."""
-    enabled, check_nan = _mode.get()
-    if not enabled:
-        return run
+def check(run: Callable[..., None], refuses_nan: bool) -> Callable[..., None]:
+    """Return the engine's function that runs a node, with the checks of anomaly mode."""
 
     def run_checked(node: Node, grads: list[Tensor | None], buffers: Any) -> None:
         def apply(given: list[Tensor | None]) -> tuple[Tensor | None, ...]:
-            found = before(given)
-            if check_nan:
+            found = plain(given)
+            if refuses_nan:
                 for number, grad in enumerate(found):
                     if grad is not None and _has_nan(grad):
                         raise RuntimeError(f"Function '{node.name()}' returned nan values in its {number}th output.")
             return found
 
-        before = node.apply
+        plain = node.apply
         node.apply = apply  # type: ignore[method-assign, assignment]
         try:
             run(node, grads, buffers)
@@ -62,7 +57,7 @@ def check(run: Callable[..., None]) -> Callable[..., None]:
             _warn(node)
             raise
         finally:
-            node.apply = before  # type: ignore[method-assign]
+            del node.apply  # the class has its own
 
     return run_checked
 
@@ -89,9 +84,9 @@ class set_detect_anomaly:  # noqa: N801  # torch's name
     """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._before = _mode.get()
+        self._before = anomaly_mode.get()
         self._stack = ExitStack()
-        _mode.set((mode, check_nan))
+        anomaly_mode.set((mode, check_nan))
         if mode:
             self._stack.enter_context(observe(_keep_traceback))
 
@@ -100,7 +95,7 @@ class set_detect_anomaly:  # noqa: N801  # torch's name
 
     def __exit__(self, *exc: object) -> None:
         self._stack.close()
-        _mode.set(self._before)
+        anomaly_mode.set(self._before)
 
 
 class detect_anomaly:  # noqa: N801  # torch's name

@@ -15,9 +15,9 @@ from dispatch_aten.shapes import is_non_overlapping_and_dense
 from dispatch_core.forks import Order, forkable
 
 from ..history.grad_mode import enable_grad, no_grad
+from ..history.graph_settings import anomaly_mode
 from ..history.metadata import Meta, to_scalar_type
 from ..history.node import Edge, Leaf, Node
-from . import anomaly_mode
 from .saved import check_cut
 
 if TYPE_CHECKING:
@@ -52,7 +52,12 @@ def execute(
         if captures is not None:
             wanted = {(edge.node, edge.output_nr): None for edge in captures}
             needed = _find_nodes_above(order, {edge.node for edge in captures})
-        run_node = anomaly_mode.check(_run_node)
+        run_node = _run_node
+        is_checked, refuses_nan = anomaly_mode.get()
+        if is_checked:
+            from .anomaly_mode import check
+
+            run_node = check(_run_node, refuses_nan)
         if Leaf.was_cut:
             check_cut(order if needed is None else needed)
         for leaf in [leaf for leaf, count in waiting.items() if not count]:

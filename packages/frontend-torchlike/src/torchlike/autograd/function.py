@@ -13,11 +13,11 @@ from dispatch_core.tracebacks import api_boundary
 from ..history import tangents
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import is_grad_enabled, no_grad
+from ..history.graph_settings import node_observers
 from ..history.metadata import to_scalar_type
 from ..history.node import Edge, Leaf, Node, Output, next_sequence
 from ..history.views import CUSTOM
 from ..tensors import Tensor, wrap
-from .observer import show
 from .saved import Saved, make_released_error, make_version_error, read_version, restore_result
 
 _FORWARD_MODE: Final = dc.DispatchKey.FuncTorchGradWrapper
@@ -281,4 +281,7 @@ def _record(context: Context, results: list[Any], edges: list[Edge | None], sing
             saved.append((tensor, tensor._state.version if isinstance(tensor, Tensor) else 0))
     context.saved = tuple(saved)
     context.to_save = ()
-    show(context)
+    if observers := node_observers.get():
+        from .observer import show
+
+        show(context, observers)

@@ -7,7 +7,7 @@ and outputs are single, and tuples where they are not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..functions import FUNCTIONS
 from ..history.grad_mode import enable_grad
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     Tensors: TypeAlias = Tensor | tuple[Tensor, ...]
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+
+
+_INDEPENDENT: Final = (
+    "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
+)
 
 
 def _to_tuple(value: Any, name: str, who: str) -> tuple[tuple[Tensor, ...], bool]:
@@ -57,7 +62,9 @@ def _leave(values: Sequence[Tensor], create_graph: bool) -> tuple[Tensor, ...]:
     return tuple(values) if create_graph else tuple(each.detach() for each in values)
 
 
-def _fill(gradients: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, text: str) -> list[Tensor]:
+def _fill(
+    gradients: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, text: str = _INDEPENDENT
+) -> list[Tensor]:
     """Put zeros where no gradient arrived; with ``strict`` that is an error."""
     found = []
     for number, (gradient, each) in enumerate(zip(gradients, like, strict=True)):
@@ -129,12 +136,7 @@ def vjp(
         _check_dependence(outputs, strict, "vjp")
         vectors = _check_vector(v, outputs, is_output_tuple, "vjp")
         found = _pull(outputs, entered, vectors, create_graph)
-        products = _fill(
-            found,
-            entered,
-            strict,
-            "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
-        )
+        products = _fill(found, entered, strict)
     return _from_tuple(_leave(outputs, create_graph), is_output_tuple), _from_tuple(
         _leave(products, create_graph), is_tuple
     )
@@ -224,12 +226,7 @@ def _jacobian_of(output: Tensor, inputs: tuple[Tensor, ...], create_graph: bool,
     flat = output.reshape(-1)
     for element in flat.unbind(0) if flat.numel() else ():
         found = _pull([element], inputs, None, create_graph)
-        filled = _fill(
-            found,
-            inputs,
-            strict,
-            "Output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
-        )
+        filled = _fill(found, inputs, strict)
         for column, each in zip(columns, filled, strict=True):
             column.append(each)
     return [
@@ -273,14 +270,7 @@ def hessian(
         _check_single(outputs, is_output_tuple, "hessian")
         _check_dependence(outputs, strict, "hessian")
         found = _pull(outputs, points, None, True)
-        return tuple(
-            _fill(
-                found,
-                points,
-                strict,
-                "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
-            )
-        )
+        return tuple(_fill(found, points, strict))
 
     rows = jacobian(gradient, given, create_graph=create_graph, strict=strict)
     return _from_tuple([_from_tuple(row, is_tuple) for row in rows], is_tuple)
@@ -329,14 +319,7 @@ def _multiply_hessian(
         outputs, is_output_tuple = _call(func, entered, who)
         _check_single(outputs, is_output_tuple, who)
         _check_dependence(outputs, strict, who)
-        gradients = tuple(
-            _fill(
-                _pull(outputs, entered, None, True),
-                entered,
-                strict,
-                "The output of the user-provided function is independent of input {}. This is not allowed in strict mode.",
-            )
-        )
+        gradients = tuple(_fill(_pull(outputs, entered, None, True), entered, strict))
         found = _pull(gradients, entered, vectors, create_graph)
         products = _fill(
             found,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 
+from ..history.graph_settings import node_observers
 from ..history.node import Node, next_sequence
 from .fallback import find_tensors
 
@@ -22,19 +22,18 @@ if TYPE_CHECKING:
     Observer: TypeAlias = Callable[[Node], None]
 
 _KEY: Final = dc.DispatchKey.PythonTLSSnapshot
-_observers: Final[ContextVar[tuple[Observer, ...]]] = ContextVar("torchlike.node_observers", default=())
 
 
 def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     """Run a call below the layer, and show the nodes that it made to the observers (the boxed fallback)."""
     before = next_sequence()
     result = op.redispatch(keyset - _KEY, *args, **kwargs)
-    if observers := _observers.get():
+    if observers := node_observers.get():
         results = result if isinstance(result, (list, tuple)) else (result,)
         nodes = {
-            state.grad_fn: None
+            state.known_grad_fn: None
             for tensor in find_tensors(results)
-            if (state := getattr(tensor, "_autograd", None)) is not None and not state.is_view
+            if (state := getattr(tensor, "_autograd", None)) is not None
         }
         for node in nodes:
             if node is not None and node.seq > before and not node.was_observed:
@@ -43,25 +42,23 @@ def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     return result
 
 
-def show(node: Node, observers: tuple[Observer, ...] | None = None) -> None:
-    """Show a new node to the observers of the context; what they call is not observed itself."""
-    found = _observers.get() if observers is None else observers
-    if found:
-        with dc.exclude_keys(_KEY):
-            for observer in found:
-                observer(node)
+def show(node: Node, observers: tuple[Observer, ...]) -> None:
+    """Show a new node to observers; what they call is not observed itself."""
+    with dc.exclude_keys(_KEY):
+        for observer in observers:
+            observer(node)
 
 
 @contextmanager
 def observe(observer: Observer) -> Iterator[None]:
     """Let ``observer`` see every node that this thread or task makes in the block."""
-    token = _observers.set((*_observers.get(), observer))
+    token = node_observers.set((*node_observers.get(), observer))
     try:
         with ExitStack() as stack:
             stack.enter_context(dc.include_keys(_KEY))
             yield
     finally:
-        _observers.reset(token)
+        node_observers.reset(token)
 
 
 _library: Final = dc.Library("_", "IMPL")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from ..history.device_keys import autograd_bit
@@ -82,35 +83,48 @@ def _read_versions(saved: tuple[Any, ...], versions: tuple[Any, ...]) -> tuple[A
     )
 
 
-class _PackingObserver:
-    """Packs the tensors that a node keeps, and lets the node unpack them when it runs."""
+class _Unpacking:
+    """Mixed into a node's class: unpacks the saved tensors when the node runs."""
 
-    def __init__(self, pack: Hook, unpack: Hook) -> None:
-        self.pack, self.unpack = pack, unpack
+    saved: Any
+    versions: Any
+    unpack_hook: Hook
 
-    def __call__(self, node: Node) -> None:
+    def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
+        packed = self.saved
+        if packed is None:
+            raise make_released_error()
+        found = _map(lambda each: each.unpack(self.unpack_hook), packed, _Packed)
+        self.saved = found
+        if hasattr(self, "versions"):
+            self.versions = _read_versions(found, self.versions)
+        elif isinstance(self, Context):
+            self.saved = tuple((value, _read_version(value)) for value, _ in found)
+        try:
+            return super().apply(grads)  # type: ignore[misc]  # that of the node's class
+        finally:
+            self.saved = packed
+
+
+@lru_cache(maxsize=256)
+def _make_unpacking(kind: Any) -> type:
+    """Return a node's class with `_Unpacking`; it bears the same name, which users see."""
+    return type(kind.__name__, (_Unpacking, kind), {})
+
+
+def _make_observer(pack: Hook, unpack: Hook) -> Callable[[Node], None]:
+    """Return the observer that packs the tensors that a node keeps, and lets the node unpack them when it runs."""
+
+    def observe_node(node: Any) -> None:
         saved = getattr(node, "saved", None)
-        if not saved:
-            return
-        node.saved = _map(lambda each: _Packed(each, self.pack), saved, (Tensor, Saved))  # type: ignore[attr-defined]
-        run = node.apply
+        if saved:
+            node.saved = _map(lambda each: _Packed(each, pack), saved, (Tensor, Saved))
+            node.unpack_hook = unpack
+            # A closure in the node would be a circle, and keep the packed tensors until the collector comes.
+            kind: Any = type(node)
+            node.__class__ = _make_unpacking(kind)
 
-        def apply(grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
-            packed = node.saved  # type: ignore[attr-defined]
-            if packed is None:
-                raise make_released_error()
-            found = _map(lambda each: each.unpack(self.unpack), packed, _Packed)
-            node.saved = found  # type: ignore[attr-defined]
-            if hasattr(node, "versions"):
-                node.versions = _read_versions(found, node.versions)
-            elif isinstance(node, Context):
-                node.saved = tuple((value, _read_version(value)) for value, _ in found)
-            try:
-                return run(grads)
-            finally:
-                node.saved = packed  # type: ignore[attr-defined]
-
-        node.apply = apply  # type: ignore[method-assign]
+    return observe_node
 
 
 class saved_tensors_hooks:  # noqa: N801  # torch's name
@@ -134,7 +148,7 @@ class saved_tensors_hooks:  # noqa: N801  # torch's name
     def __enter__(self) -> None:
         if message := _forbidden.get():
             raise RuntimeError(message)
-        block = observe(_PackingObserver(self.pack_hook, self.unpack_hook))
+        block = observe(_make_observer(self.pack_hook, self.unpack_hook))
         block.__enter__()
         self._entered.append(block)
 

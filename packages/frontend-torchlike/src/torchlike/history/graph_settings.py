@@ -1,0 +1,17 @@
+"""The settings of the context that the engine and custom functions look at: observers of new nodes, and anomaly mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from .node import Node
+
+#: Functions that see every node as it is made.
+node_observers: Final[ContextVar[tuple[Callable[[Node], Any], ...]]] = ContextVar(
+    "torchlike.node_observers", default=()
+)
+#: Whether anomaly mode is on, and whether it looks for nan.
+anomaly_mode: Final[ContextVar[tuple[bool, bool]]] = ContextVar("torchlike.anomaly_mode", default=(False, True))
