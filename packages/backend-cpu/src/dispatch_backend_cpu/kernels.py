@@ -2,64 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Final
 
 from . import creation, random
 from .kernel_table import Kernel, KernelTable
-from .ops import (
-    attention,
-    complex_numbers,
-    convolution,
-    copy,
-    fft,
-    indexing,
-    inplace,
-    linalg,
-    lists,
-    loss,
-    matmul,
-    normalization,
-    ordering,
-    padding,
-    pointwise,
-    pooling,
-    recurrent,
-    reduction,
-    resampling,
-    scatter,
-    special,
-    view,
+from .ops import copy, inplace, pointwise
+
+_KINDS: Final = (
+    "complex_numbers convolution copy fft indexing inplace linalg lists loss matmul normalization ordering "
+    "padding pointwise pooling recurrent reduction scatter special view"
 )
+_MODULES: Final = (creation, random, *(import_module(f".ops.{kind}", __package__) for kind in _KINDS.split()))
 
 KERNELS: Final = KernelTable()
 """Every kernel of the ``aten`` namespace."""
 
-_MODULES: Final = (
-    creation,
-    random,
-    attention,
-    complex_numbers,
-    convolution,
-    copy,
-    fft,
-    indexing,
-    inplace,
-    linalg,
-    lists,
-    loss,
-    matmul,
-    normalization,
-    ordering,
-    padding,
-    pointwise,
-    pooling,
-    recurrent,
-    reduction,
-    resampling,
-    scatter,
-    special,
-    view,
-)
 for _module in _MODULES:
     KERNELS.update(_module.KERNELS)
 

@@ -1,9 +1,0 @@
-"""Kernels of attention, embeddings and their bags."""
-
-from __future__ import annotations
-
-from typing import Final
-
-from ..kernel_table import KernelTable
-
-KERNELS: Final = KernelTable()

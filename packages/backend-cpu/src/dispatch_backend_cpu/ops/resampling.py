@@ -1,9 +1,0 @@
-"""Kernels of interpolation, sampling on grids, folding and shuffling."""
-
-from __future__ import annotations
-
-from typing import Final
-
-from ..kernel_table import KernelTable
-
-KERNELS: Final = KernelTable()

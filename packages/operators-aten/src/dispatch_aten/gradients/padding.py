@@ -1,5 +1,0 @@
-"""Functions of the formulas of padding."""
-
-from __future__ import annotations
-
-__all__: list[str] = []
