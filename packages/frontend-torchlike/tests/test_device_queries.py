@@ -1,5 +1,7 @@
 """What programs ask of devices, libraries and settings, and the older types of tensors."""
 
+import threading
+
 import pytest
 
 import torchlike
@@ -124,3 +126,36 @@ def test_tensors_stay_on_the_cpu_and_say_so():
             call()
     assert torchlike.get_device_module("cuda") is torchlike.cuda and not torchlike.is_autocast_enabled()
     torchlike._dynamo.config.suppress_errors = True
+
+
+def test_a_device_is_entered_as_the_default_one():
+    with torchlike.device("meta") as entered:
+        assert entered == torchlike.get_default_device() == torchlike.device("meta")
+        made = [torchlike.zeros(2), torchlike.tensor([1]), nn.Linear(2, 2).weight, torchlike.asarray([1.0])]
+        assert all(each.is_meta for each in made)
+        with torchlike.device("cpu"):
+            assert torchlike.zeros(2).is_cpu
+        kept = torchlike.ones(2, device="cpu")
+        as_before = [kept, kept + 1, torchlike.ones_like(kept), kept.double(), torchlike.Tensor([1]), kept.new_zeros(1)]
+        assert all(each.is_cpu for each in [*as_before, torchlike.FloatTensor(2), torchlike.normal(0.0, 1.0, (2,))])
+        assert torchlike.as_tensor(kept).is_meta and torchlike.arange(3).is_meta
+    assert torchlike.zeros(2).is_cpu
+
+    with pytest.raises(KeyError), torchlike.device("meta"):
+        raise KeyError
+    assert torchlike.zeros(2).is_cpu
+
+
+def test_a_device_decorates_functions_and_is_a_threads_own():
+    @torchlike.device("meta")
+    def make(count):
+        """Make ones."""
+        return torchlike.ones(count)
+
+    assert make(2).is_meta and make.__name__ == "make"
+    found = []
+    with torchlike.device("meta"):
+        thread = threading.Thread(target=lambda: found.append(torchlike.ones(1).device.type))
+        thread.start()
+        thread.join()
+    assert found == ["cpu"]

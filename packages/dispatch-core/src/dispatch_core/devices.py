@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import re
+import threading
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 from ._record import Record
 from .errors import ArgumentError, short_repr
 
-__all__ = ["Device"]
+__all__ = ["Device", "default_device", "set_default_device"]
 
 #: Compiled at its first match, so that importing the core does not pay for it.
 _SPELLING = r"(?P<type>[A-Za-z_][A-Za-z0-9_]*)(?::(?P<index>0|[1-9][0-9]*))?"
@@ -20,6 +23,7 @@ class Device(Record):
     """A device type and, where there are several of one type, its index (source: ``torch.device``).
 
     Raises ``ArgumentError`` for an index that is no int, or negative. Whether the device exists is seen when it is used.
+    Entered by ``with``, or as a decorator, it is the ``default_device`` of its thread.
 
     >>> Device("npu:1") == Device("npu", 1) == Device.parse("npu:1")
     True
@@ -60,12 +64,54 @@ class Device(Record):
         """
         return spelling if isinstance(spelling, Device) else _parse(spelling)
 
+    def __enter__(self) -> Self:
+        _defaults.devices.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _defaults.devices.pop()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorate a function, so that it runs with this device entered."""
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+
+        return call
+
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
     def __repr__(self) -> str:
         index = "" if self.index is None else f", index={self.index}"
         return f"device(type={self.type!r}{index})"
+
+
+class _Defaults(threading.local):
+    """The device that a thread has set, or None, and those that it has entered, the innermost last."""
+
+    def __init__(self) -> None:
+        self.devices: list[Device | None] = [None]
+
+
+_defaults = _Defaults()
+
+
+def default_device() -> Device | None:
+    """Return the device for what is made without one, or None where this thread has chosen none.
+
+    >>> with Device("meta"):
+    ...     default_device()
+    device(type='meta')
+    """
+    return _defaults.devices[-1]
+
+
+def set_default_device(device: Device | None) -> None:
+    """Choose the device for what this thread makes without one, outside of entered devices."""
+    _defaults.devices[0] = device
 
 
 def _index(value: Any) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 
-from .devices import as_device
+from .devices import factory_device
 from .dtypes import to_numpy_dtype
 from .interop import as_subclass, check_dtype, from_numpy, put
 from .literals import is_sequence, read
@@ -52,6 +52,7 @@ def tensor(
     tensor(2.5000, requires_grad=True)
     """
     dtype = None if dtype is None else as_dtype(dtype)
+    device = factory_device(device)
     if isinstance(data, Tensor):
         warnings.warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
@@ -85,6 +86,7 @@ def _convert(array: np.ndarray[Any, Any], dtype: ScalarType | None, device: Any)
 def as_tensor(data: Any, dtype: ScalarType | None = None, device: Any = None) -> Tensor:
     """Make a tensor, sharing memory with an array or tensor where dtype and device allow (source: ``torch.as_tensor``)."""
     dtype = None if dtype is None else as_dtype(dtype)
+    device = factory_device(device)
     if isinstance(data, Tensor):
         return data.to(device=device, dtype=dtype)
     if not isinstance(data, np.ndarray):
@@ -98,6 +100,7 @@ def construct(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
 
     Raises ``TypeError`` for anything else.
     """
+    device = device or "cpu"  # whatever the default is
     if len(args) == 1 and not isinstance(args[0], (int, Size)):
         (data,) = args
         if isinstance(data, Tensor):
@@ -153,7 +156,7 @@ def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
             return packet(*args, out=out, **kwargs)
         if dtype is not None:
             kwargs["dtype"] = dtype
-        return wrap_result(packet(*args, device=as_device(device), **kwargs), requires_grad)
+        return wrap_result(packet(*args, device=factory_device(device), **kwargs), requires_grad)
 
     make.__name__ = make.__qualname__ = name
     make.__doc__ = f"Make a tensor (source: ``torch.{name}``); ``aten::{name}`` on ``device``, the cpu if left out."
@@ -205,6 +208,7 @@ FACTORIES["arange"] = _arange
 def _normal(mean: Any, std: Any = 1.0, size: Any = None, **kwargs: Any) -> Tensor:
     """Draw normal numbers of these means and standard deviations, tensors or numbers (source: ``torch.normal``)."""
     if size is not None:
+        kwargs["device"] = kwargs.get("device") or "cpu"  # whatever the default is
         return _plain_normal(float(mean), float(std), tuple(size), **kwargs)
     return dc.ops.aten.normal(mean, std, **{key: value for key, value in kwargs.items() if value is not None})
 

@@ -5,30 +5,36 @@ from __future__ import annotations
 from typing import Any, Final
 
 import dispatch_core as dc
+from dispatch_core import devices
 from dispatch_core.frontends import runtime
 from dispatch_core.tracebacks import trim_traceback
 
 device: Final = dc.Device
-
-
-_default: dc.Device | None = None
+_CPU: Final = dc.Device("cpu")
 
 
 def set_default_device(device: Any) -> None:
-    """Choose the device of tensors that are made without one; None for the cpu (source: ``torch.set_default_device``)."""
-    global _default
-    _default = None if device is None else as_device(device)
+    """Choose the device of this thread's tensors made without one; None for the cpu (source: ``torch.set_default_device``).
+
+    ``with torchlike.device("meta"):`` chooses it for a block, and ``@torchlike.device("meta")`` for a function.
+    """
+    devices.set_default_device(as_device(device))
 
 
 def get_default_device() -> dc.Device:
     """Return the device of tensors that are made without one."""
-    return _default or dc.Device("cpu")
+    return devices.default_device() or _CPU
+
+
+def factory_device(value: Any) -> dc.Device | None:
+    """Convert a device as users write it; for None, return the default, or None where there is none."""
+    return devices.default_device() if value is None else as_device(value)
 
 
 def as_device(value: Any) -> dc.Device | None:
-    """Convert None, which is the default device, a name or a device, as users write them."""
+    """Convert None, a name or a device, as users write them."""
     try:
-        return _default if value is None else dc.Device.parse(value)
+        return None if value is None else dc.Device.parse(value)
     except Exception as error:
         trim_traceback(error)
         raise

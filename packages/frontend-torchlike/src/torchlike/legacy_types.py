@@ -44,8 +44,8 @@ class LegacyType(type):
                     raise TypeError(f"expected {cls.dtype!r} (got {data.dtype!r})")
                 return data.detach()
             # A copy: older programs change tensors that they made of arrays.
-            return as_tensor(data, cls.dtype).clone()
-        return FACTORIES["empty"](*(args or (0,)), dtype=cls.dtype, **kwargs)
+            return as_tensor(data, cls.dtype, "cpu").clone()
+        return FACTORIES["empty"](*(args or (0,)), dtype=cls.dtype, **{"device": "cpu", **kwargs})
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.device_type

@@ -11,7 +11,7 @@ from dispatch_aten.dtypes import ScalarType, get_default_dtype
 
 from .arguments import check_tensor
 from .creation import tensor, wrap_result
-from .devices import as_device
+from .devices import as_device, factory_device
 from .dlpack import import_tensor
 from .dtypes import to_numpy_dtype
 from .interop import from_numpy
@@ -43,7 +43,7 @@ def asarray(
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         return tensor(obj, dtype=dtype, device=device, requires_grad=bool(requires_grad))
-    wanted, place = shared.dtype if dtype is None else dtype, as_device(device) or shared.device
+    wanted, place = shared.dtype if dtype is None else dtype, factory_device(device) or shared.device
     same = wanted == shared.dtype and place.type == shared.device.type
     if copy is False and not same:
         if wanted != shared.dtype:
