@@ -55,8 +55,12 @@ def test_older_types_make_and_recognise_tensors():
     assert not isinstance(made, (torchlike.FloatTensor, torchlike.cuda.LongTensor))
     with pytest.raises(TypeError, match="Torch not compiled with CUDA enabled"):
         torchlike.cuda.FloatTensor(2)
+    assert torchlike.ones(2).type(torchlike.LongTensor).dtype is torchlike.int64
+    with pytest.raises(TypeError, match="dtype must be a type, str, or dtype object"):
+        torchlike.ones(2).type(3)
     torchlike.set_default_tensor_type(torchlike.DoubleTensor)
     try:
+        assert torchlike.zeros(1).dtype is torchlike.ones(1, dtype=torchlike.int64).type(torchlike.Tensor).dtype
         assert torchlike.zeros(1).dtype is torchlike.float64
     finally:
         torchlike.set_default_tensor_type("torch.FloatTensor")

@@ -13,6 +13,8 @@ True
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -43,8 +45,9 @@ class _Block:
         shape, typestr = ((size,), dtype.str) if dtype.isbuiltin == 1 else ((size * dtype.itemsize,), "|u1")
         self.__array_interface__ = {"shape": shape, "typestr": typestr, "data": (piece[0], False), "version": 3}
 
-    def __del__(self) -> None:
-        _give_back(self._piece)
+    def __del__(self, is_over: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not is_over():  # at the interpreter's end the module's names are gone
+            _give_back(self._piece)
 
 
 def empty(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:

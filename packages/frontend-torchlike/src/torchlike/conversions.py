@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, as_dtype
+from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 from dispatch_core import frontends
 
 from .devices import as_device, resolve_index
@@ -79,13 +79,22 @@ def _make_cast(name: str, dtype: ScalarType) -> Callable[..., Tensor]:
 _TENSOR_TYPE: Final = re.compile(r"torch(?:like)?\.(?:(\w+)\.)?(\w+)Tensor")
 
 
-def type_(self: Tensor, dtype: ScalarType | str | None = None) -> Any:
-    """Return the type's name, or the tensor with another dtype; raises ``ValueError`` for the name of no type."""
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """Return the type's name, or the tensor with another dtype (source: ``Tensor.type``).
+
+    Takes a dtype, an older type (``torchlike.FloatTensor``) or its name. Raises ``ValueError`` for the name of no type.
+    """
     if dtype is None:
         return format_type(self)
     if isinstance(dtype, ScalarType):
         return to(self, dtype)
+    if dtype is Tensor or dtype in ("torch.Tensor", "torchlike.Tensor"):
+        return to(self, get_default_dtype())
     if not isinstance(dtype, str):
+        from .legacy_types import LegacyType  # it makes all the older types
+
+        if isinstance(dtype, LegacyType):
+            return to(self, dtype.device_type, dtype.dtype)
         raise TypeError("dtype must be a type, str, or dtype object")
     spelled = _TENSOR_TYPE.fullmatch(dtype)
     if spelled is None or spelled[2] not in ScalarType.__members__:

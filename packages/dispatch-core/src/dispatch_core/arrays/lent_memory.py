@@ -14,6 +14,7 @@ Note [Windows]
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, Final
@@ -98,7 +99,9 @@ def is_lent(key: Hashable) -> bool:
     return False
 
 
-def _forget(entry: Holder) -> None:
+def _forget(entry: Holder, is_over: Callable[[], bool] = sys.is_finalizing) -> None:
+    if is_over():  # at the interpreter's end the module's names are gone
+        return
     key = entry.key
     with _lock:
         # By identity: references to living arrays would compare the arrays.
