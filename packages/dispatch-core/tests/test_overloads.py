@@ -90,6 +90,18 @@ def test_an_overload_that_comes_later_is_not_shadowed_by_the_cache(registry, lib
     assert packet(1) == "a"
 
 
+def test_an_overload_that_is_just_taken_back_does_not_answer_for_one_with_kernels(registry):
+    own = dc.Library("t", "IMPL", registry=registry)
+    own.impl("f.array", lambda *_: "own", "CompositeImplicitAutograd")
+    home = dc.Library("t", "DEF", registry=registry)
+    home.define("f.array(int x) -> str")
+    home.define("f.number(float x) -> str")
+    packet, before = registry.ops.t.f, registry._packets["t::f"]
+    home.close()
+    registry._packets["t::f"] = before  # as a thread finds it that has read the overloads before
+    assert packet("no schema") == "own"
+
+
 def test_a_schema_that_comes_later_counts_for_a_packet_in_use(registry):
     """The overload was registered first, without a schema; with one, it is the first that fits."""
     registry.register_kernel("t::f.a", "CompositeImplicitAutograd", lambda x: "a")

@@ -91,7 +91,9 @@ class OpOverloadPacket(_Named):
         for entry in entries.values():
             schema = entry.schema  # read once: another thread may take it back
             if schema is None:
-                without_schema = entry
+                # One that its library is just taking back may stand beside one that has kernels left.
+                if without_schema is None or not without_schema._registrations:
+                    without_schema = entry
             elif matches(schema, args, kwargs, is_tensor):
                 if (types := _types(args, kwargs)) is not None and _lasts(types):
                     keep(cache, types, entry.op, _MOST_TYPES)
