@@ -45,7 +45,7 @@ def test_names_that_are_there_are_not_listed_as_missing():
 
 def test_torch_is_torchlike_in_a_script_a_module_and_code(tmp_path):
     (tmp_path / "program.py").write_text(SAME)
-    shown = "True float64 torch.Size([2]) ['a', '-b'] __main__"
+    shown = "True torch.float64 torch.Size([2]) ['a', '-b'] __main__"
     assert run(tmp_path / "program.py", "a", "-b") == (0, shown, "")
     assert run("-m", "program", "a", "-b", cwd=tmp_path) == (0, shown, "")
     assert run("-c", SAME, "a", "-b") == (0, shown, "")

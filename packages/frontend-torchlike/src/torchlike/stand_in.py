@@ -206,7 +206,7 @@ def _take_names() -> None:
 
     torchlike.__version__ = __version__
     dtypes.TYPE_PREFIX = "torch."
-    ScalarType.__repr__ = _write_dtype  # type: ignore[method-assign]
+    ScalarType.__repr__ = ScalarType.__str__ = _write_dtype  # type: ignore[method-assign]
     Size.__repr__ = _write_size  # type: ignore[method-assign]
 
 
