@@ -54,7 +54,8 @@ def test_a_row_has_every_argument_of_its_function(name):
     if row.written is None:
         assert set(row.outs) <= set(expressions)
     else:
-        assert written <= {row.written}
+        # The header's aclnnInplaceAtan2 leaves out a const.
+        assert written - ({"other"} if name == "atan2_" else set()) <= {row.written}
     compile(row.source, name, "exec")
 
 

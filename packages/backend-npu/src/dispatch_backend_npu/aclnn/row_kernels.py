@@ -14,14 +14,18 @@ allocates the results and launches the function:
         out.block, out.spec, out.storage_offset = allocate(template.size), template.spec, 0
         template.launch((self, other, out), (alpha,))
         return out
+
+Where the function does not take the arguments, ``prepare`` returns no template, and the kernel calls the operator's
+composite kernel, or that of the host.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
+from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import RULES_ON_EXPANDED, TensorMeta, cached_rule, check_output_shape, check_written, rule_key
 from dispatch_core.calls import define, make_function
 
@@ -29,17 +33,26 @@ from .. import arrays
 from ..runtime import allocator
 from .calls import CallTemplate, ScalarParameter
 from .checks import check_overlap, to_device
+from .composition import compose
 from .pools import clear_at_close
-from .table import OPERATORS, PROTOTYPES
+from .table import CONDITIONS, OPERATORS, PROTOTYPES, TAKES
 
 #: Names that expressions of the table use besides the overload's arguments and its results.
 _NAMES: Final = {
     "APPROXIMATE": {"none": 0, "tanh": 1},
     "ROUNDING": {None: 0, "trunc": 1, "floor": 2},
+    "all": all,
     "bool": bool,
+    "bound": lambda number, array, sign: sign * _largest(array.dtype) if number is None else number,
+    "len": len,
     "like": lambda number, array: int(number) if array.dtype.is_integral else number,
     "dims": lambda dim: () if dim is None else dim,
 }
+
+
+def _largest(dtype: ScalarType) -> float:
+    """Return the largest finite number of a floating dtype of at most 32 bits."""
+    return {ScalarType.Half: 65504.0, ScalarType.BFloat16: 3.3895313892515355e38}.get(dtype, 3.4028234663852886e38)
 
 
 @cache
@@ -65,7 +78,8 @@ class OperatorRow:
         )
         #: Tensors that are compared with the one that is written to.
         self._read = [each for each, kind in kinds.items() if kind == "Tensor" and each != self.written]
-        self.outs = () if self.written else ("out",) if len(schema.returns) == 1 else ("out0", "out1")
+        count = len(schema.returns)
+        self.outs = () if self.written else ("out",) if count == 1 else tuple([f"out{index}" for index in range(count)])
         c_types = list(zip(PROTOTYPES[self.function], self.expressions, strict=True))
         #: Scalars that each call brings.
         self.numbers = [
@@ -73,6 +87,9 @@ class OperatorRow:
         ]
         #: Tensors in the order of the function's arguments, as the kernel spells them.
         self.tensors = [f"*{each}" if "List" in c_type else each for c_type, each in c_types if "aclTensor" in c_type]
+        #: Whether one of them may be None: an optional argument, or a result that a mask leaves out.
+        self.is_masked = "output_mask" in self.arguments
+        self._has_gaps = self.is_masked or "Tensor?" in kinds.values() or "None" in self.tensors
         by_value = [each for each in self.arguments if each not in self.numbers]
         self._key_text = self._key.text(self.arguments, "{0}.spec, {0}.storage_offset", by_value=by_value)
         self._make_key = make_function(
@@ -86,6 +103,18 @@ class OperatorRow:
             f"row of aten::{name}",
             dict(_NAMES),
         )
+        first = next((each for each in self.tensors if each in kinds), None)
+        tests = [f"{first}.dtype in __taken"] if self.function in TAKES else []
+        tests += [CONDITIONS[name]] if name in CONDITIONS else []
+        #: Return whether the function takes the overload's arguments; None where it takes all.
+        self.is_taken: Callable[..., bool] | None = None
+        if tests:
+            lines = [f"return {' and '.join(tests)}"]
+            self.is_taken = make_function(
+                define(f"takes({', '.join(self.arguments)})", lines),
+                f"condition of aten::{name}",
+                _NAMES | {"__taken": TAKES.get(self.function)},
+            )
         self._templates, self._learn = self._key.cache(self._make_template)
         clear_at_close(self._templates)
 
@@ -99,7 +128,12 @@ class OperatorRow:
             "except (AttributeError, KeyError, TypeError):",
             f"    __template, ({given},) = __prepare({given})",
         ]
-        for number, out in enumerate(self.outs):
+        if self.is_taken is not None:
+            call = ", ".join([f"{each}={each}" if each in self._keyword_only else each for each in self.arguments])
+            lines.append(f"    if __template is None: return __compose({call})")
+        if self.is_masked:
+            lines.append(f"{', '.join(self.outs)} = map(__allocate_or_skip, __template.specs)")
+        for number, out in enumerate(() if self.is_masked else self.outs):
             size, spec = ("size", "spec") if len(self.outs) == 1 else (f"sizes[{number}]", f"specs[{number}]")
             lines += [
                 f"{out} = __new(__array)",
@@ -111,7 +145,10 @@ class OperatorRow:
                 for each in self._read
             ]
         numbers = f", ({', '.join(self.numbers)},)" if self.numbers else ""
-        lines.append(f"__template.launch(({', '.join(self.tensors)},){numbers})")
+        tensors = f"({', '.join(self.tensors)},)"
+        if self._has_gaps:
+            tensors = f"[__each for __each in {tensors} if __each is not None]"
+        lines.append(f"__template.launch({tensors}{numbers})")
         lines.append(f"return {self.written or ', '.join(self.outs)}")
         return define(f"kernel({self._key.signature})", lines)
 
@@ -125,13 +162,17 @@ class OperatorRow:
             "__array": arrays.AclArray,
             "__allocate": allocator.allocate,
             "__check_overlap": check_overlap,
+            "__allocate_or_skip": lambda spec: None if spec is None else arrays.allocate_array(spec),
+            "__compose": partial(compose, self.name),
         }
         kernel: Callable[..., Any] = make_function(self.source, f"npu kernel of aten::{self.name}", names)
         return kernel
 
-    def _prepare(self, *arguments: Any) -> tuple[CallTemplate, Sequence[Any]]:
+    def _prepare(self, *arguments: Any) -> tuple[CallTemplate | None, Sequence[Any]]:
         """Return a template for a call, which is kept, and the arguments as arrays of this device."""
         arguments = tuple(map(to_device, arguments))
+        if self.is_taken is not None and not self.is_taken(*arguments):
+            return None, arguments
         try:
             key = self._make_key(*arguments)
         except TypeError:

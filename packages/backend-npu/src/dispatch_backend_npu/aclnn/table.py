@@ -14,12 +14,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from dispatch_aten.dtypes import ScalarType
+
 #: C types by the abbreviations below; every other type is spelled out.
 _TYPES: Final = {
     "T": "const aclTensor*",
     "T!": "aclTensor*",
     "S": "const aclScalar*",
     "IA": "const aclIntArray*",
+    "BA": "const aclBoolArray*",
     "TL": "const aclTensorList*",
 }
 
@@ -45,19 +48,31 @@ InplaceDiv(T! selfRef, T other)
 InplaceDivs(T! selfRef, S other)
 DivMod(T self, T other, int mode, T! out)
 DivMods(T self, S other, int mode, T! out)
+InplaceDivMod(T! selfRef, T other, int mode)
+InplaceDivMods(T! selfRef, S other, int mode)
 FloorDivide(T self, T other, T! out)
 FloorDivides(T self, S other, T! out)
+InplaceFloorDivide(T! selfRef, T other)
+InplaceFloorDivides(T! selfRef, S other)
 RemainderTensorTensor(T self, T other, T! out)
 RemainderTensorScalar(T self, S other, T! out)
 RemainderScalarTensor(S self, T other, T! out)
+InplaceRemainderTensorTensor(T! selfRef, T other)
+InplaceRemainderTensorScalar(T! selfRef, S other)
 FmodTensor(T self, T other, T! out)
 FmodScalar(T self, S other, T! out)
+InplaceFmodTensor(T! selfRef, T other)
+InplaceFmodScalar(T! selfRef, S other)
 PowTensorTensor(T self, T exponent, T! out)
 PowTensorScalar(T self, S exponent, T out)
 PowScalarTensor(S self, T exponent, T out)
+InplacePowTensorTensor(T self, T exponent)
+InplacePowTensorScalar(T self, S exponent)
 Maximum(T self, T other, T! out)
 Minimum(T self, T other, T! out)
 Atan2(T self, T other, T! out)
+InplaceAtan2(T! selfRef, T! other)
+LogAddExp(T self, T other, T! out)
 Addcmul(T self, T tensor1, T tensor2, S value, T! out)
 InplaceAddcmul(T selfRef, T tensor1, T tensor2, S value)
 Addcdiv(T self, T tensor1, T tensor2, S value, T out)
@@ -116,6 +131,10 @@ Erf(T self, T! out)
 InplaceErf(T! selfRef)
 Erfc(T self, T! out)
 InplaceErfc(T selfRef)
+Erfinv(T self, T! out)
+InplaceErfinv(T selfRef)
+Lgamma(T self, T! out)
+Digamma(T self, T! out)
 Floor(T self, T! out)
 InplaceFloor(T! selfRef)
 Ceil(T self, T! out)
@@ -129,12 +148,19 @@ Frac(T input, T! out)
 InplaceFrac(T! inputRef)
 Sign(T self, T! result)
 IsInf(T x, T out)
+IsPosInf(T self, T! out)
+IsNegInf(T self, T! out)
+Signbit(T self, T! out)
+NanToNum(T self, float nan, float posinf, float neginf, T! out)
+InplaceNanToNum(T! selfRef, float nan, float posinf, float neginf)
 # Activations and their gradients.
 Relu(T self, T out)
 InplaceRelu(T! selfRef)
 LeakyRelu(T self, S negativeSlope, T! out)
+InplaceLeakyRelu(T! selfRef, S negativeSlope)
 LeakyReluBackward(T gradOutput, T self, S negativeSlope, bool selfIsResult, T! out)
 Threshold(T self, S threshold, S value, T! out)
+InplaceThreshold(T! selfRef, S threshold, S value)
 ThresholdBackward(T gradOutput, T self, S threshold, T! out)
 GeluV2(T x, int64_t approximate, T! y)
 GeluBackwardV2(T gradOutput, T self, char* approximate, T! gradInput)
@@ -142,9 +168,25 @@ Silu(T self, T! out)
 SigmoidBackward(T gradOutput, T output, T! gradInput)
 TanhBackward(T gradOutput, T output, T! gradInput)
 Elu(T self, S alpha, S scale, S inputScale, T! out)
+InplaceElu(T! selfRef, S alpha, S scale, S inputScale)
 EluBackward(T gradOutput, S alpha, S scale, S inputScale, bool isResult, T selfOrResult, T! gradInput)
 Softplus(T self, S beta, S threshold, T! out)
 SoftplusBackward(T gradOutput, T self, S beta, S threshold, T! gradInput)
+Hardtanh(T self, S clipValueMin, S clipValueMax, T! out)
+InplaceHardtanh(T! selfRef, S clipValueMin, S clipValueMax)
+HardtanhBackward(T gradOutput, T self, S min, S max, T! out)
+Hardswish(T self, T out)
+InplaceHardswish(T self)
+HardswishBackward(T gradOutput, T self, T! out)
+Hardsigmoid(T self, T! out)
+InplaceHardsigmoid(T self)
+HardsigmoidBackward(T gradOutput, T self, T! out)
+LogSigmoidForward(T self, T! out, T! buffer)
+LogSigmoidBackward(T gradOutput, T self, T buffer, T! gradInput)
+Mish(T self, T! out)
+InplaceMish(T! selfRef)
+Prelu(T self, T weight, T! out)
+Glu(T self, int64_t dim, T out)
 Softmax(T self, int64_t dim, T! out)
 SoftmaxBackward(T gradOutput, T output, int64_t dim, T! out)
 LogSoftmax(T self, int64_t dim, T! out)
@@ -152,26 +194,47 @@ LogSoftmaxBackward(T gradOutput, T output, int64_t dim, T! out)
 # Comparison, logic and bits.
 EqTensor(T self, T other, T! out)
 EqScalar(T self, S other, T! out)
+InplaceEqTensor(T selfRef, T other)
+InplaceEqScalar(T selfRef, S other)
 NeTensor(T self, T other, T! out)
 NeScalar(T self, S other, T! out)
+InplaceNeTensor(T! selfRef, T other)
+InplaceNeScalar(T! selfRef, S other)
 LtTensor(T self, T other, T! out)
 LtScalar(T self, S other, T! out)
+InplaceLtTensor(T selfRef, T other)
+InplaceLtScalar(T selfRef, S other)
 LeTensor(T self, T other, T! out)
 LeScalar(T self, S other, T! out)
+InplaceLeTensor(T! selfRef, T other)
+InplaceLeScalar(T! selfRef, S other)
 GtTensor(T self, T other, T! out)
 GtScalar(T self, S other, T! out)
+InplaceGtTensor(T selfRef, T other)
+InplaceGtScalar(T! selfRef, S other)
 GeTensor(T self, T other, T! out)
 GeScalar(T self, S other, T! out)
+InplaceGeTensor(T! selfRef, T other)
+InplaceGeScalar(T! selfRef, S other)
 LogicalAnd(T self, T other, T! out)
 LogicalOr(T self, T other, T! out)
 LogicalNot(T self, T! out)
 LogicalXor(T self, T other, T! out)
+InplaceLogicalAnd(T! selfRef, T other)
+InplaceLogicalOr(T! selfRef, T other)
+InplaceLogicalNot(T! selfRef)
 BitwiseAndTensor(T self, T other, T! out)
 BitwiseAndScalar(T self, S other, T! out)
+InplaceBitwiseAndTensor(T selfRef, T other)
+InplaceBitwiseAndScalar(T selfRef, S other)
 BitwiseOrTensor(T self, T other, T! out)
 BitwiseOrScalar(T self, S other, T! out)
+InplaceBitwiseOrTensor(T! selfRef, T other)
+InplaceBitwiseOrScalar(T! selfRef, S other)
 BitwiseXorTensor(T self, T other, T! out)
 BitwiseXorScalar(T self, S other, T! out)
+InplaceBitwiseXorTensor(T! selfRef, T other)
+InplaceBitwiseXorScalar(T! selfRef, S other)
 BitwiseNot(T self, T! out)
 SWhere(T condition, T self, T other, T! out)
 Clamp(T self, S clipValueMin, S clipValueMax, T! out)
@@ -180,6 +243,9 @@ ClampMax(T self, S clipValueMax, T! out)
 ClampTensor(T self, T clipValueMin, T clipValueMax, T! out)
 ClampMinTensor(T self, T clipValueMin, T! out)
 ClampMaxTensor(T self, T max, T! out)
+InplaceClampMax(T selfRef, S clipValueMax)
+InplaceClampMinTensor(T! selfRef, T clipValueMin)
+InplaceClampMaxTensor(T! selfRef, T max)
 # Reductions and running sums.
 ReduceSum(T self, IA dims, bool keepDims, aclDataType dtype, T! out)
 Mean(T self, IA dim, bool keepDim, aclDataType dtype, T! out)
@@ -254,8 +320,9 @@ Eye(int64_t n, int64_t m, T! out)
 """
 
 #: One row for each overload: the function and its arguments. A name is an argument of the overload; ``out`` is the result,
-#: ``out0`` and ``out1`` are two results. Anything else is an expression of these and of the names in
-#: `dispatch_backend_npu.aclnn.row_kernels`. Operators that need more than a row are in `dispatch_backend_npu.ops`.
+#: ``out0``, ``out1`` and ``out2`` are several. Anything else is an expression of these and of the names in
+#: `dispatch_backend_npu.aclnn.row_kernels`. After ``where`` comes what the function demands of its arguments, beside the
+#: scalar types of `TAKES`; other calls are composed. Operators that need more than a row are in `dispatch_backend_npu.ops`.
 _ROWS: Final = """
 # Arithmetic.
 add.Tensor                  Add(self, other, alpha, out)
@@ -278,19 +345,31 @@ div_.Tensor                 InplaceDiv(self, other)
 div_.Scalar                 InplaceDivs(self, other)
 div.Tensor_mode             DivMod(self, other, ROUNDING[rounding_mode], out)
 div.Scalar_mode             DivMods(self, other, ROUNDING[rounding_mode], out)
+div_.Tensor_mode            InplaceDivMod(self, other, ROUNDING[rounding_mode])
+div_.Scalar_mode            InplaceDivMods(self, other, ROUNDING[rounding_mode])
 floor_divide                FloorDivide(self, other, out)
 floor_divide.Scalar         FloorDivides(self, other, out)
+floor_divide_.Tensor        InplaceFloorDivide(self, other)
+floor_divide_.Scalar        InplaceFloorDivides(self, other)
 remainder.Tensor            RemainderTensorTensor(self, other, out)
 remainder.Scalar            RemainderTensorScalar(self, other, out)
 remainder.Scalar_Tensor     RemainderScalarTensor(self, other, out)
+remainder_.Tensor           InplaceRemainderTensorTensor(self, other)
+remainder_.Scalar           InplaceRemainderTensorScalar(self, other)
 fmod.Tensor                 FmodTensor(self, other, out)
 fmod.Scalar                 FmodScalar(self, other, out)
+fmod_.Tensor                InplaceFmodTensor(self, other)
+fmod_.Scalar                InplaceFmodScalar(self, other)
 pow.Tensor_Tensor           PowTensorTensor(self, exponent, out)
 pow.Tensor_Scalar           PowTensorScalar(self, exponent, out)
 pow.Scalar                  PowScalarTensor(self, exponent, out)
+pow_.Tensor                 InplacePowTensorTensor(self, exponent)
+pow_.Scalar                 InplacePowTensorScalar(self, exponent)
 maximum                     Maximum(self, other, out)
 minimum                     Minimum(self, other, out)
 atan2                       Atan2(self, other, out)
+atan2_                      InplaceAtan2(self, other)
+logaddexp                   LogAddExp(self, other, out)
 addcmul                     Addcmul(self, tensor1, tensor2, value, out)
 addcmul_                    InplaceAddcmul(self, tensor1, tensor2, value)
 addcdiv                     Addcdiv(self, tensor1, tensor2, value, out)
@@ -349,6 +428,10 @@ erf                         Erf(self, out)
 erf_                        InplaceErf(self)
 erfc                        Erfc(self, out)
 erfc_                       InplaceErfc(self)
+erfinv                      Erfinv(self, out)
+erfinv_                     InplaceErfinv(self)
+lgamma                      Lgamma(self, out)
+digamma                     Digamma(self, out)
 floor                       Floor(self, out)
 floor_                      InplaceFloor(self)
 ceil                        Ceil(self, out)
@@ -362,13 +445,20 @@ frac                        Frac(self, out)
 frac_                       InplaceFrac(self)
 sign                        Sign(self, out)
 isinf                       IsInf(self, out)
+isposinf                    IsPosInf(self, out)
+isneginf                    IsNegInf(self, out)
+signbit                     Signbit(self, out)
+nan_to_num                  NanToNum(self, nan or 0.0, bound(posinf, self, 1), bound(neginf, self, -1), out)
+nan_to_num_                 InplaceNanToNum(self, nan or 0.0, bound(posinf, self, 1), bound(neginf, self, -1))
 isnan                       NeTensor(self, self, out)
 # Activations and their gradients.
 relu                        Relu(self, out)
 relu_                       InplaceRelu(self)
 leaky_relu                  LeakyRelu(self, negative_slope, out)
+leaky_relu_                 InplaceLeakyRelu(self, negative_slope)
 leaky_relu_backward         LeakyReluBackward(grad_output, self, negative_slope, self_is_result, out)
 threshold                   Threshold(self, like(threshold, self), like(value, self), out)
+threshold_                  InplaceThreshold(self, like(threshold, self), like(value, self))
 threshold_backward          ThresholdBackward(grad_output, self, threshold, out)
 gelu                        GeluV2(self, APPROXIMATE[approximate], out)
 gelu_backward               GeluBackwardV2(grad_output, self, approximate, out)
@@ -376,9 +466,25 @@ silu                        Silu(self, out)
 sigmoid_backward            SigmoidBackward(grad_output, output, out)
 tanh_backward               TanhBackward(grad_output, output, out)
 elu                         Elu(self, alpha, scale, input_scale, out)
+elu_                        InplaceElu(self, alpha, scale, input_scale)
 elu_backward                EluBackward(grad_output, alpha, scale, input_scale, is_result, self_or_result, out)
 softplus                    Softplus(self, beta, threshold, out)
 softplus_backward           SoftplusBackward(grad_output, self, beta, threshold, out)
+hardtanh                    Hardtanh(self, min_val, max_val, out)
+hardtanh_                   InplaceHardtanh(self, min_val, max_val)
+hardtanh_backward           HardtanhBackward(grad_output, self, min_val, max_val, out)
+hardswish                   Hardswish(self, out)
+hardswish_                  InplaceHardswish(self)
+hardswish_backward          HardswishBackward(grad_output, self, out)
+hardsigmoid                 Hardsigmoid(self, out)
+hardsigmoid_                InplaceHardsigmoid(self)
+hardsigmoid_backward        HardsigmoidBackward(grad_output, self, out)
+log_sigmoid_forward         LogSigmoidForward(self, out0, out1)
+log_sigmoid_backward        LogSigmoidBackward(grad_output, self, buffer, out)
+mish                        Mish(self, out)
+mish_                       InplaceMish(self)
+_prelu_kernel               Prelu(self, weight, out)
+glu                         Glu(self, dim, out)
 _softmax                    Softmax(self, dim, out)
 _softmax_backward_data      SoftmaxBackward(grad_output, output, dim, out)
 _log_softmax                LogSoftmax(self, dim, out)
@@ -386,32 +492,56 @@ _log_softmax_backward_data  LogSoftmaxBackward(grad_output, output, dim, out)
 # Comparison, logic and bits.
 eq.Tensor                   EqTensor(self, other, out)
 eq.Scalar                   EqScalar(self, other, out)
+eq_.Tensor                  InplaceEqTensor(self, other)
+eq_.Scalar                  InplaceEqScalar(self, other)
 ne.Tensor                   NeTensor(self, other, out)
 ne.Scalar                   NeScalar(self, other, out)
+ne_.Tensor                  InplaceNeTensor(self, other)
+ne_.Scalar                  InplaceNeScalar(self, other)
 lt.Tensor                   LtTensor(self, other, out)
 lt.Scalar                   LtScalar(self, other, out)
+lt_.Tensor                  InplaceLtTensor(self, other)
+lt_.Scalar                  InplaceLtScalar(self, other)
 le.Tensor                   LeTensor(self, other, out)
 le.Scalar                   LeScalar(self, other, out)
+le_.Tensor                  InplaceLeTensor(self, other)
+le_.Scalar                  InplaceLeScalar(self, other)
 gt.Tensor                   GtTensor(self, other, out)
 gt.Scalar                   GtScalar(self, other, out)
+gt_.Tensor                  InplaceGtTensor(self, other)
+gt_.Scalar                  InplaceGtScalar(self, other)
 ge.Tensor                   GeTensor(self, other, out)
 ge.Scalar                   GeScalar(self, other, out)
+ge_.Tensor                  InplaceGeTensor(self, other)
+ge_.Scalar                  InplaceGeScalar(self, other)
 logical_and                 LogicalAnd(self, other, out)
 logical_or                  LogicalOr(self, other, out)
 logical_not                 LogicalNot(self, out)
 logical_xor                 LogicalXor(self, other, out)
+logical_and_                InplaceLogicalAnd(self, other)
+logical_or_                 InplaceLogicalOr(self, other)
+logical_not_                InplaceLogicalNot(self)
 bitwise_and.Tensor          BitwiseAndTensor(self, other, out)
 bitwise_and.Scalar          BitwiseAndScalar(self, other, out)
+bitwise_and_.Tensor         InplaceBitwiseAndTensor(self, other)
+bitwise_and_.Scalar         InplaceBitwiseAndScalar(self, other)
 bitwise_or.Tensor           BitwiseOrTensor(self, other, out)
 bitwise_or.Scalar           BitwiseOrScalar(self, other, out)
+bitwise_or_.Tensor          InplaceBitwiseOrTensor(self, other)
+bitwise_or_.Scalar          InplaceBitwiseOrScalar(self, other)
 bitwise_xor.Tensor          BitwiseXorTensor(self, other, out)
 bitwise_xor.Scalar          BitwiseXorScalar(self, other, out)
+bitwise_xor_.Tensor         InplaceBitwiseXorTensor(self, other)
+bitwise_xor_.Scalar         InplaceBitwiseXorScalar(self, other)
 bitwise_not                 BitwiseNot(self, out)
 where.self                  SWhere(condition, self, other, out)
 clamp_min                   ClampMin(self, min, out)
 clamp_min.Tensor            ClampMinTensor(self, min, out)
 clamp_max                   ClampMax(self, max, out)
 clamp_max.Tensor            ClampMaxTensor(self, max, out)
+clamp_max_                  InplaceClampMax(self, max)
+clamp_min_.Tensor           InplaceClampMinTensor(self, min)
+clamp_max_.Tensor           InplaceClampMaxTensor(self, max)
 # Reductions and running sums.
 sum                         ReduceSum(self, (), False, out.dtype, out)
 sum.dim_IntList             ReduceSum(self, dims(dim), keepdim, out.dtype, out)
@@ -462,12 +592,25 @@ tril                        Tril(self, diagonal, out)
 triu                        Triu(self, diagonal, out)
 sort                        Sort(self, False, dim, descending, out0, out1)
 sort.stable                 Sort(self, bool(stable), dim, descending, out0, out1)
-topk                        Topk(self, k, dim, largest, sorted, out0, out1)
+topk                        Topk(self, k, dim, largest, True, out0, out1)
 copy_                       InplaceCopy(self, src)
 # Filling.
 fill_.Scalar                InplaceFillScalar(self, value)
 fill_.Tensor                InplaceFillTensor(self, value)
 zero_                       InplaceZero(self)
+"""
+
+
+#: Functions that take fewer scalar types than their operators' rules, by the documents of CANN for Atlas A2: that of the
+#: first tensor counts.
+_TAKEN: Final = """
+Float Half BFloat16: Erfinv InplaceErfinv Hardswish InplaceHardswish HardswishBackward HardsigmoidBackward
+Float Half BFloat16: HardtanhBackward LogSigmoidForward LogSigmoidBackward Mish InplaceMish Prelu
+Float Half BFloat16: NanToNum InplaceNanToNum LogAddExp
+Float Half BFloat16 Int: Hardsigmoid InplaceHardsigmoid
+Float Half BFloat16 Double: Glu
+Float Half BFloat16 Double Char Byte Short Int Long: Hardtanh InplaceHardtanh
+Float Half Double: Lgamma Digamma
 """
 
 
@@ -484,13 +627,25 @@ def _prototypes() -> dict[str, tuple[str, ...]]:
     return found
 
 
-def _operators() -> dict[str, tuple[str, tuple[str, ...]]]:
-    rows = {}
+def _operators() -> tuple[dict[str, tuple[str, tuple[str, ...]]], dict[str, str]]:
+    rows, conditions = {}, {}
     for line in _lines(_ROWS):
-        overload, call = line.split(None, 1)
+        overload, rest = line.split(None, 1)
+        call, _, condition = rest.partition(" where ")
         name, _, arguments = call[:-1].partition("(")
         rows[overload] = (f"aclnn{name}", _split(arguments))
-    return rows
+        if condition:
+            conditions[overload] = condition
+    return rows, conditions
+
+
+def _scalar_types() -> dict[str, frozenset[ScalarType]]:
+    found = {}
+    for line in _lines(_TAKEN):
+        types, _, functions = line.partition(": ")
+        kinds = frozenset([ScalarType[name] for name in types.split()])
+        found.update({f"aclnn{name}": kinds for name in functions.split()})
+    return found
 
 
 def _split(arguments: str) -> tuple[str, ...]:
@@ -510,5 +665,8 @@ def _split(arguments: str) -> tuple[str, ...]:
 #: C argument types of each function's first phase without the last two.
 PROTOTYPES: Final = _prototypes()
 
-#: Overload of the ``aten`` namespace → function and its arguments.
-OPERATORS: Final = _operators()
+#: Overload of the ``aten`` namespace → function and its arguments, and → what the function demands of them.
+OPERATORS, CONDITIONS = _operators()
+
+#: Function → the scalar types of the first tensor that it takes; the others take all that their operators do.
+TAKES: Final = _scalar_types()

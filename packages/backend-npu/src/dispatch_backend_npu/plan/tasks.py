@@ -73,6 +73,8 @@ def _read_row(index: int, node: Node, name: str) -> NodeTasks | None:
     row = operator_row(name)
     outputs: list[Any] = list(node.outputs)
     scope = [to_spec(value) for value in (*node.arguments, *outputs)]
+    if row.is_taken is not None and not row.is_taken(*scope[: len(node.arguments)]):
+        return None
     found = list(row.evaluate(*scope))
     numbers: list[int] = []
     for position, expression in enumerate(row.expressions):
@@ -84,8 +86,8 @@ def _read_row(index: int, node: Node, name: str) -> NodeTasks | None:
     values = dict(zip((*row.arguments, *row.outs), (*node.arguments, *outputs), strict=True))
     tensors: list[int] = []
     for expression in row.tensors:
-        value = values[expression.removeprefix("*")]
-        tensors += [each.index for each in (value if type(value) is tuple else [value])]
+        value = values.get(expression.removeprefix("*"))
+        tensors += [each.index for each in (value if type(value) is tuple else [value]) if each is not None]
     return NodeTasks(index, node, [Task(CallTemplate(row.function, found), tensors, numbers)])
 
 

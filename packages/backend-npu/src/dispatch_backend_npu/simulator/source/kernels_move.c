@@ -149,6 +149,27 @@ static void triangle(aclsim_call *call, bool upper) {
 void kernel_tril(aclsim_call *call) { triangle(call, false); }
 void kernel_triu(aclsim_call *call) { triangle(call, true); }
 
+/* ---- The second half of a dim gates the first ---- */
+
+aclnnStatus check_glu(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0);
+    const int64_t dim = wrapped(integer(call, 1), self->rank);
+    if (dim < 0 || dim >= self->rank || self->sizes[dim] % 2) return bad(call, "dim is out of range, or its size is odd");
+    return same_sizes(call, 2, narrowed(self, (int)dim, 0, self->sizes[dim] / 2).sizes, self->rank);
+}
+
+void kernel_glu(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0);
+    const int dim = (int)wrapped(integer(call, 1), self->rank);
+    const int64_t half = self->sizes[dim] / 2, count = aclsim_numel(tensor(call, 2));
+    const aclTensor first = narrowed(self, dim, 0, half), second = narrowed(self, dim, half, half);
+    cell *x = load(&first, true);
+    const cell *gate = load(&second, true);
+    for (int64_t i = 0; i < count; i++) x[i].f *= SIGMOID(gate[i].f);
+    store(tensor(call, 2), x, true);
+    scratch_done();
+}
+
 /* ---- Creation ---- */
 
 void kernel_arange(aclsim_call *call) {

@@ -117,4 +117,25 @@ static inline double gelu_slope(double x, bool tanh_form) {
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * k * (1 + 3 * 0.044715 * x * x);
 }
 
+/* Newton's method from a rough start; the ends are infinite. */
+static inline double erfinv(double y) {
+    if (!(fabs(y) < 1)) return y == 1 ? INFINITY : y == -1 ? -INFINITY : NAN;
+    double l = log1p(-y * y), b = 2 / (M_PI * 0.147) + l / 2, x = copysign(sqrt(sqrt(b * b - l / 0.147) - b), y);
+    for (int i = 0; i < 3; i++) {
+        double slope = M_2_SQRTPI * exp(-x * x);
+        if (slope > 0) x -= (y < 0 ? erfc(-x) - (1 + y) : (1 - y) - erfc(x)) / slope;
+    }
+    return x;
+}
+/* By reflection below 0, by recurrence up to 10, then the asymptotic series. */
+static inline double digamma(double x) {
+    if (x == 0) return copysign(INFINITY, -x);
+    if (x < 0 && x == floor(x)) return NAN;
+    double shift = 0;
+    if (x < 0) shift = -M_PI / tan(M_PI * fmod(x, 1)), x = 1 - x;
+    for (; x < 10; x++) shift -= 1 / x;
+    double z = 1 / (x * x);
+    return shift + log(x) - 0.5 / x - z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132)))));
+}
+
 #endif

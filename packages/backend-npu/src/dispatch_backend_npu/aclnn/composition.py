@@ -1,0 +1,44 @@
+"""The composite kernels of operators, for calls that a function of aclnn does not take.
+
+A function takes fewer scalar types than its operator, or demands more of other arguments (``TAKES`` and ``CONDITIONS`` of
+the table). Such a call is composed of other operators, as it is where a backend has no kernel; an operator that cannot be
+composed is computed by the host, and counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dispatch_core as dc
+from dispatch_aten.decompositions import EXPLICIT
+from dispatch_aten.shapes import TensorMeta, cached_rule
+from dispatch_aten.variants import functional_of
+
+from .launch import allocate_result, forbid_collecting, launch
+
+
+def compose(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Call an operator's composite kernel; one that writes computes its result apart, and copies it."""
+    forbid_collecting()
+    if name in EXPLICIT:
+        specs = cached_rule(name)(*args, **kwargs)
+        found = EXPLICIT[name](*args, **kwargs)
+        return tuple(map(_lay_out, found, specs)) if isinstance(found, (list, tuple)) else _lay_out(found, specs)
+    functional = functional_of(name)
+    if functional is None:
+        from ..fallback import on_host  # it imports the launches
+
+        return on_host(name, *args, **kwargs)
+    packet, _, overload = functional.partition(".")
+    result = getattr(getattr(dc.ops.aten, packet), overload or "default")(*args, **kwargs)
+    return dc.ops.aten.copy_(args[0], result)
+
+
+def _lay_out(array: Any, spec: TensorMeta | None) -> Any:
+    """Return a result as the operator's rule describes it: a copy where its parts leave another layout."""
+    if array is None or spec is None or array.spec == spec:
+        return array
+    copy = allocate_result(spec)
+    if spec.numel:
+        launch("aclnnInplaceCopy", copy, array)
+    return copy
