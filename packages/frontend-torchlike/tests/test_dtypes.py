@@ -83,6 +83,8 @@ def test_type_takes_the_names_that_it_gives():
         made = torchlike.zeros(2, device="meta", dtype=dtype)
         assert tensor([1]).type(made.type()).dtype is dtype
         assert tensor([1]).type(made.type()).device.type == "meta"
+        legacy = getattr(torchlike, f"{dtype.name}Tensor", None)
+        assert legacy is None or tensor([1]).type(legacy, non_blocking=True).dtype is dtype
     for name in "nonsense", "double", "DoubleTensor", "torchlike.float64", "torchlike.NonsenseTensor":
         with pytest.raises(ValueError, match="invalid type"):
             tensor([1]).type(name)

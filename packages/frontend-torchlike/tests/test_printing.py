@@ -63,3 +63,8 @@ def test_printoptions_are_taken_and_given_back():
 
 def test_a_scalar_tensor_formats_as_its_number():
     assert f"{tensor(1.23456):.2f}" == "1.23"
+    assert f"{tensor(1.5, requires_grad=True)} {tensor(True)} {tensor(2)}" == "1.5 True 2"
+    assert f"{tensor([1.5])}" == "tensor([1.5000])"
+    assert f"{torchlike.nn.Parameter(tensor(1.0))}".startswith("Parameter containing:")
+    with pytest.raises(TypeError, match="unsupported format string"):
+        format(tensor([1.5]), ".2f")

@@ -51,6 +51,19 @@ def test_torch_is_torchlike_in_a_script_a_module_and_code(tmp_path):
     assert run("-c", SAME, "a", "-b") == (0, shown, "")
 
 
+def test_types_are_written_as_torch_writes_them():
+    code = (
+        "import torch; x = torch.ones(2, 1); print(x.dtype, str(x.dtype).split('.')[1], f'{x.dtype}', [x.dtype], x.layout)\n"
+        "print(torch.channels_last, torch.LongTensor, torch.cuda.HalfTensor, torch.finfo(x.dtype).dtype, x.max(1))"
+    )
+    status, out, errors = run("-c", code)
+    assert (status, errors) == (0, "")
+    assert out.split("\n")[:2] == [
+        "torch.float32 float32 torch.float32 [torch.float32] torch.strided",
+        "torch.channels_last <class 'torch.LongTensor'> <class 'torch.cuda.HalfTensor'> float32 torch.return_types.max(",
+    ]
+
+
 def test_processes_that_a_program_starts_import_it_too(tmp_path):
     (tmp_path / "program.py").write_text(WORKERS)
     assert run(tmp_path / "program.py") == (0, "\n".join(["torchlike [2.0, 2.0]"] * 3), "")

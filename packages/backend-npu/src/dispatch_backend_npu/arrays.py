@@ -118,7 +118,7 @@ def to_numpy(array: AclArray) -> np.ndarray[Any, Any]:
     spec = array.spec
     if spec.dtype in _NOT_NUMPYS:
         raise DtypeError(f"NumPy has no arrays of dtype {spec.dtype}", hint="convert the tensor first: .to(float32)")
-    dtype = np.dtype(str(spec.dtype))
+    dtype = np.dtype(spec.dtype.short)
     count = storage_extent(spec.shape, spec.strides)
     if not count:
         return np.empty(spec.shape, dtype)

@@ -38,7 +38,7 @@ DTYPES: Final[dict[str, ScalarType]] = {
 }
 
 
-#: Written before the names of tensors' types.
+#: Written before the names of types and the like.
 TYPE_PREFIX = "torchlike."
 
 
@@ -55,7 +55,7 @@ class memory_format(IntEnum):  # noqa: N801  # torch's name
     channels_last_3d = 3
 
     def __repr__(self) -> str:
-        return f"torchlike.{self.name}"
+        return f"{TYPE_PREFIX}{self.name}"
 
     __str__ = __repr__
 

@@ -18,6 +18,7 @@ import dispatch_core as dc
 from dispatch_core.caches import LazyTable
 from dispatch_core.tracebacks import trim_traceback
 
+from . import dtypes
 from . import operator_table as table
 from .adapted_functions import ADAPTED, METHOD_FORMS
 from .arguments import to_python_number
@@ -43,7 +44,7 @@ def _make_result_class(name: str, fields: tuple[str, ...]) -> Callable[..., Any]
 
     def text(self: Any) -> str:
         inner = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
-        return f"torchlike.return_types.{name}(\n{inner})"
+        return f"{dtypes.TYPE_PREFIX}return_types.{name}(\n{inner})"
 
     return type(name, (base,), {"__slots__": (), "__repr__": text, "__module__": "torchlike.return_types"})
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from . import dtypes
+
 __all__ = ["layout", "sparse_bsc", "sparse_bsr", "sparse_coo", "sparse_csc", "sparse_csr", "strided"]
 
 
@@ -20,7 +22,7 @@ class layout:  # noqa: N801  # torch's name
         self._name = name
 
     def __repr__(self) -> str:
-        return f"torchlike.{self._name}"
+        return f"{dtypes.TYPE_PREFIX}{self._name}"
 
     def __reduce__(self) -> str:
         return self._name

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType, set_default_dtype
 
+from . import dtypes
 from .creation import FACTORIES, as_tensor
 from .size import Size
 from .tensors import Tensor
@@ -51,7 +52,8 @@ class LegacyType(type):
         return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == cls.device_type
 
     def __repr__(cls) -> str:
-        return f"<class '{cls.__module__}.{cls.__name__}'>"
+        device = "" if cls.device_type == "cpu" else f"{cls.device_type}."
+        return f"<class '{dtypes.TYPE_PREFIX}{device}{cls.__name__}'>"
 
 
 def list_types(device_type: str = "cpu") -> dict[str, LegacyType]:

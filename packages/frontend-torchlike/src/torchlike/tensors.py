@@ -286,9 +286,9 @@ class Tensor(Differentiable, metaclass=_Constructor):
         return id(self)
 
     def __format__(self, spec: str) -> str:
-        if not dc.shape(self) and not self.is_meta and spec:
+        if not dc.shape(self) and not self.is_meta and (spec or type(self) is Tensor):
             return format(self.item(), spec)
-        return format(repr(self), spec)
+        return object.__format__(self, spec)
 
 
 def _check_dim(dim: int, rank: int) -> int:
