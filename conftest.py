@@ -10,6 +10,7 @@ A test asks for ``npu`` where either will do, for ``simulator`` where it looks a
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -43,6 +44,19 @@ def pytest_configure(config):
     # A run in the background of a shell ignores Ctrl-C, which tests press.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the collector from half a million objects of modules, which no test lets die: tests collect often."""
+    gc.disable()
+    try:
+        result = yield
+        gc.collect()
+        gc.freeze()
+    finally:
+        gc.enable()
+    return result
 
 
 def pytest_collection_modifyitems(config, items):

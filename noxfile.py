@@ -170,10 +170,11 @@ def _run_suite(session: nox.Session) -> None:
 
 def _pytest(session: nox.Session, *arguments: str, codes: Sequence[int] = (0,)) -> None:
     """Run tests in three processes, as some wait for children; one that has finished takes tests from the others."""
-    # They share the cores, so that threads of NumPy's and torch's beside them would only wait for each other.
-    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    # They share the cores, so that threads of NumPy's and torch's beside them would only wait for each other; and each
+    # process of each run would compile the tests again.
+    env = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": None}
     command = ["pytest", "--numprocesses=3", "--dist=worksteal", *session.posargs, *arguments]
-    session.run(*command, env=one_thread, success_codes=codes)
+    session.run(*command, env=env, success_codes=codes)
 
 
 @nox.session(requires=["wheels"])

@@ -125,16 +125,6 @@ def test_a_repeated_step_prepares_what_has_other_numbers_only(simulator):
     assert prepared == {"aclnnInplaceDivsGetWorkspaceSize", "aclnnInplaceAddcdivGetWorkspaceSize"}
 
 
-@pytest.fixture
-def _quick_collections():
-    """Let the collector look at nothing but a test's own objects."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("_quick_collections")
 @pytest.mark.parametrize(("pipelined", "trained"), [(False, 0), (True, 0), (True, 1)])
 def test_a_step_in_which_one_call_fails_ends_in_one_error_and_the_next_one_works(simulator, pipelined, trained):
     release()

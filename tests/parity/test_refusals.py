@@ -1,6 +1,5 @@
 """Each operator refuses and takes the same arguments as torch, on right calls made wrong one argument at a time."""
 
-import gc
 import re
 
 import pytest
@@ -88,14 +87,6 @@ def differences(name):
             if (refused is None) != (error is None) and not deviates(name, what, refused or error):
                 found.append(f"{what}: torch {refused!r}, ours {error!r}"[:300])
     return found
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _what_is_there_already_is_not_collected():
-    """Torch's modules are millions of objects, and these tests make many cycles."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.mark.parametrize("name", calls.MUTATED)

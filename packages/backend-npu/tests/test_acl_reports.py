@@ -73,9 +73,7 @@ def closed(simulator):
     runtime.finalize(force=True)
     simulator.reset()
     reports.reset()
-    gc.freeze()
     yield simulator
-    gc.unfreeze()
     simulator.reset()
     runtime.finalize(force=True)
 

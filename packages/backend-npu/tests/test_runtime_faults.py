@@ -48,10 +48,7 @@ def counted(simulator):
     simulator.reset()
     program()
     runtime.finalize(force=True)
-    # Objects of other tests need not be collected after every call.
-    gc.freeze()
     yield simulator.calls()
-    gc.unfreeze()
     simulator.reset()
     runtime.finalize(force=True)
 

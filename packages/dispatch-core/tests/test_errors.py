@@ -96,7 +96,7 @@ PROVOKED = [
         dc.OperatorNotFoundError,
         lambda r: r.dispatch("t::ff", 1),
         "no operator is named t::ff",
-        "did you mean t::f or t::g?",
+        "did you mean t::f?",
     ),
     (dc.OperatorNotFoundError, lambda r: r.ops.t.g.x, "operator t::g has no overload 'x'", "its overloads are a, b"),
     (

@@ -193,7 +193,11 @@ class OperatorIndex:
                 f"operator {parsed.packet} has no overload {wanted!r}", hint=f"its overloads are {spelled}"
             )
         packets = self.packet_names()
-        near = difflib.get_close_matches(parsed.packet, packets, n=3)
+        prefix = f"{parsed.namespace}::"
+        # A namespace makes any two of its names much alike.
+        names = [packet.removeprefix(prefix) for packet in packets if packet.startswith(prefix)]
+        close = difflib.get_close_matches(parsed.name, names, n=3)
+        near = [prefix + name for name in close] if names else difflib.get_close_matches(parsed.packet, packets, n=3)
         namespaces = sorted({packet.partition("::")[0] for packet in packets})
         spelled = ", ".join(namespaces) or "none"
         hint = f"did you mean {' or '.join(near)}?" if near else f"namespaces with operators: {spelled}"
