@@ -423,3 +423,13 @@ def test_the_data_of_what_requires_grad_has_a_type_that_gradients_have():
     plain = tensor([1.0])
     plain.data = tensor([1])
     assert plain.dtype == torchlike.int64
+
+
+def test_older_arguments_of_the_gradient_functions_stand_where_torch_has_them(x):
+    y = (x * x).sum()
+    assert torchlike.autograd.grad(y, x, None, True, False, True, True)[0].tolist() == (2 * x).tolist()
+    with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
+        torchlike.autograd.grad(y, x, only_inputs=False, retain_graph=True)
+    with pytest.warns(FutureWarning, match="`grad_variables` is deprecated"):
+        torchlike.autograd.backward(y, grad_variables=torchlike.tensor(2.0))
+    assert x.grad.tolist() == (4 * x).tolist()

@@ -132,6 +132,13 @@ def __getattr__(name: str) -> Any:
     if name in FUNCTIONS:
         found = globals()[name] = FUNCTIONS[name]
         return found
+    if name.startswith("_foreach_"):
+        from .foreach import make_foreach
+
+        made = make_foreach(name.removeprefix("_foreach_"))
+        if made is not None:
+            globals()[name] = made
+            return made
     return _load(name)
 
 

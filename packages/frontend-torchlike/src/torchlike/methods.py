@@ -40,7 +40,7 @@ def _backward(
     inputs: Any = None,
 ) -> None:
     """Accumulate the gradients of the tensor into the leaves it came from (source: ``torch.Tensor.backward``)."""
-    backward(self, gradient, retain_graph, create_graph, inputs)
+    backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
 def _tolist(self: Tensor) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -72,12 +73,14 @@ def backward(
     grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    grad_variables: Tensor | Sequence[Tensor | None] | None = None,
     inputs: Tensor | Sequence[Tensor] | None = None,
 ) -> None:
     """Accumulate the gradients of ``tensors`` into the leaves they came from (source: ``torch.autograd.backward``).
 
-    ``grad_tensors`` holds the gradient of each tensor; a tensor of one element may leave it out. With ``inputs`` only
-    those get a gradient. Raises ``RuntimeError`` for tensors that do not require grad and for graphs already freed.
+    ``grad_tensors`` holds the gradient of each tensor; a tensor of one element may leave it out. ``grad_variables`` is its
+    older name. With ``inputs`` only those get a gradient. Raises ``RuntimeError`` for tensors that do not require grad and
+    for graphs already freed.
 
     >>> import torchlike
     >>> x = torchlike.tensor([1., 2.], requires_grad=True)
@@ -85,6 +88,14 @@ def backward(
     >>> x.grad
     tensor([2., 4.])
     """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=3)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                "Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
     outputs = _to_list(tensors)
     grads = [None] * len(outputs) if grad_tensors is None else _to_list(grad_tensors)
     roots = _pair_roots(outputs, grads, "backward")
@@ -111,6 +122,7 @@ def grad(
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -124,6 +136,13 @@ def grad(
     >>> torchlike.autograd.grad(x ** 2, x)
     (tensor(6.),)
     """
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
+            "parts of the graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=3,
+        )
     if is_grads_batched:
         raise NotImplementedError("grad: is_grads_batched needs vmap, which is not here yet")
     if materialize_grads and allow_unused is False:
