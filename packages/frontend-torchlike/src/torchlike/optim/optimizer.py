@@ -16,11 +16,11 @@ from ..autograd.gradients import clear_gradient
 from ..functions import FUNCTIONS
 from ..history.grad_mode import enable_grad, set_grad_enabled
 from ..tensors import Tensor
-from .hooks import HOOKS, Hooks, with_hooks
+from .hooks import HOOKS, Hooks, register_optimizer_step_post_hook, register_optimizer_step_pre_hook, with_hooks
 from .numbers import make_number, read_number, to_plain, write_number
 from .settings import check_capturable, check_implementation
 
-__all__ = ["Optimizer", "required"]
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
 
 
 class _Required:
