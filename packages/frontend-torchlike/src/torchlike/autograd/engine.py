@@ -6,7 +6,8 @@ no recursion is needed: graphs may be as deep as memory allows. Leaves run as so
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 import dispatch_core as dc
@@ -30,7 +31,38 @@ _accumulating: Final = forkable(Order.GENERATOR)
 _Buffers = dict[Node, "list[Tensor | None]"]
 
 
+#: What the user's functions have asked to be called when the backward that runs is over; None outside of one.
+_queued: Final[ContextVar[list[Callable[[], object]] | None]] = ContextVar("torchlike.backward_callbacks", default=None)
+
+
+def queue_callback(callback: Callable[[], object]) -> None:
+    """Call a function when the backward that runs now is over; ``RuntimeError`` outside of one."""
+    queued = _queued.get()
+    if queued is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    queued.append(callback)
+
+
 def execute(
+    roots: Sequence[tuple[Edge, Tensor]],
+    *,
+    keep_graph: bool,
+    create_graph: bool,
+    captures: Sequence[Edge] | None = None,
+) -> list[Tensor | None]:
+    """Run backward, and then the functions that hooks and nodes have queued; see `_execute`."""
+    queued: list[Callable[[], object]] = []
+    token = _queued.set(queued)
+    try:
+        found = _execute(roots, keep_graph=keep_graph, create_graph=create_graph, captures=captures)
+        for callback in queued:  # one may queue others
+            callback()
+    finally:
+        _queued.reset(token)
+    return found
+
+
+def _execute(
     roots: Sequence[tuple[Edge, Tensor]],
     *,
     keep_graph: bool,
@@ -139,9 +171,8 @@ def _run_hooks(node: Node, grads: list[Tensor | None], wanted: dict[tuple[Node, 
         for number, hooks in node.tensor_hooks.items():
             grad = grads[number]
             for hook in list(hooks.values()):
-                if grad is not None:
-                    changed = hook(grad)
-                    grad = grad if changed is None else _check_shape(grad, changed)
+                changed = hook(grad)
+                grad = grad if changed is None else _check_shape(grad, changed)
             grads[number] = grad
     if node.retained is not None and wanted is None:
         for number, state in node.retained.items():
@@ -159,7 +190,9 @@ def _run_hooks(node: Node, grads: list[Tensor | None], wanted: dict[tuple[Node, 
                 grads[:] = changed if isinstance(changed, (tuple, list)) else (changed,)
 
 
-def _check_shape(grad: Tensor, changed: Tensor) -> Tensor:
+def _check_shape(grad: Tensor | None, changed: Tensor) -> Tensor:
+    if grad is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
     if changed.shape != grad.shape:
         raise RuntimeError(
             f"hook '<hook>' has changed the size of value: got {list(changed.shape)}, expected {list(grad.shape)}"
@@ -175,7 +208,13 @@ def _run_node(node: Node, grads: list[Tensor | None], buffers: _Buffers) -> None
             if changed is not None:
                 results = changed if isinstance(changed, tuple) else (changed,)
     for index, (edge, grad) in enumerate(zip(node.next, results, strict=True)):
-        if edge is not None and grad is not None:
+        if edge is None:
+            continue
+        if grad is None:
+            # The node runs all the same: its hooks, and functions of the user's, see that no gradient came.
+            if edge.node not in buffers:
+                buffers[edge.node] = [None] * edge.node.outputs
+        else:
             meta = edge.get_meta(edge.output_nr)
             if meta is not None:
                 grad = _fit_gradient(grad, meta, node, index)  # noqa: PLW2901  # the fitted gradient takes its place

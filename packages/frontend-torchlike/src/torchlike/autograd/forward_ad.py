@@ -9,6 +9,7 @@ which are linear themselves, are called on the tangent.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final, NamedTuple
@@ -72,6 +73,13 @@ class dual_level:  # noqa: N801  # torch's name
         self._stack.close()
 
 
+def __getattr__(name: str) -> Any:
+    # Programs read whether a level is open from torch's own variable.
+    if name == "_current_level":
+        return 0 if _level.get() else -1
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+
+
 _entered: Final[list[dual_level]] = []
 
 
@@ -98,13 +106,25 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     check_tensor(tensor, "make_dual", "tensor")
     check_tensor(tangent, "make_dual", "tangent")
     current = _require_level("make a dual tensor")
-    for name, each in (("tensor", tensor), ("tangent", tangent)):
+    for name, each in (("primal", tensor), ("tangent", tangent)):
         if not each.dtype.is_differentiable:
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {each.dtype}")
-    if tensor.shape != tangent.shape or tensor.dtype != tangent.dtype:
+    if tensor.shape != tangent.shape:
         raise RuntimeError(
-            f"Expected the tangent to have the primal's shape and dtype, {list(tensor.shape)} and {tensor.dtype}, but got "
-            f"{list(tangent.shape)} and {tangent.dtype}"
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
+            f"{list(tangent.shape)}."
+        )
+    if tensor.dtype != tangent.dtype:
+        raise RuntimeError(f"Expected the tangent to have the primal's dtype, {tensor.dtype}, but got {tangent.dtype}")
+    if read_tangent(tangent, current) is not None:
+        raise RuntimeError(
+            "Setting a forward grad that itself has a forward gradient at the same level 0 is not supported."
+        )
+    if read_tangent(tensor, current) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
+            "supported."
         )
     with dc.exclude_keys(_KEY):
         dual = tensor.view_as(tensor)

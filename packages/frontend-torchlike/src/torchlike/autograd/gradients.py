@@ -4,26 +4,65 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from math import prod
+from typing import Any, NamedTuple
 
+import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
 
 from ..arguments import check_tensors
 from ..functions import FUNCTIONS
-from ..history.node import Edge
+from ..history.metadata import Meta, to_scalar_type
+from ..history.node import Edge, Leaf, Node, Output
+from ..size import Size
+from ..tensors import Tensor, wrap
 from .engine import accumulate, execute
 
-if TYPE_CHECKING:
-    from ..tensors import Tensor
+
+class GradientEdge(NamedTuple):
+    """Where a tensor's gradient goes: a node and the number of its result (source: ``torch.autograd.graph``)."""
+
+    node: Node
+    output_nr: int
 
 
 def _to_list(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+    return list(value) if isinstance(value, (list, tuple)) and not isinstance(value, GradientEdge) else [value]
 
 
-def _pair_roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None], who: str) -> list[tuple[Edge, Tensor]]:
+def _to_edge(value: Tensor | GradientEdge) -> Edge:
+    if not isinstance(value, GradientEdge):
+        return value._state.edge
+    return value.node if value.node.metas is None else Output(value.node, value.output_nr)
+
+
+def _check(values: Sequence[Any], who: str, name: str) -> None:
+    check_tensors([each for each in values if not isinstance(each, GradientEdge)], who, name)
+
+
+def _make(function: str, edge: Edge) -> Tensor:
+    """Return a gradient for a tensor of which only the edge is known."""
+    meta = edge.get_meta(edge.output_nr)
+    shape, dtype = ((), None) if meta is None else (meta[0], to_scalar_type(meta[1]))
+    made: Tensor = wrap(
+        getattr(dc.ops.aten, function).default(shape, dtype=dtype, device=getattr(edge.node, "device", None))
+    )
+    return made
+
+
+def _look(value: Tensor | GradientEdge) -> tuple[tuple[int, ...], Any]:
+    """Return the shape and dtype of a tensor, or of the one that an edge belongs to."""
+    if not isinstance(value, GradientEdge):
+        return tuple(value.shape), value.dtype
+    meta: Meta | None = value.node.get_meta(value.output_nr)
+    return ((), None) if meta is None else (tuple(meta[0]), to_scalar_type(meta[1]))
+
+
+def _pair_roots(
+    outputs: Sequence[Tensor | GradientEdge], grads: Sequence[Tensor | None], who: str
+) -> list[tuple[Edge, Tensor]]:
     """Pair every output's edge with the gradient that enters there, ones for a scalar without a given one."""
-    check_tensors(outputs, who, "tensors" if who == "backward" else "outputs")
+    _check(outputs, who, "tensors" if who == "backward" else "outputs")
     check_tensors(
         [given for given in grads if given is not None], who, "grad_tensors" if who == "backward" else "grad_outputs"
     )
@@ -31,50 +70,67 @@ def _pair_roots(outputs: Sequence[Tensor], grads: Sequence[Tensor | None], who: 
         raise RuntimeError(f"got {len(outputs)} tensors and {len(grads)} gradients")
     pairs: list[tuple[Edge, Tensor]] = []
     for number, (output, given) in enumerate(zip(outputs, grads, strict=True)):
+        shape, dtype = _look(output)
+        needs = isinstance(output, GradientEdge) or output.requires_grad
         if given is None:
-            if output.requires_grad and output.numel() != 1:
+            if needs and prod(shape) != 1:
                 raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if output.requires_grad and not output.dtype.is_floating_point:
-                raise RuntimeError(
-                    f"grad can be implicitly created only for real scalar outputs but got {output.dtype}"
-                )
-        elif tuple(given.shape) != tuple(output.shape):
+            if needs and not dtype.is_floating_point:
+                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
+        elif tuple(given.shape) != shape:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{number}] has a shape of {given.shape} and output[{number}] has a "
-                f"shape of {output.shape}."
+                f"shape of {Size(shape)}."
             )
-        elif given.dtype.is_complex != output.dtype.is_complex:
+        elif given.dtype.is_complex != dtype.is_complex:
             raise RuntimeError(
                 "For complex Tensors, both grad_output and output are required to have the same dtype. "
                 f"Mismatch in dtype: grad_output[{number}] has a dtype of {given.dtype} and output[{number}] has a "
-                f"dtype of {output.dtype}."
+                f"dtype of {dtype}."
             )
-        if not output.requires_grad:
+        if not needs:
             raise RuntimeError(f"element {number} of tensors does not require grad and does not have a grad_fn")
-        pairs.append((output._state.edge, FUNCTIONS["ones_like"](output.detach()) if given is None else given))
+        edge = _to_edge(output)
+        if given is None:
+            given = (  # noqa: PLW2901  # it takes the place of the one that was not given
+                _make("ones", edge) if isinstance(output, GradientEdge) else FUNCTIONS["ones_like"](output.detach())
+            )
+        pairs.append((edge, given))
     return pairs
 
 
-def _get_edges(inputs: Sequence[Tensor], who: str) -> list[Edge]:
-    check_tensors(inputs, who, "inputs")
-    for tensor in inputs:
-        if not tensor.requires_grad:
+def _get_edges(inputs: Sequence[Tensor | GradientEdge], who: str) -> list[Edge]:
+    _check(inputs, who, "inputs")
+    for each in inputs:
+        if not isinstance(each, GradientEdge) and not each.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
     if not inputs:
         raise (ValueError if who == "grad" else RuntimeError)(
             "grad requires non-empty inputs." if who == "grad" else "`inputs` argument to `backward()` cannot be empty."
         )
-    return [tensor._state.edge for tensor in inputs]
+    return [_to_edge(each) for each in inputs]
+
+
+def _deliver(target: Tensor | GradientEdge, gradient: Tensor, create_graph: bool) -> None:
+    """Add a captured gradient to the ``.grad`` of the tensor, where there is one."""
+    if isinstance(target, GradientEdge):
+        if isinstance(target.node, Leaf):
+            accumulate(target.node, gradient, create_graph)
+    elif target.is_leaf:
+        accumulate(target._state, gradient, create_graph)
+    else:
+        state = target._state
+        state.grad = gradient if state.grad is None else state.grad + gradient
 
 
 @api_boundary
 def backward(
-    tensors: Tensor | Sequence[Tensor],
+    tensors: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     grad_tensors: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     grad_variables: Tensor | Sequence[Tensor | None] | None = None,
-    inputs: Tensor | Sequence[Tensor] | None = None,
+    inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge] | None = None,
 ) -> None:
     """Accumulate the gradients of ``tensors`` into the leaves they came from (source: ``torch.autograd.backward``).
 
@@ -106,19 +162,14 @@ def backward(
     targets = _to_list(inputs)
     found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=_get_edges(targets, "backward"))
     for target, gradient in zip(targets, found, strict=True):
-        if gradient is None:
-            continue
-        if target.is_leaf:
-            accumulate(target._state, gradient, create_graph)
-        else:
-            state = target._state
-            state.grad = gradient if state.grad is None else state.grad + gradient
+        if gradient is not None:
+            _deliver(target, gradient, create_graph)
 
 
 @api_boundary
 def grad(
-    outputs: Tensor | Sequence[Tensor],
-    inputs: Tensor | Sequence[Tensor],
+    outputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
+    inputs: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
     grad_outputs: Tensor | Sequence[Tensor | None] | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -162,7 +213,13 @@ def grad(
         )
     if materialize_grads:
         found = [
-            FUNCTIONS["zeros_like"](target.detach()) if gradient is None else gradient
+            (
+                _make("zeros", _to_edge(target))
+                if isinstance(target, GradientEdge)
+                else FUNCTIONS["zeros_like"](target.detach())
+            )
+            if gradient is None
+            else gradient
             for target, gradient in zip(targets, found, strict=True)
         ]
     return tuple(found)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from ..history.hooks import RemovableHandle
 from ..history.node import Node
+from .gradients import GradientEdge
 from .saved_hooks import disable_saved_tensors_hooks, save_on_cpu, saved_tensors_hooks
+from .saved_mutation import allow_mutation_on_saved_tensors
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
@@ -17,6 +19,7 @@ __all__ = [
     "GradientEdge",
     "Node",
     "RemovableHandle",
+    "allow_mutation_on_saved_tensors",
     "disable_saved_tensors_hooks",
     "get_gradient_edge",
     "increment_version",
@@ -24,13 +27,6 @@ __all__ = [
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
-
-
-class GradientEdge(NamedTuple):
-    """Where a tensor's gradient goes: a node and the number of its result (source: ``torch.autograd.graph``)."""
-
-    node: Node
-    output_nr: int
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

@@ -24,13 +24,14 @@ from dispatch_core.keys import AUTOGRAD
 from ..history.device_keys import AUTOGRAD_BITS
 from ..history.grad_mode import is_grad_enabled
 from ..history.metadata import is_plain
-from ..history.node import Node, Output, sequence
+from ..history.node import Output, sequence
 from ..history.views import ONE_OF_SEVERAL, View
 from .derivative import Derivative
 from .inplace import check_inplace, rebase
 from .kernel_source import write_kernel_source
 from .node_source import write_node_source
 from .saved import Saved, make_released_error, make_version_error, read_version, restore_result
+from .saved_attributes import Recorded
 
 
 def format_node_name(name: str, number: int = 0) -> str:
@@ -89,9 +90,11 @@ def make_kernel(op: Any, keyset: Any, derivative: Derivative) -> Callable[..., A
     names["conjugated"] = _ConjugatedBackward(derivative, names)
     apply = make_function(write_node_source(derivative), f"backward of {op.name}", names)
     body = {"apply": apply, "saved": None, "values": tuple(derivative.default_values.values())}
+    body["tensor_names"] = (*derivative.saved_inputs, *derivative.saved_results)
+    body["value_names"] = tuple(derivative.values)
     if derivative.saved_inputs or derivative.saved_results:
         body["release"] = _release
-    cls = type(format_node_name(op.name, derivative.number), (Node,), body)
+    cls = type(format_node_name(op.name, derivative.number), (Recorded,), body)
     scope: dict[str, Any] = {
         **derivative.helpers,
         **{f"_default_{name}": value for name, value in derivative.default_values.items()},

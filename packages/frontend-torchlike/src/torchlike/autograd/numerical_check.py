@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..functions import FUNCTIONS
-from ..history.grad_mode import enable_grad, no_grad
+from ..history.device_keys import autograd_bit
+from ..history.grad_mode import enable_grad
+from ..history.node import Node, next_sequence
 from ..tensors import Tensor
 from .forward_ad import dual_level, make_dual, unpack_dual
 from .gradients import grad
@@ -39,24 +41,38 @@ def _outputs(func: Callable[..., Any], inputs: Sequence[Any]) -> list[Tensor]:
 
 
 def _numerical(func: Callable[..., Any], inputs: Sequence[Any], place: int, eps: float) -> list[np.ndarray[Any, Any]]:
-    """Return the derivatives of each output by the elements of an input, a row each; a complex element has two."""
+    """Return the derivatives of each output by the elements of an input, a row each; a complex element has two.
+
+    The input itself is moved and put back: ``func`` may know it by identity, and whether it requires grad.
+    """
     tensor = inputs[place]
     ways = (1.0, 1j) if tensor.dtype.is_complex else (1.0,)
-    values, rows = _read(tensor), []
-    with no_grad():
+    values, rows, data = _read(tensor).copy(), [], tensor.data
+    try:
         for way in ways:
             for number in range(values.size):
                 ends = []
-                for sign in (1, -1):
+                for sign in (-1, 1):
                     moved = values.copy()
                     moved[number] += sign * eps * way
-                    point = tensor.detach().clone()
-                    point.copy_(_from(moved, tensor))
-                    given = [*inputs[:place], point, *inputs[place + 1 :]]
-                    ends.append([_read(each).copy() for each in _outputs(func, given)])
-                rows.append([(up - down) / (2 * eps) for up, down in zip(*ends, strict=True)])
-    count = len(_outputs(func, inputs))
+                    data.copy_(_from(moved, tensor))
+                    ends.append([(_read(each).copy(), each.shape, each.dtype) for each in _outputs(func, inputs)])
+                rows.append([_slope(low, high, eps, number) for low, high in zip(*ends, strict=True)])
+    finally:
+        data.copy_(_from(values, tensor))
+    count = len(rows[0]) if rows else len(_outputs(func, inputs))
     return [np.array([row[output] for row in rows]) for output in range(count)]
+
+
+def _slope(low: tuple[Any, ...], high: tuple[Any, ...], eps: float, number: int) -> np.ndarray[Any, Any]:
+    for what, one, other in zip(("shape", "dtype"), low[1:], high[1:], strict=True):
+        if one != other:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed on index {number}, "
+                f"but got:\n {what}s {one} and {other}."
+            )
+    slope: np.ndarray[Any, Any] = (high[0] - low[0]) / (2 * eps)
+    return slope
 
 
 def _from(values: np.ndarray[Any, Any], like: Tensor) -> Tensor:
@@ -106,13 +122,26 @@ def _forward(func: Callable[..., Any], inputs: Sequence[Any], place: int) -> lis
     return [np.array([row[output] for row in rows]) for output in range(count)]
 
 
-def _compare(kind: str, wanted: list[Any], found: list[Any], place: int, atol: float, rtol: float) -> None:
-    for output, (numerical, analytical) in enumerate(zip(wanted, found, strict=True)):
-        if numerical.size and not np.allclose(analytical, numerical, rtol, atol, equal_nan=True):
-            raise GradcheckError(
-                f"Jacobian {kind}mismatch for output {output} with respect to input {place},\n"
-                f"numerical:{numerical}\nanalytical:{analytical}\nHint: {_HINT}"
+def _compare(
+    kind: str, wanted: list[Any], found: list[Any], outputs: Sequence[Tensor], place: int, atol: float, rtol: float
+) -> None:
+    """Compare Jacobians; of complex outputs the imaginary parts first."""
+    pairs = list(zip(wanted, found, outputs, strict=True))
+    for part in ("imag", "real") if any(each.dtype.is_complex for each in outputs) else ("",):
+        where = (
+            f"While considering the {part}{'inary' * (part == 'imag')} part of complex outputs only, " if part else ""
+        )
+        for output, (numerical, analytical, tensor) in enumerate(pairs):
+            one, other = (
+                (getattr(numerical, part), getattr(analytical, part))
+                if part and tensor.dtype.is_complex
+                else (numerical, analytical)
             )
+            if numerical.size and not np.allclose(other, one, rtol, atol, equal_nan=True):
+                raise GradcheckError(
+                    f"{where}Jacobian {kind}mismatch for output {output} with respect to input {place},\n"
+                    f"numerical:{one}\nanalytical:{other}\nHint: {_HINT}"
+                )
 
 
 def _check_inputs(inputs: Sequence[Any]) -> bool:
@@ -164,39 +193,42 @@ def gradcheck(
     >>> gradcheck(torchlike.sin, (x,))
     True
     """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    given = _to_tuple(inputs)
     try:
-        return _check(
-            func, _to_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, check_forward_ad, check_backward_ad
-        )
+        _check_inputs(given)
+        outputs = _outputs(func, given)
+        if not any(each.requires_grad for each in outputs):
+            if any(np.any(part) for place in _places(given) for part in _numerical(func, given, place, eps)):
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+            return True
+        wanted = {place: _numerical(func, given, place, eps) for place in _places(given)}
+        if check_backward_ad:
+            _check_backward(given, outputs, wanted, atol, rtol, nondet_tol, check_grad_dtypes)
+        if check_forward_ad:
+            for place, each in wanted.items():
+                found = _forward(func, given, place)
+                _compare("computed with forward mode ", each, found, outputs, place, atol, rtol)
+        if check_backward_ad and check_undefined_grad:
+            _check_undefined(func, given)
     except GradcheckError:
         if raise_exception:
             raise
         return False
+    return True
 
 
-def _check(
-    func: Callable[..., Any],
+def _check_backward(
     inputs: tuple[Any, ...],
-    eps: float,
+    outputs: list[Tensor],
+    wanted: dict[int, list[np.ndarray[Any, Any]]],
     atol: float,
     rtol: float,
     nondet_tol: float,
     check_grad_dtypes: bool,
-    check_forward_ad: bool,
-    check_backward_ad: bool,
-) -> bool:
-    _check_inputs(inputs)
-    outputs = _outputs(func, inputs)
-    if not any(each.requires_grad for each in outputs):
-        if any(np.any(part) for place in _places(inputs) for part in _numerical(func, inputs, place, eps)):
-            raise GradcheckError("Numerical gradient for function expected to be zero")
-        return True
-    for place in _places(inputs):
-        wanted = _numerical(func, inputs, place, eps)
-        if check_forward_ad:
-            _compare("computed with forward mode ", wanted, _forward(func, inputs, place), place, atol, rtol)
-        if not check_backward_ad:
-            continue
+) -> None:
+    for place, numerical in wanted.items():
         found = _analytical(outputs, inputs[place])
         again = _analytical(outputs, inputs[place])
         if any(np.any(np.abs(one - two) > nondet_tol) for one, two in zip(found, again, strict=True)):
@@ -204,7 +236,7 @@ def _check(
                 "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
                 "times gives different values, although analytical gradient matches numerical gradient."
             )
-        _compare("", wanted, found, place, atol, rtol)
+        _compare("", numerical, found, outputs, place, atol, rtol)
         if check_grad_dtypes:
             for output in outputs:
                 (got,) = grad(
@@ -212,7 +244,52 @@ def _check(
                 )
                 if got is not None and got.dtype != inputs[place].dtype:
                     raise GradcheckError(f"Expected the gradient's dtype {inputs[place].dtype}, but got {got.dtype}")
-    return True
+
+
+class _Undefined(Node):
+    """Lets no gradient through."""
+
+    def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
+        return (None,)
+
+
+def _undefine(tensor: Tensor) -> Tensor:
+    """Return the tensor with a history that gives it no gradient."""
+    result: Tensor = tensor.detach()
+    node = _Undefined()
+    node.seq, node.meta, node.next = next_sequence(), result._meta(), (tensor._state.edge,)
+    result._autograd = node
+    result._dispatch_mask |= autograd_bit(result._dispatch_mask)
+    return result
+
+
+def _check_undefined(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+    """Check that backward takes gradients that never arrive: all of them, and each alone."""
+    targets = [inputs[place] for place in _places(inputs)]
+    count = len([each for each in _outputs(func, inputs) if each.requires_grad])
+    for gone in [range(count), *([[number] for number in range(count)] if count > 1 else [])]:
+        outputs = [each for each in _outputs(func, inputs) if each.requires_grad]
+        outputs = [_undefine(each) if number in gone else each for number, each in enumerate(outputs)]
+        problem = ""
+        try:
+            found = grad(outputs, targets, [FUNCTIONS["zeros_like"](each) for each in outputs], allow_unused=True)
+        except RuntimeError as error:
+            cause: RuntimeError | None = error
+            problem = "Expected backward function to handle undefined output grads."
+        else:
+            cause = None
+            if any(each is not None and bool(each.any()) for each in found):
+                problem = (
+                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero."
+                )
+        if problem:
+            warnings.warn(
+                "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it "
+                "may break existing callers of this function. If this is true for you, you can call this function with "
+                '"check_undefined_grad=False" to disable the feature',
+                stacklevel=4,
+            )
+            raise GradcheckError(problem) from cause
 
 
 def _places(inputs: Sequence[Any]) -> list[int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 
-from ..history.graph_settings import node_observers
+from ..history.graph_settings import node_observers, write_observers
 from ..history.node import Node, next_sequence
 from .fallback import find_tensors
 
@@ -26,6 +26,8 @@ _KEY: Final = dc.DispatchKey.PythonTLSSnapshot
 
 def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     """Run a call below the layer, and show the nodes that it made to the observers (the boxed fallback)."""
+    if watchers := write_observers.get():
+        _show_written(op, args, kwargs, watchers)
     before = next_sequence()
     result = op.redispatch(keyset - _KEY, *args, **kwargs)
     if observers := node_observers.get():
@@ -40,6 +42,18 @@ def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
                 node.was_observed = True
                 show(node, observers)
     return result
+
+
+def _show_written(
+    op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], watchers: tuple[Callable[[Any], Any], ...]
+) -> None:
+    with dc.exclude_keys(_KEY):
+        for number, argument in enumerate(op.schema.arguments):
+            if argument.is_write:
+                value = args[number] if number < len(args) else kwargs.get(argument.name)
+                for tensor in find_tensors([value]):
+                    for watch in watchers:
+                        watch(tensor)
 
 
 def show(node: Node, observers: tuple[Observer, ...]) -> None:

@@ -7,11 +7,18 @@ from typing import Any
 from ..creation import FACTORIES
 from ..history.grad_mode import no_grad
 from ..tensors import Tensor
+from .engine import queue_callback
 
 
 class _VariableMeta(type):
     def __instancecheck__(cls, instance: object) -> bool:
         return isinstance(instance, Tensor)
+
+
+class _Engine:
+    """What programs call of the engine that runs backward."""
+
+    queue_callback = staticmethod(queue_callback)
 
 
 class Variable(metaclass=_VariableMeta):
@@ -21,6 +28,8 @@ class Variable(metaclass=_VariableMeta):
     >>> Variable(torchlike.ones(2), requires_grad=True)
     tensor([1., 1.], requires_grad=True)
     """
+
+    _execution_engine = _Engine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool = False) -> Any:
         """Return a view of ``data`` that shares its memory; ``volatile`` is ignored, as in torch."""

@@ -13,5 +13,9 @@ if TYPE_CHECKING:
 node_observers: Final[ContextVar[tuple[Callable[[Node], Any], ...]]] = ContextVar(
     "torchlike.node_observers", default=()
 )
+#: Called with every tensor that an operator is about to write to, while nodes are observed.
+write_observers: Final[ContextVar[tuple[Callable[[Any], Any], ...]]] = ContextVar(
+    "torchlike.write_observers", default=()
+)
 #: Whether anomaly mode is on, and whether it looks for nan.
 anomaly_mode: Final[ContextVar[tuple[bool, bool]]] = ContextVar("torchlike.anomaly_mode", default=(False, True))

@@ -1,0 +1,189 @@
+"""What programs reach of the graph: edges as inputs and outputs, saved tensors, callbacks, gradients that never come."""
+
+import numpy as np
+import pytest
+
+import torchlike as t
+from torchlike.autograd import Function, Variable, forward_ad, grad, gradcheck
+from torchlike.autograd.graph import GradientEdge, allow_mutation_on_saved_tensors, get_gradient_edge
+from torchlike.autograd.graph import saved_tensors_hooks as hooks
+from torchlike.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+
+def leaf(*values: float) -> t.Tensor:
+    return t.tensor(values, dtype=t.float64, requires_grad=True)
+
+
+def test_an_edge_stands_for_its_tensor():
+    x = leaf(1.0, 2.0)
+    middle = (x * x).sum()
+    edge = get_gradient_edge(middle)
+    (first,) = grad(middle.exp(), edge, retain_graph=True)
+    assert grad(edge, x, first)[0].tolist() == (2 * x * first).tolist()
+    y = x.clone()
+    old = GradientEdge(y.grad_fn, y.output_nr)
+    y *= 2
+    assert [each.tolist() for each in grad(y.sum(), (old, y))] == [[2.0, 2.0], [1.0, 1.0]]
+    t.autograd.backward((3 * x).sum(), inputs=get_gradient_edge(x))
+    assert x.grad.tolist() == [3.0, 3.0]
+    unused = GradientEdge(leaf(1.0).clone().grad_fn, 0)
+    assert grad((x * 1).sum(), (unused, x), materialize_grads=True)[0].tolist() == [0.0]
+    with pytest.raises(RuntimeError, match="only for scalar outputs"):
+        grad(get_gradient_edge(x * 2), x)
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        grad(get_gradient_edge(x * 2), x, t.ones(3, dtype=t.float64))
+
+
+def test_a_node_shows_what_it_saved():
+    x = leaf(1.0, 2.0)
+    double = x * 2
+    y = double * x
+    assert y.grad_fn._saved_self.tolist() == [2.0, 4.0]
+    assert y.grad_fn._saved_self.grad_fn is double.grad_fn
+    assert y.grad_fn._saved_other.is_leaf
+    result = x.exp()
+    assert result.grad_fn._saved_result.grad_fn is result.grad_fn
+    total = x.view(1, 2).sum(1).grad_fn
+    assert (total._saved_dim, total._saved_self_sym_sizes) == ((1,), (1, 2))
+    assert {"_saved_self", "_saved_other"} <= {*dir(y.grad_fn)}
+    with pytest.raises(AttributeError, match="'MulBackward0' object has no attribute '_saved_result'"):
+        _ = y.grad_fn._saved_result
+    with hooks(lambda each: 2 * each, lambda each: each / 2):
+        packed = x * x
+    assert packed.grad_fn._saved_self.tolist() == [1.0, 2.0]
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="after they have already been freed"):
+        _ = y.grad_fn._saved_self
+
+
+@pytest.mark.parametrize("view", [False, True])
+def test_saved_tensors_may_change_within_the_block(view: bool):
+    x = leaf(1.0, 2.0)
+    with allow_mutation_on_saved_tensors() as context:
+        y = x.clone()
+        z = (y**2 + y**2).sum()
+        (y[:1] if view else y).mul_(5)
+        assert len(context.cloned) == 1
+        z.backward()
+        assert len(context.cloned) == 0
+        with pytest.raises(RuntimeError, match="cannot be nested"), allow_mutation_on_saved_tensors():
+            pass
+        again = (y.detach().requires_grad_() ** 2).sum()
+    assert x.grad.tolist() == [4.0, 8.0]
+    with pytest.raises(AssertionError, match="outside of the 'allow_mutation_on_saved_tensors' context"):
+        again.backward()
+
+
+def test_callbacks_run_when_backward_is_over():
+    seen = []
+
+    def last() -> None:
+        seen.append("last")
+
+    def first() -> None:
+        seen.append("first")
+        Variable._execution_engine.queue_callback(last)
+
+    x = leaf(1.0)
+    y = x * 2
+    y.register_hook(lambda gradient: Variable._execution_engine.queue_callback(first))
+    x.register_hook(lambda gradient: seen.append("leaf"))
+    y.backward()
+    assert seen == ["leaf", "first", "last"]
+    with pytest.raises(RuntimeError, match="only be installed during backward"):
+        Variable._execution_engine.queue_callback(last)
+
+
+def test_hooks_see_that_no_gradient_came():
+    x = t.ones(2, 3, requires_grad=True)
+    one, other = x.unbind()
+    seen = []
+    one.register_hook(seen.append)
+    other.sum().backward()
+    assert seen == [None]
+
+    class Nothing(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return None
+
+    x.grad = None
+    x.register_hook(seen.append)
+    Nothing.apply(x * 1).sum().backward()
+    assert seen == [None, None]
+    assert x.grad is None
+
+
+def test_gradcheck_moves_the_inputs_themselves():
+    state = leaf(2.0)
+
+    def apply(x: t.Tensor) -> t.Tensor:
+        assert x.requires_grad
+        return x * state if x is given else x * 0
+
+    given = leaf(1.0, 2.0)
+    assert gradcheck(apply, (given, *[]))
+    assert given.tolist() == [1.0, 2.0]
+    with pytest.raises(AssertionError, match="same shape when inputs are perturbed"):
+        gradcheck(lambda x: t.cat([x, x]) if bool((x >= 1).all()) else x, leaf(1.0))
+    with pytest.raises(AssertionError, match="at least one of"):
+        gradcheck(t.sin, given, check_backward_ad=False)
+    wrong = t.ones(2, dtype=t.complex128, requires_grad=True)
+
+    def shift(x: t.Tensor) -> t.Tensor:
+        y = x.clone()
+        y.register_hook(lambda gradient: gradient + 1e-2)
+        return y
+
+    with pytest.raises(RuntimeError, match="While considering the imaginary part of complex outputs only"):
+        gradcheck(shift, wrong)
+
+
+def test_gradcheck_tries_gradients_that_never_come():
+    def refuse(gradient: t.Tensor | None) -> None:
+        if gradient is None:
+            raise RuntimeError("nothing came")
+
+    def apply(x: t.Tensor) -> t.Tensor:
+        y = x.clone()
+        y.register_hook(refuse)
+        return y
+
+    with pytest.warns(UserWarning, match="undefined gradient support"), pytest.raises(RuntimeError, match="undefined"):
+        gradcheck(apply, leaf(1.0))
+    assert gradcheck(apply, leaf(1.0), check_undefined_grad=False)
+
+
+def test_tangents_that_do_not_fit_are_refused_as_torch_refuses_them():
+    x = t.ones(2)
+    assert forward_ad._current_level == -1
+    with forward_ad.dual_level():
+        assert forward_ad._current_level == 0
+        dual = forward_ad.make_dual(x, x)
+        for primal, tangent, text in [
+            (x, t.ones(3), "has a different size than that of the original Tensor"),
+            (x, dual, "itself has a forward gradient at the same level"),
+            (dual, x, "already has a forward gradient at the same level"),
+        ]:
+            with pytest.raises(RuntimeError, match=text):
+                forward_ad.make_dual(primal, tangent)
+        with pytest.raises(ValueError, match="Expected primal to be floating point"):
+            forward_ad.make_dual(t.ones(2, dtype=t.int64), x)
+
+
+def test_hooks_of_all_optimizers():
+    seen = []
+    x = t.tensor([1.0], requires_grad=True)
+    x.grad = t.ones(1)
+    with (
+        register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: seen.append("before")),
+        register_optimizer_step_post_hook(lambda optimizer, args, kwargs: seen.append("after")),
+    ):
+        t.optim.SGD([x], 0.5).step()
+    t.optim.SGD([x], 0.5).step()
+    assert seen == ["before", "after"]
+    assert np.allclose(x.detach().numpy(), 0.0)
