@@ -64,6 +64,37 @@ def test_types_are_written_as_torch_writes_them():
     ]
 
 
+MODULES = """
+import importlib, sys, torch
+from torchlike.torch_modules import MODULES, REFUSED
+for name in MODULES:
+    importlib.import_module(name)
+for name in REFUSED:
+    try:
+        importlib.import_module(name + ".part")
+    except ModuleNotFoundError as error:
+        assert REFUSED[name] in str(error)
+    else:
+        raise AssertionError(name)
+from torch.types import Device, Number, _size
+from torch.nn.parallel.distributed import DistributedDataParallel
+# A function keeps its name where its module has the same one.
+torch.nn.utils.spectral_norm(torch.nn.utils.weight_norm(torch.nn.Linear(2, 2), "bias"))
+assert callable(torch.autograd.gradcheck) and callable(torch.nn.parallel.data_parallel)
+x, w = torch.randn(2, 4, 7, 6, requires_grad=True), torch.randn(6, 2, 3, 2, requires_grad=True)
+y = torch.nn.functional.conv2d(x, w, None, (2, 1), (1, 0), 1, 2)
+y.backward(g := torch.randn_like(y))
+assert torch.nn.grad.conv2d_input(x.shape, w, g, (2, 1), (1, 0), 1, 2).allclose(x.grad)
+assert torch.nn.grad.conv2d_weight(x, w.shape, g, (2, 1), (1, 0), 1, 2).allclose(w.grad)
+print(torch.functional.einsum is torch.einsum, torch.nn.functional.mse_loss(y, g).grad_fn.next_functions[0][0] is y.grad_fn)
+"""
+
+
+def test_modules_are_there_by_torchs_names_or_refused_by_them():
+    assert run("-c", "import torch; print(torch.autograd.profiler.record_function('a').name)") == (0, "a", "")
+    assert run("-c", MODULES) == (0, "True True", "")
+
+
 def test_processes_that_a_program_starts_import_it_too(tmp_path):
     (tmp_path / "program.py").write_text(WORKERS)
     assert run(tmp_path / "program.py") == (0, "\n".join(["torchlike [2.0, 2.0]"] * 3), "")

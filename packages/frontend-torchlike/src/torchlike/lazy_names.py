@@ -9,6 +9,8 @@ from typing import Any, Final
 
 #: Called with a package and the name that it was asked for in vain.
 observers: Final[list[Callable[[str, str], object]]] = []
+#: A name that a package of ours has not → the module that torch has under it; `stand_in` fills it.
+aliases: Final[dict[str, str]] = {}
 
 
 class MissingNameError(AttributeError):
@@ -68,6 +70,8 @@ def load_names(
             found = getattr(import_module(f"{package}.{homes[name]}"), name)
         elif name in modules:
             found = import_module(f"{package}.{name}")
+        elif (alias := aliases.get(f"{package}.{name}")) is not None:
+            found = import_module(alias)
         else:
             raise missing_name(package, name)
         setattr(sys.modules[package], name, found)

@@ -24,37 +24,10 @@ from dispatch_aten.dtypes import ScalarType
 from . import lazy_names
 from .backends.libraries import LIBRARIES
 from .size import Size
+from .torch_modules import MODULES, REFUSED
 
 __all__ = ["Finder", "install", "list_missing", "name_missing"]
 
-#: torch's modules → ours, where the names differ.
-_OTHERS: Final = {
-    "torch._dynamo": "torchlike.compiler",
-    "torch.cpu": "torchlike.absent_devices:cpu",
-    "torch.mps": "torchlike.absent_devices:mps",
-    "torch.mtia": "torchlike.absent_devices:mtia",
-    "torch.nn.modules.pooling": "torchlike.nn.modules",
-    "torch.optim.adadelta": "torchlike.optim.adagrad",
-    "torch.optim.adamax": "torchlike.optim.adam",
-    "torch.optim.adamw": "torchlike.optim.adam",
-    "torch.optim.asgd": "torchlike.optim.averages",
-    "torch.optim.nadam": "torchlike.optim.adam",
-    "torch.optim.radam": "torchlike.optim.adam",
-    "torch.optim.rmsprop": "torchlike.optim.adagrad",
-    "torch.optim.rprop": "torchlike.optim.sgd",
-    "torch.autograd.profiler": "torchlike.profiler",
-    "torch.torch_version": "torchlike.version",
-    "torch.utils.model_zoo": "torchlike.hub",
-    "torch.utils.data._utils": "torchlike.utils.data",
-    "torch.utils.data._utils.collate": "torchlike.utils.data.collation",
-    "torch.utils.data._utils.worker": "torchlike.utils.data.worker",
-    "torch.xpu": "torchlike.absent_devices:xpu",
-}
-#: torch's modules that are refused, with the reason.
-_REFUSED: Final = {
-    "torch._C": "it is torch's machine code",
-    "torch.utils.cpp_extension": "it builds extensions upon torch's machine code",
-}
 #: The libraries of torch that an extension names when it is built upon torch.
 #: The environment variable that tells workers of a process that torchlike stands in for torch there.
 MARK: Final = "TORCHLIKE_STANDS_IN"
@@ -106,8 +79,8 @@ def name_missing(error: BaseException | None) -> None:
 class _Loader:
     """Gives a module that is loaded already, or loads it under its own name."""
 
-    def __init__(self, target: str) -> None:
-        self._target = target
+    def __init__(self, name: str, target: str) -> None:
+        self._name, self._target = name, target
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         name, _, attribute = self._target.partition(":")
@@ -120,6 +93,20 @@ class _Loader:
     def exec_module(self, module: ModuleType) -> None:
         """Put the module's own spec back; see Note [One module, two names]."""
         module.__spec__ = self._spec
+        # torch's module may be a package where ours is not.
+        module.__dict__.setdefault("__path__", [])
+        parent, _, child = self._name.rpartition(".")
+        owner = sys.modules.get(parent)
+        if owner is not None and child in getattr(owner, "__all__", ()) and callable(getattr(owner, child)):
+            owner.__class__ = _Package
+
+
+class _Package(ModuleType):
+    """A package that keeps a function when a module of the function's name is imported, as torch's packages do."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and callable(vars(self).get(name))):
+            super().__setattr__(name, value)
 
 
 class Finder:
@@ -130,14 +117,14 @@ class Finder:
         top, _, rest = name.partition(".")
         if top != "torch":
             return None
-        for refused, reason in _REFUSED.items():
+        for refused, reason in REFUSED.items():
             if name == refused or name.startswith(f"{refused}."):
-                raise ImportError(f"{name} is not there under torchlike: {reason}", name=name)
-        ours = _OTHERS.get(name) or _find_library(rest) or ("torchlike." + rest if rest else "torchlike")
+                raise ModuleNotFoundError(f"{name} is not there under torchlike: {reason}", name=name)
+        ours = MODULES.get(name) or _find_library(rest) or ("torchlike." + rest if rest else "torchlike")
         if ":" not in ours and ours not in sys.modules and importlib.util.find_spec(ours) is None:
             _missing[name] = None
             return None
-        return ModuleSpec(name, _Loader(ours), is_package=True)  # type: ignore[arg-type]  # it has what a loader needs
+        return ModuleSpec(name, _Loader(name, ours), is_package=True)  # type: ignore[arg-type]  # it has what a loader needs
 
 
 def _find_library(name: str) -> str | None:
@@ -192,6 +179,7 @@ def install() -> None:
         raise RuntimeError("torch is imported already in this process, so torchlike cannot stand in for it")
     sys.meta_path.insert(0, Finder())
     lazy_names.observers.append(_note)
+    lazy_names.aliases.update((f"torchlike{name.removeprefix('torch')}", name) for name in MODULES)
     _refuse_extensions()
     _carry_over()
     _take_names()

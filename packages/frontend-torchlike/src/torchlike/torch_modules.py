@@ -1,0 +1,62 @@
+"""torch's modules whose names differ from the names of ours, and those that are refused; `stand_in` reads both."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["MODULES", "REFUSED"]
+
+#: A module of ours → torch's modules that it, or an object in it (after the colon), stands for.
+_GROUPS: Final = {
+    "torchlike": "functional",
+    "torchlike.absent_devices:cpu": "cpu",
+    "torchlike.absent_devices:mps": "mps",
+    "torchlike.absent_devices:mtia": "mtia",
+    "torchlike.absent_devices:xpu": "xpu",
+    "torchlike.accelerator": "accelerator.memory",
+    "torchlike.amp.autocasting": "amp.autocast_mode",
+    "torchlike.amp.scaler": "amp.grad_scaler",
+    "torchlike.autograd.numerical_check": "autograd.gradcheck",
+    "torchlike.compiler": "_dynamo",
+    "torchlike.cuda": "cuda.memory cuda.nvtx cuda.random cuda.streams",
+    "torchlike.cuda.amp": "cuda.amp.autocast_mode cuda.amp.common cuda.amp.grad_scaler",
+    "torchlike.distributions.distribution": "distributions.exp_family",
+    "torchlike.history.grad_mode": "autograd.grad_mode",
+    "torchlike.hub": "utils.model_zoo",
+    "torchlike.nn.convolution_gradients": "nn.grad",
+    "torchlike.nn.modules": "nn.modules.pooling",
+    "torchlike.nn.parallel": "nn.parallel.data_parallel nn.parallel.distributed",
+    "torchlike.nn.utils.spectral_normalization": "nn.utils.spectral_norm",
+    "torchlike.nn.utils.weight_normalization": "nn.utils.weight_norm",
+    "torchlike.optim.adagrad": "optim.adadelta optim.rmsprop",
+    "torchlike.optim.adam": "optim.adamax optim.adamw optim.nadam optim.radam",
+    "torchlike.optim.averages": "optim.asgd",
+    "torchlike.optim.sgd": "optim.rprop",
+    "torchlike.printing": "_tensor_str",
+    "torchlike.profiler": "autograd.profiler profiler.profiler",
+    "torchlike.signal.windows": "signal.windows.windows",
+    "torchlike.sources": "utils.dlpack",
+    "torchlike.storages": "storage",
+    "torchlike.tensors": "_tensor",
+    "torchlike.utils.data": "utils.data._utils",
+    "torchlike.utils.data.collation": "utils.data._utils.collate",
+    "torchlike.utils.data.worker": "utils.data._utils.worker",
+    "torchlike.version": "torch_version",
+}
+#: torch's module → ours, for those whose names differ.
+MODULES: Final = {f"torch.{name}": ours for ours, names in _GROUPS.items() for name in names.split()}
+#: torch's modules that are refused, with the reason.
+REFUSED: Final = {
+    "torch._C": "it is torch's machine code",
+    "torch.ao": "no tensor is quantized here",
+    "torch.export": "programs are not exported to graphs of torch's operators",
+    "torch.func": "operators that take functions come later",
+    "torch.fx": "modules are Python here, and not traced into graphs of torch's kind",
+    "torch.masked": "no tensor is masked here",
+    "torch.nested": "no tensor is nested here",
+    "torch.package": "packages of torch carry code in pickles, which is never executed",
+    "torch.quantization": "no tensor is quantized here",
+    "torch.sparse": "no tensor is sparse here",
+    "torch.utils.benchmark": "Python's timeit times calls",
+    "torch.utils.cpp_extension": "it builds extensions upon torch's machine code",
+}
