@@ -15,7 +15,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 
-from .devices import factory_device
+from .devices import as_device, factory_device
 from .dtypes import to_numpy_dtype
 from .interop import as_subclass, check_dtype, from_numpy, put
 from .literals import is_sequence, read
@@ -129,6 +129,17 @@ def _read_sizes(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...
     return (tuple(_to_number(size) for size in given),)
 
 
+def _check_output(out: Any, dtype: Any, device: Any) -> None:
+    """Refuse an ``out=`` tensor of another dtype or device than those that are asked for beside it."""
+    if not isinstance(out, Tensor):
+        return  # which the operator refuses
+    if dtype is not None and as_dtype(dtype) != out.dtype:
+        raise RuntimeError(f"dtype {as_dtype(dtype).name} does not match dtype of out parameter ({out.dtype.name})")
+    place = as_device(device)
+    if place is not None and place.type != out.device.type:
+        raise RuntimeError(f"device type {place.type} does not match device type of out parameter ({out.device.type})")
+
+
 def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
     packet: Any = None
 
@@ -153,6 +164,7 @@ def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
         if generator is not None:
             kwargs["generator"] = generator
         if out is not None:
+            _check_output(out, dtype, device)
             return packet(*args, out=out, **kwargs)
         if dtype is not None:
             kwargs["dtype"] = dtype

@@ -118,7 +118,8 @@ def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str],
     """
     taken = " ".join(operator.schemas)
     aliases = {alias: real for alias, real in _ALIASES.items() if f" {alias}" not in taken and f" {real}" in taken}
-    written = next((found for schema in operator.schemas if len(found := _WRITTEN.findall(schema)) > 1), ())
+    lists = (list(dict.fromkeys(_WRITTEN.findall(schema))) for schema in operator.schemas)
+    written = next((found for found in lists if len(found) > 1), [])
     has_input, like = operator.first == "self", operator.is_like
     later_input = not has_input and " self" in taken
     keywords = (
@@ -145,7 +146,11 @@ def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str],
         if "out" in kwargs:
             out = kwargs.pop("out")
             if isinstance(out, (list, tuple)):
-                kwargs.update(zip(written, out, strict=False))
+                if len(out) != len(written):
+                    wanted = f"tuple of {len(written)} Tensors" if written else "Tensor"
+                    name = type(out).__name__
+                    raise TypeError(f"{operator.name}(): argument 'out' must be {wanted}, not {name} of {len(out)}")
+                kwargs.update(zip(written, out, strict=True))
             elif out is not None:
                 kwargs["out"] = out
         return args, requires_grad

@@ -21,24 +21,27 @@ if TYPE_CHECKING:
 
 _MAY_OVERLAP: Final = frozenset(
     (
-        "_log_softmax _log_softmax_backward_data _softmax _softmax_backward_data softmax log_softmax addmm baddbmm bmm mm mv"
-        " dot matmul linear all any amax amin mean sum prod std var norm linalg_vector_norm logsumexp nll_loss"
+        "_log_softmax _log_softmax_backward_data _softmax _softmax_backward_data softmax log_softmax bmm mm mv dot matmul"
+        " vdot inner tensordot all any amax amin mean sum prod std var norm linalg_vector_norm logsumexp nll_loss"
         " nll_loss_backward nll_loss_forward threshold threshold_backward threshold_ tril triu tril_ triu_ max.unary_out"
         " min.unary_out"
     ).split()
 )
 """Operators, or overloads, whose output may overlap an input."""
 
+_COPIED_FIRST: Final = {"addmm": "self", "baddbmm": "self", "addmv": "self", "linear": "bias"}
+"""Operators whose output may overlap every input but one, which is copied into the output first."""
+
 ENTIRELY_APART: Final = frozenset(
     (
-        "cat concat concatenate gather hstack index index_add index_add_ index_select masked_scatter_ masked_select"
-        " nonzero scatter scatter_ scatter_add scatter_add_ stack take vstack"
+        "cat concat concatenate cross gather hstack index index_add index_add_ index_select linalg_cross masked_scatter_"
+        " masked_select nonzero scatter scatter_ scatter_add scatter_add_ stack take take_along_dim vstack"
     ).split()
 )
 """Operators that may not even read an element from where they write it."""
 
-_BEGIN_AS_SELF: Final = frozenset({"index_add", "scatter", "scatter_add"})
-"""Those of them whose output begins as a copy of ``self``, which it may be."""
+_MAY_BE: Final = {"index_add": "self", "scatter": "self", "scatter_add": "self", "gather": "index"}
+"""The argument that the output of some of them may be: it is copied first, or read element by element."""
 
 
 def overlap_check(name: str, tensors: tuple[tuple[int, str], ...]) -> Callable[..., None] | None:
@@ -51,7 +54,9 @@ def overlap_check(name: str, tensors: tuple[tuple[int, str], ...]) -> Callable[.
     base = base_name(name)
     if base in _MAY_OVERLAP or name in _MAY_OVERLAP:
         return None
-    entirely = base in ENTIRELY_APART
+    entirely, may_be = base in ENTIRELY_APART, _MAY_BE.get(base)
+    if base in _COPIED_FIRST:
+        tensors = tuple(each for each in tensors if each[1] == _COPIED_FIRST[base])
 
     def check(out: Array, shape: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         memory = dc.storage_of(out)
@@ -59,7 +64,7 @@ def overlap_check(name: str, tensors: tuple[tuple[int, str], ...]) -> Callable[.
             value = args[place] if place < len(args) else kwargs.get(argument)
             for each in value if isinstance(value, (list, tuple)) else (value,):
                 if each is not None and dc.storage_of(each) == memory:
-                    apart = entirely and not (argument == "self" and base in _BEGIN_AS_SELF)
+                    apart = entirely and argument != may_be
                     if apart and each is out:
                         raise overlap_error(argument)
                     check_apart(meta_of(out), meta_of(each), argument, entirely=apart)
