@@ -87,6 +87,5 @@ def _make_kernel(name: str) -> Callable[..., Any]:
 
 
 KERNELS: Final[dict[str, Callable[..., Any]]] = {
-    name: _make_kernel(name)
-    for name in ("hash_tensor", "scatter_reduce.two", "nonzero", "masked_scatter_", *_OF_MATRICES, *_OF_SIGNALS)
+    name: _make_kernel(name) for name in ("hash_tensor", "nonzero", "masked_scatter_", *_OF_MATRICES, *_OF_SIGNALS)
 }

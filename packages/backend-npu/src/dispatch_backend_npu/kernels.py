@@ -73,6 +73,9 @@ BY_HAND: Final = {
     ".ops.reduction": """
         argmax argmin var.correction std.correction var_mean.correction aminmax any.dims all.dims
     """,
+    ".ops.pooling": """
+        max_pool2d_with_indices max_pool2d_with_indices_backward
+    """,
     ".ops.losses": """
         nll_loss_forward nll_loss_backward
     """,
@@ -81,7 +84,7 @@ BY_HAND: Final = {
         embedding_dense_backward cat
     """,
     ".fallback": """
-        hash_tensor scatter_reduce.two nonzero masked_scatter_ _fft_c2c _fft_c2r _fft_r2c
+        hash_tensor nonzero masked_scatter_ _fft_c2c _fft_c2r _fft_r2c
         _linalg_eigh _linalg_eigvals _linalg_svd geqrf linalg_cholesky_ex linalg_eig linalg_ldl_factor_ex linalg_ldl_solve
         linalg_lu_factor_ex linalg_matrix_exp linalg_qr linalg_solve_triangular
     """,

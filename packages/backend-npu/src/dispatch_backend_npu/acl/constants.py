@@ -25,7 +25,10 @@ ACL_BF16: Final = 27
 ACL_COMPLEX32: Final = 33
 
 # aclFormat
+ACL_FORMAT_NCHW: Final = 0
 ACL_FORMAT_ND: Final = 2
+ACL_FORMAT_NCDHW: Final = 30
+ACL_FORMAT_NCL: Final = 47
 
 # aclrtMemcpyKind
 ACL_MEMCPY_HOST_TO_DEVICE: Final = 1

@@ -16,7 +16,17 @@ from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes import TensorMeta, storage_extent
 
 from ..acl import library, reports
-from ..acl.constants import ACL_BOOL, ACL_COMPLEX128, ACL_DOUBLE, ACL_FORMAT_ND, ACL_INT64, DATA_TYPES
+from ..acl.constants import (
+    ACL_BOOL,
+    ACL_COMPLEX128,
+    ACL_DOUBLE,
+    ACL_FORMAT_NCDHW,
+    ACL_FORMAT_NCHW,
+    ACL_FORMAT_NCL,
+    ACL_FORMAT_ND,
+    ACL_INT64,
+    DATA_TYPES,
+)
 from ..acl.errors import AclError
 
 #: The code in the error of a creator that returns a null pointer: ACLNN_ERR_INNER_NULLPTR.
@@ -169,6 +179,10 @@ def _create(creator: str, *args: Any) -> ctypes.c_void_p:
     return ctypes.c_void_p(pointer)
 
 
+#: Dimensions → the format of images, which convolution and pooling demand; torch's own adapter gives it to every tensor.
+_FORMATS: Final = {3: ACL_FORMAT_NCL, 4: ACL_FORMAT_NCHW, 5: ACL_FORMAT_NCDHW}
+
+
 def _tensor(spec: TensorMeta, offset: int) -> ctypes.c_void_p:
     """Describe a strided view of a flat storage, as long as the view needs; its address is set later."""
     ndim = len(spec.shape)
@@ -181,7 +195,7 @@ def _tensor(spec: TensorMeta, offset: int) -> ctypes.c_void_p:
         DATA_TYPES[spec.dtype],
         numbers(*spec.strides),
         offset,
-        ACL_FORMAT_ND,
+        _FORMATS.get(ndim, ACL_FORMAT_ND),
         storage,
         1,
         None,

@@ -12,7 +12,7 @@ allocates the results and launches the function:
             template, (self, other, alpha) = prepare(self, other, alpha)
         out = new(AclArray)
         out.block, out.spec, out.storage_offset = allocate(template.size), template.spec, 0
-        template.launch((self, other, out), (alpha,))
+        template.launch([self, other, out], (alpha,))
         return out
 
 Where the function does not take the arguments, ``prepare`` returns no template, and the kernel calls the operator's
@@ -31,6 +31,7 @@ from dispatch_core.calls import define, make_function
 
 from .. import arrays
 from ..runtime import allocator
+from . import conditions
 from .calls import CallTemplate, ScalarParameter
 from .checks import check_overlap, to_device
 from .composition import compose
@@ -41,11 +42,17 @@ from .table import CONDITIONS, OPERATORS, PROTOTYPES, TAKES
 _NAMES: Final = {
     "APPROXIMATE": {"none": 0, "tanh": 1},
     "ROUNDING": {None: 0, "trunc": 1, "floor": 2},
+    "PRECISION": {ScalarType.Float: 1},
+    "REDUCTIONS": {"sum": 1, "prod": 2},
     "all": all,
+    "any": any,
     "bool": bool,
     "bound": lambda number, array, sign: sign * _largest(array.dtype) if number is None else number,
-    "len": len,
     "like": lambda number, array: int(number) if array.dtype.is_integral else number,
+    "is_filled": conditions.is_filled,
+    "is_scale": conditions.is_scale,
+    "is_small_convolution": conditions.is_small_convolution,
+    "min": min,
     "dims": lambda dim: () if dim is None else dim,
 }
 
@@ -80,6 +87,10 @@ class OperatorRow:
         self._read = [each for each, kind in kinds.items() if kind == "Tensor" and each != self.written]
         count = len(schema.returns)
         self.outs = () if self.written else ("out",) if count == 1 else tuple([f"out{index}" for index in range(count)])
+        if "output_mask" in self.arguments:
+            # A result that is not asked for has no elements, and the function gets no tensor for it.
+            masked = {out: f"{out} if output_mask[{index}] else None" for index, out in enumerate(self.outs)}
+            self.expressions = tuple([masked.get(each, each) for each in self.expressions])
         c_types = list(zip(PROTOTYPES[self.function], self.expressions, strict=True))
         #: Scalars that each call brings.
         self.numbers = [
@@ -87,9 +98,17 @@ class OperatorRow:
         ]
         #: Tensors in the order of the function's arguments, as the kernel spells them.
         self.tensors = [f"*{each}" if "List" in c_type else each for c_type, each in c_types if "aclTensor" in c_type]
-        #: Whether one of them may be None: an optional argument, or a result that a mask leaves out.
-        self.is_masked = "output_mask" in self.arguments
-        self._has_gaps = self.is_masked or "Tensor?" in kinds.values() or "None" in self.tensors
+        listed = f"[{', '.join(self.tensors)}]"
+        if "Tensor?" in kinds.values() or "None" in listed:
+            listed = f"[__each for __each in {listed} if __each is not None]"
+        #: The source of a list of these, without those that are None.
+        self._listed = listed
+        #: Return that list for the overload's arguments and its results.
+        self.list_tensors: Callable[..., list[Any]] = make_function(
+            define(f"tensors({', '.join((*self.arguments, *self.outs))})", [f"return {listed}"]),
+            f"tensors of aten::{name}",
+            {},
+        )
         by_value = [each for each in self.arguments if each not in self.numbers]
         self._key_text = self._key.text(self.arguments, "{0}.spec, {0}.storage_offset", by_value=by_value)
         self._make_key = make_function(
@@ -131,9 +150,7 @@ class OperatorRow:
         if self.is_taken is not None:
             call = ", ".join([f"{each}={each}" if each in self._keyword_only else each for each in self.arguments])
             lines.append(f"    if __template is None: return __compose({call})")
-        if self.is_masked:
-            lines.append(f"{', '.join(self.outs)} = map(__allocate_or_skip, __template.specs)")
-        for number, out in enumerate(() if self.is_masked else self.outs):
+        for number, out in enumerate(self.outs):
             size, spec = ("size", "spec") if len(self.outs) == 1 else (f"sizes[{number}]", f"specs[{number}]")
             lines += [
                 f"{out} = __new(__array)",
@@ -145,10 +162,7 @@ class OperatorRow:
                 for each in self._read
             ]
         numbers = f", ({', '.join(self.numbers)},)" if self.numbers else ""
-        tensors = f"({', '.join(self.tensors)},)"
-        if self._has_gaps:
-            tensors = f"[__each for __each in {tensors} if __each is not None]"
-        lines.append(f"__template.launch({tensors}{numbers})")
+        lines.append(f"__template.launch({self._listed}{numbers})")
         lines.append(f"return {self.written or ', '.join(self.outs)}")
         return define(f"kernel({self._key.signature})", lines)
 
@@ -162,7 +176,6 @@ class OperatorRow:
             "__array": arrays.AclArray,
             "__allocate": allocator.allocate,
             "__check_overlap": check_overlap,
-            "__allocate_or_skip": lambda spec: None if spec is None else arrays.allocate_array(spec),
             "__compose": partial(compose, self.name),
         }
         kernel: Callable[..., Any] = make_function(self.source, f"npu kernel of aten::{self.name}", names)

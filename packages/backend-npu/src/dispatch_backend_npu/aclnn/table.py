@@ -270,6 +270,11 @@ LinalgVectorNorm(T self, S ord, IA dims, bool keepDims, aclDataType dtype, T! ou
 LogSumExp(T self, IA dim, bool keepDim, T! out)
 Cumsum(T self, int64_t dim, aclDataType dtype, T! out)
 Cumprod(T input, S dim, aclDataType dtype, T! out)
+Cummax(T self, int64_t dim, T! valuesOut, T! indicesOut)
+Cummin(T self, int64_t dim, T! valuesOut, T! indicesOut)
+Median(T self, T! valuesOut)
+MedianDim(T self, int64_t dim, bool keepDim, T! valuesOut, T! indicesOut)
+Kthvalue(T self, int64_t k, int64_t dim, bool keepdim, T! valuesOut, T! indicesOut)
 # Matrix products.
 Mm(T self, T mat2, T! out, int8_t cubeMathType)
 BatchMatMul(T self, T mat2, T! out, int8_t cubeMathType)
@@ -279,19 +284,60 @@ Addmm(T self, T mat1, T mat2, S beta, S alpha, T! out, int8_t cubeMathType)
 InplaceAddmm(T selfRef, T mat1, T mat2, S beta, S alpha, int8_t cubeMathType)
 Baddbmm(T self, T batch1, T batch2, S beta, S alpha, T! out, int8_t cubeMathType)
 InplaceBaddbmm(T selfRef, T batch1, T batch2, S beta, S alpha, int8_t cubeMathType)
+# Images.
+Convolution(T input, T weight, T bias, IA stride, IA padding, IA dilation, bool transposed, IA outputPadding, \
+int64_t groups, T! output, int8_t cubeMathType)
+ConvolutionBackward(T gradOutput, T input, T weight, IA biasSizes, IA stride, IA padding, IA dilation, bool transposed, \
+IA outputPadding, int groups, BA outputMask, int8_t cubeMathType, T! gradInput, T! gradWeight, T! gradBias)
+MaxPool2dWithIndices(T self, IA kernelSize, IA stride, IA padding, IA dilation, bool ceilMode, T! out, T! indices)
+MaxPool2dWithIndicesBackward(T gradOutput, T self, T indices, IA kernelSize, IA stride, IA padding, IA dilation, \
+bool ceilMode, T! gradInput)
+AvgPool2d(T self, IA kernelSize, IA strides, IA paddings, bool ceilMode, bool countIncludePad, int64_t divisorOverride, \
+int8_t cubeMathType, T! out)
+AvgPool2dBackward(T gradOutput, T self, IA kernelSize, IA stride, IA padding, bool ceilMode, bool countIncludePad, \
+int64_t divisorOverride, int8_t cubeMathType, T! gradInput)
+AdaptiveAvgPool2d(T self, IA outputSize, T! out)
+AdaptiveAvgPool2dBackward(T gradOutput, T self, T! out)
+AdaptiveMaxPool2d(T self, IA outputSize, T! outputOut, T! indicesOut)
+UpsampleNearest2d(T self, IA outputSize, T! out)
+UpsampleNearest2dBackward(T gradOut, IA outputSize, IA inputSize, double scalesH, double scalesW, T! gradInput)
+UpsampleBilinear2d(T self, IA outputSize, bool alignCorners, double scalesH, double scalesW, T! out)
+UpsampleBilinear2dBackward(T gradOut, IA outputSize, IA inputSize, bool alignCorners, double scalesH, double scalesW, T! out)
+Im2col(T self, IA kernelSize, IA dilation, IA padding, IA stride, T out)
+Im2colBackward(T gradOutput, IA inputSize, IA kernelSize, IA dilation, IA padding, IA stride, T! out)
+# Normalisation.
+LayerNorm(T input, IA normalizedShape, T weightOptional, T biasOptional, double eps, T! out, T! meanOutOptional, \
+T! rstdOutOptional)
+LayerNormBackward(T gradOut, T input, IA normalizedShape, T mean, T rstd, T weightOptional, T biasOptional, \
+BA outputMask, T! gradInputOut, T! gradWeightOut, T! gradBiasOut)
+GroupNorm(T self, T gamma, T beta, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps, T! out, T! meanOut, \
+T! rstdOut)
+GroupNormBackward(T gradOut, T input, T mean, T rstd, T gamma, int64_t N, int64_t C, int64_t HxW, int64_t group, \
+BA outputMask, T! gradInput, T! gradGammaOut, T! gradBetaOut)
+BatchNorm(T input, T weight, T bias, T! runningMean, T! runningVar, bool training, double momentum, double eps, \
+T! output, T! saveMean, T! saveInvstd)
+BatchNormBackward(T gradOut, T input, T weight, T runningMean, T runningVar, T saveMean, T saveInvstd, bool training, \
+double eps, BA outputMask, T! gradInput, T! gradWeight, T! gradBias)
 # Losses.
 NLLLoss(T self, T target, T weight, int64_t reduction, int64_t ignoreIndex, T! out, T! totalWeightOut)
 NLLLossBackward(T gradOutput, T self, T target, T weight, int64_t reduction, int64_t ignoreIndex, T totalWeight, T! out)
 MseLoss(T self, T target, int64_t reduction, T! out)
 MseLossBackward(T gradOutput, T self, T target, int64_t reduction, T! out)
+SmoothL1Loss(T self, T target, int64_t reduction, float beta, T! result)
+BinaryCrossEntropyWithLogits(T self, T target, T weightOptional, T posWeightOptional, int64_t reduction, T! out)
 # Indexing, copies and order.
 Embedding(T weight, T indices, T out)
 EmbeddingDenseBackward(T grad, T indices, uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq, T out)
+EmbeddingRenorm(T! selfRef, T indices, double maxNorm, double normType)
 IndexSelect(T self, int64_t dim, T index, T! out)
 Index(T self, TL indices, T! out)
 IndexPutImpl(T! selfRef, TL indices, T values, bool accumulate, bool unsafe)
 IndexAdd(T self, int64_t dim, T index, T source, S alpha, T! out)
+InplaceIndexCopy(T! selfRef, int64_t dim, T index, T source)
+InplacePut(T! selfRef, T index, T source, bool accumulate)
 Gather(T self, int64_t dim, T index, T! out)
+Scatter(T self, int64_t dim, T index, T src, int64_t reduce, T! out)
+ScatterValue(T self, int64_t dim, T index, S value, int64_t reduce, T! out)
 InplaceScatter(T! selfRef, int64_t dim, T index, T src, int64_t reduce)
 InplaceScatterValue(T! selfRef, int64_t dim, T index, S value, int64_t reduce)
 ScatterAdd(T self, int64_t dim, T index, T src, T! out)
@@ -305,10 +351,14 @@ Flip(T self, IA dims, T! out)
 Roll(T x, IA shifts, IA dims, T! out)
 Tril(T self, int64_t diagonal, T! out)
 Triu(T self, int64_t diagonal, T! out)
+InplaceTril(T selfRef, int64_t diagonal)
+InplaceTriu(T! selfRef, int64_t diagonal)
+ConstantPadNd(T self, IA pad, S value, T! out)
 Cast(T self, aclDataType dtype, T! out)
 InplaceCopy(T! selfRef, T src)
 Sort(T self, bool stable, int64_t dim, bool descending, T! valuesOut, T! indicesOut)
 Topk(T self, int64_t k, int64_t dim, bool largest, bool sorted, T! valuesOut, T! indicesOut)
+SearchSorted(T sortedSequence, T self, bool outInt32, bool right, T sorter, T! out)
 # Filling.
 InplaceFillScalar(T! selfRef, S value)
 InplaceFillTensor(T! selfRef, T value)
@@ -563,6 +613,11 @@ linalg_vector_norm          LinalgVectorNorm(self, ord, dims(dim), keepdim, out.
 logsumexp                   LogSumExp(self, dim, keepdim, out)
 cumsum                      Cumsum(self, dim, out.dtype, out)
 cumprod                     Cumprod(self, dim, out.dtype, out)
+cummax                      Cummax(self, dim, out0, out1)
+cummin                      Cummin(self, dim, out0, out1)
+median                      Median(self, out) where is_filled(self)
+median.dim                  MedianDim(self, dim, keepdim, out0, out1) where self.shape and is_filled(self)
+kthvalue                    Kthvalue(self, k, dim, keepdim, out0, out1) where self.shape and is_filled(self)
 # Matrix products; the last argument keeps the dtype's precision (KEEP_DTYPE).
 mm                          Mm(self, mat2, out, 0)
 bmm                         BatchMatMul(self, mat2, out, 0)
@@ -572,17 +627,67 @@ addmm                       Addmm(self, mat1, mat2, beta, alpha, out, 0)
 addmm_                      InplaceAddmm(self, mat1, mat2, beta, alpha, 0)
 baddbmm                     Baddbmm(self, batch1, batch2, beta, alpha, out, 0)
 baddbmm_                    InplaceBaddbmm(self, batch1, batch2, beta, alpha, 0)
+# Images. CANN computes a convolution of floats with less precision only (HF32).
+convolution                 Convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, \
+groups, out, PRECISION.get(input.dtype, 0)) where is_small_convolution(input, weight, stride, padding, dilation, groups)
+convolution_backward        ConvolutionBackward(grad_output, input, weight, \
+[weight.shape[1] * groups if transposed else weight.shape[0]], stride, padding, dilation, transposed, output_padding, \
+groups, output_mask, PRECISION.get(input.dtype, 0), out0, out1, out2) where \
+is_small_convolution(input, weight, stride, padding, dilation, groups) and (transposed or not any(output_padding))
+avg_pool2d                  AvgPool2d(self, kernel_size, stride, padding, ceil_mode, count_include_pad, \
+divisor_override or 0, 0, out) where is_filled(self)
+avg_pool2d_backward         AvgPool2dBackward(grad_output, self, kernel_size, stride, padding, ceil_mode, \
+count_include_pad, divisor_override or 0, 0, out) where is_filled(grad_output)
+_adaptive_avg_pool2d        AdaptiveAvgPool2d(self, output_size, out) where is_filled(self) and all(output_size)
+_adaptive_avg_pool2d_backward AdaptiveAvgPool2dBackward(grad_output, self, out) where is_filled(grad_output)
+adaptive_max_pool2d         AdaptiveMaxPool2d(self, output_size, out0, out1) where is_filled(self) and all(output_size)
+upsample_nearest2d          UpsampleNearest2d(self, output_size, out) where \
+is_filled(self) and is_scale(self.shape, output_size, scales_h, scales_w)
+upsample_nearest2d_backward UpsampleNearest2dBackward(grad_output, output_size, input_size, 0.0, 0.0, out) where \
+is_filled(grad_output) and is_scale(input_size, output_size, scales_h, scales_w)
+upsample_bilinear2d         UpsampleBilinear2d(self, output_size, align_corners, 0.0, 0.0, out) where \
+is_filled(self) and is_scale(self.shape, output_size, scales_h, scales_w)
+upsample_bilinear2d_backward UpsampleBilinear2dBackward(grad_output, output_size, input_size, align_corners, 0.0, 0.0, \
+out) where is_filled(grad_output) and is_scale(input_size, output_size, scales_h, scales_w)
+im2col                      Im2col(self, kernel_size, dilation, padding, stride, out) where is_filled(self)
+col2im                      Im2colBackward(self, output_size, kernel_size, dilation, padding, stride, out) where \
+is_filled(self)
+# Normalisation. What a training of batch norm saves differs between devices, so that it is composed.
+native_layer_norm           LayerNorm(input, normalized_shape, weight, bias, eps, out0, out1, out2) where is_filled(input)
+native_layer_norm_backward  LayerNormBackward(grad_out, input, normalized_shape, mean, rstd, weight, bias, \
+output_mask, out0, out1, out2) where \
+is_filled(input) and (weight is not None or not output_mask[1]) and (bias is not None or not output_mask[2])
+native_group_norm           GroupNorm(input, weight, bias, N, C, HxW, group, eps, out0, out1, out2) where \
+is_filled(input) and weight is not None and bias is not None and eps > 0
+native_group_norm_backward  GroupNormBackward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask, \
+out0, out1, out2) where is_filled(input) and weight is not None and C <= 240000 and C // group <= 8000
+_native_batch_norm_legit_no_training BatchNorm(input, weight, bias, running_mean, running_var, False, momentum, eps, \
+out0, out1, out2) where is_filled(input)
+native_batch_norm_backward  BatchNormBackward(grad_out, input, weight, running_mean, running_var, save_mean, \
+save_invstd, train, eps, output_mask, out0, out1, out2) where is_filled(input) and not train
 # Losses.
 mse_loss                    MseLoss(self, target, reduction, out)
 mse_loss_backward           MseLossBackward(grad_output, self, target, reduction, out)
+smooth_l1_loss              SmoothL1Loss(self, target, reduction, beta, out) where is_filled(self)
+binary_cross_entropy_with_logits BinaryCrossEntropyWithLogits(self, target, weight, pos_weight, reduction, out) where \
+is_filled(self)
 # Indexing, copies and order.
 embedding                   Embedding(weight, indices, out)
+embedding_renorm_           EmbeddingRenorm(self, indices, max_norm, norm_type)
 index_select                IndexSelect(self, dim, index, out)
 index_add_                  IndexAdd(self, dim, index, source, alpha, self)
+index_add                   IndexAdd(self, dim, index, source, alpha, out)
+index_copy_                 InplaceIndexCopy(self, dim, index, source)
+put_                        InplacePut(self, index, source, accumulate)
 gather                      Gather(self, dim, index, out)
+scatter.src                 Scatter(self, dim, index, src, 0, out)
+scatter.value               ScatterValue(self, dim, index, value, 0, out)
+scatter_reduce.two          Scatter(self, dim, index, src, REDUCTIONS[reduce], out) where \
+reduce in REDUCTIONS and include_self
 scatter_.src                InplaceScatter(self, dim, index, src, 0)
 scatter_.value              InplaceScatterValue(self, dim, index, value, 0)
 scatter_add_                ScatterAdd(self, dim, index, src, self)
+scatter_add                 ScatterAdd(self, dim, index, src, out)
 take                        Take(self, index, out)
 stack                       Stack(tensors, dim, out)
 repeat                      Repeat(self, repeats, out)
@@ -590,9 +695,15 @@ flip                        Flip(self, dims, out)
 roll                        Roll(self, shifts, dims, out)
 tril                        Tril(self, diagonal, out)
 triu                        Triu(self, diagonal, out)
+tril_                       InplaceTril(self, diagonal)
+triu_                       InplaceTriu(self, diagonal)
+constant_pad_nd             ConstantPadNd(self, pad, value, out) where min(pad, default=0) >= 0
 sort                        Sort(self, False, dim, descending, out0, out1)
 sort.stable                 Sort(self, bool(stable), dim, descending, out0, out1)
 topk                        Topk(self, k, dim, largest, True, out0, out1)
+searchsorted.Tensor         SearchSorted(sorted_sequence, self, out_int32, right or side == 'right', sorter, out) where \
+self.dtype is sorted_sequence.dtype
+bucketize.Tensor            SearchSorted(boundaries, self, out_int32, right, None, out) where self.dtype is boundaries.dtype
 copy_                       InplaceCopy(self, src)
 # Filling.
 fill_.Scalar                InplaceFillScalar(self, value)
@@ -606,7 +717,15 @@ zero_                       InplaceZero(self)
 _TAKEN: Final = """
 Float Half BFloat16: Erfinv InplaceErfinv Hardswish InplaceHardswish HardswishBackward HardsigmoidBackward
 Float Half BFloat16: HardtanhBackward LogSigmoidForward LogSigmoidBackward Mish InplaceMish Prelu
-Float Half BFloat16: NanToNum InplaceNanToNum LogAddExp
+Float Half BFloat16: NanToNum InplaceNanToNum LogAddExp SmoothL1Loss BinaryCrossEntropyWithLogits
+Float Half BFloat16: Convolution ConvolutionBackward AvgPool2d AvgPool2dBackward AdaptiveAvgPool2d Im2col Im2colBackward
+Float Half BFloat16: AdaptiveAvgPool2dBackward UpsampleNearest2d UpsampleNearest2dBackward UpsampleBilinear2d
+Float Half BFloat16: UpsampleBilinear2dBackward LayerNorm LayerNormBackward GroupNorm GroupNormBackward BatchNorm
+Float Half BFloat16: BatchNormBackward EmbeddingRenorm
+Float Half BFloat16 Double: AdaptiveMaxPool2d
+Float Half BFloat16 Char Byte Short Int Long: Kthvalue Median MedianDim
+Float Half Double Char Byte Short Int Long: SearchSorted
+Float Half BFloat16 Double Char Byte Short Int Long Bool: Cummax Cummin InplaceIndexCopy InplacePut
 Float Half BFloat16 Int: Hardsigmoid InplaceHardsigmoid
 Float Half BFloat16 Double: Glu
 Float Half BFloat16 Double Char Byte Short Int Long: Hardtanh InplaceHardtanh

@@ -83,11 +83,7 @@ def _read_row(index: int, node: Node, name: str) -> NodeTasks | None:
                 return None
             numbers.append(found[position].index)
             found[position] = ScalarParameter(len(numbers) - 1, None)
-    values = dict(zip((*row.arguments, *row.outs), (*node.arguments, *outputs), strict=True))
-    tensors: list[int] = []
-    for expression in row.tensors:
-        value = values.get(expression.removeprefix("*"))
-        tensors += [each.index for each in (value if type(value) is tuple else [value]) if each is not None]
+    tensors = [value.index for value in row.list_tensors(*node.arguments, *outputs)]
     return NodeTasks(index, node, [Task(CallTemplate(row.function, found), tensors, numbers)])
 
 

@@ -19,18 +19,21 @@ from .generate import TABLE, generate
 
 SOURCES: Final = Path(__file__).parent / "source"
 
+#: What the operators' kernels are about, a source each.
+_KINDS: Final = "reduce order loss matrix norm convolution image embedding index move".split()
+
 #: Library → its sources, and the libraries that it needs.
 LIBRARIES: Final = {
     "libascendcl.so": (("sim.c", "runtime.c", "memory.c", "stream.c"), ()),
     "libnnopbase.so": (("meta.c", "executor.c"), ("libascendcl.so",)),
     "libopapi.so": (
-        ("tensor.c", *(f"kernels_{kind}.c" for kind in ("reduce", "loss", "matrix", "index", "move")), "entries.c"),
+        ("tensor.c", *(f"kernels_{kind}.c" for kind in _KINDS), "entries.c"),
         ("libnnopbase.so", "libascendcl.so"),
     ),
 }
 _FLAGS: Final = (
     "-std=gnu11",
-    "-O2",
+    "-O1",
     "-fPIC",
     "-shared",
     "-pthread",

@@ -95,7 +95,7 @@ def read() -> list[SimulatedOperator]:
             kernel, _, check = how[2:].partition(", ")
             row = row._replace(kernel=kernel, check=check)
         else:
-            match = re.fullmatch(r"(?:(real|whole|any|own): )?(.*)", how)
+            match = re.fullmatch(r"(?:(real|whole|any|own|loss): )?(.*)", how)
             assert match
             tag = match[1] or ""
             # A bar between blanks separates the two expressions, except where it is the operator of integers.
@@ -131,7 +131,9 @@ def _map(operator: SimulatedOperator) -> list[str]:
     output = next(i for i, argument in enumerate(operator.arguments) if argument.kind.role in "or")
     lines = [
         f"static void run_{operator.name}(aclsim_call *call) {{",
-        f"const aclTensor *result = tensor(call, {output});",
+        f"const aclTensor *result = tensor(call, {output});"
+        if operator.tag != "loss"
+        else "aclTensor wide = *tensor(call, 0); const aclTensor *result = &wide; broadcast(call, &wide);",
     ]
     for i, (name, kind, _) in enumerate(operator.arguments):
         if kind.role in "irx":
@@ -148,6 +150,8 @@ def _map(operator: SimulatedOperator) -> list[str]:
     real, whole = _loop(operator, real=True), _loop(operator, real=False)
     if operator.tag == "whole":
         lines += [*whole, "store(result, cells, false);"]
+    elif operator.tag == "loss":
+        lines += [*real, "store_loss(call, cells, count, reduction);"]
     elif operator.tag == "real":
         lines += [*real, "store(result, cells, true);"]
     else:
@@ -155,6 +159,14 @@ def _map(operator: SimulatedOperator) -> list[str]:
         lines += [f"const bool real = {which}(call);", "if (real) {", *real, "} else {", *whole, "}"]
         lines.append("store(result, cells, real);")
     return [*lines, "scratch_done();", "}"]
+
+
+def _check(operator: SimulatedOperator) -> str:
+    """Return the call of a map's check."""
+    if operator.tag != "loss":
+        return f"check_map_result(call, {_TAGS[operator.tag]})"
+    reduction = [argument.name for argument in operator.arguments].index("reduction")
+    return f"check_loss(call, (int)integer(call, {reduction}))"
 
 
 def _entries(operator: SimulatedOperator) -> list[str]:
@@ -207,7 +219,7 @@ def generate() -> str:
     for operator in operators:
         if operator.expression:
             check = f"static aclnnStatus check_{operator.name}(aclsim_call *call)"
-            lines.append(f"{check} {{ return check_map_result(call, {_TAGS[operator.tag]}); }}")
+            lines.append(f"{check} {{ return {_check(operator)}; }}")
             lines += _map(operator)
         lines += _entries(operator)
     return "\n".join([*lines, ""])

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 def _pick(values: Array, order: Array, place: Array | int, dim: int, keepdim: bool) -> tuple[Array, Array]:
     """Return the sorted values, and where they came from, at one place along ``dim``."""
     if isinstance(place, int):
-        found = [aten.clone.default(aten.slice.Tensor(each, dim, place, place + 1)) for each in (values, order)]
+        found = [
+            aten.clone.default(aten.slice.Tensor(each, dim, place, place + 1), memory_format=0)
+            for each in (values, order)
+        ]
     else:
         found = [aten.gather.default(each, dim, place) for each in (values, order)]
     return tuple(each if keepdim else aten.squeeze.dim(each, dim) for each in found)

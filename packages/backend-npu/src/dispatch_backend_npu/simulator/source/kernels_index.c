@@ -1,73 +1,8 @@
 /* Indexing: elements are read from, and written to, positions that indices name. */
 #include "tensor.h"
 
-/* Hardware does not refuse an index that is out of range; the simulator takes it modulo the size, so that it stays within the memory. */
-static int64_t in_range(int64_t index, int64_t size) {
-    if (index < 0) index += size;
-    return size && (index < 0 || index >= size) ? modulo_whole(index, size) : index;
-}
-
 static cell added(cell a, cell b, bool real) { return real ? (cell){.f = a.f + b.f} : (cell){.i = a.i + b.i}; }
 static cell multiplied(cell a, cell b, bool real) { return real ? (cell){.f = a.f * b.f} : (cell){.i = a.i * b.i}; }
-
-/* Indices are documented as INT64 or INT32. */
-static aclnnStatus needs_integers(const aclsim_call *call, int i) {
-    aclDataType dtype = tensor(call, i)->dtype;
-    if (dtype == ACL_INT64 || dtype == ACL_INT32) return 0;
-    REFUSE(ACLNN_PARAM_INVALID, "%s: %s must hold int64 or int32", call->op->phase_one, call->op->names[i]);
-}
-
-/* ---- Embedding ---- */
-
-aclnnStatus check_embedding(aclsim_call *call) {
-    const aclTensor *weight = tensor(call, 0), *indices = tensor(call, 1);
-    int64_t sizes[MAX_DIMS];
-    if (weight->rank != 2) return bad(call, "weight is a matrix");
-    if (indices->rank + 1 > MAX_DIMS) return bad(call, "indices have too many dimensions");
-    PASS_ON(needs_integers(call, 1));
-    for (int d = 0; d < indices->rank; d++) sizes[d] = indices->sizes[d];
-    sizes[indices->rank] = weight->sizes[1];
-    return same_sizes(call, 2, sizes, indices->rank + 1);
-}
-
-void kernel_embedding(aclsim_call *call) {
-    const aclTensor *weight = tensor(call, 0);
-    const bool real = moves_real(weight);
-    const int64_t width = weight->sizes[1], count = aclsim_numel(tensor(call, 1));
-    const cell *rows = load(weight, real), *indices = load(tensor(call, 1), false);
-    cell *out = scratch((size_t)(count * width) * sizeof *out);
-    for (int64_t i = 0; i < count; i++)
-        memcpy(out + i * width, rows + in_range(indices[i].i, weight->sizes[0]) * width, (size_t)width * sizeof *out);
-    store(tensor(call, 2), out, real);
-    scratch_done();
-}
-
-void kernel_embedding_backward(aclsim_call *call) {
-    const aclTensor *gradient = tensor(call, 0), *out = tensor(call, 5);
-    const int64_t count = aclsim_numel(tensor(call, 1)), rows = integer(call, 2), padding = integer(call, 3);
-    const int64_t width = gradient->rank ? gradient->sizes[gradient->rank - 1] : 1;
-    const bool scaled = integer(call, 4);
-    const cell *g = load(gradient, true), *indices = load(tensor(call, 1), false);
-    cell *sums = scratch((size_t)(rows * width) * sizeof *sums);
-    int64_t *seen = scratch((size_t)rows * sizeof *seen);
-    memset(sums, 0, (size_t)(rows * width) * sizeof *sums);
-    memset(seen, 0, (size_t)rows * sizeof *seen);
-    for (int64_t i = 0; i < count; i++) seen[in_range(indices[i].i, rows)]++;
-    for (int64_t i = 0; i < count; i++) {
-        const int64_t row = in_range(indices[i].i, rows);
-        if (indices[i].i == padding) continue;
-        for (int64_t j = 0; j < width; j++) sums[row * width + j].f += g[i * width + j].f / (scaled ? (double)seen[row] : 1);
-    }
-    store(out, sums, true);
-    scratch_done();
-}
-
-aclnnStatus check_embedding_backward(aclsim_call *call) {
-    const aclTensor *gradient = tensor(call, 0);
-    PASS_ON(needs_integers(call, 1));
-    if (!gradient->rank) return bad(call, "grad has a dimension for the embedding");
-    return same_sizes(call, 5, (int64_t[]){integer(call, 2), gradient->sizes[gradient->rank - 1]}, 2);
-}
 
 /* ---- One dim, one vector of indices ---- */
 
@@ -124,6 +59,30 @@ void kernel_index_add(aclsim_call *call) {
         where[dim] = in_range(index[where[dim]].i, self.sizes[dim]);
         const int64_t at = place(&out, where);
         write_at(&out, at, added(read_at(&out, at, real), multiplied(alpha, values[i], real), real), real);
+    }
+    scratch_done();
+}
+
+/* The rows of the source replace those that the indices name. */
+aclnnStatus check_index_copy(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0), *index = tensor(call, 2);
+    PASS_ON(check_dim(call, 1));
+    PASS_ON(needs_integers(call, 2));
+    int64_t sizes[MAX_DIMS], dim = wrapped(integer(call, 1), self->rank);
+    for (int d = 0; d < self->rank; d++) sizes[d] = d == dim ? aclsim_numel(index) : self->sizes[d];
+    return self->rank ? same_sizes(call, 3, sizes, self->rank) : 0;
+}
+
+void kernel_index_copy(aclsim_call *call) {
+    const aclTensor self = at_least_one(tensor(call, 0)), source = at_least_one(tensor(call, 3));
+    const int dim = (int)wrapped(integer(call, 1), self.rank);
+    const bool real = moves_real(&self);
+    const cell *index = load(tensor(call, 2), false), *values = load(&source, real);
+    int64_t where[MAX_DIMS];
+    for (int64_t i = 0; i < aclsim_numel(&source); i++) {
+        positions(&source, i, where);
+        where[dim] = in_range(index[where[dim]].i, self.sizes[dim]);
+        write_at(&self, place(&self, where), values[i], real);
     }
     scratch_done();
 }
@@ -193,6 +152,24 @@ void kernel_scatter_value(aclsim_call *call) {
     scatter(tensor(call, 0), integer(call, 1), tensor(call, 2), NULL, scalar_cell(call, 3, real), integer(call, 4), real);
 }
 
+/* The arguments of these end with the reduction and the result. */
+aclnnStatus check_scatter_out(aclsim_call *call) {
+    PASS_ON(check_scatter(call));
+    return same_sizes(call, 5, tensor(call, 0)->sizes, tensor(call, 0)->rank);
+}
+
+void kernel_scatter_out(aclsim_call *call) {
+    const bool real = computes_real(call);
+    copy_all(tensor(call, 5), tensor(call, 0), real);
+    scatter(tensor(call, 5), integer(call, 1), tensor(call, 2), tensor(call, 3), (cell){.i = 0}, integer(call, 4), real);
+}
+
+void kernel_scatter_value_out(aclsim_call *call) {
+    const bool real = computes_real(call);
+    copy_all(tensor(call, 5), tensor(call, 0), real);
+    scatter(tensor(call, 5), integer(call, 1), tensor(call, 2), NULL, scalar_cell(call, 3, real), integer(call, 4), real);
+}
+
 void kernel_scatter_add(aclsim_call *call) {
     const bool real = computes_real(call);
     copy_all(tensor(call, 4), tensor(call, 0), real);
@@ -212,6 +189,24 @@ void kernel_take(aclsim_call *call) {
     cell *out = scratch((size_t)count * sizeof *out);
     for (int64_t i = 0; i < count; i++) out[i] = read_at(self, element(self, in_range(index[i].i, size)), real);
     store(tensor(call, 2), out, real);
+    scratch_done();
+}
+
+aclnnStatus check_put(aclsim_call *call) {
+    PASS_ON(needs_integers(call, 1));
+    if (tensor(call, 0)->dtype != tensor(call, 2)->dtype) return bad(call, "self and source have different data types");
+    return aclsim_numel(tensor(call, 1)) == aclsim_numel(tensor(call, 2)) ? 0 : bad(call, "source has another number of elements than index");
+}
+
+void kernel_put(aclsim_call *call) {
+    const aclTensor *self = tensor(call, 0);
+    const bool real = moves_real(self), accumulate = integer(call, 3);
+    const int64_t count = aclsim_numel(tensor(call, 1)), size = aclsim_numel(self);
+    const cell *index = load(tensor(call, 1), false), *values = load(tensor(call, 2), real);
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t at = element(self, in_range(index[i].i, size));
+        write_at(self, at, accumulate ? added(read_at(self, at, real), values[i], real) : values[i], real);
+    }
     scratch_done();
 }
 

@@ -1,6 +1,22 @@
 /* Losses; reduction is 0 for none, 1 for mean, 2 for sum. */
 #include "tensor.h"
 
+/* A loss is a map whose result may be reduced: by argument `reduction`, 0 for none, 1 for the mean, 2 for the sum. */
+aclnnStatus check_loss(aclsim_call *call, int reduction) {
+    aclTensor wide;
+    if (reduction < 0 || reduction > 2) return bad(call, "reduction is 0, 1 or 2");
+    if (!reduction) return check_map(call);
+    if (broadcast(call, &wide) < 0) return bad(call, "the operands' shapes do not broadcast");
+    return aclsim_numel(tensor(call, output(call, 0))) == 1 ? 0 : bad(call, "out must have one element");
+}
+
+void store_loss(const aclsim_call *call, const cell *cells, int64_t count, int64_t reduction) {
+    cell total = {.f = 0};
+    for (int64_t i = 0; i < count && reduction; i++) total.f += cells[i].f;
+    if (reduction == 1) total.f /= (double)count;
+    store(tensor(call, output(call, 0)), reduction ? &total : cells, true);
+}
+
 aclnnStatus check_nll_loss(aclsim_call *call) {
     const aclTensor *self = tensor(call, 0), *target = tensor(call, 1), *weight = tensor(call, 2);
     const int64_t reduction = integer(call, 3);
@@ -55,38 +71,6 @@ void kernel_nll_loss_backward(aclsim_call *call) {
         out[n * classes + class].f = -weight[class].f * g[gradients > 1 ? n : 0].f / (reduction == 1 ? total : 1);
     }
     store(tensor(call, 7), out, true);
-    scratch_done();
-}
-
-aclnnStatus check_mse_loss(aclsim_call *call) {
-    if (integer(call, 2) == 0) return check_map(call);
-    return aclsim_numel(tensor(call, 3)) == 1 ? 0 : bad(call, "out must have one element");
-}
-
-static int64_t broadcast_sizes(const aclTensor *a, const aclTensor *b, int64_t sizes[MAX_DIMS], int *rank) {
-    int64_t count = 1;
-    *rank = a->rank > b->rank ? a->rank : b->rank;
-    for (int d = 0; d < *rank; d++) {
-        int x = d - (*rank - a->rank), y = d - (*rank - b->rank);
-        int64_t m = x < 0 ? 1 : a->sizes[x], n = y < 0 ? 1 : b->sizes[y];
-        count *= sizes[d] = m == 1 ? n : m;
-    }
-    return count;
-}
-
-void kernel_mse_loss(aclsim_call *call) {
-    int64_t sizes[MAX_DIMS] = {0}, reduction = integer(call, 2);
-    int rank;
-    const int64_t count = broadcast_sizes(tensor(call, 0), tensor(call, 1), sizes, &rank);
-    const aclTensor a = expanded(tensor(call, 0), sizes, rank), b = expanded(tensor(call, 1), sizes, rank);
-    cell *x = load(&a, true), total = {.f = 0};
-    const cell *y = load(&b, true);
-    for (int64_t i = 0; i < count; i++) {
-        x[i].f = (x[i].f - y[i].f) * (x[i].f - y[i].f);
-        total.f += x[i].f;
-    }
-    if (reduction == 1) total.f /= (double)count;
-    store(tensor(call, 3), reduction ? &total : x, true);
     scratch_done();
 }
 

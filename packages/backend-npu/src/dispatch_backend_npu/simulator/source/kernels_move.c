@@ -142,7 +142,7 @@ static void triangle(aclsim_call *call, bool upper) {
         const int64_t row = i / columns % rows, column = i % columns;
         if (upper ? column - row < diagonal : column - row > diagonal) cells[i].i = 0; /* all bits clear: 0 and 0.0 */
     }
-    store(tensor(call, 2), cells, real);
+    store(tensor(call, output(call, 0)), cells, real);
     scratch_done();
 }
 

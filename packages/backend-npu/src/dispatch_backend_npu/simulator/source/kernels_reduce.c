@@ -1,4 +1,4 @@
-/* Reductions, running sums, softmax and sorting: the reduced dims are moved last, and rows are processed. */
+/* Reductions, running sums and softmax: the reduced dims are moved last, and rows are processed. */
 #include "tensor.h"
 
 /* ---- Rows of the operand, and results in the order of the remaining dims ---- */
@@ -236,9 +236,9 @@ EXTREMES(aminmax_all, extremes(call, false, 0, -1); extremes(call, true, 1, -1))
 
 /* ---- Along one dim, with a result of the same shape ---- */
 
-static aclTensor turned(const aclTensor *view, int64_t dim) { return view->rank ? dims_last(view, &dim, 1) : *view; }
+aclTensor turned(const aclTensor *view, int64_t dim) { return view->rank ? dims_last(view, &dim, 1) : *view; }
 
-static int64_t length_of(const aclTensor *view) { return view->rank ? view->sizes[view->rank - 1] : 1; }
+int64_t length_of(const aclTensor *view) { return view->rank ? view->sizes[view->rank - 1] : 1; }
 
 static void cumulate(aclsim_call *call, int64_t dim, bool product) {
     const bool real = result_is_real(call);
@@ -256,6 +256,29 @@ static void cumulate(aclsim_call *call, int64_t dim, bool product) {
 
 void kernel_cumsum(aclsim_call *call) { cumulate(call, integer(call, 1), false); }
 void kernel_cumprod(aclsim_call *call) { cumulate(call, scalar_integer(call, 1), true); }
+
+/* The largest or smallest element so far, and the last place that has it; a nan is both, and stays. */
+static void running_extreme(aclsim_call *call, bool largest) {
+    const bool real = aclsim_is_real(tensor(call, 0)->dtype);
+    const int64_t dim = integer(call, 1);
+    const aclTensor in = turned(tensor(call, 0), dim), values = turned(tensor(call, 2), dim), places = turned(tensor(call, 3), dim);
+    cell *x = load(&in, real), *place = zeros(aclsim_numel(&in));
+    const int64_t n = length_of(&in), count = aclsim_numel(&in);
+    for (int64_t i = 0; i < count; i++) {
+        if (i % n == 0) continue;
+        const cell before = x[i - 1];
+        const bool better = !real ? (largest ? x[i].i >= before.i : x[i].i <= before.i)
+                                  : x[i].f != x[i].f || (before.f == before.f && (largest ? x[i].f >= before.f : x[i].f <= before.f));
+        place[i].i = better ? i % n : place[i - 1].i;
+        if (!better) x[i] = before;
+    }
+    store(&values, x, real);
+    store(&places, place, false);
+    scratch_done();
+}
+
+void kernel_cummax(aclsim_call *call) { running_extreme(call, true); }
+void kernel_cummin(aclsim_call *call) { running_extreme(call, false); }
 
 static void softmax(aclsim_call *call, bool logarithm) {
     const int64_t dim = integer(call, 1);
@@ -292,62 +315,3 @@ static void softmax_backward(aclsim_call *call, bool logarithm) {
 
 void kernel_softmax_backward(aclsim_call *call) { softmax_backward(call, false); }
 void kernel_log_softmax_backward(aclsim_call *call) { softmax_backward(call, true); }
-
-/* ---- Order ---- */
-
-typedef struct { cell value; int64_t place; } ranked;
-static bool sort_real, sort_descending;
-
-/* Equal elements keep their order; a nan is larger than everything. */
-static int compare(const void *a, const void *b) {
-    const ranked *x = a, *y = b;
-    int order;
-    if (sort_real) {
-        bool nx = x->value.f != x->value.f, ny = y->value.f != y->value.f;
-        order = nx || ny ? nx - ny : (x->value.f > y->value.f) - (x->value.f < y->value.f);
-    } else {
-        order = (x->value.i > y->value.i) - (x->value.i < y->value.i);
-    }
-    if (sort_descending) order = -order;
-    return order ? order : (x->place > y->place) - (x->place < y->place);
-}
-
-static void sort(aclsim_call *call, int64_t dim, bool descending, int64_t keep) {
-    const bool real = sort_real = aclsim_is_real(tensor(call, 0)->dtype);
-    sort_descending = descending;
-    const aclTensor in = turned(tensor(call, 0), dim), values = turned(tensor(call, output(call, 0)), dim),
-                    places = turned(tensor(call, output(call, 1)), dim);
-    const cell *x = load(&in, real);
-    const int64_t n = length_of(&in), count = n ? aclsim_numel(&in) / n : 0;
-    ranked *row = scratch((size_t)n * sizeof *row);
-    cell *value = scratch((size_t)(count * keep) * sizeof *value), *place = scratch((size_t)(count * keep) * sizeof *place);
-    for (int64_t r = 0; r < count; r++) {
-        for (int64_t i = 0; i < n; i++) row[i] = (ranked){x[r * n + i], i};
-        qsort(row, (size_t)n, sizeof *row, compare);
-        for (int64_t i = 0; i < keep; i++) {
-            value[r * keep + i] = row[i].value;
-            place[r * keep + i].i = row[i].place;
-        }
-    }
-    store(&values, value, real);
-    store(&places, place, false);
-    scratch_done();
-}
-
-void kernel_sort(aclsim_call *call) {
-    const aclTensor *self = tensor(call, 0);
-    const int64_t dim = integer(call, 2);
-    sort(call, dim, integer(call, 3), self->rank ? self->sizes[wrapped(dim, self->rank)] : 1);
-}
-
-void kernel_topk(aclsim_call *call) { sort(call, integer(call, 2), integer(call, 3), integer(call, 1)); }
-
-aclnnStatus check_topk(aclsim_call *call) {
-    const aclTensor *self = tensor(call, 0);
-    int64_t dim = wrapped(integer(call, 2), self->rank), k = integer(call, 1), sizes[MAX_DIMS];
-    if (dim < 0 || dim >= (self->rank ? self->rank : 1)) return bad(call, "dim is out of range");
-    if (k < 0 || k > (self->rank ? self->sizes[dim] : 1)) return bad(call, "k is out of range");
-    for (int d = 0; d < self->rank; d++) sizes[d] = d == dim ? k : self->sizes[d];
-    PASS_ON(same_sizes(call, 5, sizes, self->rank));
-    return same_sizes(call, 6, sizes, self->rank);
-}

@@ -25,6 +25,12 @@ void scratch_done(void) {
     while (extras) free(extra[--extras]);
 }
 
+cell *zeros(int64_t count) {
+    cell *cells = scratch((size_t)(count ? count : 1) * sizeof *cells);
+    memset(cells, 0, (size_t)count * sizeof *cells);
+    return cells;
+}
+
 /* ---- Elements ---- */
 
 static int64_t whole_of(double value) {
@@ -297,24 +303,33 @@ aclnnStatus same_sizes(const aclsim_call *call, int i, const int64_t *sizes, int
     return 0;
 }
 
-/* Element by element: operands broadcast to the shape of the result, which must be their common shape. */
-aclnnStatus check_map(aclsim_call *call) {
-    int64_t sizes[MAX_DIMS];
+/* Return the number of operands, and set the sizes of `wide` to those that they broadcast to; -1 if they do not. */
+int broadcast(const aclsim_call *call, aclTensor *wide) {
     int rank = 0, reads = 0;
     for (int i = 0; i < call->op->count; i++)
         if (is_read(call, i) && given(call, i) && tensor(call, i)->rank > rank) rank = tensor(call, i)->rank;
-    for (int d = 0; d < rank; d++) sizes[d] = 1;
+    wide->rank = rank;
+    for (int d = 0; d < rank; d++) wide->sizes[d] = 1;
     for (int i = 0; i < call->op->count; i++) {
         if (!is_read(call, i) || !given(call, i)) continue;
         const aclTensor *t = tensor(call, i);
         reads++;
         for (int d = 0; d < t->rank; d++) {
-            int64_t *size = &sizes[rank - t->rank + d];
+            int64_t *size = &wide->sizes[rank - t->rank + d];
             if (t->sizes[d] == *size || t->sizes[d] == 1) continue;
-            if (*size != 1) return bad(call, "the operands' shapes do not broadcast");
+            if (*size != 1) return -1;
             *size = t->sizes[d];
         }
     }
+    return reads;
+}
+
+/* Element by element: operands broadcast to the shape of the result, which must be their common shape. */
+aclnnStatus check_map(aclsim_call *call) {
+    aclTensor wide;
+    const int reads = broadcast(call, &wide), rank = wide.rank;
+    const int64_t *sizes = wide.sizes;
+    if (reads < 0) return bad(call, "the operands' shapes do not broadcast");
     for (int i = 0; i < call->op->count && reads; i++) {
         char role = call->op->roles[i];
         if (role == 'o' || role == 'O' || role == 'r') PASS_ON(given(call, i) ? same_sizes(call, i, sizes, rank) : 0);
@@ -338,6 +353,36 @@ aclnnStatus check_map_result(aclsim_call *call, int rules) {
     }
     return 0;
 }
+
+/* The documents name FLOAT, FLOAT16 and BFLOAT16 for these, on the devices that the simulator stands for. */
+aclnnStatus needs_short_floats(const aclsim_call *call, int i) {
+    if (aclsim_is_real(tensor(call, i)->dtype) && tensor(call, i)->dtype != ACL_DOUBLE) return 0;
+    REFUSE(ACLNN_PARAM_INVALID, "%s: %s must hold float, float16 or bfloat16", call->op->phase_one, call->op->names[i]);
+}
+
+aclnnStatus check_images(const aclsim_call *call, int i) {
+    const aclTensor *t = tensor(call, i);
+    /* Convolution and pooling are documented for the formats of images, not for ND. */
+    if (t->format == ACL_FORMAT_ND) REFUSE(ACLNN_PARAM_INVALID, "%s: %s has format ND", call->op->phase_one, call->op->names[i]);
+    return 0;
+}
+
+/* Results that the mask asks for must be there. */
+aclnnStatus check_mask(const aclsim_call *call, int mask, int first) {
+    if (call->arguments[mask].count != 3) return bad(call, "the mask has three values");
+    for (int i = 0; i < 3; i++)
+        if (call->arguments[mask].values[i] && !given(call, first + i))
+            REFUSE(ACLNN_PARAM_NULLPTR, "%s: %s is a null pointer", call->op->phase_one, call->op->names[first + i]);
+    return 0;
+}
+
+/* Indices are documented as INT64 or INT32. */
+aclnnStatus needs_integers(const aclsim_call *call, int i) {
+    aclDataType dtype = tensor(call, i)->dtype;
+    if (dtype == ACL_INT64 || dtype == ACL_INT32) return 0;
+    REFUSE(ACLNN_PARAM_INVALID, "%s: %s must hold int64 or int32", call->op->phase_one, call->op->names[i]);
+}
+
 
 /* Operators other than maps require a workspace, so that callers have to provide it: the results' size, rounded up to 512. */
 uint64_t workspace_of_results(const aclsim_call *call) {

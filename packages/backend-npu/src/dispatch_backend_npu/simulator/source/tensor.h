@@ -15,6 +15,7 @@ typedef union { double f; int64_t i; } cell;
 /* Memory until the kernel is done. */
 void *scratch(size_t size);
 void scratch_done(void);
+cell *zeros(int64_t count);
 
 /* Read a view, element by element in row-major order, and write one. */
 cell *load(const aclTensor *view, bool real);
@@ -27,6 +28,8 @@ void write_at(const aclTensor *view, int64_t at, cell value, bool real);
 /* Views of views. */
 aclTensor expanded(const aclTensor *view, const int64_t *sizes, int rank);
 aclTensor dims_last(const aclTensor *view, const int64_t *dims, int64_t count);
+aclTensor turned(const aclTensor *view, int64_t dim); /* one dim last */
+int64_t length_of(const aclTensor *view);             /* of the last dim */
 aclTensor without_dims(const aclTensor *view, const int64_t *dims, int64_t count);
 aclTensor narrowed(const aclTensor *view, int dim, int64_t start, int64_t length);
 /* The position of the index-th element, dim by dim; the offset of a position, for read_at; the offset of an element. */
@@ -40,6 +43,10 @@ static inline const aclTensor *tensor(const aclsim_call *call, int i) { return &
 int output(const aclsim_call *call, int n); /* the n-th argument that is written, as its number; -1 after the last */
 static inline bool given(const aclsim_call *call, int i) { return call->arguments[i].count > 0; }
 static inline int64_t integer(const aclsim_call *call, int i) { return call->arguments[i].integer; }
+static inline const int64_t *values(const aclsim_call *call, int i) { return call->arguments[i].values; }
+static inline int64_t length(const aclsim_call *call, int i) { return call->arguments[i].count; }
+/* The d-th number of an array that may have one for all dims. */
+static inline int64_t nth(const aclsim_call *call, int i, int d) { return values(call, i)[length(call, i) == 1 ? 0 : d]; }
 double scalar_real(const aclsim_call *call, int i);
 int64_t scalar_integer(const aclsim_call *call, int i);
 static inline cell scalar_cell(const aclsim_call *call, int i, bool real) {
@@ -57,9 +64,16 @@ static inline bool moves_real(const aclTensor *view) { return aclsim_is_real(vie
 aclnnStatus bad(const aclsim_call *call, const char *message);
 int64_t wrapped(int64_t dim, int rank);
 aclnnStatus same_sizes(const aclsim_call *call, int i, const int64_t *sizes, int rank);
+aclnnStatus needs_short_floats(const aclsim_call *call, int i); /* float, float16 or bfloat16 */
+aclnnStatus needs_integers(const aclsim_call *call, int i);    /* indices: int64 or int32 */
+aclnnStatus check_images(const aclsim_call *call, int i);       /* a format of images */
+aclnnStatus check_mask(const aclsim_call *call, int mask, int first); /* three results from `first` on */
 aclnnStatus check_map(aclsim_call *call);
 enum { ANY_RESULT = 1, REAL_RESULT = 2, INTEGER_ONLY = 4, OWN_DTYPE = 8 };
 aclnnStatus check_map_result(aclsim_call *call, int rules);
+int broadcast(const aclsim_call *call, aclTensor *wide);
+aclnnStatus check_loss(aclsim_call *call, int reduction);
+void store_loss(const aclsim_call *call, const cell *cells, int64_t count, int64_t reduction);
 uint64_t workspace_of_results(const aclsim_call *call);
 
 /* ---- Functions of the expressions in operators.txt beyond the C library ---- */
@@ -136,6 +150,14 @@ static inline double digamma(double x) {
     for (; x < 10; x++) shift -= 1 / x;
     double z = 1 / (x * x);
     return shift + log(x) - 0.5 / x - z * (1. / 12 - z * (1. / 120 - z * (1. / 252 - z * (1. / 240 - z * (1. / 132)))));
+}
+
+/* ---- Indices ---- */
+
+/* Hardware does not refuse an index that is out of range; the simulator takes it modulo the size, so that it stays within the memory. */
+static inline int64_t in_range(int64_t index, int64_t size) {
+    if (index < 0) index += size;
+    return size && (index < 0 || index >= size) ? modulo_whole(index, size) : index;
 }
 
 #endif

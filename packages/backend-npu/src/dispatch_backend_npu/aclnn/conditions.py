@@ -1,0 +1,39 @@
+"""What functions of aclnn demand of their arguments, by the documents of CANN for Atlas A2, for the table's conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+
+def is_filled(array: Any) -> bool:
+    """Return whether an array has elements."""
+    return 0 not in array.shape
+
+
+def is_small_convolution(
+    input: Any,
+    weight: Any,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+) -> bool:
+    """Return whether a convolution's images have one to three dimensions, and its numbers are within the limits."""
+    count = len(weight.shape) - 2
+    lists = ((stride, 63), (padding, 255), (dilation, 255), (weight.shape[2:], 255))
+    return (
+        1 <= count <= 3
+        and is_filled(input)
+        and is_filled(weight)
+        and input.dtype is weight.dtype
+        and groups <= 65535
+        and all(len(numbers) == count and max(numbers) <= limit for numbers, limit in lists)
+    )
+
+
+def is_scale(sizes: Sequence[int], output_size: Sequence[int], *scales: float | None) -> bool:
+    """Return whether the scales of an image's last dimensions, where there are any, are those of its sizes."""
+    return all(
+        scale is None or size * scale == new for size, new, scale in zip(sizes[-2:], output_size, scales, strict=True)
+    )

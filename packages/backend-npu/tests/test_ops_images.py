@@ -1,0 +1,289 @@
+"""Operators on images, rows and indices give what the cpu gives: by functions of aclnn or, beyond them, by parts."""
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+from dispatch_backend_npu import fallback
+from dispatch_backend_npu.aclnn.table import OPERATORS, TAKES
+from dispatch_backend_npu.arrays import AclArray, from_numpy, to_numpy
+
+aten = dc.ops.aten
+pytestmark = pytest.mark.no_pipeline(reason="kernels are called by hand, on raw arrays")
+
+
+@pytest.fixture(autouse=True)
+def _device(npu):
+    dc.load_backend("npu")
+
+
+class Draw:
+    """Random arrays in a dtype and a layout."""
+
+    def __init__(self, dtype="float32", layout="contiguous"):
+        self.random, self.dtype, self.layout = np.random.default_rng(3), dtype, layout
+
+    def __call__(self, *shape):
+        return self.lay_out(self.random.standard_normal(shape).astype(self.dtype))
+
+    def integers(self, high, *shape):
+        return self.lay_out(self.random.integers(0, high, shape))
+
+    def lay_out(self, values):
+        if self.layout == "transposed":
+            return np.ascontiguousarray(values.T).T
+        if self.layout == "sliced" and values.ndim:
+            wide = np.zeros((*values.shape[:-1], values.shape[-1] * 2 + 1), values.dtype)
+            wide[..., 1::2] = values
+            return wide[..., 1::2]
+        return values
+
+
+def statistics(draw, x, groups):
+    """Return the mean and the inverse deviation of an array's rows, ``groups`` of them in each of its items."""
+    rows = x.reshape(x.shape[0] * groups, -1).astype("float64")
+    return (rows.mean(1).astype(x.dtype), (1 / np.sqrt(rows.var(1) + 1e-5)).astype(x.dtype))
+
+
+def layer_norm_backward(d, mask):
+    x = d(3, 2, 4)
+    mean, rstd = (each.reshape(3, 1, 1) for each in statistics(d, x, 1))
+    return [d(3, 2, 4), x, [2, 4], mean, rstd, d(2, 4), d(2, 4), mask]
+
+
+def group_norm_backward(d, mask):
+    x = d(2, 6, 3)
+    mean, rstd = (each.reshape(2, 3) for each in statistics(d, x, 3))
+    return [d(2, 6, 3), x, mean, rstd, d(6), 2, 6, 3, 3, mask]
+
+
+def pool_arguments(d, size, kernel, stride, padding, ceil_mode):
+    x = d(2, 3, *size)
+    found, places = aten.max_pool2d_with_indices(x, kernel, stride, padding, [1, 1], ceil_mode)
+    return [d(*found.shape), x, kernel, stride, padding, [1, 1], ceil_mode, places]
+
+
+#: Operator → its arguments, each case a function of a `Draw`.
+CASES = {
+    "convolution": [
+        lambda d: [d(2, 4, 7), d(6, 2, 3), d(6), [2], [1], [1], False, [0], 2],
+        lambda d: [d(2, 3, 6, 5), d(4, 3, 3, 2), None, [1, 2], [2, 1], [2, 1], False, [0, 0], 1],
+        lambda d: [d(1, 2, 4, 3, 5), d(2, 1, 2, 2, 3), d(2), [1, 1, 2], [0, 1, 1], [1, 1, 1], False, [0, 0, 0], 2],
+        lambda d: [d(2, 4, 5), d(4, 3, 3), d(6), [3], [1], [2], True, [1], 2],
+        lambda d: [d(1, 3, 4, 3), d(3, 2, 3, 2), None, [2, 1], [1, 0], [1, 2], True, [1, 0], 1],
+    ],
+    "convolution_backward": [
+        lambda d: [d(2, 6, 4), d(2, 4, 7), d(6, 2, 3), [6], [2], [1], [1], False, [0], 2, [True, True, True]],
+        lambda d: [
+            *(d(2, 4, 6, 3), d(2, 3, 6, 5), d(4, 3, 3, 2), None, [1, 2], [2, 1], [2, 1], False, [0, 0], 1),
+            [True, True, False],
+        ],
+        lambda d: [d(2, 6, 16), d(2, 4, 5), d(4, 3, 3), [6], [3], [1], [2], True, [1], 2, [True, True, True]],
+        lambda d: [d(2, 6, 16), d(2, 4, 5), d(4, 3, 3), [6], [3], [1], [2], True, [1], 2, [False, True, False]],
+    ],
+    "max_pool2d_with_indices": [
+        lambda d: [d(2, 3, 7, 6), [3, 2], [2, 1], [1, 1], [1, 1], False],
+        lambda d: [d(3, 5, 8), [2, 3], [2, 2], [0, 1], [1, 1], True],
+    ],
+    "max_pool2d_with_indices_backward": [
+        lambda d: pool_arguments(d, (7, 6), [3, 2], [2, 1], [1, 1], False),
+        lambda d: pool_arguments(d, (5, 8), [2, 3], [2, 2], [0, 1], True),
+    ],
+    "avg_pool2d": [
+        lambda d: [d(2, 3, 7, 6), [3, 2], [2, 1], [1, 1], False, True, None],
+        lambda d: [d(3, 5, 8), [2, 3], [2, 2], [1, 1], True, False, None],
+        lambda d: [d(1, 2, 5, 5), [3, 3], [2, 2], [1, 1], True, True, None],
+        lambda d: [d(1, 2, 5, 5), [3, 3], [2, 2], [1, 1], True, True, 5],
+    ],
+    "avg_pool2d_backward": [
+        lambda d: [d(2, 3, 4, 7), d(2, 3, 7, 6), [3, 2], [2, 1], [1, 1], False, True, None],
+        lambda d: [d(3, 3, 5), d(3, 5, 8), [2, 3], [2, 2], [0, 1], True, False, None],
+    ],
+    "_adaptive_avg_pool2d": [lambda d: [d(2, 3, 7, 5), [3, 2]], lambda d: [d(2, 3, 4), [5, 1]]],
+    "_adaptive_avg_pool2d_backward": [lambda d: [d(2, 3, 3, 2), d(2, 3, 7, 5)]],
+    "adaptive_max_pool2d": [lambda d: [d(2, 3, 7, 5), [3, 2]], lambda d: [d(2, 3, 4), [5, 1]]],
+    "upsample_nearest2d": [lambda d: [d(2, 3, 4, 5), [7, 3]], lambda d: [d(1, 2, 3, 2), [6, 4], 2.0, 2.0]],
+    "upsample_nearest2d_backward": [lambda d: [d(2, 3, 7, 3), [7, 3], [2, 3, 4, 5]]],
+    "upsample_bilinear2d": [
+        lambda d: [d(2, 3, 4, 5), [7, 3], False],
+        lambda d: [d(2, 3, 4, 5), [7, 3], True],
+        lambda d: [d(1, 2, 3, 2), [6, 4], False, 2.0, 2.0],
+    ],
+    "upsample_bilinear2d_backward": [
+        lambda d: [d(2, 3, 7, 3), [7, 3], [2, 3, 4, 5], False],
+        lambda d: [d(2, 3, 7, 3), [7, 3], [2, 3, 4, 5], True],
+    ],
+    "im2col": [
+        lambda d: [d(2, 3, 6, 5), [3, 2], [1, 2], [1, 1], [2, 1]],
+        lambda d: [d(2, 4, 4), [2, 2], [1, 1], [0, 0], [2, 2]],
+    ],
+    "col2im": [lambda d: [d(2, 18, 15), [6, 5], [3, 2], [1, 2], [1, 1], [2, 1]]],
+    "constant_pad_nd": [
+        lambda d: [d(2, 3, 4), [1, 2, 0, 3], 1.5],
+        lambda d: [d(3), [2, 0], 0],
+        lambda d: [d(2), [], 1],
+    ],
+    "native_layer_norm": [
+        lambda d: [d(3, 2, 4), [2, 4], d(2, 4), d(2, 4), 1e-5],
+        lambda d: [d(3, 2, 4), [4], None, None, 1e-3],
+        lambda d: [d(4), [4], d(4), None, 1e-5],
+    ],
+    "native_layer_norm_backward": [
+        lambda d: layer_norm_backward(d, [True, True, True]),
+        lambda d: layer_norm_backward(d, [True, False, False]),
+    ],
+    "native_group_norm": [
+        lambda d: [d(2, 6, 3), d(6), d(6), 2, 6, 3, 3, 1e-5],
+        lambda d: [d(2, 4, 3, 2), d(4), d(4), 2, 4, 6, 4, 1e-3],
+    ],
+    "native_group_norm_backward": [
+        lambda d: group_norm_backward(d, [True, True, True]),
+        lambda d: group_norm_backward(d, [False, True, False]),
+    ],
+    "_native_batch_norm_legit_no_training": [
+        lambda d: [d(2, 3, 4), d(3), d(3), d(3), abs(d(3)) + 1, 0.1, 1e-5],
+        lambda d: [d(4, 3), None, None, d(3), abs(d(3)) + 1, 0.1, 1e-5],
+    ],
+    "native_batch_norm_backward": [
+        lambda d: [d(2, 3, 4), d(2, 3, 4), d(3), d(3), abs(d(3)) + 1, None, None, False, 1e-5, [True, True, True]],
+    ],
+    "smooth_l1_loss": [lambda d, r=reduction: [d(3, 4), d(3, 4), r, 0.7] for reduction in range(3)],
+    "binary_cross_entropy_with_logits": [
+        lambda d: [d(3, 4), abs(d(3, 4)) % 1, None, None, 1],
+        lambda d: [d(3, 4), abs(d(3, 4)) % 1, abs(d(4)), abs(d(4)), 2],
+        lambda d: [d(3, 4), abs(d(3, 4)) % 1, None, abs(d(4)), 0],
+    ],
+    "glu": [lambda d: [d(3, 4, 2), 1], lambda d: [d(6, 2), -1]],
+    "_prelu_kernel": [lambda d: [d(2, 3, 2), d(1, 3, 1)]],
+    "log_sigmoid_backward": [lambda d: [d(3), np.array([-2, 0, 1], d.dtype), np.exp(np.array([-2, 0, -1], d.dtype))]],
+    "hardtanh_backward": [lambda d: [d(3, 4), d(3, 4), -0.5, 0.5]],
+    "embedding_renorm_": [
+        lambda d: [d(5, 3), d.integers(5, 4), 0.5, 2.0],
+        lambda d: [d(5, 3), d.integers(5, 2, 2), 0.5, 1.0],
+    ],
+    "index_add": [lambda d: [d(4, 3), 0, d.integers(4, 6), d(6, 3)]],
+    "index_copy_": [lambda d: [d(4, 5), 1, np.array([3, 0]), d(4, 2)]],
+    "put_": [
+        lambda d: [d(4, 3), np.array([[5, 0], [11, 7]]), d(2, 2), False],
+        lambda d: [d(4, 3), d.integers(12, 5), d(5), True],
+    ],
+    "scatter.src": [lambda d: [d(4, 3), 0, np.array([[0, 3, 1], [2, 0, 3]]), d(2, 3)]],
+    "scatter.value": [lambda d: [d(4, 3), 1, np.array([[0, 2], [1, 0]]), 2.5]],
+    "scatter_add": [lambda d: [d(4, 3), 0, d.integers(4, 5, 3), d(5, 3)]],
+    "scatter_reduce.two": [
+        lambda d, r=reduce: [d(4, 3), 0, d.integers(4, 5, 3), d(5, 3), r] for reduce in ("sum", "prod")
+    ],
+    "tril_": [lambda d: [d(4, 5), 1], lambda d: [d(2, 3, 3), -1]],
+    "triu_": [lambda d: [d(4, 5), 1]],
+    "cummax": [lambda d: [d.integers(4, 3, 6).astype(d.dtype), 1], lambda d: [d(3, 4), 0]],
+    "cummin": [lambda d: [d.integers(4, 3, 6).astype(d.dtype), 1], lambda d: [np.array([2, np.nan, 1], d.dtype), 0]],
+    "median": [lambda d: [d(3, 4)], lambda d: [np.array([2, np.nan, 1], d.dtype)]],
+    "median.dim": [lambda d: [d(3, 6), 1, False], lambda d: [d(3, 5), 0, True]],
+    "kthvalue": [lambda d: [d(3, 6), 2, 1, False], lambda d: [d(3, 5), 3, 0, True]],
+    "searchsorted.Tensor": [
+        lambda d: [np.sort(d(3, 6)), d(3, 4)],
+        lambda d: [np.arange(6).astype(d.dtype), d.integers(6, 2, 3).astype(d.dtype)],
+    ],
+    "bucketize.Tensor": [lambda d: [d(3, 4), np.sort(d(5))]],
+}
+FUNCTIONS = {name: OPERATORS[name][0] if name in OPERATORS else None for name in CASES}
+FUNCTIONS["max_pool2d_with_indices"] = "aclnnMaxPool2dWithIndices"
+FUNCTIONS["max_pool2d_with_indices_backward"] = "aclnnMaxPool2dWithIndicesBackward"
+
+
+def put(value):
+    """Copy an array to the device, laid out alike; leave other arguments as they are."""
+    if not isinstance(value, np.ndarray):
+        return value
+    owner = value
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    flat = owner.reshape(-1) if owner.flags.c_contiguous else owner.T.reshape(-1)
+    offset = (value.__array_interface__["data"][0] - owner.__array_interface__["data"][0]) // value.itemsize
+    return from_numpy(flat.copy()).view(value.shape, tuple(step // value.itemsize for step in value.strides), offset)
+
+
+def overload(name):
+    packet, _, kind = name.partition(".")
+    return getattr(getattr(aten, packet), kind or "default")
+
+
+def compare(name, arguments, tolerance):
+    """Run one case on both devices."""
+    ours = [put(value) for value in arguments]
+    found = overload(name)(*ours)
+    expected = overload(name)(*arguments)
+    if name.partition(".")[0].endswith("_"):
+        assert found is ours[0]
+    pairs = zip(found, expected, strict=True) if isinstance(expected, tuple) else [(found, expected)]
+    for number, (each, other) in enumerate(pairs):
+        if other is None:
+            assert each is None
+            continue
+        assert isinstance(each, AclArray)
+        assert (each.shape, str(each.dtype)) == (other.shape, str(other.dtype)), (name, number)
+        assert each.strides == dc.strides(other), (name, number)
+        wide = [np.asarray(values, "float64") for values in (to_numpy(each), other)]
+        np.testing.assert_allclose(*wide, rtol=tolerance, atol=tolerance, err_msg=f"{name} {number}")
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "sliced"])
+def test_a_function_of_aclnn_computes_what_the_cpu_does(name, layout, simulator):
+    for case in CASES[name]:
+        simulator.reset()
+        compare(name, case(Draw("float32", layout)), 2e-5)
+        assert FUNCTIONS[name] in simulator.log()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_half_precision_is_rounded_once(name, simulator):
+    simulator.reset()
+    compare(name, CASES[name][0](Draw("float16")), 2e-2)
+    taken = name != "max_pool2d_with_indices_backward"
+    assert (FUNCTIONS[name] in simulator.log()) == taken
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_other_types_are_composed_where_the_function_does_not_take_them(name, simulator):
+    simulator.reset()
+    compare(name, CASES[name][0](Draw("float64")), 1e-9)
+    taken = not name.startswith("max_pool") and "Double" in {each.name for each in TAKES.get(FUNCTIONS[name], ())}
+    assert (FUNCTIONS[name] in simulator.log()) == (
+        taken or (FUNCTIONS[name] not in TAKES and "pool2d_with" not in name)
+    )
+
+
+#: What the functions refuse beside scalar types.
+BEYOND = {
+    "convolution": [
+        lambda d: [d(1, 1, 70), d(1, 1, 2), None, [64], [0], [1], False, [0], 1],
+        lambda d: [d(0, 1, 4), d(1, 1, 2), None, [1], [0], [1], False, [0], 1],
+    ],
+    "max_pool2d_with_indices": [lambda d: [d(1, 2, 7, 7), [2, 2], [1, 1], [0, 0], [2, 2], False]],
+    "avg_pool2d": [lambda d: [d(0, 2, 4, 4), [2, 2], [2, 2], [0, 0], False, True, None]],
+    "native_layer_norm": [lambda d: [d(0, 4), [4], None, None, 1e-5]],
+    "native_group_norm": [lambda d: [d(2, 4, 3), None, d(4), 2, 4, 3, 2, 1e-5]],
+    "upsample_nearest2d": [lambda d: [d(1, 1, 4, 4), [6, 6], 1.6, 1.6]],
+    "constant_pad_nd": [lambda d: [d(4), [-1, 2], 0]],
+    "kthvalue": [lambda d: [d(), 1, 0, False]],
+    "searchsorted.Tensor": [lambda d: [np.arange(4), d(3)]],
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_arguments_beyond_the_function_are_composed(name, simulator):
+    for case in BEYOND[name]:
+        simulator.reset()
+        compare(name, case(Draw()), 2e-5)
+        assert FUNCTIONS[name] not in simulator.log()
+
+
+def test_reductions_that_scatter_does_not_have_are_the_hosts():
+    fallback.reset()
+    draw = Draw()
+    arguments = [draw(4, 3), 0, draw.integers(4, 5, 3), draw(5, 3)]
+    compare("scatter_reduce.two", [*arguments, "sum"], 1e-5)
+    assert fallback.counts() == {}
+    compare("scatter_reduce.two", [*arguments, "amax"], 1e-5)
+    assert fallback.counts() == {"scatter_reduce.two": 1}
