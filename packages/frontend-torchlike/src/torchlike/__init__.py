@@ -88,6 +88,7 @@ _NAMES = {
     "arrangements": "broadcast_shapes detach_ is_distributed is_storage typename unique unravel_index",
     "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "fft": "",
+    "func": "",
     "linalg": "",
     "matrices": "eig lstsq lu matrix_rank pca_lowrank solve svd_lowrank symeig",
     "signal": "",
@@ -96,10 +97,11 @@ _NAMES = {
     "special": "",
     "absent_devices": "cpu get_device_module mps mtia xpu",
     "accelerator": "",
-    "amp": "autocast is_autocast_available",
+    "amp": "GradScaler autocast is_autocast_available",
     "amp.autocasting": "clear_autocast_cache get_autocast_dtype is_autocast_cache_enabled is_autocast_cpu_enabled"
     " is_autocast_enabled",
     "backends": "",
+    "conditions": "_assert _check _check_index _check_not_implemented _check_tensor_all _check_type _check_value",
     "compiler": "_dynamo _inductor compile",
     "cuda": "AcceleratorError OutOfMemoryError",
     "distributed": "",
@@ -117,6 +119,7 @@ _NAMES = {
     " is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal"
     " set_num_interop_threads set_num_threads set_warn_always use_deterministic_algorithms",
     "testing": "",
+    "types": "",
     "utils": "",
     "version": "",
 }

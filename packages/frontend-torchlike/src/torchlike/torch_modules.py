@@ -41,6 +41,7 @@ _GROUPS: Final = {
     "torchlike.utils.data": "utils.data._utils",
     "torchlike.utils.data.collation": "utils.data._utils.collate",
     "torchlike.utils.data.worker": "utils.data._utils.worker",
+    "torchlike.utils.pytree": "utils._pytree",
     "torchlike.version": "torch_version",
 }
 #: torch's module → ours, for those whose names differ.
@@ -50,7 +51,6 @@ REFUSED: Final = {
     "torch._C": "it is torch's machine code",
     "torch.ao": "no tensor is quantized here",
     "torch.export": "programs are not exported to graphs of torch's operators",
-    "torch.func": "operators that take functions come later",
     "torch.fx": "modules are Python here, and not traced into graphs of torch's kind",
     "torch.masked": "no tensor is masked here",
     "torch.nested": "no tensor is nested here",

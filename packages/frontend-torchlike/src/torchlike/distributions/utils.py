@@ -44,6 +44,15 @@ def sum_rightmost(value: Tensor, dim: int) -> Tensor:
     return value if dim == 0 else value.reshape((*value.shape[:-dim], -1)).sum(-1)
 
 
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Return numbers that are drawn from the standard normal distribution."""
+    return torchlike.randn(shape, dtype=dtype, device=device)
+
+
+#: torch's own name, which programs import.
+_sum_rightmost = sum_rightmost
+
+
 def clamp_probs(probs: Tensor) -> Tensor:
     """Return probabilities that differ from 0 and 1 by at least the dtype's epsilon."""
     eps = torchlike.finfo(probs.dtype).eps

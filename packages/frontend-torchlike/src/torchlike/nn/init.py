@@ -73,7 +73,7 @@ def _to_float(value: Any, name: str) -> float:
         raise TypeError(f"{name} must be float, not {type(value).__name__}: {error}") from None
 
 
-def _count_fans(tensor: Tensor) -> tuple[int, int]:
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     """Return the numbers of inputs and outputs that one element of a weight connects."""
     check_tensor(tensor, "init", "tensor")
     shape = tensor.shape
@@ -232,23 +232,29 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill evenly so that variance is kept forward and backward (Glorot and Bengio, 2010)."""
-    fan_in, fan_out = _count_fans(tensor)
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     bound = math.sqrt(3.0) * _to_float(gain, "gain") * math.sqrt(2.0 / max(fan_in + fan_out, 1))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
     """Fill normally so that variance is kept forward and backward (Glorot and Bengio, 2010)."""
-    fan_in, fan_out = _count_fans(tensor)
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     return normal_(tensor, 0.0, _to_float(gain, "gain") * math.sqrt(2.0 / max(fan_in + fan_out, 1)), generator)
 
 
-def _compute_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    """Return the number that the mode ``"fan_in"`` or ``"fan_out"`` names; raises ``ValueError`` for others."""
     if not isinstance(mode, str):
         raise TypeError(f"mode must be str, not {type(mode).__name__}")
+    mode = mode.lower()
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    return calculate_gain(nonlinearity, a) / math.sqrt(max(_count_fans(tensor)[mode == "fan_out"], 1))
+    return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
+
+
+def _compute_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    return calculate_gain(nonlinearity, a) / math.sqrt(max(_calculate_correct_fan(tensor, mode), 1))
 
 
 def _is_empty(tensor: Tensor) -> bool:
@@ -297,3 +303,7 @@ uniform, normal, constant = _deprecate(uniform_), _deprecate(normal_), _deprecat
 eye, dirac, orthogonal, sparse = _deprecate(eye_), _deprecate(dirac_), _deprecate(orthogonal_), _deprecate(sparse_)
 xavier_uniform, xavier_normal = _deprecate(xavier_uniform_), _deprecate(xavier_normal_)
 kaiming_uniform, kaiming_normal = _deprecate(kaiming_uniform_), _deprecate(kaiming_normal_)
+
+#: Names that torch keeps to itself, and that programs import all the same.
+_no_grad_fill_, _no_grad_normal_, _no_grad_trunc_normal_ = constant_, normal_, trunc_normal_
+_no_grad_uniform_, _no_grad_zero_ = uniform_, zeros_

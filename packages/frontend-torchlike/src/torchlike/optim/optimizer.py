@@ -8,7 +8,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from itertools import chain
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
 from dispatch_core.tracebacks import api_boundary
 
@@ -20,7 +20,18 @@ from .hooks import HOOKS, Hooks, register_optimizer_step_post_hook, register_opt
 from .numbers import make_number, read_number, to_plain, write_number
 from .settings import check_capturable, check_implementation
 
-__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
+__all__ = [
+    "Optimizer",
+    "ParamsT",
+    "params_t",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+    "required",
+]
+
+#: What an optimizer takes first (source: ``torch.optim.optimizer.ParamsT``).
+ParamsT: TypeAlias = Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]
+params_t = ParamsT
 
 
 class _Required:

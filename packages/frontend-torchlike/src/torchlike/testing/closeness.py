@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -21,6 +22,8 @@ _TOLERANCES: Final = {
     "complex64": (1.3e-6, 1e-5),
     "complex128": (1e-7, 1e-7),
 }
+#: The same for `assert_allclose`.
+_OLDER_TOLERANCES: Final = {"float16": (1e-3, 1e-3), "float32": (1e-4, 1e-5), "float64": (1e-5, 1e-8)}
 
 
 def assert_close(
@@ -113,4 +116,37 @@ def _compare(
         f"Tensor-likes are not close!\n\nMismatched elements: {wrong} / {actual.numel()}\n"
         f"Tolerances: {relative} relative, {absolute} absolute",
         msg,
+    )
+
+
+def assert_allclose(
+    actual: Any,
+    expected: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = True,
+    msg: str = "",
+) -> None:
+    """Raise ``AssertionError`` where values differ, whatever their dtypes; `assert_close` is its successor."""
+    warnings.warn(
+        "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future release. Please use "
+        "`torch.testing.assert_close()` instead. You can find detailed upgrade instructions in "
+        "https://github.com/pytorch/pytorch/issues/61844.",
+        FutureWarning,
+        stacklevel=2,
+    )
+    actual, expected = (each if isinstance(each, Tensor) else as_tensor(each) for each in (actual, expected))
+    if rtol is None and atol is None:
+        limits = [_OLDER_TOLERANCES.get(each.dtype.short, (0.0, 0.0)) for each in (actual, expected)]
+        rtol, atol = max(limit[0] for limit in limits), max(limit[1] for limit in limits)
+    assert_close(
+        actual,
+        expected,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=True,
+        check_dtype=False,
+        check_stride=False,
+        msg=msg or None,
     )

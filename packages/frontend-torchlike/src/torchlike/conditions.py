@@ -1,0 +1,43 @@
+"""Conditions that a program states, and what it raises where one does not hold (source: ``torch._check`` and its like)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__: list[str] = []
+
+
+def _assert(condition: Any, message: str) -> None:
+    """Raise ``AssertionError`` where a condition does not hold."""
+    assert condition, message  # what torch does
+
+
+def _make_check(error: type[Exception]) -> Callable[..., None]:
+    def check(cond: Any, message: Callable[[], Any] | None = None) -> None:
+        if not isinstance(cond, bool):
+            raise TypeError(f"cond must be a bool, but got {type(cond)}")
+        if cond:
+            return
+        if message is not None and not callable(message):
+            raise TypeError("message must be a callable")
+        raise error(
+            "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
+            "enhancement request to PyTorch.)"
+            if message is None
+            else str(message())
+        )
+
+    check.__doc__ = (
+        f"Raise ``{error.__name__}``, with the text that ``message()`` returns, where a condition does not hold."
+    )
+    return check
+
+
+_check, _check_index, _check_value = _make_check(RuntimeError), _make_check(IndexError), _make_check(ValueError)
+_check_type, _check_not_implemented = _make_check(TypeError), _make_check(NotImplementedError)
+
+
+def _check_tensor_all(cond: Any, message: Callable[[], Any] | None = None) -> None:
+    """Raise ``RuntimeError`` where an element of a tensor of bools is False."""
+    _check(bool(cond.all().item()), message)
