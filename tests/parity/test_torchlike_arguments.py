@@ -107,3 +107,105 @@ def test_shifts(shift, dtype):
     compare(lambda t: (operator.ilshift if way == "left" else operator.irshift)(x(t), 2))
     compare(lambda t: getattr(x(t), f"bitwise_{way}_shift_")(x(t)))
     compare(lambda t: getattr(t, f"bitwise_{way}_shift")(x(t), 1, out=t.empty(6, dtype=t.int64)))
+
+
+@pytest.mark.parametrize(
+    "name",
+    "add div divide floor_divide fmod greater less less_equal mul multiply not_equal sub subtract true_divide".split(),
+)
+def test_a_number_stands_for_a_tensor_beside_an_output(name):
+    compare(lambda t: getattr(t, name)(t.tensor([5, 7]), 2, out=t.zeros(2)))
+    compare(lambda t: getattr(t, name)(t.tensor([5, 7]), 2))
+    if name not in ("fmod", "greater", "less", "less_equal", "not_equal"):
+        compare(lambda t: getattr(t, name)(2, t.tensor([5, 7])))
+        compare(lambda t: getattr(t, name)(7, 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("nonzero", ()),
+        ("argmax", ()),
+        ("mm", (0,)),
+        ("dot", (0,)),
+        ("take", (0,)),
+        ("searchsorted", (0,)),
+        ("bucketize", (0,)),
+        ("index_select", (0, 0)),
+        ("float_power", (2,)),
+        ("kthvalue", (1,)),
+        ("median", (0,)),
+        ("nanmedian", (0,)),
+        ("mode", ()),
+        ("cummax", (0,)),
+        ("sort", ()),
+        ("topk", (1,)),
+    ],
+)
+def test_outputs_of_another_dtype_are_refused_or_taken(name, args):
+    several = name in ("kthvalue", "median", "nanmedian", "mode", "cummax", "sort", "topk")
+    for dtypes in itertools.product(("int64", "float32", "float64"), repeat=2 if several else 1):
+
+        def function(t, dtypes=dtypes):
+            x = t.tensor([[0]]) if name == "mm" else t.tensor([0])
+            given = [x if arg == 0 and name not in ("median", "nanmedian", "cummax") else arg for arg in args]
+            if name == "index_select":
+                given = [0, x]
+            out = [t.zeros((), dtype=getattr(t, dtype)) for dtype in dtypes]
+            return getattr(t, name)(x, *given, out=tuple(out) if several else out[0])
+
+        compare(function)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda t: t.nonzero(t.ones(2), as_tuple=True, out=t.empty(0, dtype=t.int64)),
+        lambda t: t.max(t.ones(2), 0, out=(t.empty(0),)),
+        lambda t: t.split_copy(t.ones(4), 2, out=(t.zeros(2),)),
+        lambda t: [out := (t.zeros(2), t.zeros(1)), t.split_copy(t.arange(3.0), 2, out=out)],
+        lambda t: [out := (t.zeros(()), t.zeros(())), t.unbind_copy(t.arange(2.0), out=out)],
+        lambda t: [out := [t.zeros(1), t.zeros(2)], t.split_with_sizes_copy(t.arange(3.0), [1, 2], out=out)],
+    ],
+)
+def test_several_outputs_are_written_or_refused(function):
+    compare(function)
+
+
+@pytest.mark.parametrize("sizes", [[2, 4, 2**29, 2**29], [8, 8, 2**29, 2**29], [0, 4, 2**61]])
+def test_sizes_beyond_memory_are_refused_before_it_is_asked_for(sizes):
+    for make in (lambda t: t.zeros(()).resize_(sizes), lambda t: t.empty(sizes, dtype=t.float64)):
+        for module in (torch, torchlike):
+            with pytest.raises(RuntimeError, match="overflow"):
+                make(module)
+
+
+@pytest.mark.parametrize("form", ["channels_last", "contiguous_format"])
+def test_a_tensor_takes_the_layout_of_the_one_it_is_resized_as(form):
+    def function(t):
+        template = t.zeros(2, 3, 4, 5).contiguous(memory_format=getattr(t, form))
+        return list(t.zeros(1).resize_as_(template, memory_format=t.preserve_format).stride())
+
+    compare(function)
+
+
+def test_views_of_wider_dtypes_name_what_does_not_divide():
+    x = torchlike.zeros(4, 4, 3, dtype=torchlike.int16)
+    for view, text in ((x, "size"), (x[:, :, 1:], "storage_offset"), (x[:, :, :2], "stride")):
+        with pytest.raises(RuntimeError, match=rf"self.{text}\(.*\) must be divisible by 2"):
+            view.view(torchlike.int32)
+
+
+def test_memory_is_shared_both_ways_by_dlpack():
+    for dtype in ("float32", "int64", "bfloat16"):
+        ours = torchlike.zeros(3, dtype=getattr(torchlike, dtype))
+        taken = torchlike.utils.dlpack.from_dlpack(torchlike.utils.dlpack.to_dlpack(ours))
+        taken[0] = 2
+        torch.from_dlpack(ours)[1] = 3
+        assert ours.tolist() == [2, 3, 0]
+        theirs = torch.zeros(3, dtype=getattr(torch, dtype))
+        torchlike.from_dlpack(theirs)[2] = 4
+        assert theirs.tolist() == [0, 0, 4]
+    for stream, error in ((object(), TypeError), (0, AssertionError)):
+        with pytest.raises(error):
+            torchlike.ones(2).__dlpack__(stream=stream)

@@ -22,6 +22,23 @@ def _adapt_tuple(function: Callable[..., Any]) -> Callable[..., Any]:
     return many
 
 
+def _adapt_copies(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a tuple, or write it into as many tensors and return None, as torch does."""
+
+    def copies(*args: Any, out: Any = None, **kwargs: Any) -> tuple[Tensor, ...] | None:
+        found = tuple(function(*args, **kwargs))
+        if out is None:
+            return found
+        if len(out) != len(found):
+            name = function.__name__
+            raise RuntimeError(f"{name}() expected an out= argument of size {len(found)}, got size {len(out)}")
+        for into, each in zip(out, found, strict=True):
+            into.copy_(each)
+        return None
+
+    return copies
+
+
 def _adapt_tensors(function: Callable[..., Any]) -> Callable[..., Any]:
     def many(*tensors: Any, **kwargs: Any) -> tuple[Tensor, ...]:
         given = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
@@ -117,6 +134,8 @@ def _adapt_nonzero(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def nonzero(input: Tensor, *, out: Any = None, as_tuple: bool = False) -> Any:
         if as_tuple:
+            if out is not None:
+                raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
             return tuple(by_dimension(input))
         return function(input) if out is None else function(input, out=out)
 
@@ -199,9 +218,9 @@ ADAPTED: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = 
     "gradient": _adapt_tuple,
     "hsplit": _adapt_pieces,
     "row_stack": _refuse_empty(RuntimeError, "vstack expects a non-empty TensorList"),
-    "split_copy": _adapt_tuple,
-    "split_with_sizes_copy": _adapt_tuple,
-    "unbind_copy": _adapt_tuple,
+    "split_copy": _adapt_copies,
+    "split_with_sizes_copy": _adapt_copies,
+    "unbind_copy": _adapt_copies,
     "unique_consecutive": _adapt_unique_consecutive,
     "unsafe_chunk": _adapt_tuple,
     "unsafe_split": _adapt_tuple,

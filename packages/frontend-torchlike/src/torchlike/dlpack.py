@@ -24,10 +24,20 @@ _PLACES: Final = {b"dltensor": 20, b"dltensor_versioned": 52}
 _UINT, _BFLOAT = 1, 4
 
 
-def export_tensor(tensor: Tensor, **options: Any) -> Any:
-    """Answer ``__dlpack__``; raises ``BufferError`` for a tensor that requires grad."""
+def export_tensor(tensor: Tensor, *, stream: Any = -1, **options: Any) -> Any:
+    """Answer ``__dlpack__``.
+
+    Raises ``BufferError`` for a tensor that requires grad, ``TypeError`` for a stream that is no number, and
+    ``AssertionError`` for a stream of a tensor on the cpu, which has none.
+    """
     if tensor.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    if stream is not None and type(stream) is not int:
+        raise TypeError("stream must be ``int`` or ``none``")
+    if stream not in (None, -1):
+        if tensor.is_cpu:
+            raise AssertionError("stream should be None on cpu.")
+        options["stream"] = stream
     if tensor.dtype is not bfloat16:
         return to_numpy(tensor).__dlpack__(**options)
     capsule = to_numpy(tensor.view(uint16)).__dlpack__(**options)
@@ -39,11 +49,12 @@ def import_tensor(source: Any) -> Tensor:
     """Return a tensor in the memory of an object with ``__dlpack__``, or of a capsule."""
     capsule = source.__dlpack__() if hasattr(source, "__dlpack__") else source
     device = source.__dlpack_device__() if hasattr(source, "__dlpack_device__") else (1, 0)
-    code = _find_code(capsule)
+    code, is_old = _find_code(capsule), "_versioned" not in repr(capsule)
     is_bfloat = code.value == _BFLOAT
     if is_bfloat:
         code.value = _UINT
-    made = from_numpy(np.from_dlpack(_Capsule(capsule, device)))
+    array = np.from_dlpack(_Capsule(capsule, device))
+    made = from_numpy(np.asarray(_Writable(array)) if is_old else array)
     return made.view(bfloat16) if is_bfloat else made
 
 
@@ -58,6 +69,15 @@ class _Capsule:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return self.device
+
+
+class _Writable:
+    """Lets an array be written to, which NumPy refuses where a capsule of the old form does not say whether it may be."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+        given = array.__array_interface__
+        self.__array_interface__ = {**given, "data": (given["data"][0], False)}
 
 
 def _find_code(capsule: Any) -> ctypes.c_uint8:

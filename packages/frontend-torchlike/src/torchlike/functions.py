@@ -224,7 +224,7 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
         elif "out" in given and isinstance(other, _NUMBERS) and isinstance(input, Tensor) and not number_out:
             number = to_python_number(other)
             # A quotient is one of floats, also of an integer that the tensor's dtype cannot hold.
-            divided = operator.name == "div" and given.get("rounding_mode") is None and type(number) is int
+            divided = operator.name in _QUOTIENTS and given.get("rounding_mode") is None and type(number) is int
             other = _make_like(float(number) if divided else number, input)
         return general(input, to_python_number(other), **given)
 
@@ -237,8 +237,9 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
 
 
 _MISSING: Final = object()
+_QUOTIENTS: Final = ("div", "divide", "true_divide")
 #: Functions that torch lets compute with two numbers.
-_OF_NUMBERS: Final = frozenset({"add", "div", "mul", "sub"})
+_OF_NUMBERS: Final = frozenset("add div divide floor_divide mul multiply sub subtract true_divide".split())
 
 
 def _make_like(number: Any, self: Tensor) -> Tensor:
@@ -257,15 +258,16 @@ NUMBER_FIRST: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "bitwise_and": lambda number, self: FUNCTIONS["bitwise_and"](self, number),
     "bitwise_or": lambda number, self: FUNCTIONS["bitwise_or"](self, number),
     "bitwise_xor": lambda number, self: FUNCTIONS["bitwise_xor"](self, number),
-    "div": lambda number, self: FUNCTIONS["reciprocal"](self) * number,
     "floor_divide": lambda number, self: FUNCTIONS["floor_divide"](_make_like(number, self), self),
-    "mul": lambda number, self: FUNCTIONS["mul"](self, number),
-    "sub": lambda number, self: FUNCTIONS["rsub"](self, number),
+    **dict.fromkeys(("mul", "multiply"), lambda number, self: FUNCTIONS["mul"](self, number)),
+    **dict.fromkeys(("sub", "subtract"), lambda number, self: FUNCTIONS["rsub"](self, number)),
+    **dict.fromkeys(_QUOTIENTS, lambda number, self: FUNCTIONS["reciprocal"](self) * number),
 }
 
 _BINARY: Final = frozenset(
     "add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor div eq fmod ge gt le logical_and"
-    " logical_or logical_xor lt matmul maximum minimum mul ne pow remainder sub floor_divide add_ sub_ mul_ div_".split()
+    " logical_or logical_xor lt matmul maximum minimum mul ne pow remainder sub floor_divide add_ sub_ mul_ div_"
+    " arctan2 divide greater greater_equal less less_equal multiply not_equal subtract true_divide".split()
 )
 
 

@@ -305,8 +305,9 @@ EXACT_OUTPUT: Final = frozenset(
         " cross cummax cummin detach_copy diag diagonal_copy diagonal_scatter dot elu expand_copy float_power floor"
         " frac frexp gather gelu hardshrink hardsigmoid hardswish hardtanh heaviside histc histogram index index_add"
         " index_copy index_reduce index_select inner isin isneginf isposinf kthvalue leaky_relu lerp linalg_vector_norm"
-        " linear log_sigmoid log_softmax logcumsumexp lu_solve lu_unpack masked_select matmul max min mish mm mode msort"
-        " multi_margin_loss multilabel_margin_loss multinomial mv nan_to_num nanquantile narrow_copy native_batch_norm neg"
+        " linear log_sigmoid log_softmax logcumsumexp lu_solve lu_unpack masked_select matmul max median min mish mm"
+        " mode msort multi_margin_loss multilabel_margin_loss multinomial mv nan_to_num nanmedian nanquantile"
+        " narrow_copy native_batch_norm neg"
         " negative nll_loss nll_loss2d nll_loss_backward nll_loss_forward nonzero norm ormqr permute_copy polar qr"
         " quantile renorm round scatter scatter_add searchsorted select_copy select_scatter sign signbit silu slice_copy"
         " slice_scatter soft_margin_loss softmax softplus softshrink sort special_round squeeze_copy svd t_copy take"
@@ -341,12 +342,14 @@ _EXACT_TEXTS: Final = {
     "addbmm": "self and mat2 must have the same dtype, but got {out} and {own}",
     "float_power": "the output given to float_power has dtype {out} but the operation's result requires dtype {own}",
     "heaviside": "heaviside is not yet implemented for tensors with different dtypes.",
+    **dict.fromkeys(("index_select", "masked_select"), "{op}(): self and result must have the same scalar type"),
     "kthvalue": "output must be of scalar type {own}, but got {out}",
     "mode": "expected scalar type '{own}' but got '{out}' for an output",
     "multinomial": "multinomial expects Long tensor out, got: {out}",
     "nan_to_num": "nan_to_num: dtype of out: {out} should be same as input: {own}",
+    "nonzero": "nonzero: Expected out tensor to have scalar type {own} but got scalar type {out}",
     "ormqr": "ormqr: Expected input and result to have the same dtype, but input has dtype {own} and result has dtype {out}",
-    "vdot": "result dtype {out} does not match input dtype {own}",
+    **dict.fromkeys(("dot", "vdot"), "result dtype {out} does not match input dtype {own}"),
 }
 """What some of them say."""
 

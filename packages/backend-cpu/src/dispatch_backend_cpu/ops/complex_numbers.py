@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from dispatch_aten.errors import OperatorError
 from dispatch_aten.promotion import Promotion
+from dispatch_aten.shapes import RULES, TensorMeta
 
-from ..arrays import Array, dtype_of, empty_strided, reinterpret, storage_offset_of
+from ..arrays import Array, dtype_of, empty_strided, reinterpret, storage_offset_of, strides_of
 from ..kernel_table import Kernel, KernelTable
 from ..output_specs import OutputSpec, output_rule
 from .rule_kernels import make_elementwise, make_kernel
@@ -32,20 +32,12 @@ def _angle(a: Array) -> Any:
 
 def view_of_dtype(name: str) -> Kernel:
     """Make the kernel of a view with another dtype."""
-    infer = output_rule(name)
+    infer, check = output_rule(name), RULES[name]
 
     def kernel(self: Array, *args: Any) -> Array:
+        if offset := storage_offset_of(self):
+            check(TensorMeta(self.shape, strides_of(self), dtype_of(self), offset), *args)
         spec = infer(self, *args)
-        ratio = spec.array_dtype.itemsize // self.itemsize
-        if ratio > 1 and (offset := storage_offset_of(self)) % ratio:
-            old, new = dtype_of(self).name, spec.dtype.name
-            raise OperatorError(
-                "Tensor must have a storage_offset divisible by 2"
-                if name == "view_as_complex"
-                else f"self.storage_offset() must be divisible by {ratio} to view {old} as {new} (different element sizes), "
-                f"but got {offset}",
-                argument="self",
-            )
         return reinterpret(self, spec.array_dtype, spec.shape, spec.byte_strides)
 
     return kernel

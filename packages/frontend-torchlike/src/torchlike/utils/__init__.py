@@ -6,5 +6,5 @@ from typing import Final
 
 from ..lazy_names import load_names
 
-_NAMES: Final = {"checkpoint": "", "data": "", "hooks": "", "pytree": "", "tensorboard": ""}
+_NAMES: Final = dict.fromkeys("checkpoint data deterministic dlpack hooks pytree tensorboard".split(), "")
 __all__, __getattr__, __dir__ = load_names(__name__, _NAMES)

@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
-from dispatch_aten.shapes.meta import contiguous_strides
+from dispatch_aten.shapes.meta import contiguous_strides, suggests_channels_last
 
-from ._shared import Array, aten, overload
+from ._shared import Array, aten, meta_of, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+#: A memory format, and that of images by their number of dimensions.
+_PRESERVE: Final = 1
+_CHANNELS_LAST: Final = {4: 2, 5: 3}
 
 
 def _become(view: str) -> Callable[..., Array]:
@@ -24,7 +28,11 @@ def _become(view: str) -> Callable[..., Array]:
 
 
 def _resize_as(self: Array, the_template: Array, *, memory_format: int | None = None) -> Array:
-    return aten.resize_.default(self, dc.shape(the_template), memory_format=memory_format)
+    shape = dc.shape(the_template)
+    if memory_format == _PRESERVE:
+        found = meta_of(the_template)
+        memory_format = _CHANNELS_LAST[len(shape)] if suggests_channels_last(shape, found.strides) else 0
+    return aten.resize_.default(self, shape, memory_format=memory_format)
 
 
 def _set(self: Array, source: Array) -> Array:

@@ -67,11 +67,8 @@ def _check_rotation(count: int, dims: Sequence[int]) -> None:
         text = f"expected total rotation dims == 2, but got dims = {len(dims)}"
     elif count < 2:
         text = f"expected total dims >= 2, but got total dims = {count}"
-    elif dims[0] == dims[1] or abs(dims[0] - dims[1]) == count:
+    elif len({wrap_dim(dim, count, argument="dims") for dim in dims}) == 1:
         text = f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}"
-    else:
-        for dim in dims:
-            wrap_dim(dim, count, argument="dims")
     if text:
         raise OperatorError(text, operator="aten::rot90", argument="dims")
 

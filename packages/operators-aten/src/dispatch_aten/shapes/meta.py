@@ -90,7 +90,9 @@ def _make(
     if not isinstance(dtype, ScalarType):
         raise ArgumentTypeError(f"expected a {ScalarType.__name__}, but got {type(dtype).__name__}")
     shape, strides = tuple(map(int, shape)), tuple(map(int, strides))
-    if prod(shape) * dtype.itemsize >= _BEYOND or max((*shape, *strides, storage_offset), default=0) >= _BEYOND:
+    if max(strides, default=0) >= _BEYOND:
+        raise OperatorError("Stride calculation overflowed")
+    if prod(shape) * dtype.itemsize >= _BEYOND or max((*shape, storage_offset), default=0) >= _BEYOND:
         raise OperatorError(f"Storage size calculation overflowed with sizes={list(shape)}")
     _set(made, "shape", shape)
     _set(made, "strides", strides)

@@ -355,7 +355,7 @@ def _view_dtype(self: TensorMeta, dtype: ScalarType) -> TensorMeta:
     """View the elements' bytes as another dtype; where its size differs, the last dimension changes with it."""
     old, new = self.dtype.itemsize, dtype.itemsize
     if old == new:
-        return TensorMeta(self.shape, self.strides, dtype)
+        return TensorMeta(self.shape, self.strides, dtype, self.storage_offset)
     what = f"to view {self.dtype.name} as {dtype.name} (different element sizes)"
     if not self.shape:
         raise OperatorError(f"self.dim() cannot be 0 {what}", argument="self")
@@ -364,16 +364,22 @@ def _view_dtype(self: TensorMeta, dtype: ScalarType) -> TensorMeta:
     *outer, last = self.shape
     if old > new:
         ratio = old // new
-        return TensorMeta((*outer, last * ratio), (*(step * ratio for step in self.strides[:-1]), 1), dtype)
+        wider = (*(step * ratio for step in self.strides[:-1]), 1)
+        return TensorMeta((*outer, last * ratio), wider, dtype, self.storage_offset * ratio)
     ratio = new // old
     if last % ratio:
         raise OperatorError(f"self.size(-1) must be divisible by {ratio} {what}, but got {last}", argument="self")
+    if self.storage_offset % ratio:
+        raise OperatorError(
+            f"self.storage_offset() must be divisible by {ratio} {what}, but got {self.storage_offset}", argument="self"
+        )
     for dim, step in enumerate(self.strides[:-1]):
         if step % ratio:
             raise OperatorError(
                 f"self.stride({dim}) must be divisible by {ratio} {what}, but got {step}", argument="self"
             )
-    return TensorMeta((*outer, last // ratio), (*(step // ratio for step in self.strides[:-1]), 1), dtype)
+    narrower = (*(step // ratio for step in self.strides[:-1]), 1)
+    return TensorMeta((*outer, last // ratio), narrower, dtype, self.storage_offset // ratio)
 
 
 RULES: Final[dict[str, Callable[..., Any]]] = {
