@@ -120,10 +120,10 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=OTHER_PYTHONS or None, requires=["wheels"])
 def compatibility(session: nox.Session) -> None:
-    """Run the whole suite on the other Pythons that are found, with more random programs."""
+    """Run the whole suite on the other Pythons that are found, with more random programs, for longer."""
     if not OTHER_PYTHONS:
         session.skip("no other Python of 3.11, 3.12 and 3.13 was found")
-    session.env["PIPELINE_PROGRAMS"] = "1000"
+    session.env.update(PIPELINE_PROGRAMS="1000", DISPATCH_TEST_SECONDS="10")
     _run_suite(session)
 
 

@@ -19,7 +19,7 @@ import pytest
 import torchlike
 
 #: How many programs are tried; more in a run of its own. Each version of Python has others.
-PROGRAMS = int(os.environ.get("PIPELINE_PROGRAMS", "400"))
+PROGRAMS = int(os.environ.get("PIPELINE_PROGRAMS", "200"))
 FIRST = 100_000 * sys.version_info.minor
 CHUNKS = 10
 #: Larger results are dropped: outer products of outer products would take all memory.
@@ -551,10 +551,11 @@ def test_random_programs_that_come_again_run_by_plans_that_are_recognised(monkey
 
     monkeypatch.setattr(guards, "find", counted)
     # How many come again as they were depends on the programs alone, so they are the same on every Python.
-    for seed in range(1_100_000, 1_100_000 + PROGRAMS // 20):
+    count = max(PROGRAMS // 20, 20)
+    for seed in range(1_100_000, 1_100_000 + count):
         for _ in range(5):
             compare(seed, 12 + seed % 30)
-    assert sum(hits) > PROGRAMS // 60
+    assert sum(hits) > count // 3
 
 
 def test_a_storage_that_grows_takes_along_a_tensor_that_still_holds_an_executed_value():

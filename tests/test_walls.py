@@ -40,6 +40,13 @@ CIRCLES = {
 }
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _trees_are_let_go_of():
+    """Leave no millions of nodes to the collections of the tests that come after."""
+    yield
+    parse.cache_clear()
+
+
 @dataclass(frozen=True, slots=True)
 class Import:
     """One imported name: ``module`` is absolute, ``name`` is the one that ``from`` takes out of it.
@@ -59,13 +66,16 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _nodes(tree: ast.AST, *, late: bool = False, typed: bool = False) -> Iterator[tuple[ast.AST, bool, bool]]:
+def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool, bool]]:
     """Walk a tree; the flags are true inside functions, and where only a type checker looks."""
-    for node in ast.iter_child_nodes(tree):
-        yield node, late, typed
-        inner = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        only_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        yield from _nodes(node, late=inner, typed=typed or only_types)
+    todo = [(tree, False, False)]
+    while todo:
+        node, late, typed = todo.pop()
+        late = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        typed = typed or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+        for child in ast.iter_child_nodes(node):
+            yield child, late, typed
+            todo.append((child, late, typed))
 
 
 @cache
@@ -77,9 +87,9 @@ def parse(path: Path) -> ast.Module:
 def imports(path: Path) -> list[Import]:
     """Return every import of a file, calls of ``import_module`` with a plain string included."""
     package = module_name(path) if path.name == "__init__.py" else module_name(path).rpartition(".")[0]
-    found = []
+    found, file = [], path.relative_to(PACKAGES)
     for node, late, typed in _nodes(parse(path)):
-        where = f"{path.relative_to(PACKAGES)}:{getattr(node, 'lineno', 0)}"
+        where = f"{file}:{getattr(node, 'lineno', 0)}"
         if isinstance(node, ast.Import):
             for alias in node.names:
                 found.append(Import(where, alias.name, None, late, typed))
@@ -88,7 +98,7 @@ def imports(path: Path) -> list[Import]:
             module = ".".join([*base, *([node.module] if node.module else [])])
             for alias in node.names:
                 found.append(Import(where, module, alias.name, late, typed))
-        elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func).rpartition(".")[2]:
+        elif isinstance(node, ast.Call) and "import" in getattr(node.func, "attr", getattr(node.func, "id", "")):
             for argument in node.args[:1]:
                 if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
                     name = argument.value
@@ -147,8 +157,18 @@ def test_a_package_leaves_the_private_parts_of_others_alone(package):
     assert private == []
 
 
-def attributes(path: Path) -> Iterator[tuple[str, str, str]]:
-    """Yield the place, the module and the name of each attribute that a file takes of another package's modules."""
+def dotted_name(node: ast.AST) -> str:
+    """Return the name that a chain of attributes spells; "" where it does not begin with a name."""
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(names)]) if isinstance(node, ast.Name) else ""
+
+
+@cache
+def attributes(path: Path) -> list[tuple[str, str, str]]:
+    """Return the place, the module and the name of each attribute that a file takes of another package's modules."""
     package = module_name(path).partition(".")[0]
     others = {top for top in WALLS if top != package}
     modules = {module for top in others for module in modules_of(top)}
@@ -160,12 +180,14 @@ def attributes(path: Path) -> Iterator[tuple[str, str, str]]:
                 bound[alias.asname or top] = alias.name if alias.asname else top
         elif isinstance(node, ast.ImportFrom) and not node.level:
             bound |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    found = []
     for node in ast.walk(parse(path)):
         if isinstance(node, ast.Attribute):
-            first, *rest = ast.unparse(node.value).split(".")
+            first, *rest = dotted_name(node.value).split(".")
             module = ".".join([bound.get(first, ""), *rest])
             if module in modules:
-                yield f"{path.relative_to(PACKAGES)}:{node.lineno}", module, node.attr
+                found.append((f"{path.relative_to(PACKAGES)}:{node.lineno}", module, node.attr))
+    return found
 
 
 @pytest.mark.parametrize("package", WALLS)

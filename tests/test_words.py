@@ -58,6 +58,13 @@ def parse(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _trees_are_let_go_of():
+    """Leave no millions of nodes to the collections of the tests that come after."""
+    yield
+    parse.cache_clear()
+
+
 def statements(path):
     """Yield the statements of a file, each with whether it stands in a function."""
     todo = [(parse(path), False)]
