@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import torchlike
+
 torch = pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
 from dispatch_aten.dtypes import ScalarType  # noqa: E402  # after the skip
@@ -96,3 +98,39 @@ def test_bernoulli_of_probabilities_is_torchs(name):
         lambda g: KERNELS["bernoulli_.Tensor"](np.zeros((4, 5), name), p, generator=g),
         lambda: torch.zeros(4, 5, dtype=getattr(torch, name)).bernoulli_(torch.from_numpy(p)),
     )
+
+
+#: How the elements of a tensor of (4, 3, 2, 5) lie in memory.
+LAYOUTS = {
+    "rows": lambda t: t.ones(4, 3, 2, 5),
+    "permuted": lambda t: t.ones(5, 4, 2, 3).permute(1, 3, 2, 0),
+    "channels last": lambda t: t.ones(4, 3, 2, 5).to(memory_format=t.channels_last),
+    "gaps": lambda t: t.ones(4, 3, 2, 10)[..., ::2],
+    "expanded": lambda t: t.ones(4, 1, 2, 5).expand(4, 3, 2, 5),
+}
+DRAWS = {
+    "dropout": lambda t, x: t.nn.functional.dropout(x, 0.3),
+    "dropout in place": lambda t, x: t.nn.functional.dropout(x.clone(), 0.3, inplace=True),
+    "native_dropout": lambda t, x: t.native_dropout(x, 0.3, True)[1],
+    "dropout2d": lambda t, x: t.nn.functional.dropout2d(x, 0.3),
+    "alpha_dropout": lambda t, x: t.nn.functional.alpha_dropout(x, 0.3, training=True),
+    "bernoulli": lambda t, x: t.bernoulli(x * 0.3),
+    "bernoulli p": lambda t, x: t.bernoulli(x, 0.3),
+    "bernoulli_": lambda t, x: x.clone().bernoulli_(0.3),
+    "rand_like": lambda t, x: t.rand_like(x),
+    "normal_": lambda t, x: x.clone().normal_(),
+    "randint_like": lambda t, x: t.randint_like(x, 100),
+    "normal": lambda t, x: t.normal(x, 1.0),
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+def test_numbers_are_drawn_in_torchs_order_however_the_elements_lie(draw):
+    for layout in LAYOUTS.values():
+        found = []
+        for library in torch, torchlike:
+            library.manual_seed(3)
+            result = DRAWS[draw](library, layout(library))
+            found.append((result.stride(), result.numpy()))
+        assert found[0][0] == found[1][0]
+        np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-5, atol=1e-6)

@@ -32,6 +32,8 @@ def test_libraries_keep_settings_and_are_not_available():
     assert backends.cudnn.enabled and backends.cudnn.benchmark
     backends.cudnn.benchmark = False
     assert backends.cuda.matmul.allow_tf32 is False
+    with backends.cuda.sdp_kernel(enable_flash=False), backends.mkl.verbose(backends.mkl.VERBOSE_ON):
+        assert not backends.cuda.is_flash_attention_available()
 
 
 def test_settings_are_kept():

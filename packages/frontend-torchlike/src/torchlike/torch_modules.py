@@ -16,6 +16,7 @@ _GROUPS: Final = {
     "torchlike.accelerator": "accelerator.memory",
     "torchlike.amp.autocasting": "amp.autocast_mode",
     "torchlike.amp.scaler": "amp.grad_scaler",
+    "torchlike.annotations": "types",
     "torchlike.autograd.numerical_check": "autograd.gradcheck",
     "torchlike.compiler": "_dynamo",
     "torchlike.cuda": "cuda.memory cuda.nvtx cuda.random cuda.streams",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import ModuleType
 from typing import Any, Final
 
@@ -49,8 +49,27 @@ def _get_true() -> bool:
     return True
 
 
+def _get_false(*args: Any) -> bool:
+    return False
+
+
 def _set(value: Any) -> None:
     pass
+
+
+@contextmanager
+def _choose_attention(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+) -> Iterator[None]:
+    """Choose nothing within a block: there is one kernel of attention (source: ``torch.backends.cuda.sdp_kernel``)."""
+    yield
+
+
+class _Verbose(nullcontext[None]):
+    """Print nothing of a library's calls within a block (source: ``torch.backends.mkl.verbose``)."""
+
+    def __init__(self, enable: Any) -> None:
+        super().__init__()
 
 
 def _get_capability() -> str:
@@ -74,6 +93,11 @@ LIBRARIES: Final = {
         ),
         cufft_plan_cache=AbsentLibrary("cuda.cufft_plan_cache", size=0, max_size=0),
         **{f"{kind}_sdp_enabled": _get_true for kind in ("flash", "math", "mem_efficient", "cudnn")},
+        sdp_kernel=_choose_attention,
+        can_use_cudnn_attention=_get_false,
+        can_use_efficient_attention=_get_false,
+        can_use_flash_attention=_get_false,
+        is_flash_attention_available=_get_false,
         **{f"enable_{kind}_sdp": _set for kind in ("flash", "math", "mem_efficient", "cudnn")},
     ),
     "cudnn": AbsentLibrary(
@@ -87,8 +111,10 @@ LIBRARIES: Final = {
     ),
     "cusparselt": AbsentLibrary("cusparselt"),
     "mha": AbsentLibrary("mha"),
-    "mkl": AbsentLibrary("mkl"),
-    "mkldnn": AbsentLibrary("mkldnn", enabled=True, deterministic=False, allow_tf32=True),
+    "mkl": AbsentLibrary("mkl", verbose=_Verbose, VERBOSE_OFF=0, VERBOSE_ON=1),
+    "mkldnn": AbsentLibrary(
+        "mkldnn", enabled=True, deterministic=False, allow_tf32=True, verbose=_Verbose, VERBOSE_OFF=0, VERBOSE_ON=1
+    ),
     "mps": AbsentLibrary("mps"),
     "nnpack": AbsentLibrary("nnpack"),
     "openmp": AbsentLibrary("openmp"),

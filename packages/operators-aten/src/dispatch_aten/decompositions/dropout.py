@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import bool_
 from dispatch_aten.errors import DtypeError, OperatorError
 
-from ._shared import Array, aten, ndim, numel
+from ._shared import Array, aten, cast, ndim, numel
+from .random import draw_mask
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,17 +50,14 @@ def _make(name: str, by_channel: bool, numbers: Callable[[Array, float], tuple[f
                 f"result type Float can't be cast to the desired output type {dtype.name}", operator=operator
             )
         shape = dc.shape(input)
-        noise = (
-            aten.new_empty.default(input, (*shape[:2], *[1] * (len(shape) - 2)))
-            if by_channel
-            else aten.empty_like.default(input)
-        )
-        kept = aten.bernoulli.p(noise, 1 - p)
+        of = aten.new_empty.default(input, (*shape[:2], *[1] * (len(shape) - 2))) if by_channel else input
+        mask = draw_mask(of, 1 - p)
+        kept = cast(mask, dtype)
         factor, above, below = numbers(input, p)
         found = aten.mul.Tensor(input, aten.mul.Scalar(kept, factor))
         if above == below:
             return found
-        summand = aten.where.Scalar(aten._to_copy.default(kept, dtype=bool_), above, below)
+        summand = aten.where.Scalar(mask, above, below)
         return aten.add.Tensor(found, aten._to_copy.default(summand, dtype=dtype))
 
     return kernel

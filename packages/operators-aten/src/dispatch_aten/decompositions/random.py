@@ -102,14 +102,21 @@ def _random_to(self: Array, to: int, *, generator: Any = None) -> Array:
 
 def _bernoulli(self: Array, *, generator: Any = None) -> Array:
     RULES["bernoulli"](meta_of(self))
-    hit = aten.lt.Tensor(_uniform(aten.empty_like.default(self), generator=generator), self)
-    return cast(hit, dc.dtype(self))
+    draws = aten.empty_like.default(self, memory_format=0)
+    return aten._to_copy.default(
+        aten.lt.Tensor(_uniform(draws, generator=generator), self), dtype=dc.dtype(self), memory_format=0
+    )
 
 
 def _bernoulli_p(self: Array, p: float, *, generator: Any = None) -> Array:
     RULES["bernoulli_.float"](meta_of(self), p)
     draws = aten.empty_like.default(self, dtype=get_default_dtype(), memory_format=0)
     return cast(aten.lt.Scalar(_uniform(draws, generator=generator), p), dc.dtype(self))
+
+
+def draw_mask(self: Array, p: float) -> Array:
+    """Return a mask that is true with the probability ``p``, and that lies in memory as ``self`` does."""
+    return _draw("bernoulli_.float", aten.empty_like.default(self, dtype=bool_), p, generator=None)
 
 
 def _bernoulli_float_inplace(self: Array, p: float = 0.5, *, generator: Any = None) -> Array:
@@ -238,7 +245,7 @@ def _native_dropout(input: Array, p: float, train: bool | None) -> tuple[Array, 
     if train is False:
         return aten.clone.default(input), aten.ones_like.default(input, dtype=bool_)
     RULES["native_dropout"](meta_of(input), p, train)
-    kept = aten.bernoulli.p(aten.empty_like.default(input, dtype=bool_), 1 - p)
+    kept = draw_mask(input, 1 - p)
     scale = 0.0 if p == 1 else 1.0 / (1.0 - p)
     return aten.mul.Scalar(aten.mul.Tensor(input, kept), scale), kept
 

@@ -133,8 +133,8 @@ def _bernoulli_inplace(self: TensorMeta, p: TensorMeta | float = 0.5, **options:
 def _bernoulli(self: TensorMeta, p: float | None = None, **options: Any) -> TensorMeta:
     if p is None:
         refuse_kinds("bernoulli_tensor_cpu_self_", "bic", self.dtype)
-        return preserve_format(self)
-    _bernoulli_inplace(self, p)
+    else:
+        _bernoulli_inplace(self, p)
     return contiguous(self.shape, self.dtype)
 
 
