@@ -5,7 +5,12 @@ import pytest
 
 import torchlike as t
 from torchlike.autograd import Function, Variable, forward_ad, grad, gradcheck
-from torchlike.autograd.graph import GradientEdge, allow_mutation_on_saved_tensors, get_gradient_edge
+from torchlike.autograd.graph import (
+    GradientEdge,
+    allow_mutation_on_saved_tensors,
+    disable_saved_tensors_hooks,
+    get_gradient_edge,
+)
 from torchlike.autograd.graph import saved_tensors_hooks as hooks
 from torchlike.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
@@ -27,7 +32,9 @@ def test_an_edge_stands_for_its_tensor():
     t.autograd.backward((3 * x).sum(), inputs=get_gradient_edge(x))
     assert x.grad.tolist() == [3.0, 3.0]
     unused = GradientEdge(leaf(1.0).clone().grad_fn, 0)
-    assert grad((x * 1).sum(), (unused, x), materialize_grads=True)[0].tolist() == [0.0]
+    assert grad((x * 1).sum(), (unused, x), allow_unused=True)[0] is None
+    with pytest.raises(RuntimeError, match="materialize_grads cannot be used"):
+        grad((x * 1).sum(), (unused, x), materialize_grads=True)
     with pytest.raises(RuntimeError, match="only for scalar outputs"):
         grad(get_gradient_edge(x * 2), x)
     with pytest.raises(RuntimeError, match="Mismatch in shape"):
@@ -187,3 +194,130 @@ def test_hooks_of_all_optimizers():
     t.optim.SGD([x], 0.5).step()
     assert seen == ["before", "after"]
     assert np.allclose(x.detach().numpy(), 0.0)
+
+
+def test_of_nested_hooks_the_innermost_see_a_tensor():
+    x = leaf(1.0, 2.0)
+    with hooks(lambda each: each * 3, lambda each: each * 3):
+        with hooks(lambda each: each * 5, lambda each: each * 5):
+            y = (x * x).sum()
+        z = (x * x).sum()
+        with pytest.raises(RuntimeError, match="not here"), disable_saved_tensors_hooks("not here"):
+            pass
+    assert [grad(each, x)[0].tolist() for each in (y, z)] == [[50.0, 100.0], [18.0, 36.0]]
+
+
+@pytest.mark.parametrize("act", ["__enter__", "__exit__"])
+def test_hooks_that_backward_enters_end_with_it(act: str):
+    block = hooks(lambda each: each, lambda each: (getattr(block, act)(), each)[1])
+    with block:
+        leaf(1.0).sin().backward()
+    with disable_saved_tensors_hooks("no hooks are left"):
+        pass
+
+
+def test_a_node_can_be_called():
+    x = leaf(3.0)
+    y = x**2
+    assert y.grad_fn(x.detach()).tolist() == [18.0]
+    with pytest.raises(TypeError, match="expected 1 arguments, got 2 instead"):
+        y.grad_fn(x.detach(), x.detach())
+
+
+def test_materialized_gradients():
+    x, a = leaf(0.5), leaf(1.0)
+    first = grad(x * a, x, create_graph=True)
+    second = grad(first, x, create_graph=True, materialize_grads=True)
+    assert grad(second, x, materialize_grads=True)[0].tolist() == [0.0]
+
+    class Two(Function):
+        @staticmethod
+        def forward(ctx, x):
+            other = x.clone()
+            ctx.mark_non_differentiable(other)
+            ctx._materialize_non_diff_grads = False
+            return x.clone(), other
+
+        @staticmethod
+        def backward(ctx, one, other):
+            assert other is None
+            return one
+
+    assert grad(Two.apply(x)[0], x)[0].tolist() == [1.0]
+
+
+def test_forward_mode_of_a_function_of_the_users():
+    class Product(Function):
+        @staticmethod
+        def forward(ctx, x, y, times):
+            ctx.save_for_forward(x, y)
+            ctx.times = times
+            return x * y * times
+
+        @staticmethod
+        def jvp(ctx, x_tangent, y_tangent, times):
+            assert times is None
+            x, y = ctx.saved_tensors
+            return (x * y_tangent + y * x_tangent) * ctx.times
+
+    class Twice(Function):
+        @staticmethod
+        def forward(ctx, x, rightly):
+            ctx.mark_dirty(x)
+            ctx.rightly = rightly
+            return x.mul_(2)
+
+        @staticmethod
+        def jvp(ctx, tangent, rightly):
+            return tangent.mul_(2) if ctx.rightly else tangent * 2
+
+    with forward_ad.dual_level():
+        x = forward_ad.make_dual(t.tensor(2.0), t.tensor(1.0))
+        assert forward_ad.unpack_dual(Product.apply(x, t.tensor(3.0), 2)).tangent == 6
+        assert forward_ad.unpack_dual(Twice.apply(x.clone(), True)).tangent == 2
+        with pytest.raises(RuntimeError, match="is not modifying the forward mode gradients inplace"):
+            Twice.apply(x.clone(), False)
+
+
+def test_objects_of_functions_are_refused():
+    class Same(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+    with pytest.warns(DeprecationWarning, match="should not be instantiated"):
+        made = Same()
+    with pytest.raises(RuntimeError, match="non-static forward method is deprecated"):
+        made(t.ones(1))
+
+
+def test_a_decorated_generator_takes_errors_and_closes_in_its_mode():
+    seen = []
+
+    @t.no_grad()
+    def count():
+        for number in range(3):
+            try:
+                yield number
+            except ValueError:
+                seen.append(("error", t.is_grad_enabled()))
+            except GeneratorExit:
+                seen.append(("exit", t.is_grad_enabled()))
+                raise
+
+    steps = count()
+    assert (next(steps), steps.throw(ValueError)) == (0, 1)
+    assert t.is_grad_enabled()
+    steps.close()
+    assert seen == [("error", False), ("exit", False)]
+
+
+def test_small_rules_of_leaves():
+    x = leaf(1.0)
+    with t.no_grad():
+        assert x.numpy().tolist() == [1.0]
+    with pytest.raises(RuntimeError, match=r"Can't call numpy\(\)"):
+        x.numpy()
+    x.register_post_accumulate_grad_hook(lambda tensor: tensor.grad)
+    with pytest.raises(RuntimeError, match="hooks should return None"):
+        (x * 2).backward()

@@ -17,6 +17,7 @@ from dispatch_core.keys import DispatchKey
 from dispatch_core.tracebacks import trim_traceback
 
 from .devices import as_device
+from .history.grad_mode import is_grad_enabled
 from .tensors import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _get_shareable(tensor: Tensor) -> NDArray[Any]:
                 f"can't convert {tensor.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host "
                 "memory first."
             )
-        if tensor.requires_grad:
+        if tensor.requires_grad and is_grad_enabled():
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         _check_shareable(tensor)
         return host.get(tensor)

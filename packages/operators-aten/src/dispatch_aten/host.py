@@ -21,7 +21,7 @@ def get(tensor: Any) -> Any:
     array = dc.ops.prims.device_get.default(tensor)
     if array is getattr(tensor, "_dispatch_data", tensor):
         return array
-    wanted = f"{dc.dtype(tensor)}{list(dc.shape(tensor))}"
+    wanted = f"{dc.dtype(tensor).short}{list(dc.shape(tensor))}"
     try:
         found = f"{array.dtype}{list(array.shape)}"
     except (AttributeError, TypeError):

@@ -16,7 +16,7 @@ from dispatch_aten.shapes import is_non_overlapping_and_dense
 from dispatch_core.forks import Order, forkable
 
 from ..history.grad_mode import enable_grad, no_grad
-from ..history.graph_settings import anomaly_mode
+from ..history.graph_settings import anomaly_mode, node_observers
 from ..history.metadata import Meta, to_scalar_type
 from ..history.node import Edge, Leaf, Node
 from .saved import check_cut
@@ -52,13 +52,15 @@ def execute(
 ) -> list[Tensor | None]:
     """Run backward, and then the functions that hooks and nodes have queued; see `_execute`."""
     queued: list[Callable[[], object]] = []
-    token = _queued.set(queued)
+    token, observers = _queued.set(queued), node_observers.get()
     try:
         found = _execute(roots, keep_graph=keep_graph, create_graph=create_graph, captures=captures)
         for callback in queued:  # one may queue others
             callback()
     finally:
         _queued.reset(token)
+        if node_observers.get() is not observers:
+            node_observers.set(observers)  # a hook has entered a block and not left it, or the other way round
     return found
 
 
@@ -307,4 +309,5 @@ def accumulate(leaf: Node, grad: Tensor, create_graph: bool) -> None:
             before.add_(grad)
     if leaf.post_accumulate is not None and tensor is not None:
         for hook in list(leaf.post_accumulate.values()):
-            hook(tensor)
+            if hook(tensor) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import wraps
@@ -10,6 +11,7 @@ from typing import Any, ClassVar, Final
 import dispatch_core as dc
 from dispatch_core.tracebacks import api_boundary
 
+from ..functions import FUNCTIONS
 from ..history import tangents
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import is_grad_enabled, no_grad
@@ -31,6 +33,8 @@ class Context(Node):
     saved: tuple[Any, ...] | None = ()
     needs_input_grad: tuple[bool, ...] = ()
     materialize = True
+    #: Whether a result that has no gradient gets zeros too.
+    _materialize_non_diff_grads = True
     dirty: tuple[Tensor, ...] = ()
     without_grad: tuple[Tensor, ...] = ()
     to_save: tuple[Any, ...] = ()
@@ -73,7 +77,10 @@ class Context(Node):
 
     def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
         if self.materialize:
-            grads = [self._zeros(number) if grad is None else grad for number, grad in enumerate(grads)]
+            grads = [
+                self._zeros(number) if grad is None and number not in self.left_undefined else grad
+                for number, grad in enumerate(grads)
+            ]
         function = self.function
         if function.vjp is not Function.vjp:
             if function.backward is not Function.backward:
@@ -101,6 +108,8 @@ class Context(Node):
         return wrap(dc.ops.aten.zeros.default(meta[0], dtype=to_scalar_type(meta[1]), device=self.device))
 
     device: Any = None
+    #: The numbers of results whose gradients stay None.
+    left_undefined: tuple[int, ...] = ()
 
     def release(self) -> None:
         self.saved = None
@@ -127,6 +136,23 @@ class Function:
     """
 
     _context: ClassVar[type[Context] | None] = None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Warn that a function is called by ``apply``, and never made."""
+        warnings.warn(
+            f"{cls} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on "
+            "the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return super().__new__(cls)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse a call of an object: ``apply`` is called, on the class."""
+        raise RuntimeError(
+            "Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function "
+            "with static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
+        )
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -187,20 +213,51 @@ class Function:
         if recorded:
             _record(context, results, edges, single)
         if any(each is not None for each in moved):
-            _push_forward(context, results, moved, level)
+            numbers = {id(arg): number for number, arg in enumerate(inputs) if arg is not None}
+            sources = [numbers.get(id(each)) for each in ([output] if single else output)]
+            _push_forward(context, results, inputs, moved, sources, level)
         return results[0] if single else tuple(results)
 
 
-def _push_forward(context: Context, results: list[Any], moved: list[Tensor | None], level: int) -> None:
-    """Set the results' tangents to those that ``jvp`` returns."""
+def _push_forward(
+    context: Context,
+    results: list[Any],
+    inputs: list[Tensor | None],
+    moved: list[Tensor | None],
+    sources: list[int | None],
+    level: int,
+) -> None:
+    """Set the results' tangents to those that ``jvp`` returns; ``sources`` are the inputs that were returned as they are."""
+    if context.materialize:
+        zeros = FUNCTIONS["zeros_like"]
+        moved = [
+            zeros(each.detach()) if way is None and each is not None and each.dtype.is_differentiable else way
+            for each, way in zip(inputs, moved, strict=True)
+        ]
     kept, context.saved = context.saved, tuple((each, read_version(each)) for each in context.for_forward)
     try:
         found = context.function.jvp(context, *moved)
     finally:
         context.saved = kept
-    for result, tangent in zip(results, found if isinstance(found, tuple) else (found,), strict=True):
-        if isinstance(result, Tensor) and tangent is not None:
+    dirty, plain = ({id(each) for each in some} for some in (context.dirty, context.without_grad))
+    for result, tangent, source in zip(results, found if isinstance(found, tuple) else (found,), sources, strict=True):
+        if isinstance(result, Tensor) and tangent is not None and id(result) not in plain:
+            if source is not None:
+                _check_alias(tangent, moved[source], id(inputs[source]) in dirty)
             tangents.set_tangent(result, tangent, level)
+
+
+def _check_alias(tangent: Tensor, given: Tensor | None, is_dirty: bool) -> None:
+    """Refuse the tangent of an input that was returned as it is, or changed in place, if it is another's."""
+    if is_dirty and tangent is not given:
+        raise RuntimeError(
+            "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an "
+            "input inplace, then the jvp function must modify the corresponding gradient inplace."
+        )
+    if not is_dirty and given is not None and (tangent is given or dc.storage_of(tangent) != dc.storage_of(given)):
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+        )
 
 
 class _Once(Node):
@@ -273,6 +330,8 @@ def _record(context: Context, results: list[Any], edges: list[Edge | None], sing
             state.storage = before.storage
             result._autograd = state
         result._dispatch_mask |= autograd_bit(result._dispatch_mask)
+    if not context._materialize_non_diff_grads:
+        context.left_undefined = tuple(number for number, grows in enumerate(differentiable) if not grows)
     saved: list[Any] = []
     for tensor in context.to_save:
         if isinstance(tensor, Tensor) and id(tensor) in numbers:

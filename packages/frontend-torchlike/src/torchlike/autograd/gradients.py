@@ -212,14 +212,10 @@ def grad(
             "Set allow_unused=True if this is the desired behavior."
         )
     if materialize_grads:
+        if any(isinstance(target, GradientEdge) and each is None for target, each in zip(targets, found, strict=True)):
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
         found = [
-            (
-                _make("zeros", _to_edge(target))
-                if isinstance(target, GradientEdge)
-                else FUNCTIONS["zeros_like"](target.detach())
-            )
-            if gradient is None
-            else gradient
+            FUNCTIONS["zeros_like"](target.detach()).requires_grad_(create_graph) if gradient is None else gradient
             for target, gradient in zip(targets, found, strict=True)
         ]
     return tuple(found)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Observer: TypeAlias = Callable[[Node], None]
 
-_KEY: Final = dc.DispatchKey.PythonTLSSnapshot
+KEY: Final = dc.DispatchKey.PythonTLSSnapshot
 
 
 def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
@@ -29,7 +29,7 @@ def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     if watchers := write_observers.get():
         _show_written(op, args, kwargs, watchers)
     before = next_sequence()
-    result = op.redispatch(keyset - _KEY, *args, **kwargs)
+    result = op.redispatch(keyset - KEY, *args, **kwargs)
     if observers := node_observers.get():
         results = result if isinstance(result, (list, tuple)) else (result,)
         nodes = {
@@ -47,7 +47,7 @@ def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
 def _show_written(
     op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], watchers: tuple[Callable[[Any], Any], ...]
 ) -> None:
-    with dc.exclude_keys(_KEY):
+    with dc.exclude_keys(KEY):
         for number, argument in enumerate(op.schema.arguments):
             if argument.is_write:
                 value = args[number] if number < len(args) else kwargs.get(argument.name)
@@ -58,9 +58,11 @@ def _show_written(
 
 def show(node: Node, observers: tuple[Observer, ...]) -> None:
     """Show a new node to observers; what they call is not observed itself."""
-    with dc.exclude_keys(_KEY):
+    with dc.exclude_keys(KEY):
+        alone = [observer for observer in observers if getattr(observer, "is_alone", False)]
         for observer in observers:
-            observer(node)
+            if observer not in alone[:-1]:
+                observer(node)
 
 
 @contextmanager
@@ -69,7 +71,7 @@ def observe(observer: Observer) -> Iterator[None]:
     token = node_observers.set((*node_observers.get(), observer))
     try:
         with ExitStack() as stack:
-            stack.enter_context(dc.include_keys(_KEY))
+            stack.enter_context(dc.include_keys(KEY))
             yield
     finally:
         node_observers.reset(token)
@@ -77,4 +79,4 @@ def observe(observer: Observer) -> Iterator[None]:
 
 _library: Final = dc.Library("_", "IMPL")
 with dc.registry.transaction(level="backend"):
-    _library.fallback(_run_observed, _KEY, with_keyset=True)
+    _library.fallback(_run_observed, KEY, with_keyset=True)

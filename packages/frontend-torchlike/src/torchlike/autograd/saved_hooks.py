@@ -8,12 +8,15 @@ from contextvars import ContextVar
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+import dispatch_core as dc
+
 from ..history.device_keys import autograd_bit
 from ..history.grad_mode import no_grad
-from ..history.node import Edge, Node, Storage
+from ..history.graph_settings import node_observers
+from ..history.node import Edge, Storage
 from ..tensors import Tensor, bare
 from .function import Context
-from .observer import observe
+from .observer import KEY
 from .saved import Saved, make_released_error, read_version
 
 if TYPE_CHECKING:
@@ -112,19 +115,23 @@ def _make_unpacking(kind: Any) -> type:
     return type(kind.__name__, (_Unpacking, kind), {})
 
 
-def _make_observer(pack: Hook, unpack: Hook) -> Callable[[Node], None]:
-    """Return the observer that packs the tensors that a node keeps, and lets the node unpack them when it runs."""
+class _Packing:
+    """Packs the tensors that a node keeps, and lets the node unpack them when it runs."""
 
-    def observe_node(node: Any) -> None:
+    #: Only the innermost block's hooks see a tensor.
+    is_alone = True
+
+    def __init__(self, pack: Hook, unpack: Hook) -> None:
+        self._pack, self._unpack = pack, unpack
+
+    def __call__(self, node: Any) -> None:
         saved = getattr(node, "saved", None)
         if saved:
-            node.saved = _map(lambda each: _Packed(each, pack), saved, (Tensor, Saved))
-            node.unpack_hook = unpack
+            node.saved = _map(lambda each: _Packed(each, self._pack), saved, (Tensor, Saved))
+            node.unpack_hook = self._unpack
             # A closure in the node would be a circle, and keep the packed tensors until the collector comes.
             kind: Any = type(node)
             node.__class__ = _make_unpacking(kind)
-
-    return observe_node
 
 
 class saved_tensors_hooks:  # noqa: N801  # torch's name
@@ -148,12 +155,21 @@ class saved_tensors_hooks:  # noqa: N801  # torch's name
     def __enter__(self) -> None:
         if message := _forbidden.get():
             raise RuntimeError(message)
-        block = observe(_make_observer(self.pack_hook, self.unpack_hook))
-        block.__enter__()
-        self._entered.append(block)
+        guard = dc.include_keys(KEY)
+        guard.__enter__()
+        self._entered.append(guard)
+        node_observers.set((*node_observers.get(), _Packing(self.pack_hook, self.unpack_hook)))
 
     def __exit__(self, *exc: object) -> None:
-        self._entered.pop().__exit__(None, None, None)
+        # A hook may have entered or left a block once more; what is left is the innermost one.
+        observers = list(node_observers.get())
+        for number in reversed(range(len(observers))):
+            if isinstance(observers[number], _Packing):
+                del observers[number]
+                break
+        node_observers.set(tuple(observers))
+        if self._entered:
+            self._entered.pop().__exit__(None, None, None)
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801  # torch's name
@@ -166,6 +182,8 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801  # torch's name
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     """Refuse `saved_tensors_hooks` in the block with this message (source: ``torch.autograd.graph``)."""
+    if any(isinstance(each, _Packing) for each in node_observers.get()):
+        raise RuntimeError(error_message)
     token = _forbidden.set(error_message)
     try:
         yield

@@ -92,12 +92,19 @@ def _decorate(make: Callable[[], Any], function: _F) -> _F:
         def generator(*args: Any, **kwargs: Any) -> Any:
             # The mode holds while the generator's own code runs, never while its consumer's does.
             steps = function(*args, **kwargs)
-            sent: Any = None
+            resume: Any = functools.partial(next, steps)
             try:
                 while True:
                     with make():
-                        item = steps.send(sent)
-                    sent = yield item
+                        item = resume()
+                    try:
+                        resume = functools.partial(steps.send, (yield item))
+                    except GeneratorExit:
+                        with make():
+                            steps.close()
+                        raise
+                    except BaseException as error:  # noqa: BLE001  # the generator itself decides what becomes of it
+                        resume = functools.partial(steps.throw, error)
             except StopIteration as stop:
                 return stop.value
             finally:

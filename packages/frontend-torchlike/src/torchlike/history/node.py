@@ -139,6 +139,13 @@ class Node(TensorState):
         """Return the gradients of the inputs, one for each entry of ``next``."""
         raise NotImplementedError
 
+    def __call__(self, *grads: Tensor | None) -> Any:
+        """Return the gradients of the inputs for gradients of the results; a single one alone."""
+        if len(grads) != self.outputs:
+            raise TypeError(f"{self.name()} expected {self.outputs} arguments, got {len(grads)} instead")
+        found = self.apply(list(grads))
+        return found[0] if len(found) == 1 else found
+
     def release(self) -> None:
         """Let go of saved tensors; a second backward through the node then fails."""
 
