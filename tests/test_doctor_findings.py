@@ -35,17 +35,18 @@ FIRST = HOOKS.count("\n") + 1
 
 @pytest.fixture
 def vendor(tmp_path):
-    """Install a plugin for the device ``vendor``; return a function that runs a command with it."""
+    """Install a plugin for a device; return a function that runs a command with all that are installed."""
 
-    def install(kernels, requires=("dispatch-core", "dispatch-operators-aten"), mutable=True):
-        info = tmp_path / "vendor_plugin-1.0.dist-info"
+    def install(kernels, requires=("dispatch-core", "dispatch-operators-aten"), mutable=True, device="vendor"):
+        info = tmp_path / f"{device}_plugin-1.0.dist-info"
         info.mkdir()
-        lines = ["Metadata-Version: 2.1", "Name: vendor-plugin", "Version: 1.0"]
+        lines = ["Metadata-Version: 2.1", f"Name: {device}-plugin", "Version: 1.0"]
         lines += [f"Requires-Dist: {each}" for each in requires]
         (info / "METADATA").write_text("\n".join(lines) + "\n")
-        (info / "entry_points.txt").write_text("[dispatch_core.backends]\nvendor = vendor_module\n")
+        (info / "entry_points.txt").write_text(f"[dispatch_core.backends]\n{device} = {device}_module\n")
         body = textwrap.indent(textwrap.dedent(kernels).lstrip("\n"), "    ")
-        (tmp_path / "vendor_module.py").write_text(f"{HOOKS.replace('MUTABLE', str(mutable))}{body}\n    pass\n")
+        hooks = HOOKS.replace("MUTABLE", str(mutable)).replace('"vendor"', f'"{device}"')
+        (tmp_path / f"{device}_module.py").write_text(f"{hooks}{body}\n    pass\n")
 
         def run(*arguments):
             return subprocess.run(
@@ -63,7 +64,7 @@ def vendor(tmp_path):
 
 
 def examine(run, *names):
-    done = run("-m", "dispatch_core", "doctor", "--json", *names)
+    done = run("-m", "dispatch_core", "doctor", "--json", "--timeout", "60", *names)
     return done.returncode, {(each["kind"], each["name"]): each for each in json.loads(done.stdout)["findings"]}
 
 
@@ -80,24 +81,25 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
-def test_a_misspelt_operator_is_named_with_what_was_meant(vendor, name):
-    meant = UNKNOWN[name]
-    run = vendor(f"aten.impl({name!r}, lambda *args, **kwargs: args)")
+def test_a_misspelt_operator_is_named_with_what_was_meant(vendor):
+    run = vendor("\n".join(f"aten.impl({name!r}, lambda *args, **kwargs: args)" for name in UNKNOWN))
     status, found = examine(run, "vendor")
     finding = found["device", "vendor"]
     assert (status, finding["outcome"]) == (1, "faulty")
-    place = f"aten::{name} under Vendor (vendor_module.py:{FIRST}): no operator has that name"
-    assert finding["reason"].startswith(f"{place}; did you mean {meant}" if meant else place)
-    done = run("-c", "import dispatch_core as dc; dc.load_backend('vendor')")
-    assert done.returncode == 0
-    words = f"vendor_module.py:{FIRST}: UnknownOperatorWarning: a kernel for aten::{name} is registered under Vendor at"
-    assert (words in done.stderr) is bool(meant)
-    assert not meant or f"and no operator has that name; did you mean {meant}" in done.stderr
-    if meant:
-        program = f"import dispatch_core as dc\ndc.Library('aten', 'IMPL', 'CPU').impl({name!r}, len)"
-        done = run("-c", program)
-        assert f"<string>:2: UnknownOperatorWarning: a kernel for aten::{name} is registered under CPU" in done.stderr
+    reasons = finding["reason"].splitlines()
+    assert len(reasons) == len(UNKNOWN)
+    loaded = run("-c", "import dispatch_core as dc; dc.load_backend('vendor')")
+    assert loaded.returncode == 0
+    own = "".join(f"dc.Library('aten', 'IMPL', 'CPU').impl({name!r}, len)\n" for name in UNKNOWN)
+    called = run("-c", f"import dispatch_core as dc\n{own}")
+    for line, (name, meant) in enumerate(UNKNOWN.items()):
+        place = f"aten::{name} under Vendor (vendor_module.py:{FIRST + line}): no operator has that name"
+        words = f"{place}; did you mean {meant}" if meant else place
+        assert [reason for reason in reasons if reason.startswith(words)], (words, reasons)
+        warned = f"UnknownOperatorWarning: a kernel for aten::{name} is registered under"
+        assert (f"vendor_module.py:{FIRST + line}: {warned} Vendor at" in loaded.stderr) is bool(meant)
+        assert not meant or f"and no operator has that name; did you mean {meant}" in loaded.stderr
+        assert (f"<string>:{2 + line}: {warned} CPU" in called.stderr) is bool(meant)
 
 
 def test_operators_of_ones_own_and_of_private_registries_are_no_near_misses(vendor):
@@ -152,14 +154,29 @@ SIGNATURES = {
 }
 
 
-@pytest.mark.parametrize("kernel", SIGNATURES)
-def test_a_kernel_that_does_not_take_the_schemas_arguments_is_a_fault(vendor, kernel):
-    fault = SIGNATURES[kernel]
-    status, found = examine(vendor(f"aten.impl({kernel})"), "vendor")
-    finding = found["device", "vendor"]
-    assert (status, finding["outcome"]) == ((1, "faulty") if fault else (0, "ok"))
-    assert fault in finding["reason"]
-    assert not fault or f"(vendor_module.py:{FIRST})" in finding["reason"]
+def test_a_kernel_that_does_not_take_the_schemas_arguments_is_a_fault(vendor):
+    cases, keys = [*SIGNATURES], ("", "Autograd", "Autocast", "Sparse", "Quantized")
+    # A key has one kernel of an operator: the kernels are those of several keys, and of several devices.
+    batches = {f"vendor{first}": cases[first : first + len(keys)] for first in range(0, len(cases), len(keys))}
+    for device, kernels in batches.items():
+        lines = [
+            f"dc.Library('aten', 'IMPL', '{key}{device.capitalize()}', registry=registry).impl({kernel})"
+            for key, kernel in zip(keys, kernels, strict=True)
+        ]
+        run = vendor("\n".join(lines), device=device)
+    status, found = examine(run, *batches)
+    assert status == 1
+    for device, kernels in batches.items():
+        finding = found["device", device]
+        assert finding["outcome"] == "faulty"
+        reasons = finding["reason"].splitlines()
+        told = [
+            [each for each in reasons if f"({device}_module.py:{FIRST + line})" in each] for line in range(len(keys))
+        ]
+        assert sum(map(len, told)) == len(reasons)
+        for kernel, lines in zip(kernels, told, strict=True):
+            fault = SIGNATURES[kernel]
+            assert [fault in line for line in lines] == [True] * bool(fault), (kernel, lines)
 
 
 def test_every_fault_is_listed_in_a_line_of_its_own(vendor):
@@ -202,39 +219,45 @@ def test_arrays_that_cannot_be_written_need_no_kernels_that_write(vendor):
     assert {"aten::add.Tensor", "aten::exp"} <= missing
 
 
-@pytest.mark.parametrize(
-    ("requirement", "refused"),
-    [
-        ("dispatch-operators-aten>=7", "it requires dispatch-operators-aten>=7, and dispatch-operators-aten 0.1.0 is"),
-        (
-            "dispatch_operators.aten<0.1",
-            "it requires dispatch-operators-aten<0.1, and dispatch-operators-aten 0.1.0 is",
-        ),
-        (
-            "dispatch-backend-cpu==9; python_version>='3'",
-            "it requires dispatch-backend-cpu==9, and dispatch-backend-cpu",
-        ),
-        (
-            "dispatch-frontend-torchlike>=7",
-            "it requires dispatch-frontend-torchlike>=7, and dispatch-frontend-torchlike",
-        ),
-        ("dispatch-core>=99", "it requires dispatch-core>=99, and dispatch-core "),
-        ("dispatch-operators-aten>=", "its requirement 'dispatch-operators-aten>=' cannot be read"),
-        ("dispatch-operators-aten>=7; extra == 'test'", ""),
-        ("dispatch-operators-aten>=7; python_version<'3'", ""),
-        ("dispatch-operators-aten>=0.1,<0.2", ""),
-        ("numpy>=99", ""),
-    ],
-)
-def test_requirements_on_the_projects_distributions_are_checked(vendor, requirement, refused):
-    run = vendor("", requires=["dispatch-core", requirement])
-    status, found = examine(run, "vendor")
-    finding = found["device", "vendor"]
-    assert (status, finding["outcome"]) == ((1, "refused") if refused else (0, "ok"))
-    assert finding["reason"].startswith(refused)
-    done = run("-c", "import dispatch_core as dc; dc.load_backend('vendor')")
-    assert done.returncode == bool(refused)
-    assert refused in done.stderr
+#: A requirement, and the reason for which a plugin with it is refused; "" where it is not.
+REQUIREMENTS = {
+    "dispatch-operators-aten>=7": "it requires dispatch-operators-aten>=7, and dispatch-operators-aten 0.1.0 is",
+    "dispatch_operators.aten<0.1": "it requires dispatch-operators-aten<0.1, and dispatch-operators-aten 0.1.0 is",
+    "dispatch-backend-cpu==9; python_version>='3'": "it requires dispatch-backend-cpu==9, and dispatch-backend-cpu",
+    "dispatch-frontend-torchlike>=7": "it requires dispatch-frontend-torchlike>=7, and dispatch-frontend-torchlike",
+    "dispatch-core>=99": "it requires dispatch-core>=99, and dispatch-core ",
+    "dispatch-operators-aten>=": "its requirement 'dispatch-operators-aten>=' cannot be read",
+    "dispatch-operators-aten>=7; extra == 'test'": "",
+    "dispatch-operators-aten>=7; python_version<'3'": "",
+    "dispatch-operators-aten>=0.1,<0.2": "",
+    "numpy>=99": "",
+}
+
+
+def test_requirements_on_the_projects_distributions_are_checked(vendor):
+    for number, requirement in enumerate(REQUIREMENTS):
+        run = vendor("", requires=["dispatch-core", requirement], device=f"vendor{number}")
+    status, found = examine(run, *(f"vendor{number}" for number in range(len(REQUIREMENTS))))
+    assert status == 1
+    program = """
+import json
+import dispatch_core as dc
+errors = []
+for number in range({}):
+    try:
+        dc.load_backend(f"vendor{{number}}")
+    except dc.BackendError as error:
+        errors.append(str(error))
+    else:
+        errors.append("")
+print(json.dumps(errors))
+"""
+    errors = json.loads(run("-c", program.format(len(REQUIREMENTS))).stdout)
+    for number, (refused, error) in enumerate(zip(REQUIREMENTS.values(), errors, strict=True)):
+        finding = found["device", f"vendor{number}"]
+        assert finding["outcome"] == ("refused" if refused else "ok")
+        assert finding["reason"].startswith(refused)
+        assert bool(error) is bool(refused) and refused in error
 
 
 def test_doctor_examines_what_it_is_asked_about(vendor):

@@ -48,6 +48,7 @@ def counted(simulator):
     simulator.reset()
     program()
     runtime.finalize(force=True)
+    gc.freeze()  # what the program has loaded need not be looked through after every call
     yield simulator.calls()
     simulator.reset()
     runtime.finalize(force=True)
