@@ -6,12 +6,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dispatch_aten.dtypes import ScalarType, bool_, complex64, float16, float32, float64, int8, int64, uint8
+from dispatch_aten.output_dtypes import check_output_dtype
 from dispatch_aten.promotion import (
     Category,
     Operand,
     Promotion,
     can_cast,
-    check_output_dtype,
     promote_types,
     result_of,
     result_type,

@@ -32,7 +32,9 @@ _SIZES: Final = frozenset(
     "expand flip new_empty new_ones new_zeros permute repeat reshape resize_ sum_to_size tile view".split()
 )
 #: NumPy's names for arguments, which torch takes too.
-_ALIASES: Final = {"axis": "dim", "keepdims": "keepdim"}
+_ALIASES: Final = {"axis": "dim", "keepdims": "keepdim", "x2": "other"}
+#: The names of the first tensor: torch's, and NumPy's.
+_FIRST: Final = ("input", "a", "x", "x1")
 
 
 _WRITTEN: Final = re.compile(r"Tensor\([a-z]!\) (\w+)(?=[,)])")
@@ -121,19 +123,21 @@ def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str],
     lists = (list(dict.fromkeys(_WRITTEN.findall(schema))) for schema in operator.schemas)
     written = next((found for found in lists if len(found) > 1), [])
     has_input, like = operator.first == "self", operator.is_like
+    first = tuple(name for name in _FIRST if f" {name}" not in taken)
     later_input = not has_input and " self" in taken
     keywords = (
         {*aliases, "out"}
-        | ({"input"} if has_input or later_input else set())
+        | ({*first} if has_input or later_input else set())
         | ({"device", "layout", "requires_grad"} if like else set())
     )
 
     def read(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], bool]:
         requires_grad = False
-        if has_input and not args and "input" in kwargs:
-            args = (kwargs.pop("input"),)
-        elif later_input and "input" in kwargs:
-            kwargs["self"] = kwargs.pop("input")
+        name = next((each for each in first if each in kwargs), None) if later_input or not args else None
+        if name is not None and has_input:
+            args = (kwargs.pop(name),)
+        elif name is not None and later_input:
+            kwargs["self"] = kwargs.pop(name)
         for alias, real in aliases.items():
             if alias in kwargs:
                 kwargs[real] = kwargs.pop(alias)

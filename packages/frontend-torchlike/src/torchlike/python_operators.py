@@ -83,6 +83,12 @@ def _import_indexing(name: str) -> Callable[..., Any]:
     return made
 
 
+def _invert(self: Tensor) -> Tensor:
+    if self.is_floating_point() or self.is_complex():
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return FUNCTIONS["bitwise_not"](self)
+
+
 def _make_operators() -> dict[str, _Maker]:
     made: dict[str, _Maker] = {}
     for python, name in _OPERATORS.items():
@@ -92,8 +98,9 @@ def _make_operators() -> dict[str, _Maker]:
         if f"{name}_" in METHODS:
             made[f"__i{python}__"] = _forward(f"{name}_")
     made |= {f"__{name}__": _forward(name) for name in _COMPARISONS}
-    unary = {"neg": "neg", "abs": "abs", "pos": "positive", "invert": "bitwise_not"}
+    unary = {"neg": "neg", "abs": "abs", "pos": "positive"}
     made |= {f"__{python}__": partial(FUNCTIONS.__getitem__, name) for python, name in unary.items()}
+    made["__invert__"] = lambda: _invert
     made |= {"__div__": made["__truediv__"], "__rdiv__": made["__rtruediv__"]}  # Python 2's, which torch keeps
     return made | {
         "__getitem__": partial(_import_indexing, "getitem"),

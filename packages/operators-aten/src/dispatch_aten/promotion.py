@@ -23,14 +23,11 @@ from .dtypes import FLOAT8, ScalarType, bfloat16, bool_, float32, get_default_dt
 from .errors import ArgumentTypeError, DtypeError
 
 __all__ = [
-    "ACCUMULATED_IN_OUTPUT",
-    "EXACT_OUTPUT",
     "RULES",
     "Category",
     "Operand",
     "Promotion",
     "can_cast",
-    "check_output_dtype",
     "computation_type",
     "operand",
     "promote_types",
@@ -295,96 +292,3 @@ def rule_for(operator: str) -> Promotion:
     """
     name = operator.rpartition("::")[2].partition(".")[0]
     return RULES.get(name) or RULES.get(name.removesuffix("_"), Promotion.SAME)
-
-
-EXACT_OUTPUT: Final = frozenset(
-    (
-        "_euclidean_dist _log_softmax _log_softmax_backward_data _softmax _softmax_backward_data abs absolute addbmm"
-        " addmm addmv alias_copy amax amin aminmax argmax argmin argsort as_strided_copy avg_pool2d avg_pool3d baddbmm"
-        " binary_cross_entropy bitwise_not bmm bucketize ceil celu clamp clamp_max clamp_min clip complex count_nonzero"
-        " cross cummax cummin detach_copy diag diagonal_copy diagonal_scatter dot elu expand_copy float_power floor"
-        " frac frexp gather gelu hardshrink hardsigmoid hardswish hardtanh heaviside histc histogram index index_add"
-        " index_copy index_reduce index_select inner isin isneginf isposinf kthvalue leaky_relu lerp linalg_vector_norm"
-        " linear log_sigmoid log_softmax logcumsumexp lu_solve lu_unpack masked_select matmul max median min mish mm"
-        " mode msort multi_margin_loss multilabel_margin_loss multinomial mv nan_to_num nanmedian nanquantile"
-        " narrow_copy native_batch_norm neg"
-        " negative nll_loss nll_loss2d nll_loss_backward nll_loss_forward nonzero norm ormqr permute_copy polar qr"
-        " quantile renorm round scatter scatter_add searchsorted select_copy select_scatter sign signbit silu slice_copy"
-        " slice_scatter soft_margin_loss softmax softplus softshrink sort special_round squeeze_copy svd t_copy take"
-        " take_along_dim tensordot topk transpose_copy tril triu trunc unfold_copy unsqueeze_copy var_mean vdot view_copy"
-        " where"
-    ).split()
-)
-"""Operators whose ``out=`` tensors must have the results' own dtypes; others convert into them."""
-
-_FOUND_OUTPUT: Final = frozenset(
-    "abs absolute bitwise_not ceil clamp clamp_max clamp_min clip conj_physical fix floor frac neg negative round sgn sign"
-    " special_round trunc".split()
-)
-"""Those of them, and further ones, whose kernels find that the dtype is another one."""
-
-_SCALAR_TYPE: Final = "expected scalar_type {own} but found {out}"
-_EXACT_TEXTS: Final = {
-    **dict.fromkeys(
-        ("complex", "polar"), "Expected object of scalar type {own} but got scalar type {out} for argument 'out'"
-    ),
-    **dict.fromkeys(("signbit", "isposinf", "isneginf"), "{op} does not support non-boolean outputs."),
-    **dict.fromkeys(("cummax", "cummin", "logcumsumexp", "native_batch_norm"), _SCALAR_TYPE),
-    **dict.fromkeys(("quantile", "nanquantile"), "{op}() out tensor must be same dtype as the input tensor"),
-    **dict.fromkeys(("histc", "histogram"), "{op}: the output should have the input's dtype {own}, but got {out}"),
-    **dict.fromkeys(
-        ("bucketize", "searchsorted"), "{op}(): the output's dtype must be {own}, by out_int32, but got {out}"
-    ),
-    **dict.fromkeys(
-        ("inner", "tensordot"),
-        "tensordot: Expected the output tensor to have dtype {own}, but got an output tensor with dtype {out}",
-    ),
-    "addbmm": "self and mat2 must have the same dtype, but got {out} and {own}",
-    "float_power": "the output given to float_power has dtype {out} but the operation's result requires dtype {own}",
-    "heaviside": "heaviside is not yet implemented for tensors with different dtypes.",
-    **dict.fromkeys(("index_select", "masked_select"), "{op}(): self and result must have the same scalar type"),
-    "kthvalue": "output must be of scalar type {own}, but got {out}",
-    "mode": "expected scalar type '{own}' but got '{out}' for an output",
-    "multinomial": "multinomial expects Long tensor out, got: {out}",
-    "nan_to_num": "nan_to_num: dtype of out: {out} should be same as input: {own}",
-    "nonzero": "nonzero: Expected out tensor to have scalar type {own} but got scalar type {out}",
-    "ormqr": "ormqr: Expected input and result to have the same dtype, but input has dtype {own} and result has dtype {out}",
-    **dict.fromkeys(("dot", "vdot"), "result dtype {out} does not match input dtype {own}"),
-}
-"""What some of them say."""
-
-_CONVERTED_OUTPUT: Final = frozenset(
-    "clamp.Tensor_out clip.Tensor_out clamp_max.Tensor_out clamp_min.Tensor_out lerp.Scalar_out max.out max.unary_out"
-    " min.out min.unary_out".split()
-)
-"""Overloads of operators in ``EXACT_OUTPUT`` that convert."""
-
-ACCUMULATED_IN_OUTPUT: Final = frozenset("cumprod cumsum prod sum".split())
-"""Operators that compute in the dtype of their ``out=`` tensor where no ``dtype`` is given."""
-
-
-def check_output_dtype(result: ScalarType, output: ScalarType, out_of: str = "") -> None:
-    """Check that a result may be stored in a tensor of dtype ``output``, given by an in-place or ``out=`` call.
-
-    ``out_of`` is the operator of an ``out=`` call. Raises ``DtypeError`` in torch's words.
-    """
-    if result is output:
-        return
-    name = out_of.rpartition("::")[2]
-    base = name.partition(".")[0]
-    if base in ("abs_", "absolute_") and output.is_complex:
-        raise DtypeError("In-place abs is not supported for complex tensors.", argument="self")
-    if base in ("all", "any"):
-        if output not in (bool_, uint8):
-            raise DtypeError(f"{base} only supports bool tensor for result, got: {output.name}", argument="out")
-        return
-    if base in _FOUND_OUTPUT and name not in _CONVERTED_OUTPUT:
-        raise DtypeError(f"Found dtype {output.name} but expected {result.name}", argument="out")
-    exact = base in EXACT_OUTPUT and name not in _CONVERTED_OUTPUT
-    if exact or base in ACCUMULATED_IN_OUTPUT or (base in ("std", "var") and output.is_complex):
-        text = _EXACT_TEXTS.get(base)
-        if text is None:
-            text = f"Expected out tensor to have dtype {result.name.lower()}, but got {output.name.lower()} instead"
-        raise DtypeError(text.format(op=base, out=output.name, own=result.name), argument="out")
-    if not can_cast(result, output):
-        raise DtypeError(f"result type {result.name} can't be cast to the desired output type {output.name}")

@@ -111,6 +111,18 @@ def sgn(a: Array) -> Any:
     return np.where(size == 0, number(0, a), a / size)
 
 
+def log1p(a: Array) -> Any:
+    """Return ``log(1 + a)``, of complex numbers near 0 too, where NumPy loses the real part."""
+    if a.dtype.kind != "c":
+        return np.log1p(a)
+    one, half = number(1, a.real), number(0.5, a.real)
+    near = half * np.log1p(a.real * (2 + a.real) + a.imag * a.imag)
+    real = np.where(np.absolute(a) < half, near, np.log(np.hypot(a.real + one, a.imag)))
+    found = np.empty(np.shape(a), a.dtype)
+    found.real, found.imag = real, np.arctan2(a.imag, a.real + one)
+    return found
+
+
 def logaddexp(a: Array, b: Array) -> Any:
     """Return the logarithm of ``exp(a) + exp(b)``, of complex numbers by the one with the greater real part."""
     if a.dtype.kind != "c":

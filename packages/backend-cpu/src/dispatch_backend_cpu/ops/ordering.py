@@ -93,7 +93,8 @@ def _logcumsumexp(spec: OutputSpec, self: Array, dim: int) -> Any:
     for place, row in enumerate(rows):
         before = found[place - 1] if place else np.full_like(row, -np.inf)
         least, most = np.where(before.real < row.real, (before, row), (row, before))
-        found[place] = np.where(np.isneginf(most.real), most, np.log1p(np.exp(least - most)) + most)
+        added = np.where(np.isneginf(most.real), most, np.log1p(np.exp(least - most)) + most)
+        found[place] = np.where(np.isnan(before) | np.isnan(row), complex(np.nan, np.nan), added)
     return result
 
 

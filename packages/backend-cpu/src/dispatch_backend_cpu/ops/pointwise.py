@@ -123,6 +123,7 @@ GENERAL: Final[dict[str, Callable[..., Any]]] = {
     "trunc": f.integers_as_is(np.trunc),
     "round": f.integers_as_is(np.rint),
     "fmod.Tensor": f.fmod,
+    "log1p": f.log1p,
 }
 
 # Formulas: how many operands, the function, whether float16 is computed in float32.

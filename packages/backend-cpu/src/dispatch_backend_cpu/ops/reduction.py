@@ -87,10 +87,14 @@ def _truth(fold: Any) -> Callable[..., Any]:
     return compute
 
 
-def _moments(a: Array, axes: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Any, Any]:
+def _moments(name: str, a: Array, axes: tuple[int, ...], correction: float, keepdim: bool) -> tuple[Any, Any]:
     """Return variance and mean by two passes, the mean first."""
     wide = cast(a, half_as_float(a.dtype))
     count = math.prod(wide.shape[axis] for axis in axes)
+    if count <= correction:
+        from dispatch_aten.shapes import warn_of_freedom  # loads the rules
+
+        warn_of_freedom(name)
     real = wide.real.dtype.type
     mean = SUM(wide, axes, None, None, True) / real(count)
     deviation = wide - mean
@@ -100,17 +104,23 @@ def _moments(a: Array, axes: tuple[int, ...], correction: float, keepdim: bool) 
 
 
 def _var_mean(
-    spec: Any, a: Array, dim: Dims = None, *, correction: float | None = None, keepdim: bool = False
+    spec: Any,
+    a: Array,
+    dim: Dims = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    name: str = "var_mean",
 ) -> tuple[Any, Any]:
-    return _moments(a, _axes(a, dim), 1.0 if correction is None else correction, keepdim)
+    return _moments(name, a, _axes(a, dim), 1.0 if correction is None else correction, keepdim)
 
 
 def _var(spec: Any, *args: Any, **kwargs: Any) -> Any:
-    return _var_mean(spec, *args, **kwargs)[0]
+    return _var_mean(spec, *args, **{"name": "var", **kwargs})[0]
 
 
 def _std(spec: Any, *args: Any, **kwargs: Any) -> Any:
-    return np.sqrt(_var(spec, *args, **kwargs))
+    return np.sqrt(_var(spec, *args, **kwargs, name="std"))
 
 
 def _vector_norm(

@@ -122,7 +122,7 @@ for _prefix in ("", "shifted_"):
         KERNELS[_name] = make_elementwise(_name, _half_integer(_sign, shifted=bool(_prefix)), 2)
 KERNELS["special_airy_ai"] = make_elementwise("special_airy_ai", lambda x: _load("airy")(x)[0], 1)
 KERNELS["special_spherical_bessel_j0"] = make_elementwise(
-    "special_spherical_bessel_j0", lambda x: np.sinc(x / np.pi), 1
+    "special_spherical_bessel_j0", lambda x: np.where(np.isinf(x), np.zeros((), x.dtype), np.sinc(x / np.pi)), 1
 )
 # At minus infinity SciPy gives another infinity than C.
 KERNELS["lgamma"] = make_elementwise(

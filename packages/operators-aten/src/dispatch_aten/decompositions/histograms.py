@@ -6,9 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import int64
+from dispatch_aten.dtypes import bool_, int64
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.shapes import RULES
+from dispatch_aten.shapes.ordering import check_weight
 
 from ._shared import Array, aten, cast, meta_of, ndim, numel
 
@@ -42,8 +43,8 @@ def _histc(self: Array, bins: int = 100, min: float = 0, max: float = 0) -> Arra
 def _count(rows: Array, edges: Sequence[Array], weight: Array | None, density: bool) -> Array:
     """Return the histogram of the rows of a matrix between edges, one vector for each column."""
     sizes = [numel(edge) - 1 for edge in edges]
-    places: Any = None
-    inside: Any = None
+    places: Any = aten.new_zeros.default(rows, (dc.shape(rows)[0],), dtype=int64)
+    inside: Any = aten.full_like.default(places, bool(edges), dtype=bool_)
     for column, edge in enumerate(edges):
         values = aten.contiguous.default(aten.select.int(rows, 1, column))
         last = aten.select.int(edge, 0, -1)
@@ -53,8 +54,8 @@ def _count(rows: Array, edges: Sequence[Array], weight: Array | None, density: b
         within = aten.logical_and.default(
             aten.ge.Tensor(values, aten.select.int(edge, 0, 0)), aten.le.Tensor(values, last)
         )
-        places = found if places is None else aten.add.Tensor(aten.mul.Scalar(places, sizes[column]), found)
-        inside = within if inside is None else aten.logical_and.default(inside, within)
+        places = aten.add.Tensor(aten.mul.Scalar(places, sizes[column]), found)
+        inside = aten.logical_and.default(inside, within)
     total = math.prod(sizes)
     places = aten.masked_fill.Scalar(places, aten.logical_not.default(inside), total)
     added = aten.ones_like.default(places, dtype=dc.dtype(rows)) if weight is None else weight
@@ -81,7 +82,7 @@ def _edges(self: Array, column: Array, bins: int, given: Sequence[float] | None)
         low, high = 0.0, 1.0
     if not (math.isfinite(low) and math.isfinite(high)):
         raise OperatorError(
-            f"torch.histogramdd(): dimension 0's range [{low:g}, {high:g}] is not finite", argument="range"
+            f"torch.histogramdd: dimension 0's range [{low:g}, {high:g}] is not finite", argument="range"
         )
     if low == high:
         low, high = low - 0.5, high + 0.5
@@ -114,6 +115,7 @@ def _histogram_between(
 
 
 def _check_rows(self: Array, bins: Sequence[Any], range: Sequence[float] | None, weight: Array | None) -> None:
+    bounds = () if range is None else range
     text, error = "", OperatorError
     if ndim(self) < 2:
         text, error = f"input tensor should have at least 2 dimensions, but got {ndim(self)}", ShapeError
@@ -121,19 +123,24 @@ def _check_rows(self: Array, bins: Sequence[Any], range: Sequence[float] | None,
         text, error = f"input of dtype {dc.dtype(self).name} is not supported", DtypeError
     elif len(bins) != dc.shape(self)[-1]:
         text = (
-            "expected sequence of bins to have the same length as the innermost dimension of the input, "
-            f"{dc.shape(self)[-1]}, but got {len(bins)}"
+            "The size of bins must be equal to the innermost dimension of the input, "
+            f"{dc.shape(self)[-1]}, but is {len(bins)}"
         )
-    elif any(isinstance(each, int) and each <= 0 for each in bins):
-        text = "bins must be > 0"
-    elif range is not None and len(range) != 2 * len(bins):
+    elif range is not None and len(bounds) != 2 * len(bins):
         text = (
-            f"for a {len(bins)}-dimensional histogram range should have {2 * len(bins)} elements, but got {len(range)}"
+            f"for a {len(bins)}-dimensional histogram range should have {2 * len(bins)} elements, but got {len(bounds)}"
         )
-    elif weight is not None and (dc.dtype(weight) != dc.dtype(self) or dc.shape(weight) != dc.shape(self)[:-1]):
-        text = "if weight tensor is provided it should have the input's dtype, and shape but for the last dimension"
+    elif any(low > high for low, high in zip(bounds[::2], bounds[1::2], strict=True)):
+        text = "min should not exceed max"
     if text:
-        raise error(f"torch.histogramdd(): {text}", operator="aten::histogramdd", argument="self")
+        raise error(f"torch.histogramdd: {text}", operator="aten::histogramdd", argument="self")
+    for place, each in enumerate(bins):
+        if isinstance(each, int) and each <= 0:
+            raise OperatorError(
+                f"torch.histogram(): bins must be > 0, but got {each} for dimension {place}",
+                operator="aten::histogramdd",
+            )
+    check_weight(meta_of(self), None if weight is None else meta_of(weight), dc.shape(self)[:-1])
 
 
 def _histogramdd(
@@ -142,7 +149,7 @@ def _histogramdd(
     range: Sequence[float] | None = None,  # torch's name
     weight: Array | None = None,
     density: bool = False,
-) -> tuple[Array, list[Array]]:
+) -> tuple[Array, tuple[Array, ...]]:
     wanted: list[Any] = [bins] * (dc.shape(self)[-1] if ndim(self) else 0) if isinstance(bins, int) else list(bins)
     _check_rows(self, wanted, range, weight)
     rows = aten.reshape.default(self, (math.prod(dc.shape(self)[:-1]), len(wanted)))
@@ -151,7 +158,7 @@ def _histogramdd(
         given = None if range is None else range[2 * column : 2 * column + 2]
         values = aten.select.int(rows, 1, column)
         edges.append(_edges(self, values, each, given) if isinstance(each, int) else each)
-    return _count(rows, edges, weight, density), edges
+    return _count(rows, edges, weight, density), tuple(edges)
 
 
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {

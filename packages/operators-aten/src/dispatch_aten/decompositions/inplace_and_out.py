@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.errors import AtenError
 from dispatch_aten.operators import OperatorDef
-from dispatch_aten.promotion import ACCUMULATED_IN_OUTPUT, check_output_dtype
+from dispatch_aten.output_dtypes import ACCUMULATED_IN_OUTPUT, check_output_dtype
 from dispatch_aten.shapes.layout import check_output_shape, check_written
 from dispatch_aten.variants import base_name, functional_of, is_inplace, written_names
 
@@ -127,8 +127,8 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
             # A factory's result is a raw array here, and copies do not mix raw arrays with a frontend's tensors.
             results = (dc.wrap_like(outputs[0], found),)
         try:
-            for out, result in zip(outputs, results, strict=True):
-                check_output_dtype(dc.dtype(result), dc.dtype(out), qualified)
+            for name, out, result in zip(names, outputs, results, strict=True):
+                check_output_dtype(dc.dtype(result), dc.dtype(out), qualified, name)
                 if dc.shape(out) == dc.shape(result) or base_name(operator.name) in ENTIRELY_APART:
                     check_written(meta_of(out), "out")
                 if check_overlap is not None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import bool_, complex128, float64
 from dispatch_aten.errors import DtypeError, OperatorError, UnsupportedError
-from dispatch_aten.promotion import Number, Promotion, check_output_dtype, computation_type
+from dispatch_aten.output_dtypes import check_output_dtype
+from dispatch_aten.promotion import Number, Promotion, computation_type
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.layout import check_output_shape
 from dispatch_aten.shapes.refusals import GREATEST

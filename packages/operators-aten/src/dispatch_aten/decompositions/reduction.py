@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, bool_, int64, uint8
 from dispatch_aten.promotion import Promotion, computation_type
-from dispatch_aten.shapes import RULES
+from dispatch_aten.shapes import RULES, warn_of_freedom
 from dispatch_aten.shapes.dims import wrap_dim, wrap_dims
 
 from ._shared import Array, arange_like, aten, cast, count_of, meta_of, ndim, numel
@@ -113,13 +113,20 @@ def _any_like(name: str) -> dict[str, Callable[..., Array]]:
 
 
 def _var_mean(
-    self: Array, dim: int | Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False
+    self: Array,
+    dim: int | Sequence[int] | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+    name: str = "var_mean",
 ) -> tuple[Array, Array]:
     """Return variance and mean; in two passes, for the precision of torch's kernels."""
     RULES["var.correction"](meta_of(self), dim, correction=correction, keepdim=keepdim)
     mean = aten.mean.dim(self, dim, True)
     away = aten.sub.Tensor(self, mean)
     free = count_of(dc.shape(self), dim) - (1 if correction is None else correction)
+    if free <= 0:
+        warn_of_freedom(name)
     squares = aten.sum.dim_IntList(aten.mul.Tensor(away, away), dim, keepdim)
     if not keepdim:
         mean = aten.reshape.default(mean, dc.shape(squares))
@@ -232,8 +239,10 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "min": _extremum("min"),
     "max.dim": _extremum_with_indices("max"),
     "min.dim": _extremum_with_indices("min"),
-    "var.correction": lambda self, dim=None, **options: _var_mean(self, dim, **options)[0],
-    "std.correction": lambda self, dim=None, **options: aten.sqrt.default(aten.var.correction(self, dim, **options)),
+    "var.correction": lambda self, dim=None, **options: _var_mean(self, dim, **options, name="var")[0],
+    "std.correction": lambda self, dim=None, **options: aten.sqrt.default(
+        _var_mean(self, dim, **options, name="std")[0]
+    ),
     "var_mean.correction": _var_mean,
     "linalg_vector_norm": _vector_norm,
     "norm.Scalar": _norm,

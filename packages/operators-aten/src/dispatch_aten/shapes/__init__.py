@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .convolution import ConvolutionGeometry, columns_grid, convolution_geometry
     from .padding import padding_pairs
     from .pooling import PoolWindows, pool_windows
+    from .reduction import warn_of_freedom
     from .view import view_strides
 
 __all__ = [
@@ -78,6 +79,7 @@ __all__ = [
     "same_places",
     "storage_extent",
     "view_strides",
+    "warn_of_freedom",
     "wrap_dim",
     "wrap_dims",
 ]
@@ -91,6 +93,7 @@ _BY_KIND: Final = {
     "padding_pairs": "padding",
     "pool_windows": "pooling",
     "view_strides": "view",
+    "warn_of_freedom": "reduction",
 }
 _DEPRECATED: Final[dict[str, Any]] = {"Described": HasSpec, "remembered": cached_rule}
 

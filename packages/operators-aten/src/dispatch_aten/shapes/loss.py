@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import ScalarType, bool_, float16, float32, int64, uint8
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
-from dispatch_aten.promotion import Promotion, check_output_dtype
+from dispatch_aten.output_dtypes import check_output_dtype
+from dispatch_aten.promotion import Promotion
 
 from .dims import wrap_dim
 from .layout import broadcast_shapes, check_output_shape

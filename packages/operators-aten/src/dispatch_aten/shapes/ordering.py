@@ -66,18 +66,19 @@ def _histc(self: TensorMeta, bins: int = 100, min: Number = 0, max: Number = 0) 
     return contiguous((bins,), self.dtype)
 
 
-def _check_weight(self: TensorMeta, weight: TensorMeta | None, shape: Sequence[int]) -> None:
+def check_weight(self: TensorMeta, weight: TensorMeta | None, shape: Sequence[int]) -> None:
+    """Check a histogram's weights, one for each row of ``shape``."""
     if weight is None:
         return
     if weight.dtype != self.dtype:
         raise DtypeError(
-            "torch.histogramdd(): if weight tensor is provided, input tensor and weight tensor should have the same "
-            f"dtype, but got input {self.dtype.name}, and weight {weight.dtype.name}",
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
+            f"dtype, but got input({self.dtype.name.lower()}), and weight({weight.dtype.name.lower()})",
             argument="weight",
         )
     if weight.shape != tuple(shape):
         raise ShapeError(
-            "torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor "
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
             f"excluding its innermost dimension, but got input with shape {list(self.shape)} and weight with shape "
             f"{list(weight.shape)}",
             argument="weight",
@@ -93,47 +94,47 @@ def _histogram(
     density: bool = False,
 ) -> tuple[TensorMeta, TensorMeta]:
     if bins <= 0:
-        raise OperatorError(f"torch.histogramdd(): bins must be > 0, but got {bins} for dimension 0", argument="bins")
+        raise OperatorError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0", argument="bins")
     if range is not None:
         if len(range) != 2:
             raise OperatorError(
-                f"torch.histogramdd(): if range is provided it should have 2 elements, but got {len(range)}",
+                f"torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got {len(range)}",
                 argument="range",
             )
         if range[0] > range[1]:
             raise OperatorError(
-                "torch.histogramdd(): min should not exceed max, but got min "
+                "torch.histogramdd: min should not exceed max, but got min "
                 f"{range[0]:g} max {range[1]:g} for dimension 0",
                 argument="range",
             )
     refuse_kinds("histogramdd", "bic", self.dtype)
-    _check_weight(self, weight, self.shape)
+    check_weight(self, weight, self.shape)
     return contiguous((bins,), self.dtype), contiguous((bins + 1,), self.dtype)
 
 
 def _histogram_between(
     self: TensorMeta, bins: TensorMeta, *, weight: TensorMeta | None = None, density: bool = False
 ) -> tuple[TensorMeta, TensorMeta]:
+    if bins.dtype != self.dtype:
+        raise DtypeError(
+            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+            f"{self.dtype.name.lower()} and bins for dimension 0 with dtype {bins.dtype.name.lower()}",
+            argument="bins",
+        )
     if bins.ndim != 1:
         raise ShapeError(
-            f"torch.histogramdd(): bins tensor should have one dimension, but got {bins.ndim} dimensions in the bins "
+            f"torch.histogramdd: bins tensor should have one dimension, but got {bins.ndim} dimensions in the bins "
             "tensor for dimension 0",
             argument="bins",
         )
     if not bins.numel:
         raise OperatorError(
-            "torch.histogramdd(): bins tensor should have at least 1 element, but got 0 elements in the bins tensor for "
+            "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for "
             "dimension 0",
             argument="bins",
         )
-    if bins.dtype != self.dtype:
-        raise DtypeError(
-            "torch.histogramdd(): input tensor and bins tensors should have the same dtype, but got input with dtype "
-            f"{self.dtype.name} and bins for dimension 0 with dtype {bins.dtype.name}",
-            argument="bins",
-        )
     refuse_kinds("histogramdd", "bic", self.dtype)
-    _check_weight(self, weight, self.shape)
+    check_weight(self, weight, self.shape)
     return contiguous((bins.numel - 1,), self.dtype), contiguous(bins.shape, self.dtype)
 
 

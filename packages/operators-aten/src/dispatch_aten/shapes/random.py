@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
 from dispatch_aten.errors import ArgumentValueError, DtypeError, OperatorError
-from dispatch_aten.promotion import check_output_dtype
+from dispatch_aten.output_dtypes import check_output_dtype
 
 from .dims import check_size
 from .factory import with_memory_format

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import ScalarType, bool_, int64, uint8, uint64
@@ -118,6 +119,16 @@ def _any(self: TensorMeta, dim: int | Sequence[int] | None = None, keepdim: bool
     # An empty list of dimensions reduces nothing here, unlike in sum.
     dims = wrap_dims(dim, self.ndim, all_if_empty=False)
     return contiguous(reduced_shape(self.shape, dims, keepdim), uint8 if self.dtype == uint8 else bool_)
+
+
+def warn_of_freedom(name: str) -> None:
+    """Warn that a variance has no degrees of freedom."""
+    warnings.warn(
+        f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
+        "divided by output numel).",
+        UserWarning,
+        stacklevel=2,
+    )
 
 
 def _var(
@@ -262,7 +273,13 @@ def _hash(self: TensorMeta, dim: int | Sequence[int] = (), *, keepdim: bool = Fa
     if mode != 0:
         raise OperatorError(f"Unknown hash_tensor mode: {mode}", argument="mode")
     if not self.numel and not isinstance(dim, int) and not dim:
-        raise OperatorError(_UNSPECIFIED.format("hash_tensor"), argument="dim")
+        raise OperatorError(
+            "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. "
+            "Specify the reduction dim with the 'dim' argument.",
+            argument="dim",
+        )
+    if not self.numel:
+        _check_not_empty("hash_tensor", self, wrap_dims(dim, self.ndim), ": ")
     refuse_kinds("xor_sum_cpu", "c", self.dtype)
     return _reduce(self, dim, keepdim, uint64)
 

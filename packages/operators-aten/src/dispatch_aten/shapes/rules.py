@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dispatch_aten.errors import AtenError, OperatorError, UnsupportedError
 from dispatch_aten.kinds import find, names_in
 from dispatch_aten.operators import ATEN, ATEN_BY_NAME
-from dispatch_aten.promotion import check_output_dtype
+from dispatch_aten.output_dtypes import check_output_dtype
 from dispatch_aten.variants import functional_of, is_inplace, written_names
 from dispatch_core.caches import LazyTable
 
@@ -61,15 +61,18 @@ def _out(names: tuple[str, ...], functional: Callable[..., Any], operator: str) 
         outputs = [kwargs.pop(name) for name in names]
         results = functional(*args, **kwargs)
         if isinstance(results, TensorMeta):
-            return _write_to(results, outputs[0], operator)
-        return tuple(_write_to(result, output, operator) for result, output in zip(results, outputs, strict=True))
+            return _write_to(results, outputs[0], operator, names[0])
+        return tuple(
+            _write_to(result, output, operator, name)
+            for result, output, name in zip(results, outputs, names, strict=True)
+        )
 
     return rule
 
 
-def _write_to(result: TensorMeta, output: TensorMeta, operator: str) -> TensorMeta:
+def _write_to(result: TensorMeta, output: TensorMeta, operator: str, name: str) -> TensorMeta:
     """Describe ``output`` after ``result`` was written to it; of another shape, it takes the result's layout."""
-    check_output_dtype(result.dtype, output.dtype, operator)
+    check_output_dtype(result.dtype, output.dtype, operator, name)
     return output if output.shape == result.shape else result.with_dtype(output.dtype)
 
 
