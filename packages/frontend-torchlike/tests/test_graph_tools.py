@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import torchlike as t
-from torchlike.autograd import Function, Variable, forward_ad, grad, gradcheck
+from torchlike.autograd import Function, Variable, forward_ad, grad, gradcheck, gradgradcheck
 from torchlike.autograd.graph import (
     GradientEdge,
     allow_mutation_on_saved_tensors,
@@ -123,6 +123,27 @@ def test_hooks_see_that_no_gradient_came():
     Nothing.apply(x * 1).sum().backward()
     assert seen == [None, None]
     assert x.grad is None
+
+
+@pytest.mark.parametrize("dtype", [t.float64, t.complex128])
+def test_fast_gradcheck_finds_what_the_slow_one_finds(dtype: t.dtype):
+    class Wrong(Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.factor = factor
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, gradient):
+            return gradient * ctx.factor, None
+
+    x = t.arange(6).reshape(2, 3).to(dtype).requires_grad_()
+    weight = t.ones(3, 4, dtype=t.complex128, requires_grad=True)
+    for fast in (False, True):
+        assert gradcheck(lambda x, w: (x.to(w.dtype) @ w, x * x), (x, weight), check_forward_ad=True, fast_mode=fast)
+        assert gradgradcheck(lambda x: x * x * x, (x,), fast_mode=fast)
+        assert gradcheck(Wrong.apply, (x, 2), fast_mode=fast)
+        assert not gradcheck(Wrong.apply, (x, 2.01), fast_mode=fast, raise_exception=False)
 
 
 def test_gradcheck_moves_the_inputs_themselves():
