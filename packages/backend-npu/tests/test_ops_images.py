@@ -287,3 +287,58 @@ def test_reductions_that_scatter_does_not_have_are_the_hosts():
     assert fallback.counts() == {}
     compare("scatter_reduce.two", [*arguments, "amax"], 1e-5)
     assert fallback.counts() == {"scatter_reduce.two": 1}
+
+
+def train(device, pipelined):
+    """Return the losses of a small network's training, and what it computes afterwards."""
+    torchlike = pytest.importorskip("torchlike")
+    nn = torchlike.nn
+    torchlike.manual_seed(0)
+    layers = [nn.Conv2d(2, 4, 3, padding=1), nn.GroupNorm(2, 4), nn.Hardswish(), nn.MaxPool2d(2)]
+    layers += [nn.ConvTranspose2d(4, 3, 2, stride=2), nn.BatchNorm2d(3), nn.Mish(), nn.AdaptiveAvgPool2d(2)]
+    model = nn.Sequential(*layers, nn.Flatten(), nn.LayerNorm(12), nn.Linear(12, 3)).to(device)
+    images = torchlike.linspace(-1, 1, 144).sin().reshape(2, 2, 6, 6).to(device)
+    labels = torchlike.tensor([0, 2]).to(device)
+    optimizer = torchlike.optim.SGD(model.parameters(), lr=0.1)
+
+    def step():
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(images), labels)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    losses = []
+    for _ in range(3):
+        if pipelined:
+            with dc.pipeline():
+                loss = step()
+        else:
+            loss = step()
+        losses.append(loss.item())
+    return [*losses, *model.eval()(images).detach().cpu().numpy().ravel()]
+
+
+def test_a_network_of_images_trains_on_the_device_as_on_the_cpu():
+    expected = train("cpu", pipelined=False)
+    fallback.reset()
+    np.testing.assert_allclose(train("npu", pipelined=False), expected, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(train("npu", pipelined=True), expected, rtol=1e-4, atol=1e-4)
+    assert fallback.counts() == {}
+
+
+def test_a_plan_repeats_the_executors_of_normalisation(simulator):
+    torchlike = pytest.importorskip("torchlike")
+    x, wide = torchlike.arange(6.0).reshape(2, 3).to("npu"), torchlike.ones(2, 3, dtype=torchlike.float64).to("npu")
+    for number, epsilon in enumerate((1e-5, 1e-5, 0.5)):
+        simulator.reset()
+        with dc.pipeline():
+            found = torchlike.layer_norm(x, [3], None, None, epsilon) + 1
+            composed = torchlike.layer_norm(wide, [3], None, None, epsilon) + 1
+        expected = (np.arange(3) - 1) / np.sqrt(2 / 3 + epsilon) + 1
+        np.testing.assert_allclose(found.cpu().numpy(), [expected] * 2, rtol=1e-5)
+        assert composed.cpu().tolist() == [[1] * 3] * 2
+        log = simulator.log()
+        assert "aclnnLayerNorm" in log
+        # The first run needs a first phase, and one with another number.
+        assert ("aclnnLayerNormGetWorkspaceSize" in log) == (number != 1)

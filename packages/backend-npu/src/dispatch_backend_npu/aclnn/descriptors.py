@@ -115,8 +115,10 @@ class Descriptors:
         """Leave the destruction of ``pointer``, which was passed to ``own``, to the caller."""
         self._owned[:] = [entry for entry in self._owned if entry[1] is not pointer]
 
-    def replace_scalar(self, held: ctypes.c_void_p, value: Any) -> ctypes.c_void_p:
-        """Replace a scalar that was added by one of another value, and return it."""
+    def replace_scalar(self, held: Any, value: Any) -> Any:
+        """Replace a scalar that was added by one of another value, and return it; other numbers have no descriptor."""
+        if not isinstance(held, ctypes.c_void_p):
+            return value
         descriptor = _scalar(value)
         index = next(index for index, (_, pointer) in enumerate(self._owned) if pointer is held)
         self._owned[index] = ("aclDestroyScalar", descriptor)

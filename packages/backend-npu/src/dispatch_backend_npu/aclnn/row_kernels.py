@@ -96,6 +96,10 @@ class OperatorRow:
         self.numbers = [
             each for c_type, each in c_types if c_type == "const aclScalar*" and kinds.get(each) == "Scalar"
         ]
+        #: Numbers that each run of a plan may bring.
+        self.late = {*self.numbers} | {
+            each for c_type, each in c_types if c_type in ("double", "float") and kinds.get(each) == "float"
+        }
         #: Tensors in the order of the function's arguments, as the kernel spells them.
         self.tensors = [f"*{each}" if "List" in c_type else each for c_type, each in c_types if "aclTensor" in c_type]
         listed = f"[{', '.join(self.tensors)}]"

@@ -658,7 +658,7 @@ native_layer_norm_backward  LayerNormBackward(grad_out, input, normalized_shape,
 output_mask, out0, out1, out2) where \
 is_filled(input) and (weight is not None or not output_mask[1]) and (bias is not None or not output_mask[2])
 native_group_norm           GroupNorm(input, weight, bias, N, C, HxW, group, eps, out0, out1, out2) where \
-is_filled(input) and weight is not None and bias is not None and eps > 0
+is_filled(input) and weight is not None and bias is not None
 native_group_norm_backward  GroupNormBackward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask, \
 out0, out1, out2) where is_filled(input) and weight is not None and C <= 240000 and C // group <= 8000
 _native_batch_norm_legit_no_training BatchNorm(input, weight, bias, running_mean, running_var, False, momentum, eps, \

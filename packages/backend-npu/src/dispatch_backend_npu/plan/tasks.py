@@ -73,13 +73,16 @@ def _read_row(index: int, node: Node, name: str) -> NodeTasks | None:
     row = operator_row(name)
     outputs: list[Any] = list(node.outputs)
     scope = [to_spec(value) for value in (*node.arguments, *outputs)]
-    if row.is_taken is not None and not row.is_taken(*scope[: len(node.arguments)]):
+    try:
+        if row.is_taken is not None and not row.is_taken(*scope[: len(node.arguments)]):
+            return None
+        found = list(row.evaluate(*scope))
+    except TypeError:  # they compute with a number that is not known yet
         return None
-    found = list(row.evaluate(*scope))
     numbers: list[int] = []
     for position, expression in enumerate(row.expressions):
         if isinstance(found[position], Value):
-            if expression not in row.numbers:
+            if expression not in row.late:
                 return None
             numbers.append(found[position].index)
             found[position] = ScalarParameter(len(numbers) - 1, None)
