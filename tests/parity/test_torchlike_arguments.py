@@ -209,3 +209,40 @@ def test_memory_is_shared_both_ways_by_dlpack():
     for stream, error in ((object(), TypeError), (0, AssertionError)):
         with pytest.raises(error):
             torchlike.ones(2).__dlpack__(stream=stream)
+
+
+NUMBERS = {
+    "full_like": lambda t, x, s: t.full_like(x, s),
+    "addcmul": lambda t, x, s: t.addcmul(x, x, x, value=s),
+    "leaky_relu": lambda t, x, s: t.nn.functional.leaky_relu(-x, s),
+    "elu": lambda t, x, s: t.nn.functional.elu(-x, s),
+    "isclose": lambda t, x, s: t.isclose(x, x + 1, s),
+    "std": lambda t, x, s: t.std(x, correction=s),
+    "vector_norm": lambda t, x, s: t.linalg.vector_norm(x, s),
+    "addmm": lambda t, x, s: t.addmm(x, x, x, beta=s, alpha=s),
+    "threshold": lambda t, x, s: t.threshold(x, s, s),
+    "layer_norm": lambda t, x, s: t.layer_norm(x, (2,), None, None, s),
+    "hardtanh": lambda t, x, s: t.nn.functional.hardtanh(x, -s, s),
+    "histc": lambda t, x, s: t.histc(x, 2, -s, s),
+    "renorm": lambda t, x, s: t.renorm(x, s, 0, s),
+    "a method": lambda t, x, s: x.clone().addcdiv_(x, x, value=s),
+    "a factory": lambda t, x, s: t.full((2,), s),
+    "scatter": lambda t, x, s: t.scatter(x[0], 0, t.tensor([0]), s),
+}
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("make", NUMBERS.values(), ids=NUMBERS)
+def test_a_tensor_without_dimensions_is_a_number_unless_it_requires_grad(make, requires_grad):
+    found = []
+    for library in (torch, torchlike):
+        number = library.tensor(1.5, requires_grad=requires_grad)
+        try:
+            found.append(make(library, library.tensor([[1.0, 2.0], [3.0, 4.0]]), number).detach().numpy())
+        except TypeError as error:
+            found.append(error)
+    theirs, ours = found
+    if isinstance(theirs, TypeError):
+        assert isinstance(ours, TypeError)
+    else:
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6)

@@ -102,3 +102,13 @@ def test_second_derivatives_of_running_products_pass_zeros():
     assert grad.tolist() == [1, 8, 0]
     (second,) = t.autograd.grad(grad.sum(), x)
     assert second.tolist() == [4, 6, 2]
+
+
+def test_a_tensor_that_is_an_index_too_is_the_other_operand():
+    two, row = t.tensor(2), t.tensor([1, 4])
+    assert t.max(row, two).tolist() == [2, 4] and t.min(two, t.tensor(0)).item() == 0
+    assert t.max(row, row).tolist() == [1, 4] and t.max(row, 0).values.item() == 4
+    assert [each.tolist() for each in t.tensor_split(row, t.tensor(2))] == [[1], [4]]
+    assert [each.tolist() for each in t.tensor_split(row, t.tensor([0]))] == [[], [1, 4]]
+    values, places = t.max(row, 0, out=(t.empty(0, dtype=t.int64), two.clone()))
+    assert (values.item(), places.item()) == (4, 1)

@@ -94,3 +94,25 @@ def test_values_are_compared_by_their_dtypes_tolerances():
     with pytest.raises(AssertionError, match="'dtype' do not match"):
         assert_close(torchlike.ones(2), torchlike.ones(2, dtype=torchlike.float64))
     assert_close(1.0, 1.0 + 1e-8)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: torchlike.nn.Buffer(3), TypeError, "must be Tensor, not int"),
+        (
+            lambda: torchlike.optim.Adam([torchlike.nn.Parameter(torchlike.ones(2))], betas={}),
+            ValueError,
+            "two numbers",
+        ),
+        (lambda: torchlike.optim.RAdam([torchlike.nn.Parameter(torchlike.ones(2))], betas=(0.9,)), ValueError, "two"),
+        (
+            lambda: torchlike.nn.utils.clip_grad_norm_(torchlike.nn.Parameter(torchlike.ones(2)), "x"),
+            ValueError,
+            "float",
+        ),
+    ],
+)
+def test_what_is_no_tensor_pair_or_number_is_refused_at_once(make, error, text):
+    with pytest.raises(error, match=text):
+        make()

@@ -116,8 +116,8 @@ def construct(cls: type[Tensor], *args: Any, device: Any = None) -> Tensor:
 
 def _to_number(value: Any) -> Any:
     """Return the number of a tensor of one element or of NumPy's, and anything else as it is."""
-    if isinstance(value, Tensor) and (value.dim() or value.is_meta):
-        return value  # without a number to read; the operator knows whether it needs one
+    if isinstance(value, Tensor) and (value.dim() or value.is_meta or value.requires_grad):
+        return value  # without a number to read, or one that gradients pass; the operator knows whether it needs one
     return value.item() if isinstance(value, (Tensor, np.generic)) else value
 
 

@@ -21,7 +21,7 @@ from dispatch_core.tracebacks import trim_traceback
 from . import dtypes
 from . import operator_table as table
 from .adapted_functions import ADAPTED, METHOD_FORMS
-from .arguments import to_python_number
+from .arguments import places_of_numbers, replace_none, replace_tensors, to_python_number
 from .creation import FACTORIES, tensor, wrap_result
 from .devices import as_device
 from .dtypes import result_type
@@ -82,6 +82,8 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
         if argument.has_default and argument.default in ([], ())
     }
 
+    numbers = places_of_numbers(overloads)
+
     def function(*args: Any, **kwargs: Any) -> Any:
         try:
             requires_grad = False
@@ -98,11 +100,13 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
                 args = _pack_sizes(name, args)
             try:
                 found = packet(*args, **kwargs)
-            except dc.DispatchError:
-                listed = _replace_none(empty, args, kwargs)
-                if listed is None:
+            except dc.DispatchError as error:
+                changed = replace_none(empty, args, kwargs)
+                if changed is None and isinstance(error, dc.ArgumentError):
+                    changed = replace_tensors(numbers, args, kwargs)
+                if changed is None:
                     raise
-                found = packet(*listed[0], **listed[1])
+                found = packet(*changed[0], **changed[1])
             if requires_grad:
                 return wrap_result(found, requires_grad)
             return results(*found) if results is not None and type(found) is tuple else found
@@ -120,7 +124,7 @@ def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str],
     """
     taken = " ".join(operator.schemas)
     aliases = {alias: real for alias, real in _ALIASES.items() if f" {alias}" not in taken and f" {real}" in taken}
-    lists = (list(dict.fromkeys(_WRITTEN.findall(schema))) for schema in operator.schemas)
+    lists = (_WRITTEN.findall(schema.partition(" -> ")[0]) for schema in operator.schemas)
     written = next((found for found in lists if len(found) > 1), [])
     has_input, like = operator.first == "self", operator.is_like
     first = tuple(name for name in _FIRST if f" {name}" not in taken)
@@ -160,18 +164,6 @@ def _make_keyword_reader(operator: table.OverloadGroup) -> tuple[frozenset[str],
         return args, requires_grad
 
     return frozenset(keywords), read
-
-
-def _replace_none(
-    empty: dict[str, int], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[list[Any], dict[str, Any]] | None:
-    """Put a list for None where ``empty`` says that the schema's default is one, as torch does; None if there is none."""
-    wanted = {key for key, place in empty.items() if (args[place] if place < len(args) else kwargs.get(key, 0)) is None}
-    if not wanted:
-        return None
-    places = {empty[key] for key in wanted}
-    found = [[] if place in places else each for place, each in enumerate(args)]
-    return found, {key: [] if key in wanted else value for key, value in kwargs.items()}
 
 
 _ONLY_INT: Final = {int}

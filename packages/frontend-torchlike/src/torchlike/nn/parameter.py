@@ -58,6 +58,8 @@ class Buffer(Tensor):
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Self:
         """Share the data of a tensor."""
+        if data is not None:
+            check_tensor(data, "Buffer", "data")
         self = super().__new__(cls)
         alias = FACTORIES["empty"](0) if data is None else data.detach()
         self._dispatch_data, self._dispatch_mask = alias._dispatch_data, alias._dispatch_mask

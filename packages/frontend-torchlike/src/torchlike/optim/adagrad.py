@@ -110,7 +110,7 @@ class RMSprop(Optimizer):
         super().__init__(params, settings)
 
     def make_state(self, param: Tensor, grad: Tensor, group: dict[str, Any]) -> dict[str, Any]:
-        names = ["square_avg", *["momentum_buffer"][: group["momentum"] > 0], *["grad_avg"][: group["centered"]]]
+        names = ["square_avg", *["momentum_buffer"][: group["momentum"] > 0], *["grad_avg"][: bool(group["centered"])]]
         return {name: FUNCTIONS["zeros_like"](param) for name in names}
 
     def update(

@@ -9,7 +9,7 @@ from ..functions import FUNCTIONS
 from ..tensors import Tensor
 from .numbers import make_number, multiply, read_number, to_plain, write_number
 from .optimizer import Optimizer
-from .settings import check_settings, collect_settings
+from .settings import check_pair, check_settings, collect_settings
 
 
 class Adam(Optimizer):
@@ -34,6 +34,7 @@ class Adam(Optimizer):
         decoupled_weight_decay: bool = False,
     ) -> None:
         settings = collect_settings(locals())
+        check_pair(betas, "betas")
         tensors = {"lr": lr, "betas[0]": betas[0], "betas[1]": betas[1]}
         for name, value in tensors.items():
             if isinstance(value, Tensor):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from dispatch_core.errors import short_repr
+
 from ..tensors import Tensor
 
 #: Setting → its name in torch's message; it must be at least zero.
@@ -30,11 +32,18 @@ def check_settings(settings: Mapping[str, Any], names: str) -> None:
     for name in names.split():
         value = settings[name]
         if name == "betas":
+            check_pair(value, name)
             for number, beta in enumerate(value):
                 if not 0.0 <= beta < 1.0:
                     raise ValueError(f"Invalid beta parameter at index {number}: {beta}")
         elif not value >= 0.0 or (name == "rho" and value > 1.0):
             raise ValueError(f"Invalid {_NAMES.get(name, f'{name} value')}: {value}")
+
+
+def check_pair(value: Any, name: str) -> None:
+    """Raise ``ValueError`` for anything but two values in a sequence."""
+    if not hasattr(value, "__getitem__") or isinstance(value, (dict, str)) or len(value) != 2:
+        raise ValueError(f"{name} takes two numbers, but got {short_repr(value)}")
 
 
 def check_implementation(settings: Mapping[str, Any]) -> None:

@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import bfloat16, float16
+from dispatch_aten.dtypes import bfloat16, float16, int64
 from dispatch_aten.errors import OperatorError, ShapeError, UnsupportedError
 from dispatch_aten.shapes import RULES, broadcast_shapes
 
 from ._frames import widen
-from ._shared import Array, arange_like, aten, cast, common_dtype, meta_of, ndim
+from ._shared import Array, aten, cast, common_dtype, meta_of, ndim
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,10 +65,8 @@ def _pdist(self: Array, p: float = 2.0) -> Array:
         return aten.contiguous.default(aten.expand.default(nothing, (max(pairs, 0),)))
     _check_kernel(self, "pdist")
     # Row i goes with the rows after it.
-    first = aten.cat.default(
-        [aten.new_full.default(arange_like(self, 0), (rows - 1 - i,), i) for i in range(rows - 1)], 0
-    )
-    second = aten.cat.default([aten.add.Scalar(arange_like(self, rows - 1 - i), i + 1) for i in range(rows - 1)], 0)
+    places = dc.wrap_like(self, aten.triu_indices.default(rows, rows, 1, dtype=int64, device=dc.device(self)))
+    first, second = (aten.select.int(places, 0, each) for each in (0, 1))
     return _norm(
         aten.sub.Tensor(aten.index_select.default(self, 0, first), aten.index_select.default(self, 0, second)), p
     )

@@ -83,9 +83,9 @@ def _scatter(accumulate: bool) -> Callable[..., Array]:
                 aten.reshape.default(src, (-1,)),
             )
             return aten.reshape.default(row, dc.shape(self))
-        part = src
+        part = src if ndim(src) else aten.reshape.default(src, (1,))
         for each, size in enumerate(shape):
-            if dc.shape(src)[each] != size:
+            if dc.shape(part)[each] != size:
                 part = aten.slice.Tensor(part, each, 0, size)
         base = aten.clone.default(self, memory_format=0)
         return aten.index_put.default(base, _positions(index, wrap_dim(dim, len(shape))), part, accumulate)

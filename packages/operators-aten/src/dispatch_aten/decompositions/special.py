@@ -10,7 +10,7 @@ from dispatch_aten.promotion import Promotion, computation_type
 from dispatch_aten.shapes.special import check_order
 
 from ._host import compute_on_host
-from ._shared import Array, aten, cast, check_by_rule, meta_of
+from ._shared import Array, arange_like, aten, cast, check_by_rule, meta_of
 from .scalars import number_first, number_last
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ def _mvlgamma(self: Array, p: int) -> Array:
     """Add the log-gammas of ``self``, ``self - 1/2``, ``self - 1`` … and a constant."""
     check_order(meta_of(self), p)
     self = cast(self, computation_type(Promotion.INT_TO_FLOAT, dc.dtype(self)))
-    total = aten.lgamma.default(self)
-    for step in range(1, p):
-        total = aten.add.Tensor(total, aten.lgamma.default(aten.sub.Scalar(self, step / 2)))
+    steps = aten.div.Scalar(arange_like(self, p), -2)
+    shifted = aten.add.Tensor(aten.unsqueeze.default(self, -1), cast(steps, dc.dtype(self)))
+    total = aten.sum.dim_IntList(aten.lgamma.default(shifted), [-1])
     return aten.add.Scalar(total, p * (p - 1) / 4 * math.log(math.pi))
 
 

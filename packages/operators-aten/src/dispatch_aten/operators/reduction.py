@@ -22,11 +22,19 @@ amax.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> T
 amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 amin.out(Tensor self, int[1] dim=[], bool keepdim=False, *, Tensor(a!) out) -> Tensor(a!)
 max(Tensor self) -> Tensor
+[pointwise]
+max.other(Tensor self, Tensor other) -> Tensor
+max.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+[reduction]
 max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 max.dim_max(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) max, Tensor(b!) max_values) -> (Tensor(a!)
     values, Tensor(b!) indices)
 max.unary_out(Tensor self, *, Tensor(a!) out) -> Tensor(a!)
 min(Tensor self) -> Tensor
+[pointwise]
+min.other(Tensor self, Tensor other) -> Tensor
+min.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
+[reduction]
 min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 min.dim_min(Tensor self, int dim, bool keepdim=False, *, Tensor(a!) min, Tensor(b!) min_indices) -> (Tensor(a!)
     values, Tensor(b!) indices)
@@ -80,11 +88,6 @@ count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
 aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
 aminmax.out(Tensor self, *, int? dim=None, bool keepdim=False, Tensor(a!) min, Tensor(b!) max) -> (Tensor(a!) min,
     Tensor(b!) max)
-[pointwise]
-max.other(Tensor self, Tensor other) -> Tensor
-max.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
-min.other(Tensor self, Tensor other) -> Tensor
-min.out(Tensor self, Tensor other, *, Tensor(a!) out) -> Tensor(a!)
 []
 sum_to_size(Tensor self, SymInt[] size) -> Tensor
 cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor

@@ -22,12 +22,14 @@ squeeze(Tensor(a) self) -> Tensor(a)
 squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)
 squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)
 unsqueeze(Tensor(a) self, int dim) -> Tensor(a)
-narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)
 narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)
+narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)
 split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]
 split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]
 split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]
 chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]
+tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) ->
+    Tensor(a)[]
 tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]
 tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]
 unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]
@@ -78,7 +80,5 @@ mH(Tensor(a) self) -> Tensor(a)
 unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]
 unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]
 unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]
-tensor_split.tensor_indices_or_sections(Tensor(a -> *) self, Tensor tensor_indices_or_sections, int dim=0) ->
-    Tensor(a)[]
 slice_inverse(Tensor(a) self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)
 """

@@ -61,9 +61,10 @@ def clip_grads_with_norm_(
 ) -> None:
     """Scale the gradients in place by ``max_norm / total_norm`` where that is below one."""
     grads = [each.grad for each in _list_parameters(parameters, "will be clipped") if each.grad is not None]
+    most = float(max_norm)
     if not grads:
         return
-    factor: Any = (total_norm + 1e-6).reciprocal().mul(float(max_norm)).clamp(max=1.0)
+    factor: Any = (total_norm + 1e-6).reciprocal().mul(most).clamp(max=1.0)
     for grad in grads:
         grad.mul_(factor.to(grad.device))
 
