@@ -24,7 +24,8 @@ class Draw:
         self.random, self.dtype, self.layout = np.random.default_rng(3), dtype, layout
 
     def __call__(self, *shape):
-        return self.lay_out(self.random.standard_normal(shape).astype(self.dtype))
+        values = self.random.standard_normal(shape) * (1 if self.dtype.startswith("float") else 3)
+        return self.lay_out((values if self.dtype[0] != "u" else abs(values)).astype(self.dtype))
 
     def integers(self, high, *shape):
         return self.lay_out(self.random.integers(0, high, shape))
@@ -148,6 +149,10 @@ CASES = {
         lambda d: [d(2, 3, 4), d(2, 3, 4), d(3), d(3), abs(d(3)) + 1, None, None, False, 1e-5, [True, True, True]],
     ],
     "smooth_l1_loss": [lambda d, r=reduction: [d(3, 4), d(3, 4), r, 0.7] for reduction in range(3)],
+    "binary_cross_entropy": [
+        lambda d: [abs(d(3, 4)) % 1, abs(d(3, 4)) % 1, None, 1],
+        lambda d: [np.array([0, 1, 0.5], d.dtype), np.array([0, 0, 1], d.dtype), abs(d(3)), 0],
+    ],
     "binary_cross_entropy_with_logits": [
         lambda d: [d(3, 4), abs(d(3, 4)) % 1, None, None, 1],
         lambda d: [d(3, 4), abs(d(3, 4)) % 1, abs(d(4)), abs(d(4)), 2],
@@ -175,6 +180,7 @@ CASES = {
     ],
     "tril_": [lambda d: [d(4, 5), 1], lambda d: [d(2, 3, 3), -1]],
     "triu_": [lambda d: [d(4, 5), 1]],
+    "cumprod_": [lambda d: [d(3, 4), 1]],
     "cummax": [lambda d: [d.integers(4, 3, 6).astype(d.dtype), 1], lambda d: [d(3, 4), 0]],
     "cummin": [lambda d: [d.integers(4, 3, 6).astype(d.dtype), 1], lambda d: [np.array([2, np.nan, 1], d.dtype), 0]],
     "median": [lambda d: [d(3, 4)], lambda d: [np.array([2, np.nan, 1], d.dtype)]],
@@ -252,6 +258,22 @@ def test_other_types_are_composed_where_the_function_does_not_take_them(name, si
     assert (FUNCTIONS[name] in simulator.log()) == (
         taken or (FUNCTIONS[name] not in TAKES and "pool2d_with" not in name)
     )
+
+
+#: Operators that take integers, and functions of these for them.
+OF_INTEGERS = """
+constant_pad_nd index_add index_copy_ put_ scatter.src scatter_add scatter_reduce.two tril_ triu_ cumprod_ kthvalue
+median.dim
+searchsorted.Tensor bucketize.Tensor
+""".split()
+
+
+@pytest.mark.parametrize("name", OF_INTEGERS)
+def test_integers_are_exact(name, simulator):
+    for dtype in ("int64", "uint8"):
+        simulator.reset()
+        compare(name, CASES[name][0](Draw(dtype)), 0)
+        assert FUNCTIONS[name] in simulator.log()
 
 
 #: What the functions refuse beside scalar types.

@@ -270,6 +270,7 @@ LinalgVectorNorm(T self, S ord, IA dims, bool keepDims, aclDataType dtype, T! ou
 LogSumExp(T self, IA dim, bool keepDim, T! out)
 Cumsum(T self, int64_t dim, aclDataType dtype, T! out)
 Cumprod(T input, S dim, aclDataType dtype, T! out)
+InplaceCumprod(T! input, S dim)
 Cummax(T self, int64_t dim, T! valuesOut, T! indicesOut)
 Cummin(T self, int64_t dim, T! valuesOut, T! indicesOut)
 Median(T self, T! valuesOut)
@@ -324,6 +325,7 @@ NLLLossBackward(T gradOutput, T self, T target, T weight, int64_t reduction, int
 MseLoss(T self, T target, int64_t reduction, T! out)
 MseLossBackward(T gradOutput, T self, T target, int64_t reduction, T! out)
 SmoothL1Loss(T self, T target, int64_t reduction, float beta, T! result)
+BinaryCrossEntropy(T self, T target, T weight, int64_t reduction, T! out)
 BinaryCrossEntropyWithLogits(T self, T target, T weightOptional, T posWeightOptional, int64_t reduction, T! out)
 # Indexing, copies and order.
 Embedding(T weight, T indices, T out)
@@ -613,6 +615,7 @@ linalg_vector_norm          LinalgVectorNorm(self, ord, dims(dim), keepdim, out.
 logsumexp                   LogSumExp(self, dim, keepdim, out)
 cumsum                      Cumsum(self, dim, out.dtype, out)
 cumprod                     Cumprod(self, dim, out.dtype, out)
+cumprod_                    InplaceCumprod(self, dim) where dtype is None
 cummax                      Cummax(self, dim, out0, out1)
 cummin                      Cummin(self, dim, out0, out1)
 median                      Median(self, out) where is_filled(self)
@@ -669,6 +672,7 @@ save_invstd, train, eps, output_mask, out0, out1, out2) where is_filled(input) a
 mse_loss                    MseLoss(self, target, reduction, out)
 mse_loss_backward           MseLossBackward(grad_output, self, target, reduction, out)
 smooth_l1_loss              SmoothL1Loss(self, target, reduction, beta, out) where is_filled(self)
+binary_cross_entropy        BinaryCrossEntropy(self, target, weight, reduction, out) where is_filled(self)
 binary_cross_entropy_with_logits BinaryCrossEntropyWithLogits(self, target, weight, pos_weight, reduction, out) where \
 is_filled(self)
 # Indexing, copies and order.
@@ -718,6 +722,7 @@ _TAKEN: Final = """
 Float Half BFloat16: Erfinv InplaceErfinv Hardswish InplaceHardswish HardswishBackward HardsigmoidBackward
 Float Half BFloat16: HardtanhBackward LogSigmoidForward LogSigmoidBackward Mish InplaceMish Prelu
 Float Half BFloat16: NanToNum InplaceNanToNum LogAddExp SmoothL1Loss BinaryCrossEntropyWithLogits
+Float Half BFloat16: BinaryCrossEntropy
 Float Half BFloat16: Convolution ConvolutionBackward AvgPool2d AvgPool2dBackward AdaptiveAvgPool2d Im2col Im2colBackward
 Float Half BFloat16: AdaptiveAvgPool2dBackward UpsampleNearest2d UpsampleNearest2dBackward UpsampleBilinear2d
 Float Half BFloat16: UpsampleBilinear2dBackward LayerNorm LayerNormBackward GroupNorm GroupNormBackward BatchNorm
