@@ -372,3 +372,39 @@ def test_two_numbers_make_a_tensor():
     assert torchlike.add(True, True).item() is True
     assert torchlike.div(1, 2).item() == 0.5
     assert torchlike.sub(1, 2.5).dtype is torchlike.float32
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "keywords"),
+    [
+        ("addcmul", (0.5,), ("value",)),
+        ("addcdiv_", (-0.5,), ("value",)),
+        ("addmm", (0.5, 2), ("beta", "alpha")),
+        ("addmm_", (0.5,), ("beta",)),
+        ("addmv", (0.5, 2), ("beta", "alpha")),
+    ],
+)
+def test_calls_of_older_programs_give_numbers_before_tensors(name, numbers, keywords):
+    make = torchlike.arange(1.0, 5.0).reshape(2, 2).clone
+    tensors = (make(), make()[0]) if name == "addmv" else (make(), make())
+    start = make()[0] if name == "addmv" else make()
+    expected = getattr(start.clone(), name)(*tensors, **dict(zip(keywords, numbers, strict=True)))
+    with pytest.warns(UserWarning, match=f"This overload of {name} is deprecated"):
+        found = getattr(start.clone(), name)(*numbers, *tensors)
+    assert found.equal(expected)
+    if not name.endswith("_"):
+        first = (start, *numbers) if len(numbers) == 1 else (numbers[0], start, *numbers[1:])
+        with pytest.warns(UserWarning, match="deprecated"):
+            assert getattr(torchlike, name)(*first, *tensors).equal(expected)
+
+
+def test_an_older_call_gives_a_factor_before_what_is_added():
+    with pytest.warns(UserWarning, match="This overload of sub_ is deprecated"):
+        assert torchlike.ones(2).sub_(0.5, torchlike.ones(2)).tolist() == [0.5, 0.5]
+    assert torchlike.ones(2).add_(torchlike.ones(2), alpha=3).tolist() == [4.0, 4.0]
+
+
+def test_a_part_of_complex_numbers_is_set_to_a_number():
+    z = torchlike.ones(2, dtype=torchlike.complex64)
+    z.real, z.imag = 3, torchlike.tensor([1.0, 2.0])
+    assert z.tolist() == [3 + 1j, 3 + 2j]

@@ -38,6 +38,11 @@ class Device(Record):
         """Read a spelling with an index, as torch does; refuse anything that is no name or no index."""
         if self.index is not None and (type(self.index) is not int or self.index < 0):
             object.__setattr__(self, "index", _index(self.index))
+        given: Any = self.type
+        if isinstance(given, Device) and self.index is None:
+            object.__setattr__(self, "type", given.type)
+            object.__setattr__(self, "index", given.index)
+            return
         if type(self.type) is not str or not self.type:
             raise ArgumentError(
                 f"a device's type is a name, not {short_repr(self.type)}",

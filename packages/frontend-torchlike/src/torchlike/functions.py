@@ -25,6 +25,7 @@ from .arguments import places_of_numbers, replace_none, replace_tensors, to_pyth
 from .creation import FACTORIES, tensor, wrap_result
 from .devices import as_device
 from .dtypes import result_type
+from .older_calls import OLDER
 from .tensors import Tensor
 
 #: Methods whose sizes may be written one by one: ``t.view(2, 3)``.
@@ -312,7 +313,7 @@ def _make_plain(name: str) -> Callable[..., Any]:
 
 
 def _make_function(name: str) -> Callable[..., Any]:
-    plain, adapt = _PLAIN[name], ADAPTED.get(name)
+    plain, adapt = _PLAIN[name], ADAPTED.get(name) or OLDER.get(name)
     if adapt is None:
         return plain
     function = adapt(plain)
@@ -323,7 +324,11 @@ def _make_function(name: str) -> Callable[..., Any]:
 def _make_method(name: str) -> Callable[..., Any]:
     if name in METHOD_FORMS:
         return METHOD_FORMS[name](FUNCTIONS[name])
-    return FUNCTIONS[name] if name in ADAPTED else _PLAIN[name]
+    if name in OLDER and name not in FUNCTIONS:
+        method = OLDER[name](_PLAIN[name])
+        method.__name__, method.__qualname__, method.__doc__ = name, name, _PLAIN[name].__doc__
+        return method
+    return FUNCTIONS[name] if name in ADAPTED or name in OLDER else _PLAIN[name]
 
 
 def _make_quick(name: str) -> Callable[..., Any]:

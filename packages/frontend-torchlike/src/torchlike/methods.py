@@ -67,7 +67,8 @@ def _make_autograd_kernel(op: Any, keyset: Any, formula: Any) -> Callable[..., A
 
 def _set_part(name: str) -> Callable[[Tensor, Any], None]:
     def assign(self: Tensor, value: Any) -> None:
-        FUNCTIONS[name](self).copy_(value)
+        part = FUNCTIONS[name](self)
+        part.copy_(value) if isinstance(value, Tensor) else part.fill_(value)
 
     return assign
 

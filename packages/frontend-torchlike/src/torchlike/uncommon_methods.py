@@ -140,13 +140,14 @@ def is_distributed(self: Tensor) -> bool:
     return False
 
 
-def new(self: Tensor, *args: Any, device: Any = None, dtype: Any = None) -> Tensor:
+def new(self: Tensor, *args: Any, size: Any = None, device: Any = None, dtype: Any = None) -> Tensor:
     """Make a tensor of the same dtype and device: of sizes, or of data (source: ``torch.Tensor.new``).
 
     >>> import torchlike
     >>> torchlike.ones(2, dtype=torchlike.int64).new([1, 2]), torchlike.ones(2).new(2, 3).shape
     (tensor([1, 2]), torchlike.Size([2, 3]))
     """
+    args = args if size is None else (Size(size),)
     options: dict[str, Any] = {
         "dtype": self.dtype if dtype is None else dtype,
         "device": self.device if device is None else device,

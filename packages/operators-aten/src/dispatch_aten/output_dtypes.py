@@ -118,6 +118,8 @@ def check_output_dtype(result: ScalarType, output: ScalarType, out_of: str = "",
         if output not in (bool_, uint8):
             raise DtypeError(f"{base} only supports bool tensor for result, got: {output.name}", argument="out")
         return
+    if base == "bernoulli":  # draws into any dtype
+        return
     if base in _REAL_OUTPUT and output.is_complex:
         raise DtypeError(
             f"{base.removeprefix('fft_')} expects a floating point output tensor, but got {output.name}", argument="out"

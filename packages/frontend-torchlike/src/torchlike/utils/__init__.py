@@ -6,5 +6,13 @@ from typing import Final
 
 from ..lazy_names import load_names
 
-_NAMES: Final = dict.fromkeys("checkpoint data deterministic dlpack hooks pytree tensorboard".split(), "")
+_NAMES: Final = {
+    "checkpoint": "",
+    "data": "",
+    "deterministic": "",
+    "dlpack": "",
+    "hooks": "",
+    "pytree": "",
+    "tensorboard": "",
+}
 __all__, __getattr__, __dir__ = load_names(__name__, _NAMES)

@@ -34,7 +34,8 @@ NOT_DERIVED: Final = frozenset({"copy_", "fill_.Scalar", "index_put_"})
 
 _RESIZED: Final = (
     "An output with one or more elements was resized since it had shape {}, which does not match the required output "
-    "shape {}. Give an output of the right shape, or an empty one."
+    "shape {}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
+    "zero elements. Give an output of the right shape, or an empty one."
 )
 
 
