@@ -246,3 +246,74 @@ def test_a_tensor_without_dimensions_is_a_number_unless_it_requires_grad(make, r
         assert isinstance(ours, TypeError)
     else:
         np.testing.assert_allclose(ours, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+@pytest.mark.parametrize("name", ["arange", "linspace", "logspace", "range"])
+def test_sequences_are_written_into_outputs_of_any_shape_and_dtype(name, dtype):
+    args = (0, 4) if name == "arange" else (0, 3) if name == "range" else (0, 3, 4)
+
+    def function(t):
+        place, fresh = t.zeros(2, 3, dtype=getattr(t, dtype)), t.zeros(0, dtype=getattr(t, dtype))
+        return [getattr(t, name)(*args, out=place.narrow(1, 1, 2)).clone(), place, getattr(t, name)(*args, out=fresh)]
+
+    compare(function)
+    if name in ("linspace", "logspace"):
+        compare(lambda t: getattr(t, name)(t.tensor(0), 3, 4, out=t.zeros(0, dtype=getattr(t, dtype))))
+
+
+class Rows:
+    """A sequence that is no list."""
+
+    def __init__(self, rows, error=None):
+        self.rows, self.error = rows, error
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, place):
+        if self.error is not None:
+            raise self.error
+        return self.rows[place]
+
+
+def list_with_itself():
+    found = [0]
+    found.append(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda t: t.linspace(0, 1j, 3),
+        lambda t: t.linspace(0, 1j, 3, dtype=t.float32),
+        lambda t: t.logspace(0j, 1, 3, dtype=t.int64),
+        lambda t: t.randperm(257, dtype=t.uint8),
+        lambda t: t.randperm(256, dtype=t.uint8).sum(),
+        lambda t: t.randperm(129, out=t.empty(0, dtype=t.int8)),
+        lambda t: t.randperm(2050, dtype=t.float16),
+        lambda t: t.vander(t.ones(2), N=-1),
+        lambda t: t.cat([t.empty(0), t.empty(0)], dim=1),
+        lambda t: t.cat([t.empty(0), t.empty(0)], dim=-3),
+        lambda t: t.cat([t.empty(0), t.ones(2, 3)], dim=1),
+        lambda t: t.tensor(list_with_itself()),
+        lambda t: t.tensor([[1, 2], list_with_itself()]),
+        lambda t: t.tensor(Rows([1.0, 2.0])),
+        lambda t: t.tensor(Rows([1.0, 2.0], TypeError())),
+        lambda t: t.asarray(np.float64(0.5), copy=False),
+        lambda t: t.asarray(np.float64(0.5)),
+        lambda t: t.asarray(t.ones(2).__dlpack__(), copy=False),
+        lambda t: t.asarray(t.ones(2, 2).__dlpack__(), dtype=t.float64),
+        lambda t: t.ones(3).uniform_(-3e38, 3e38),
+        lambda t: t.zeros(2, out=t.empty(2), requires_grad=True).requires_grad,
+        lambda t: t.zeros(2, out=t.empty(2), layout=t.sparse_coo),
+        lambda t: t.empty_strided([8, 8], [2**61, 1]),
+        lambda t: t.ones(3, 4).rot90(1, [0, 2]),
+        lambda t: t.ones(3, 4).rot90(1, [-1, 1]),
+    ],
+)
+def test_factories_take_and_refuse_what_torch_does(function):
+    compare(function)
+    (_, refused), (_, error) = (attempt(call, function, module, ()) for module in (torch, torchlike))
+    assert refused is None or isinstance(error, type(refused))

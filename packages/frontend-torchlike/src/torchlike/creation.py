@@ -18,6 +18,8 @@ from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 from .devices import as_device, factory_device
 from .dtypes import to_numpy_dtype
 from .interop import as_subclass, check_dtype, from_numpy, put
+from .layouts import layout as Layout  # noqa: N812  # torch's name is that of an argument
+from .layouts import strided
 from .literals import is_sequence, read
 from .size import Size
 from .tensors import Tensor, wrap
@@ -165,7 +167,10 @@ def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
             kwargs["generator"] = generator
         if out is not None:
             _check_output(out, dtype, device)
-            return packet(*args, out=out, **kwargs)
+            if isinstance(layout, Layout) and layout is not strided:
+                raise RuntimeError(f"layout {layout} does not match layout of out parameter ({strided})")
+            found = packet(*args, out=out, **kwargs)
+            return found.requires_grad_() if requires_grad else found
         if dtype is not None:
             kwargs["dtype"] = dtype
         return wrap_result(packet(*args, device=factory_device(device), **kwargs), requires_grad)

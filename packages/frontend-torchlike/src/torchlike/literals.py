@@ -126,7 +126,10 @@ def _read_shape(data: Any) -> tuple[int, ...]:
             raise ValueError(f"too many dimensions '{type(data).__name__}'")
         if not sizes[-1]:
             return tuple(sizes)
-        data = data[0]
+        try:
+            data = data[0]
+        except (KeyError, TypeError):
+            raise ValueError(f"could not determine the shape of object type '{type(data).__name__}'") from None
 
 
 def _infer_dtype(data: Any) -> ScalarType:
@@ -146,6 +149,8 @@ def _infer_dtype(data: Any) -> ScalarType:
         raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
     found: ScalarType | None = None
     for item in data:
+        if item is data:
+            raise TypeError("new(): self-referential lists are incompatible")
         found = _infer_dtype(item) if found is None else promote_types(found, _infer_dtype(item))
         if found is ScalarType.ComplexDouble:
             break

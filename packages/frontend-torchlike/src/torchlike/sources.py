@@ -38,6 +38,8 @@ def asarray(
     >>> asarray(base).data_ptr() == base.data_ptr()
     True
     """
+    if copy is False and isinstance(obj, np.generic):
+        raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray.")
     shared = _share(obj, dtype)
     if shared is None:
         if copy is False:
@@ -66,7 +68,7 @@ def _share(obj: Any, dtype: ScalarType | None) -> Tensor | None:
         return from_numpy(np.array(obj))
     if isinstance(obj, np.ndarray):
         return from_numpy(obj)
-    if hasattr(obj, "__dlpack__"):
+    if hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
         return from_dlpack(obj)
     try:
         memoryview(obj)

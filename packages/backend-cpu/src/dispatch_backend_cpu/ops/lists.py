@@ -24,6 +24,8 @@ def _is_legacy_empty(array: Array) -> bool:
 
 def _cat(spec: OutputSpec, tensors: Sequence[Array], dim: int = 0) -> Any:
     result = empty_strided(spec.shape, spec.strides, spec.array_dtype)
+    if not spec.numel:
+        return result
     axis = wrap_dim(dim, len(spec.shape))
     start = 0
     for each in tensors:

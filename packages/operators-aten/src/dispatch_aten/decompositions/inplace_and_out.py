@@ -14,11 +14,12 @@ Note [Refused calls change nothing]
 from __future__ import annotations
 
 import warnings
+from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.errors import AtenError
-from dispatch_aten.operators import OperatorDef
+from dispatch_aten.operators import ATEN_BY_NAME, OperatorDef
 from dispatch_aten.output_dtypes import ACCUMULATED_IN_OUTPUT, check_output_dtype
 from dispatch_aten.shapes.layout import check_output_shape, check_written
 from dispatch_aten.variants import base_name, functional_of, is_inplace, written_names
@@ -37,6 +38,10 @@ _RESIZED: Final = (
     "shape {}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized unless they have "
     "zero elements. Give an output of the right shape, or an empty one."
 )
+
+
+#: Factories of vectors whose output may have any shape with as many elements.
+_SEQUENCES: Final = frozenset({"arange", "linspace", "logspace", "range"})
 
 
 def derive(
@@ -109,8 +114,11 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
     qualified = f"aten::{operator.name}"
     check_overlap = overlap_check(operator.name, _read(schema))
     names = written_names(operator.schema)
-    is_factory = "factory" in operator.tags
-
+    # A factory computes in its output's dtype, and its result is a raw array where it takes no tensor.
+    made_by = ATEN_BY_NAME[functional_of(operator.name) or operator.name]
+    is_factory = "factory" in made_by.tags and " dtype=" in made_by.schema and " dtype=" not in operator.schema
+    is_alone = is_factory and not _read(schema)
+    keeps_shape = is_factory and base_name(operator.name) in _SEQUENCES
     computes_in_output = base_name(operator.name) in ACCUMULATED_IN_OUTPUT
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
@@ -124,9 +132,11 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
                 kwargs["dtype"] = wanted
         found = functional(*args, **kwargs)
         results = (found,) if len(names) == 1 else found
-        if is_factory:
-            # A factory's result is a raw array here, and copies do not mix raw arrays with a frontend's tensors.
+        if is_alone:
+            # Copies do not mix raw arrays with a frontend's tensors.
             results = (dc.wrap_like(outputs[0], found),)
+        if keeps_shape:
+            results = (_as_shaped(results[0], outputs[0]),)
         try:
             for name, out, result in zip(names, outputs, results, strict=True):
                 check_output_dtype(dc.dtype(result), dc.dtype(out), qualified, name)
@@ -143,6 +153,12 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
 
     kernel.__name__ = kernel.__qualname__ = base_name(operator.name)
     return kernel
+
+
+def _as_shaped(sequence: Array, out: Array) -> Array:
+    """Return a sequence in the shape of an output with as many elements."""
+    have, count = dc.shape(out), dc.shape(sequence)[0]
+    return aten.view.default(sequence, have) if prod(have) == count else sequence
 
 
 def _fit(out: Array, shape: tuple[int, ...]) -> Array:

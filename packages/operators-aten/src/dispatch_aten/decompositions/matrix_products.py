@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
-from dispatch_aten.errors import ArgumentValueError, DtypeError, OperatorError, ShapeError
+from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.linalg import check_inexact, check_square
 
@@ -148,7 +148,7 @@ def _old_vander(x: Array, N: int | None = None, increasing: bool = False) -> Arr
         raise ShapeError("x must be a one-dimensional tensor.", argument="x")
     count = numel(x) if N is None else N
     if count < 0:
-        raise ArgumentValueError("N must be non-negative.", argument="N")
+        raise OperatorError("N must be non-negative.", argument="N")
     dtype = dc.dtype(x) if dc.dtype(x).is_differentiable else int64
     rows = aten.new_ones.default(x, (numel(x), min(count, 1)), dtype=dtype)
     if count > 1:

@@ -55,7 +55,7 @@ def _empty_strided(
             f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})",
             argument="stride",
         )
-    if any(step < 0 for step in stride):
+    if any(step < 0 or (length and step * (length - 1) >= 1 << 60) for length, step in zip(size, stride, strict=True)):
         raise ShapeError(
             f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}", argument="stride"
         )
@@ -111,6 +111,12 @@ def _linspace(start: Number, end: Number, steps: int, *, dtype: ScalarType | Non
         dtype = get_default_dtype()
         if isinstance(start, complex) or isinstance(end, complex):
             dtype = dtype.to_complex()
+    elif not dtype.is_complex and (isinstance(start, complex) or isinstance(end, complex)):
+        inferred = f"c10::complex<{'double' if get_default_dtype().itemsize == 8 else 'float'}>"
+        raise OperatorError(
+            f"torch.linspace(): inferred dtype {inferred} can't be safely cast to passed dtype {dtype.name}",
+            argument="dtype",
+        )
     refuse_kinds("linspace_cpu", "b", dtype)
     return contiguous((steps,), dtype)
 

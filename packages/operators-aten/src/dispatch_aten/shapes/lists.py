@@ -36,7 +36,6 @@ def _cat(tensors: Sequence[TensorMeta], dim: int = 0) -> TensorMeta:
     # A tensor of shape [0] may stand among tensors of any shape; torch has kept that from its early days.
     counted = [(place, tensor) for place, tensor in enumerate(tensors) if tensor.shape != (0,)]
     if not counted:
-        wrap_dim(dim, 1)
         return contiguous((0,), dtype)
     first = counted[0][1]
     dim = wrap_dim(dim, first.ndim)

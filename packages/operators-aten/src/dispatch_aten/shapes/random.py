@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import ScalarType, bool_, get_default_dtype, int64
+from dispatch_aten.dtypes import ScalarType, bool_, float16, float32, float64, get_default_dtype, int64
 from dispatch_aten.errors import ArgumentValueError, DtypeError, OperatorError
 from dispatch_aten.output_dtypes import check_output_dtype
 
@@ -14,7 +14,7 @@ from .factory import with_memory_format
 from .layout import broadcast_shapes, check_output_shape, preserve_format
 from .meta import TensorMeta, contiguous
 from .pointwise import elementwise
-from .refusals import GREATEST, c_name, refuse_kinds
+from .refusals import GREATEST, c_name, check_fits, refuse_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,9 +62,17 @@ def _randint_low(
     return meta
 
 
+#: The longest permutations in floats that hold each of their integers.
+_MOST_PERMUTED: Final = {float16: 2**11 + 1, float32: 2**24 + 1, float64: 2**53 + 1}
+
+
 def _randperm(n: int, *, dtype: ScalarType | None = int64, **options: Any) -> TensorMeta:
     dtype = int64 if dtype is None else dtype
     refuse_kinds("randperm", "bc", dtype)
+    if dtype.is_integral and n > 0:
+        check_fits(n - 1, dtype, "n")
+    if n > _MOST_PERMUTED.get(dtype, n):
+        raise OperatorError(f"n cannot be greater than {_MOST_PERMUTED[dtype]} for {dtype.name} type.", argument="n")
     return contiguous(check_size((n,)), dtype)
 
 
@@ -91,6 +99,12 @@ def _uniform_inplace(self: TensorMeta, from_: float = 0.0, to: float = 1.0, **op
     for name, value in (("from", from_), ("to", to)):
         if not -greatest <= value <= greatest:
             raise OperatorError(f"{name} is out of bounds for {c_name(self.dtype)}", argument=name)
+    if to - from_ > greatest:
+        raise OperatorError(
+            f"uniform_ expects to-from <= std::numeric_limits<{self.dtype.name}>::max(), but found to={to:g} and "
+            f"from={from_:g} which result in to-from to exceed the limit",
+            argument="to",
+        )
     if from_ > to:
         raise OperatorError(
             f"uniform_ expects to return a [from, to) range, but found from={from_:g} > to={to:g}", argument="from"
