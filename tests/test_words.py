@@ -203,7 +203,9 @@ def attributes(init):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = {target.id for target in targets if isinstance(target, ast.Name)}
             bound |= names
-            if names == {"_NAMES"}:  # the names of each module that are imported at their first use
+            if names == {"_NAMES"} and isinstance(
+                node.value, ast.Dict
+            ):  # the names of each module that are imported at their first use
                 bound.update(word for text in node.value.values for word in ast.literal_eval(text).split())
             # What is promised, and the table of what is imported when it is asked for.
             elif names == {"__all__"} or isinstance(node.value, ast.Dict):

@@ -113,6 +113,9 @@ class Differentiable:
     def grad(self) -> None:
         self._state.grad = None
 
+    # Programs set a gradient by this name too.
+    _grad = grad
+
     @property
     def grad_fn(self) -> Node | None:
         """The node of the graph that made the tensor, or None for a leaf."""

@@ -101,7 +101,12 @@ def _keep_inside(places: Array, size: int, padding: int, align: bool) -> Array:
         return places
     if padding == _REFLECTION:
         places = _reflect(places, size, align)
-    return aten.clamp.default(places, 0, size - 1)
+    return _to_first(aten.clamp.default(places, 0, size - 1))
+
+
+def _to_first(places: Array) -> Array:
+    """Return the places, the first one for those that are nan."""
+    return aten.nan_to_num.default(places, 0.0, None, None)
 
 
 #: For one dimension: places (whole numbers, in the grid's dtype) and their weights.
@@ -119,7 +124,7 @@ def _make_line(line: Array, size: int, mode: int, padding: int, align: bool) -> 
     places = _keep_inside(places, size, padding, align)
     if mode == _NEAREST:
         # A weight of one, through which the grid has its gradient of zero.
-        weight = aten.add.Scalar(aten.mul.Scalar(aten.clamp.default(places, 0, size - 1), 0), 1)
+        weight = aten.add.Scalar(aten.mul.Scalar(_to_first(aten.clamp.default(places, 0, size - 1)), 0), 1)
         return [(aten.round.default(aten.detach.default(places)), weight)]
     lowest = aten.floor.default(aten.detach.default(places))
     share = aten.sub.Tensor(places, lowest)
@@ -143,7 +148,7 @@ def _sample(
         place = weight = held = None
         for size, (each, share) in zip(sizes, corner, strict=True):
             within = aten.mul.Tensor(aten.ge.Scalar(each, 0), aten.lt.Scalar(each, size))
-            index = cast(aten.clamp.default(each, 0, size - 1), int64)
+            index = cast(_to_first(aten.clamp.default(each, 0, size - 1)), int64)
             place = index if place is None else aten.add.Tensor(aten.mul.Scalar(place, size), index)
             held = within if held is None else aten.mul.Tensor(held, within)
             weight = share if weight is None else aten.mul.Tensor(weight, share)

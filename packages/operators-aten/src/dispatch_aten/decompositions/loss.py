@@ -204,7 +204,7 @@ def _cross_entropy_of_probabilities(
     self: Array, target: Array, weight: Array | None, reduction: int, label_smoothing: float, class_dim: int
 ) -> Array:
     classes = dc.shape(self)[class_dim]
-    if label_smoothing > 0.0:
+    if label_smoothing > 0.0 and classes:
         target = aten.add.Scalar(aten.mul.Scalar(target, 1 - label_smoothing), label_smoothing / classes)
     product = aten.mul.Tensor(aten.log_softmax.int(self, class_dim, None), target)
     if weight is not None:
@@ -212,7 +212,8 @@ def _cross_entropy_of_probabilities(
     if reduction == _NONE:
         return aten.neg.default(aten.sum.dim_IntList(product, [class_dim], False))
     total = aten.neg.default(aten.sum.default(product))
-    return total if reduction == _SUM else aten.div.Scalar(total, max(numel(self) // classes, 1))
+    rows = numel(self) // classes if classes else 0
+    return total if reduction == _SUM else aten.div.Scalar(total, rows)
 
 
 def reduce(loss: Array, reduction: int) -> Array:

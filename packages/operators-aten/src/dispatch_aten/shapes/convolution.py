@@ -355,10 +355,18 @@ def _col2im(
             argument="self",
         )
     grid = columns_grid(output_size, kernel_size, dilation, padding, stride)
-    if self.shape[-1] != prod(grid) or min(grid) < 1:
+    given = (
+        f"Given output_size={_tuple(output_size)}, kernel_size={_tuple(kernel_size)}, dilation={_tuple(dilation)}, "
+        f"padding={_tuple(padding)}, stride={_tuple(stride)}, "
+    )
+    if min(grid) < 1:
         raise ShapeError(
-            f"Given output_size={_tuple(output_size)}, kernel_size={_tuple(kernel_size)}, dilation={_tuple(dilation)}, "
-            f"padding={_tuple(padding)}, stride={_tuple(stride)}, expected size of input's dimension 2 to match the "
+            f"{given}calculated shape of the array of sliding blocks as {_tuple(grid)}, which is too small (non-positive)",
+            argument="output_size",
+        )
+    if self.shape[-1] != prod(grid):
+        raise ShapeError(
+            f"{given}expected size of input's dimension 2 to match the "
             f"calculated number of sliding blocks {grid[0]} * {grid[1]} = {prod(grid)}, but got "
             f"input.size(2)={self.shape[-1]}.",
             argument="self",

@@ -328,6 +328,19 @@ def _self_first(name: str) -> Callable[..., TensorMeta]:
     return rule
 
 
+def _leaky_relu_backward(
+    grad_output: TensorMeta, self: TensorMeta, negative_slope: Number, self_is_result: bool
+) -> TensorMeta:
+    if self_is_result and not isinstance(negative_slope, complex) and negative_slope < 0:
+        raise OperatorError(
+            "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "
+            "caused by calling in-place forward function with a negative slope, please call out-of-place version instead.",
+            argument="negative_slope",
+        )
+    found: TensorMeta = _self_first("leaky_relu_backward")(grad_output, self, negative_slope)
+    return found
+
+
 def _isinf(self: TensorMeta) -> TensorMeta:
     if kind_of(self.dtype) in "bi":
         return preserve_format(self, bool_)
@@ -387,7 +400,8 @@ def _elu_backward(
 ) -> TensorMeta:
     if is_result and not isinstance(alpha, complex) and alpha < 0:
         raise OperatorError(
-            "In-place elu backward calculation is triggered with a negative slope which is not supported.",
+            "In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused by "
+            "calling in-place forward function with a negative slope, please call out-of-place version instead.",
             argument="alpha",
         )
     found = elementwise(grad_output, self_or_result)
@@ -423,7 +437,7 @@ RULES: Final[dict[str, Callable[..., Any]]] = {
     "masked_fill.Scalar": _masked_fill,
     "masked_fill.Tensor": _masked_fill,
     "elu_backward": _elu_backward,
-    "leaky_relu_backward": _self_first("leaky_relu_backward"),
+    "leaky_relu_backward": _leaky_relu_backward,
     "threshold_backward": _self_first("threshold_backward"),
     "addcdiv": _addcdiv,
     "heaviside": _heaviside,

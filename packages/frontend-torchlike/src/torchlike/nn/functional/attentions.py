@@ -254,8 +254,10 @@ def multi_head_attention_forward(
     else:
         if attn_mask is not None:
             by_head = attn_mask.size(0) != 1
-            attn_mask = attn_mask.view(batch, num_heads, -1, columns) if by_head else attn_mask.unsqueeze(0)
-        q, k, v = (each.reshape(batch, num_heads, -1, head_width) for each in (q, k, v))
+            attn_mask = (
+                attn_mask.view(batch, num_heads, attn_mask.size(1), columns) if by_head else attn_mask.unsqueeze(0)
+            )
+        q, k, v = (each.reshape(batch, num_heads, each.size(1), head_width) for each in (q, k, v))
         mixed = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
         mixed = mixed.permute(2, 0, 1, 3).reshape(batch * length, width)
         weights = None

@@ -62,7 +62,9 @@ def _choose_sizes(
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
         sizes = _spread_sizes(input, size, "output size")
-        if any(isinstance(each, (float, str)) for each in sizes):
+        if any(
+            isinstance(each, (float, str)) or (isinstance(each, Tensor) and each.is_floating_point()) for each in sizes
+        ):
             raise TypeError(
                 "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size "
                 f"with types {[type(each) for each in sizes]}"

@@ -1,0 +1,63 @@
+"""Layers at the ends of what they take: no elements, nan, negative slopes, sizes that are no integers."""
+
+import math
+
+import pytest
+
+import torchlike as t
+from torchlike.nn import functional as F
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    ("mode", "padding", "wanted"),
+    [
+        ("nearest", "zeros", [0.0, 0.0, 0.0]),
+        ("nearest", "border", [1.0, 5.0, 3.0]),
+        ("bilinear", "border", [1.0, 5.0, 3.0]),
+        ("bilinear", "reflection", [1.0, 3.0, 3.0]),
+        ("bilinear", "zeros", [NAN, NAN, NAN]),
+        ("bicubic", "border", [NAN, NAN, NAN]),
+    ],
+)
+def test_points_of_a_grid_that_are_no_numbers(mode: str, padding: str, wanted: list[float]):
+    grid = t.tensor([[[[0.0, NAN], [INF, 0.0], [-INF, 0.0]]]])
+    image = t.arange(9.0).view(1, 1, 3, 3)
+    found = F.grid_sample(image, grid, mode=mode, padding_mode=padding, align_corners=False)
+    assert found.reshape(-1).tolist() == pytest.approx(wanted, nan_ok=True)
+
+
+@pytest.mark.parametrize("function", [F.leaky_relu_, F.elu_, F.celu_])
+def test_a_negative_slope_in_place_has_no_gradient(function):
+    x = t.tensor([-1.0, 1.0], requires_grad=True)
+    with pytest.raises(RuntimeError, match="call out-of-place version"):
+        function(x.clone(), -2).sum().backward()
+
+
+@pytest.mark.parametrize("shape", [(2, 0), (0, 3)])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_cross_entropy_of_nothing(shape: tuple[int, int], smoothing: float):
+    given = t.ones(shape)
+    assert F.cross_entropy(given, given, label_smoothing=smoothing).isnan()
+    assert F.cross_entropy(given, given, reduction="sum", label_smoothing=smoothing) == 0
+
+
+def test_attention_over_an_empty_batch():
+    layer = t.nn.MultiheadAttention(8, 2, batch_first=True)
+    empty = t.ones(0, 3, 8)
+    found, weights = layer(empty, empty, empty, need_weights=False)
+    assert (found.shape, weights) == ((0, 3, 8), None)
+
+
+def test_sizes_that_do_not_fit_are_refused():
+    with pytest.raises(TypeError, match="expected size to be one of int or"):
+        F.interpolate(t.ones(1, 1, 4), size=(t.tensor(4.0),))
+    with pytest.raises(RuntimeError, match=r"calculated shape of the array of sliding blocks as \(-4, -3\)"):
+        F.fold(t.ones(1, 12, 12), (4, 5), (2, 2), dilation=8)
+
+
+def test_a_gradient_is_set_by_its_older_name():
+    x = t.ones(2, requires_grad=True)
+    x._grad = t.zeros(2)
+    assert x.grad is x._grad
