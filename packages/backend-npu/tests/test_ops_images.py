@@ -25,7 +25,7 @@ class Draw:
 
     def __call__(self, *shape):
         values = self.random.standard_normal(shape) * (1 if self.dtype.startswith("float") else 3)
-        return self.lay_out((values if self.dtype[0] != "u" else abs(values)).astype(self.dtype))
+        return self.lay_out(np.asarray(values if self.dtype[0] != "u" else abs(values), self.dtype))
 
     def integers(self, high, *shape):
         return self.lay_out(self.random.integers(0, high, shape))
