@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from dispatch_core.devices import Device
+
 from ..devices import as_device
 
 __all__ = ["Locator", "make_locator"]
@@ -41,7 +43,8 @@ def make_locator(map_location: Any) -> Locator:
         return _check
     if isinstance(map_location, dict):
         return lambda location: map_location.get(location, location)
-    if callable(map_location):
+    # A device is callable too: it decorates functions.
+    if callable(map_location) and not isinstance(map_location, Device):
 
         def call(location: str) -> Any:
             storage = _StorageStandIn()
