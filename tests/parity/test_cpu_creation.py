@@ -4,8 +4,10 @@ import pytest
 
 pytest.importorskip("torch", reason="the oracle of these tests is torch")
 
+import torch
 from cpu_cases import SCALAR_TYPES, SHAPES, array, deviates, generator_for, maybe_dtype, overload, pick, tame, to_torch
 
+import torchlike
 from dispatch_aten.dtypes import ScalarType
 from dispatch_backend_cpu.arrays import dtype_of, strides_of
 from dispatch_backend_cpu.kernels import KERNELS
@@ -71,3 +73,22 @@ def test_likes_and_fills(compare):
         compare("zero_", [a])
         compare("tril", [a, int(rng.integers(-2, 3))])
         compare("triu", [a, int(rng.integers(-2, 3))])
+
+
+LINES = [(-1, 1, 28), (0, 10, 100), (0.1, 0.7, 101), (3, -2, 64), (1e-3, 1e4, 77), (1, 2, 1), (1, 2, 2), (1, 2, 0)]
+
+
+@pytest.mark.skipif(
+    torch.backends.cpu.get_cpu_capability() == "DEFAULT", reason="torch multiplies and adds in two steps"
+)
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "int64"])
+def test_lines_are_rounded_as_torch_rounds_them(dtype):
+    for line in LINES:
+        ours, theirs = (library.linspace(*line, dtype=getattr(library, dtype)) for library in (torchlike, torch))
+        assert ours.tolist() == theirs.tolist()
+    grids = [
+        library.nn.functional.affine_grid(library.eye(2, 3)[None].repeat(2, 1, 1), (2, 1, 28, 7), align_corners=corners)
+        for library in (torchlike, torch)
+        for corners in (False, True)
+    ]
+    assert [grid.tolist() for grid in grids[:2]] == [grid.tolist() for grid in grids[2:]]

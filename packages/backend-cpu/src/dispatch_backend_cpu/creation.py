@@ -70,13 +70,23 @@ def _linspace(array: Array, start: Any, end: Any, steps: int) -> None:
         if steps == 1:
             array[...] = start
         return
-    wide = np.dtype(np.complex128 if array.dtype.kind == "c" else np.float64)
-    first, last = wide.type(start), wide.type(end)
-    step = (last - first) / max(steps - 1, 1)
-    forward = np.arange(steps)
-    array[...] = np.where(forward < steps // 2, first + step * forward, last - step * (steps - forward - 1))
-    if steps == 1:
-        array[...] = first
+    # torch rounds the ends, the step and each element, which is one multiplication and addition but in 16 bits.
+    dtype, exact = array.dtype, _EXACT.get(array.dtype.char, array.dtype)
+    with np.errstate(all="ignore"):
+        first, last = dtype.type(start), dtype.type(end)
+        step = exact.type((last - first) / dtype.type(max(steps - 1, 1)))
+        places = np.arange(steps).astype(exact)
+        line = np.concatenate(
+            [
+                exact.type(first) + step * places[: steps // 2],
+                exact.type(last) - step * places[: (steps + 1) // 2][::-1],
+            ]
+        )
+        array[...] = first if steps == 1 else line
+
+
+#: The letter of a dtype → the dtype in which its products and sums are not rounded, or next to not.
+_EXACT: Final = {"f": np.dtype("d"), "d": np.dtype("g"), "F": np.dtype("D"), "D": np.dtype("G")}
 
 
 def _eye(array: Array, *sizes: int) -> None:

@@ -14,7 +14,7 @@ from dispatch_aten.dtypes import int64
 from dispatch_aten.errors import OperatorError, ShapeError
 from dispatch_aten.shapes.refusals import refuse_kinds
 
-from ._shared import Array, arange_like, aten, cast
+from ._shared import Array, aten, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -176,12 +176,10 @@ def _grid_sampler(count: int | None) -> Callable[..., Array]:
 
 def _coordinates(theta: Array, size: int, align_corners: bool) -> Array:
     """Return the middles of ``size`` parts of the way from -1 to 1, or with ``align_corners`` its ends included."""
-    if size == 1 and align_corners:
+    if size == 1:
         return aten.new_zeros.default(theta, [1])
-    steps = cast(arange_like(theta, size), dc.dtype(theta))
-    if align_corners:
-        return aten.sub.Scalar(aten.mul.Scalar(steps, 2 / (size - 1)), 1)
-    return aten.sub.Scalar(aten.mul.Scalar(aten.add.Scalar(steps, 0.5), 2 / size), 1)
+    line = dc.wrap_like(theta, aten.linspace.default(-1, 1, size, dtype=dc.dtype(theta), device=dc.device(theta)))
+    return line if align_corners else aten.div.Scalar(aten.mul.Scalar(line, size - 1), size)
 
 
 def _affine_grid_generator(theta: Array, size: Sequence[int], align_corners: bool) -> Array:
