@@ -71,7 +71,8 @@ def _linspace(array: Array, start: Any, end: Any, steps: int) -> None:
             array[...] = start
         return
     # torch rounds the ends, the step and each element, which is one multiplication and addition but in 16 bits.
-    dtype, exact = array.dtype, _EXACT.get(array.dtype.char, array.dtype)
+    dtype = array.dtype
+    exact: np.dtype[Any] = _EXACT[dtype.char] if dtype.char in _EXACT else dtype
     with np.errstate(all="ignore"):
         first, last = dtype.type(start), dtype.type(end)
         step = exact.type((last - first) / dtype.type(max(steps - 1, 1)))
@@ -86,7 +87,12 @@ def _linspace(array: Array, start: Any, end: Any, steps: int) -> None:
 
 
 #: The letter of a dtype → the dtype in which its products and sums are not rounded, or next to not.
-_EXACT: Final = {"f": np.dtype("d"), "d": np.dtype("g"), "F": np.dtype("D"), "D": np.dtype("G")}
+_EXACT: Final[dict[str, np.dtype[Any]]] = {
+    "f": np.dtype("d"),
+    "d": np.dtype("g"),
+    "F": np.dtype("D"),
+    "D": np.dtype("G"),
+}
 
 
 def _eye(array: Array, *sizes: int) -> None:
