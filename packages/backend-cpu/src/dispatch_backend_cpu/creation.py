@@ -72,7 +72,7 @@ def _linspace(array: Array, start: Any, end: Any, steps: int) -> None:
         return
     # torch rounds the ends, the step and each element, which is one multiplication and addition but in 16 bits.
     dtype = array.dtype
-    exact: np.dtype[Any] = _EXACT[dtype.char] if dtype.char in _EXACT else dtype
+    exact: Any = _EXACT.get(dtype.char, dtype)
     with np.errstate(all="ignore"):
         first, last = dtype.type(start), dtype.type(end)
         step = exact.type((last - first) / dtype.type(max(steps - 1, 1)))

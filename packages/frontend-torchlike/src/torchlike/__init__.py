@@ -88,7 +88,7 @@ _NAMES = {
     "arrangements": "broadcast_shapes detach_ is_distributed is_storage typename unique unravel_index",
     "autograd.anomaly_mode": "is_anomaly_check_nan_enabled is_anomaly_enabled",
     "fft": "",
-    "func": "",
+    "func": "vmap",
     "linalg": "",
     "matrices": "eig lstsq lu matrix_rank pca_lowrank solve svd_lowrank symeig",
     "signal": "",

@@ -1,16 +1,40 @@
-"""Calls of a module with other parameters (source: ``torch.func``); what transforms functions comes later."""
+"""Functions of functions, and calls of a module with other parameters (source: ``torch.func``)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from .function_transforms import (
+    grad,
+    grad_and_value,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    stack_module_state,
+    vjp,
+    vmap,
+)
 from .lazy_names import missing_name
 from .nn.modules.module import Module
 from .nn.utils import stateless
 from .tensors import Tensor
 
-__all__ = ["functional_call"]
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]
 
 
 def functional_call(

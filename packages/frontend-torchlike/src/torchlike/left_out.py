@@ -43,7 +43,7 @@ _REASONS: Final = {
         r"|BenchmarkExecutionStats|AggregationType|AVG|SUM|Tag"
     ),
     "shapes are numbers here, never symbols": r"sym_\w+|Sym(Bool|Float|Int)",
-    "operators that take functions belong to torch.func, which comes later": r"cond|while_loop|vmap",
+    "a program is Python here, with its own branches and loops": r"cond|while_loop",
     "a tensor's memory is an array of its backend; Tensor.storage and Tensor.untyped_storage only read it": (
         r"\w*Storage|StorageBase|storage_type|from_file"
     ),

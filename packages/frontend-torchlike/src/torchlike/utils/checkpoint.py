@@ -15,7 +15,15 @@ from ..nn.modules.container import Sequential
 from ..random import fork_rng, get_rng_state, set_rng_state
 from ..tensors import Tensor
 
-__all__ = ["CheckpointFunction", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
+__all__ = [
+    "CheckpointFunction",
+    "checkpoint",
+    "checkpoint_sequential",
+    "get_device_states",
+    "noop_context_fn",
+    "set_checkpoint_early_stop",
+    "set_device_states",
+]
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
@@ -28,6 +36,15 @@ def noop_context_fn() -> Contexts:
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
     """Do nothing: a part is always computed again to its end."""
     return nullcontext()
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """Return no devices and no states: the state of the host's generator is the only one that parts are given again."""
+    return [], []
+
+
+def set_device_states(devices: Any, states: Any, *, device_type: str | None = None) -> None:
+    """Do nothing: there are no states of devices (see `get_device_states`)."""
 
 
 @contextmanager
