@@ -1,8 +1,8 @@
 """Functions made of functions: their gradients, Jacobians, and the call for each row of a batch (source: ``torch.func``).
 
 Note [Gradients of gradients]
-    A transform works on its own leaves. What it returns keeps its history only where that reaches a leaf of somebody
-    else: of an outer transform, or a parameter that the function uses.
+    A transform works on its own leaves. What it returns keeps its history only where that reaches another leaf: of an
+    outer transform, or a parameter that the function uses.
 
 Note [One row at a time]
     `vmap` calls the function for each row and stacks what it returns, so that each function of a row may be called.
@@ -37,7 +37,7 @@ def _open(value: Any) -> Any:
 
 
 def _close(tree: Any, own: Sequence[Tensor]) -> Any:
-    """Return results without history that reaches no leaf but one's own; see Note [Gradients of gradients]."""
+    """Return results without history that reaches no leaf but ``own``; see Note [Gradients of gradients]."""
     kept = {id(leaf) for leaf in own if leaf.is_leaf}
     known: dict[Any, bool] = {}
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: Raised by a device that has no memory left, which there is not.
 OutOfMemoryError = type("OutOfMemoryError", (RuntimeError,), {"__module__": __name__})
 AcceleratorError = DeferredCudaCallError = AbsentDeviceError
-has_magma = has_half = False
+has_magma = has_half = _initialized = False
 default_generators: tuple[Any, ...] = ()
 
 _FUNCTIONS = list_functions("CUDA") | list_types("cuda")
