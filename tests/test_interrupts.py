@@ -231,6 +231,7 @@ def test_ctrl_c_that_comes_as_the_block_ends_leaves_nothing_on(program):
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the system has no timer that interrupts")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # raised where an object dies
 @pytest.mark.parametrize("program", [several, backward], ids=name_of)
 def test_ctrl_c_at_any_moment_leaves_nothing_on(program):
     expected = program()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import torchlike as t
+from dispatch_core.frontends import included_mask
 from torchlike.autograd import Function, Variable, forward_ad, grad, gradcheck, gradgradcheck
 from torchlike.autograd.graph import (
     GradientEdge,
@@ -235,6 +236,7 @@ def test_hooks_that_backward_enters_end_with_it(act: str):
         leaf(1.0).sin().backward()
     with disable_saved_tensors_hooks("no hooks are left"):
         pass
+    assert not included_mask()
 
 
 def test_a_node_can_be_called():

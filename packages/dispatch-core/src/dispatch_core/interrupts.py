@@ -6,6 +6,9 @@ Note [Where an interrupt falls]
     that, or inside the block. ``__exit__`` takes it back inside a ``try`` that holds from the first instruction on
     (`whole`), where Ctrl-C falls that came while the block ended; the handler finishes the exit.
 
+    Where a condition sends a loop back before its last line, the table of handlers of CPython 3.13 leaves the jump out, and
+    Ctrl-C there leaves the function without ``__exit__``. So the block of a guard holds no such loop, but calls a function.
+
 Note [Where an array dies]
     A function that a weak reference calls begins where its object dies, so Ctrl-C may fall there, and Python drops the
     error: the entry that the function was to remove would stay, and pass for one of the next object with that id. So

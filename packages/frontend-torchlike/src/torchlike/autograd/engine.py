@@ -54,13 +54,18 @@ def execute(
     queued: list[Callable[[], object]] = []
     token, observers = _queued.set(queued), node_observers.get()
     try:
-        found = _execute(roots, keep_graph=keep_graph, create_graph=create_graph, captures=captures)
+        with enable_grad() if create_graph else no_grad():  # a call alone: see Note [Where an interrupt falls]
+            found = _execute(roots, keep_graph=keep_graph, create_graph=create_graph, captures=captures)
         for callback in queued:  # one may queue others
             callback()
     finally:
         _queued.reset(token)
         if node_observers.get() is not observers:
-            node_observers.set(observers)  # a hook has entered a block and not left it, or the other way round
+            # A hook has entered a block and not left it, or the other way round.
+            for each in reversed(node_observers.get()):
+                if each not in observers and (block := getattr(each, "block", None)) is not None:
+                    block.__exit__()
+            node_observers.set(observers)
     return found
 
 
@@ -77,39 +82,38 @@ def _execute(
     need run, and their gradients are returned (None where a gradient never arrives).
     """
     buffers: _Buffers = {}
-    with enable_grad() if create_graph else no_grad():
-        for edge, grad in roots:
-            _add_gradient(buffers, edge, grad)
-        order, waiting = _sort_nodes([edge.node for edge, _ in roots])
-        wanted: dict[tuple[Node, int], Tensor | None] | None = None
-        needed: set[Node] | None = None
-        if captures is not None:
-            wanted = {(edge.node, edge.output_nr): None for edge in captures}
-            needed = _find_nodes_above(order, {edge.node for edge in captures})
-        run_node = _run_node
-        is_checked, refuses_nan = anomaly_mode.get()
-        if is_checked:
-            from .anomaly_mode import check
+    for edge, grad in roots:
+        _add_gradient(buffers, edge, grad)
+    order, waiting = _sort_nodes([edge.node for edge, _ in roots])
+    wanted: dict[tuple[Node, int], Tensor | None] | None = None
+    needed: set[Node] | None = None
+    if captures is not None:
+        wanted = {(edge.node, edge.output_nr): None for edge in captures}
+        needed = _find_nodes_above(order, {edge.node for edge in captures})
+    run_node = _run_node
+    is_checked, refuses_nan = anomaly_mode.get()
+    if is_checked:
+        from .anomaly_mode import check
 
-            run_node = check(_run_node, refuses_nan)
-        if Leaf.was_cut:
-            check_cut(order if needed is None else needed)
-        for leaf in [leaf for leaf, count in waiting.items() if not count]:
-            _finish_leaf(leaf, buffers, wanted, create_graph)
-        for node in order:
-            grads = buffers.pop(node, None)
-            if grads is not None:
-                _run_hooks(node, grads, wanted)
-                if needed is None or node in needed:
-                    run_node(node, grads, buffers)
-                    if not keep_graph:
-                        node.release()
-            for source in node.next:
-                if source is not None and source.node.is_leaf:
-                    leaf = source.node
-                    waiting[leaf] -= 1
-                    if not waiting[leaf]:
-                        _finish_leaf(leaf, buffers, wanted, create_graph)
+        run_node = check(_run_node, refuses_nan)
+    if Leaf.was_cut:
+        check_cut(order if needed is None else needed)
+    for leaf in [leaf for leaf, count in waiting.items() if not count]:
+        _finish_leaf(leaf, buffers, wanted, create_graph)
+    for node in order:
+        grads = buffers.pop(node, None)
+        if grads is not None:
+            _run_hooks(node, grads, wanted)
+            if needed is None or node in needed:
+                run_node(node, grads, buffers)
+                if not keep_graph:
+                    node.release()
+        for source in node.next:
+            if source is not None and source.node.is_leaf:
+                leaf = source.node
+                waiting[leaf] -= 1
+                if not waiting[leaf]:
+                    _finish_leaf(leaf, buffers, wanted, create_graph)
     return [] if captures is None or wanted is None else [wanted[edge.node, edge.output_nr] for edge in captures]
 
 

@@ -204,12 +204,7 @@ class Function:
         kept = {id(tensor) for tensor in (*context.dirty, *context.without_grad)}
         with no_grad():
             # A result that is an input is a tensor of its own, else recording it would change the input's history.
-            results = [
-                result.detach()
-                if isinstance(result, Tensor) and id(result) in given and id(result) not in kept
-                else result
-                for result in results
-            ]
+            results = _detach_those(results, given - kept)
         if recorded:
             _record(context, results, edges, single)
         if any(each is not None for each in moved):
@@ -217,6 +212,11 @@ class Function:
             sources = [numbers.get(id(each)) for each in ([output] if single else output)]
             _push_forward(context, results, inputs, moved, sources, level)
         return results[0] if single else tuple(results)
+
+
+def _detach_those(results: list[Any], numbers: set[int]) -> list[Any]:
+    """Return the results, the tensors whose ``id`` is among ``numbers`` detached."""
+    return [each.detach() if isinstance(each, Tensor) and id(each) in numbers else each for each in results]
 
 
 def _push_forward(

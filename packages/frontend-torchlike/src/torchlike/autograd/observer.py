@@ -27,7 +27,8 @@ KEY: Final = dc.DispatchKey.PythonTLSSnapshot
 def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
     """Run a call below the layer, and show the nodes that it made to the observers (the boxed fallback)."""
     if watchers := write_observers.get():
-        _show_written(op, args, kwargs, watchers)
+        with dc.exclude_keys(KEY):
+            _show_written(op, args, kwargs, watchers)
     before = next_sequence()
     result = op.redispatch(keyset - KEY, *args, **kwargs)
     if observers := node_observers.get():
@@ -47,22 +48,21 @@ def _run_observed(keyset: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
 def _show_written(
     op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], watchers: tuple[Callable[[Any], Any], ...]
 ) -> None:
-    with dc.exclude_keys(KEY):
-        for number, argument in enumerate(op.schema.arguments):
-            if argument.is_write:
-                value = args[number] if number < len(args) else kwargs.get(argument.name)
-                for tensor in find_tensors([value]):
-                    for watch in watchers:
-                        watch(tensor)
+    for number, argument in enumerate(op.schema.arguments):
+        if argument.is_write:
+            value = args[number] if number < len(args) else kwargs.get(argument.name)
+            for tensor in find_tensors([value]):
+                for watch in watchers:
+                    watch(tensor)
 
 
 def show(node: Node, observers: tuple[Observer, ...]) -> None:
     """Show a new node to observers; what they call is not observed itself."""
+    alone = [observer for observer in observers if getattr(observer, "is_alone", False)]
+    called = [observer for observer in observers if observer not in alone[:-1]]
     with dc.exclude_keys(KEY):
-        alone = [observer for observer in observers if getattr(observer, "is_alone", False)]
-        for observer in observers:
-            if observer not in alone[:-1]:
-                observer(node)
+        for observer in called:
+            observer(node)
 
 
 @contextmanager

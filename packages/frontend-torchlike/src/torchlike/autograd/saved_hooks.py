@@ -121,8 +121,9 @@ class _Packing:
     #: Only the innermost block's hooks see a tensor.
     is_alone = True
 
-    def __init__(self, pack: Hook, unpack: Hook) -> None:
-        self._pack, self._unpack = pack, unpack
+    def __init__(self, block: saved_tensors_hooks) -> None:
+        self.block = block
+        self._pack, self._unpack = block.pack_hook, block.unpack_hook
 
     def __call__(self, node: Any) -> None:
         saved = getattr(node, "saved", None)
@@ -158,7 +159,7 @@ class saved_tensors_hooks:  # noqa: N801  # torch's name
         guard = dc.include_keys(KEY)
         guard.__enter__()
         self._entered.append(guard)
-        node_observers.set((*node_observers.get(), _Packing(self.pack_hook, self.unpack_hook)))
+        node_observers.set((*node_observers.get(), _Packing(self)))
 
     def __exit__(self, *exc: object) -> None:
         # A hook may have entered or left a block once more; what is left is the innermost one.

@@ -161,12 +161,15 @@ class Optimizer(Hooks):
             with enable_grad():
                 loss = closure()
         with set_grad_enabled(bool(self.defaults.get("differentiable"))):
-            for group in self.param_groups:
-                lr = to_plain(group.get("lr"))
-                for param in group["params"]:
-                    if param.grad is not None:
-                        self._update_one(param, param.grad, group, lr)
+            self._update_all()  # a call alone: see Note [Where an interrupt falls] in `dispatch_core.interrupts`
         return loss
+
+    def _update_all(self) -> None:
+        for group in self.param_groups:
+            lr = to_plain(group.get("lr"))
+            for param in group["params"]:
+                if param.grad is not None:
+                    self._update_one(param, param.grad, group, lr)
 
     def _update_one(self, param: Tensor, grad: Tensor, group: dict[str, Any], lr: Any) -> None:
         """Apply the settings that all optimizers have in common, and call ``update``."""
