@@ -58,6 +58,8 @@ def functional_call(
     if isinstance(parameter_and_buffer_dicts, dict):
         given = parameter_and_buffer_dicts
     else:
+        if not all(isinstance(each, dict) for each in parameter_and_buffer_dicts):
+            raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
         names = [name for each in parameter_and_buffer_dicts for name in each]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:

@@ -34,8 +34,8 @@ _COPIED_FIRST: Final = {"addmm": "self", "baddbmm": "self", "addmv": "self", "li
 
 ENTIRELY_APART: Final = frozenset(
     (
-        "cat concat concatenate cross gather hstack index index_add index_add_ index_select linalg_cross masked_scatter_"
-        " masked_select nonzero scatter scatter_ scatter_add scatter_add_ stack take take_along_dim vstack"
+        "cat concat concatenate cross gather hstack index index_add index_add_ index_select kthvalue linalg_cross"
+        " masked_scatter_ masked_select nonzero scatter scatter_ scatter_add scatter_add_ stack take take_along_dim vstack"
     ).split()
 )
 """Operators that may not even read an element from where they write it."""

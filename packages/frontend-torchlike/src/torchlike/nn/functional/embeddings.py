@@ -11,6 +11,7 @@ from ...arguments import check_tensor
 from ...creation import FACTORIES
 from ...functions import FUNCTIONAL, FUNCTIONS
 from ...history.grad_mode import is_grad_enabled, no_grad
+from ...interop import is_recording
 from ...tensors import Tensor
 
 one_hot = FUNCTIONAL["one_hot"]
@@ -56,6 +57,18 @@ def embedding(
         input = input.contiguous()
         _shorten(weight, input, max_norm, norm_type)
     return FUNCTIONS["embedding"](weight, input, padding, scale_grad_by_freq)
+
+
+def _check_first(offsets: Tensor) -> None:
+    """Refuse offsets that begin behind the first index; a pipeline, which reads no values, takes them."""
+    if not offsets.numel() or offsets.is_meta or is_recording(offsets):
+        return
+    first = offsets[0].item()
+    if first:
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got "
+            f"{first}"
+        )
 
 
 def embedding_bag(
@@ -118,6 +131,7 @@ def embedding_bag(
             raise ValueError("offsets has to be a 1D Tensor but got None")
         if offsets.dim() != 1:
             raise ValueError("offsets has to be a 1D Tensor")
+        _check_first(offsets)
     else:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
     _check_mode(mode, scale_grad_by_freq, sparse)

@@ -67,6 +67,9 @@ def _reparametrize_module(
     module: Module, parameters_and_buffers: dict[str, Tensor], *, tie_weights: bool = True, strict: bool = False
 ) -> Iterator[None]:
     """Let a module have other tensors within the block; buffers that it replaces go back to the dict."""
+    for value in parameters_and_buffers.values():
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"{value!r} is not an instance of torchlike.Tensor")
     given = _tie(module, parameters_and_buffers) if tie_weights else dict(parameters_and_buffers)
     if strict:
         _check_names(module, given)
