@@ -33,6 +33,10 @@ def test_a_tree_is_put_together_from_its_leaves(tree):
     assert pytree.tree_leaves(pytree.tree_map(lambda a, b: a + b, tree, again)) == [2 * leaf for leaf in leaves]
 
 
+def test_types_are_those_of_annotations():
+    assert torchlike.types.Tensor is torchlike.Tensor and "types" in dir(torchlike)
+
+
 def test_trees_that_do_not_fit_are_refused_and_types_chosen():
     assert pytree.tree_map_only(int, str, [1, 2.0, "a"]) == ["1", 2.0, "a"]
     assert pytree.tree_any(bool, [0, {"k": 1}]) and not pytree.tree_all(bool, [0, {"k": 1}])

@@ -119,7 +119,6 @@ _NAMES = {
     " is_warn_always_enabled set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal"
     " set_num_interop_threads set_num_threads set_warn_always use_deterministic_algorithms",
     "testing": "",
-    "types": "",
     "utils": "",
     "version": "",
 }
@@ -132,6 +131,10 @@ def __getattr__(name: str) -> Any:
         import dispatch_core
 
         return getattr(dispatch_core, name)
+    if name == "types":  # the name of a module of Python's own, and so no file's here
+        from . import annotations
+
+        return annotations
     if name in FUNCTIONS:
         found = globals()[name] = FUNCTIONS[name]
         return found
@@ -146,7 +149,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*{*_list(), *FUNCTIONS, "ops", "pipeline"}]
+    return [*{*_list(), *FUNCTIONS, "ops", "pipeline", "types"}]
 
 
 globals().update(FACTORIES)
