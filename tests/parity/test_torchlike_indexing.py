@@ -1,5 +1,7 @@
 """Random indices, read and written, beside torch; wrong ones too."""
 
+import warnings
+
 import numpy as np
 import pytest
 from comparison import ignore_warnings
@@ -76,3 +78,30 @@ def test_random_indices(shape, parts, write):
     if ours == "IndexError" and not isinstance(theirs, str) and 0 in outcome(torch, shape, parts, "no")[0]:
         return  # where nothing is selected torch does not look at the indices, and we do
     assert ours == theirs
+
+
+def test_warnings_tell_the_users_line():
+    x, mask = torchlike.ones(3), torchlike.tensor([1, 0, 1], dtype=torchlike.uint8)
+    calls = [lambda: x[mask], lambda: torchlike.add(x, x, out=torchlike.ones(2)), lambda: torchlike.ones(1).var()]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for call in calls:
+            call()
+    assert [each.filename for each in caught] == [__file__] * len(calls)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_means_of_scattered_elements_round_as_torchs(dtype):
+    def function(t):
+        place = t.arange(300) * 7 % 50
+        values = (t.arange(600.0) * 37 % 101 / 7).view(300, 2)
+        source = t.view_as_complex(values) if dtype == "complex64" else values[:, 0].to(getattr(t, dtype))
+        return t.ones(50, dtype=source.dtype).scatter_reduce(0, place, source, "mean").tolist()
+
+    assert function(torchlike) == function(torch)
+
+
+def test_a_write_without_an_index_is_refused():
+    for t in (torch, torchlike):
+        with pytest.raises(RuntimeError):
+            t.ones(()).index_put([], t.ones(1), True)

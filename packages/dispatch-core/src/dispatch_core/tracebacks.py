@@ -11,6 +11,8 @@ Note [Frames that are left out]
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
@@ -19,7 +21,7 @@ from typing import Final, ParamSpec, TypeVar
 
 from .errors import DispatchError
 
-__all__ = ["GENERATED", "api_boundary", "hide_frames", "is_own_frame", "trim_traceback"]
+__all__ = ["GENERATED", "api_boundary", "hide_frames", "is_own_frame", "trim_traceback", "warn_caller"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -86,6 +88,22 @@ def is_own_frame(frame: FrameType) -> bool:
     if frame.f_code.co_filename.startswith(GENERATED):
         return True
     return str(frame.f_globals.get("__name__")).partition(".")[0] in _HIDDEN
+
+
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn about the user's line that called, past the frames that tracebacks leave out.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_caller("mind this")
+    >>> caught[0].filename == warn_caller.__code__.co_filename
+    False
+    """
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and is_own_frame(frame):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
 
 
 def _add_note(error: BaseException, count: int) -> None:

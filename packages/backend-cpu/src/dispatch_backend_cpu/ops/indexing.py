@@ -6,7 +6,6 @@ torch's messages and the layout of results. Everything is checked before anythin
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError
 from dispatch_aten.shapes import wrap_dim
+from dispatch_core.tracebacks import warn_caller
 
 from ..arrays import Array, check_writable, describe, empty_strided
 from ..fp_errors import ignore_fp_errors
@@ -44,7 +44,7 @@ def _to_numpy_indices(self: Array, indices: Indices) -> tuple[list[Any], list[Ar
         kind = index.dtype.char
         if kind in "?B":
             if kind == "B":
-                warnings.warn(_BYTES, UserWarning, stacklevel=2)
+                warn_caller(_BYTES)
             _check_mask(self, index, len(places), number)
             places.extend(np.nonzero(index) if index.ndim else ())
         elif kind in "il" or index.dtype == np.int64:

@@ -53,8 +53,10 @@ def _scatter_reduce(
         counts = np.full(target.shape, int(include_self))
         np.add.at(counts, places, 1)
         counts = np.maximum(counts, 1)
-        divide = np.floor_divide if target.dtype.kind in "iu" else np.true_divide
-        target[...] = divide(target, counts)
+        if target.dtype.kind in "iu":
+            target[...] = np.floor_divide(target, counts)
+        else:  # in the dtype itself: complex numbers round otherwise in a wider one
+            target[...] = np.true_divide(target, counts.astype(target.dtype))
     return result
 
 

@@ -13,7 +13,6 @@ Note [Refused calls change nothing]
 
 from __future__ import annotations
 
-import warnings
 from math import prod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +22,7 @@ from dispatch_aten.operators import ATEN_BY_NAME, OperatorDef
 from dispatch_aten.output_dtypes import ACCUMULATED_IN_OUTPUT, check_output_dtype
 from dispatch_aten.shapes.layout import check_output_shape, check_written
 from dispatch_aten.variants import base_name, functional_of, is_inplace, written_names
+from dispatch_core.tracebacks import warn_caller
 
 from ._overlap import ENTIRELY_APART, overlap_check
 from ._shared import Array, aten, meta_of, overload
@@ -167,5 +167,5 @@ def _fit(out: Array, shape: tuple[int, ...]) -> Array:
     if have == shape:
         return out
     if 0 not in have:
-        warnings.warn(_RESIZED.format(list(have), list(shape)), UserWarning, stacklevel=3)
+        warn_caller(_RESIZED.format(list(have), list(shape)))
     return aten.resize_.default(out, shape)

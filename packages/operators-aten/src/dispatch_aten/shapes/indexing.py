@@ -88,6 +88,8 @@ def _check_empty(self: TensorMeta, dims: Sequence[int], picked: tuple[int, ...])
 def _index_put(
     self: TensorMeta, indices: Sequence[TensorMeta | None], values: TensorMeta, accumulate: bool = False
 ) -> TensorMeta:
+    if all(index is None for index in indices):
+        raise OperatorError("index_put_(): at least one of the indices must be a tensor", argument="indices")
     try:
         result = _index(self, indices)
     except DataDependentShapeError:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import ScalarType, bool_, int64, uint8, uint64
 from dispatch_aten.errors import DimensionError, DtypeError, OperatorError, ShapeError
 from dispatch_aten.promotion import Promotion, computation_type, promote_types
+from dispatch_core.tracebacks import warn_caller
 
 from .dims import reduced_shape, wrap_dim, wrap_dims
 from .meta import TensorMeta, contiguous
@@ -123,11 +123,9 @@ def _any(self: TensorMeta, dim: int | Sequence[int] | None = None, keepdim: bool
 
 def warn_of_freedom(name: str) -> None:
     """Warn that a variance has no degrees of freedom."""
-    warnings.warn(
+    warn_caller(
         f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input numel "
-        "divided by output numel).",
-        UserWarning,
-        stacklevel=2,
+        "divided by output numel)."
     )
 
 
