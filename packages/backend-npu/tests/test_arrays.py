@@ -1,6 +1,7 @@
 """Arrays on the device: views without copies, and the way to NumPy and back."""
 
 import gc
+import sys
 
 import numpy as np
 import pytest
@@ -96,8 +97,18 @@ def test_dtypes_that_torch_does_not_have_are_refused(dtype):
 
 
 def test_dtypes_that_numpy_does_not_have_are_refused_by_name():
-    with pytest.raises(DtypeError, match="bfloat16"):
-        arrays.to_numpy(arrays.empty((3,), None, ScalarType.BFloat16))
+    with pytest.raises(DtypeError, match="complex32"):
+        arrays.to_numpy(arrays.empty((3,), None, ScalarType.ComplexHalf))
+
+
+def test_bfloat16_comes_back_as_the_dtype_of_ml_dtypes(monkeypatch):
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    array = arrays.from_numpy(np.arange(6).reshape(2, 3).T.astype(bfloat16))
+    found = arrays.to_numpy(array)
+    assert found.dtype == bfloat16 and found.tolist() == [[0, 3], [1, 4], [2, 5]]
+    monkeypatch.setitem(sys.modules, "ml_dtypes", None)
+    with pytest.raises(DtypeError, match="dtype bfloat16"):
+        arrays.to_numpy(array)
 
 
 def test_memory_is_freed_with_the_last_array():

@@ -8,6 +8,7 @@ block. Strides and offsets count elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
@@ -108,17 +109,27 @@ def from_numpy(data: Any) -> AclArray:
     return array
 
 
+def _extended_type(dtype: ScalarType) -> Any:
+    """Return the type of ml_dtypes for one that NumPy does not have."""
+    if dtype is ScalarType.BFloat16:
+        with suppress(ImportError):
+            import ml_dtypes  # few programs need it
+
+            return ml_dtypes.bfloat16
+    raise DtypeError(
+        f"NumPy has no arrays of dtype {dtype}", hint="convert the tensor first: .to(float32); ml_dtypes has bfloat16"
+    )
+
+
 def to_numpy(array: AclArray) -> np.ndarray[Any, Any]:
     """Copy an array to the host; gaps between its elements are copied on the way.
 
-    Raises ``DtypeError`` for ``bfloat16`` and ``complex32``, which NumPy does not have.
+    Raises ``DtypeError`` for ``complex32``, which NumPy does not have, and for ``bfloat16`` where ml_dtypes is missing.
     """
     import numpy as np  # the backend loads without it
 
     spec = array.spec
-    if spec.dtype in _NOT_NUMPYS:
-        raise DtypeError(f"NumPy has no arrays of dtype {spec.dtype}", hint="convert the tensor first: .to(float32)")
-    dtype = np.dtype(spec.dtype.short)
+    dtype = np.dtype(spec.dtype.short if spec.dtype not in _NOT_NUMPYS else _extended_type(spec.dtype))
     count = storage_extent(spec.shape, spec.strides)
     if not count:
         return np.empty(spec.shape, dtype)
