@@ -232,8 +232,10 @@ def test_of_nested_hooks_the_innermost_see_a_tensor():
 @pytest.mark.parametrize("act", ["__enter__", "__exit__"])
 def test_hooks_that_backward_enters_end_with_it(act: str):
     block = hooks(lambda each: each, lambda each: (getattr(block, act)(), each)[1])
+    before = included_mask()
     with block:
         leaf(1.0).sin().backward()
+    assert included_mask() == before
     with disable_saved_tensors_hooks("no hooks are left"):
         pass
     assert not included_mask()
@@ -344,3 +346,48 @@ def test_small_rules_of_leaves():
     x.register_post_accumulate_grad_hook(lambda tensor: tensor.grad)
     with pytest.raises(RuntimeError, match="hooks should return None"):
         (x * 2).backward()
+
+
+def test_which_hooks_run_with_captured_gradients():
+    log: list[str] = []
+
+    def note(name):
+        return lambda *given: log.append(name)
+
+    a = leaf(1.0)
+    b = a * 2
+    c = b * 2
+    a.register_hook(note("a"))
+    b.register_hook(note("b"))
+    accumulation = b.grad_fn.next_functions[0][0]
+    for name, node in (("A", accumulation), ("B", b.grad_fn)):
+        node.register_prehook(note(f"before {name}"))
+        node.register_hook(note(f"after {name}"))
+    all_of_b, all_of_a = ["b", "before B", "after B"], ["a", "before A", "after A"]
+    for inputs, wanted in [((b,), ["b"]), ((a,), [*all_of_b, "a"])]:
+        grad(c, inputs, retain_graph=True)
+        assert log == wanted
+        log.clear()
+    for inputs, wanted in [((b,), all_of_b), ((a, b), [*all_of_b, *all_of_a]), (None, [*all_of_b, *all_of_a])]:
+        c.backward(inputs=inputs, retain_graph=True)
+        assert log == wanted
+        log.clear()
+
+
+def test_hooks_of_a_leaf_run_in_torchs_order():
+    x = leaf(1.0)
+    accumulation = (x * 1).grad_fn.next_functions[0][0]
+
+    def add(tensor):
+        tensor.grad.add_(0.5)
+
+    x.register_hook(lambda gradient: gradient - 2)
+    accumulation.register_prehook(lambda gradients: (gradients[0] / 5,))
+    x.register_post_accumulate_grad_hook(add)
+
+    def last(nothing, gradients):
+        x.grad = gradients[0] * 10
+
+    accumulation.register_hook(last)
+    (x * 1).backward()
+    assert x.grad.item() == pytest.approx(3)

@@ -49,13 +49,15 @@ def execute(
     keep_graph: bool,
     create_graph: bool,
     captures: Sequence[Edge] | None = None,
+    accumulates: bool = False,
 ) -> list[Tensor | None]:
     """Run backward, and then the functions that hooks and nodes have queued; see `_execute`."""
     queued: list[Callable[[], object]] = []
     token, observers = _queued.set(queued), node_observers.get()
     try:
+        wanted = None if captures is None else _Captures(captures, accumulates)
         with enable_grad() if create_graph else no_grad():  # a call alone: see Note [Where an interrupt falls]
-            found = _execute(roots, keep_graph=keep_graph, create_graph=create_graph, captures=captures)
+            found = _execute(roots, keep_graph, create_graph, wanted)
         for callback in queued:  # one may queue others
             callback()
     finally:
@@ -69,27 +71,34 @@ def execute(
     return found
 
 
+class _Captures:
+    """The edges whose gradients are asked for, instead of those of all leaves."""
+
+    def __init__(self, edges: Sequence[Edge], accumulates: bool) -> None:
+        self.edges = [(edge.node, edge.output_nr) for edge in edges]
+        self.found: dict[tuple[Node, int], Tensor | None] = dict.fromkeys(self.edges)
+        self.nodes = {node for node, _ in self.edges}
+        #: Whether the gradients are also added to ``.grad``: leaves take them, and nodes that are asked for run.
+        self.accumulates = accumulates
+
+
 def _execute(
-    roots: Sequence[tuple[Edge, Tensor]],
-    *,
-    keep_graph: bool,
-    create_graph: bool,
-    captures: Sequence[Edge] | None = None,
+    roots: Sequence[tuple[Edge, Tensor]], keep_graph: bool, create_graph: bool, wanted: _Captures | None
 ) -> list[Tensor | None]:
     """Run backward from ``roots``, pairs of an edge and the gradient that enters there.
 
-    Without ``captures`` gradients are accumulated into leaves; with them nothing is accumulated, only the nodes that they
-    need run, and their gradients are returned (None where a gradient never arrives).
+    Without captures gradients are accumulated into leaves; with them only the nodes that they need run, and their
+    gradients are returned (None where a gradient never arrives).
     """
     buffers: _Buffers = {}
     for edge, grad in roots:
         _add_gradient(buffers, edge, grad)
     order, waiting = _sort_nodes([edge.node for edge, _ in roots])
-    wanted: dict[tuple[Node, int], Tensor | None] | None = None
     needed: set[Node] | None = None
-    if captures is not None:
-        wanted = {(edge.node, edge.output_nr): None for edge in captures}
-        needed = _find_nodes_above(order, {edge.node for edge in captures})
+    if wanted is not None:
+        needed = _find_nodes_above(order, wanted.nodes)
+        if wanted.accumulates:
+            needed |= wanted.nodes
     run_node = _run_node
     is_checked, refuses_nan = anomaly_mode.get()
     if is_checked:
@@ -103,8 +112,10 @@ def _execute(
     for node in order:
         grads = buffers.pop(node, None)
         if grads is not None:
-            _run_hooks(node, grads, wanted)
-            if needed is None or node in needed:
+            runs = needed is None or node in needed
+            if wanted is None or runs or node in wanted.nodes:
+                _run_hooks(node, grads, wanted, runs)
+            if runs:
                 run_node(node, grads, buffers)
                 if not keep_graph:
                     node.release()
@@ -114,7 +125,7 @@ def _execute(
                 waiting[leaf] -= 1
                 if not waiting[leaf]:
                     _finish_leaf(leaf, buffers, wanted, create_graph)
-    return [] if captures is None or wanted is None else [wanted[edge.node, edge.output_nr] for edge in captures]
+    return [] if wanted is None else [wanted.found[edge] for edge in wanted.edges]
 
 
 def _sort_nodes(roots: list[Node]) -> tuple[list[Node], dict[Node, int]]:
@@ -171,8 +182,8 @@ def _add_gradient(buffers: _Buffers, edge: Edge, grad: Tensor) -> None:
     arrived[number] = grad if before is None else before + grad
 
 
-def _run_hooks(node: Node, grads: list[Tensor | None], wanted: dict[tuple[Node, int], Tensor | None] | None) -> None:
-    """Run the hooks on the node's results, keep and capture their gradients."""
+def _run_hooks(node: Node, grads: list[Tensor | None], wanted: _Captures | None, runs: bool) -> None:
+    """Run the hooks on the node's results, keep and capture their gradients; then those on the node, if it ``runs``."""
     if node.tensor_hooks is not None:
         for number, hooks in node.tensor_hooks.items():
             grad = grads[number]
@@ -187,9 +198,9 @@ def _run_hooks(node: Node, grads: list[Tensor | None], wanted: dict[tuple[Node, 
                 state.grad = grad.clone() if state.grad is None else state.grad + grad
     if wanted is not None:
         for number, grad in enumerate(grads):
-            if (node, number) in wanted:
-                wanted[node, number] = grad
-    if node.pre_hooks is not None:
+            if (node, number) in wanted.found:
+                wanted.found[node, number] = grad
+    if runs and node.pre_hooks is not None:
         for hook in list(node.pre_hooks.values()):
             changed = hook(tuple(grads))
             if changed is not None:
@@ -267,16 +278,23 @@ def cast(grad: Tensor, dtype: ScalarType) -> Tensor:
     return grad.to(dtype)
 
 
-def _finish_leaf(
-    leaf: Node, buffers: _Buffers, wanted: dict[tuple[Node, int], Tensor | None] | None, create_graph: bool
-) -> None:
-    """Run a leaf's hooks on the sum of its contributions, and accumulate it unless gradients are captured."""
+def _finish_leaf(leaf: Node, buffers: _Buffers, wanted: _Captures | None, create_graph: bool) -> None:
+    """Run a leaf's hooks on the sum of its contributions, and accumulate it unless its gradient is captured."""
     grads = buffers.pop(leaf, None)
-    if grads is None:
+    if grads is None or (wanted is not None and leaf not in wanted.nodes):
         return
-    _run_hooks(leaf, grads, wanted)
-    if wanted is None and grads[0] is not None:
+    runs = wanted is None or wanted.accumulates
+    _run_hooks(leaf, grads, wanted, runs)
+    if not runs:
+        return
+    was_empty = leaf.grad is None
+    if grads[0] is not None:
         accumulate(leaf, grads[0], create_graph)
+    if leaf.post_hooks is not None:
+        # A first gradient becomes ``.grad`` itself.
+        given = (leaf.grad if was_empty else grads[0],)
+        for hook in list(leaf.post_hooks.values()):
+            hook((), given)
 
 
 def _clone(grad: Tensor, leaf: Tensor | None) -> Tensor:

@@ -13,10 +13,10 @@ from dispatch_core.tracebacks import api_boundary
 from ..arguments import check_tensors
 from ..functions import FUNCTIONS
 from ..history.metadata import Meta, to_scalar_type
-from ..history.node import Edge, Leaf, Node, Output
+from ..history.node import Edge, Node, Output
 from ..size import Size
 from ..tensors import Tensor, wrap
-from .engine import accumulate, execute
+from .engine import execute
 
 
 class GradientEdge(NamedTuple):
@@ -111,18 +111,6 @@ def _get_edges(inputs: Sequence[Tensor | GradientEdge], who: str) -> list[Edge]:
     return [_to_edge(each) for each in inputs]
 
 
-def _deliver(target: Tensor | GradientEdge, gradient: Tensor, create_graph: bool) -> None:
-    """Add a captured gradient to the ``.grad`` of the tensor, where there is one."""
-    if isinstance(target, GradientEdge):
-        if isinstance(target.node, Leaf):
-            accumulate(target.node, gradient, create_graph)
-    elif target.is_leaf:
-        accumulate(target._state, gradient, create_graph)
-    else:
-        state = target._state
-        state.grad = gradient if state.grad is None else state.grad + gradient
-
-
 @api_boundary
 def backward(
     tensors: Tensor | GradientEdge | Sequence[Tensor | GradientEdge],
@@ -160,10 +148,13 @@ def backward(
         execute(roots, keep_graph=keep, create_graph=create_graph)
         return
     targets = _to_list(inputs)
-    found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=_get_edges(targets, "backward"))
+    edges = _get_edges(targets, "backward")
+    found = execute(roots, keep_graph=keep, create_graph=create_graph, captures=edges, accumulates=True)
     for target, gradient in zip(targets, found, strict=True):
-        if gradient is not None:
-            _deliver(target, gradient, create_graph)
+        # Leaves have taken theirs.
+        if gradient is not None and not isinstance(target, GradientEdge) and not target.is_leaf:
+            state = target._state
+            state.grad = gradient if state.grad is None else state.grad + gradient
 
 
 @api_boundary
