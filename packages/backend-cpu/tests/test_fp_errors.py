@@ -20,7 +20,7 @@ NOISY = {
     "sum": (np.concatenate([BIG, -BIG]),),
     "mm": (BIG.reshape(2, 2), BIG.reshape(2, 2)),
     "mean": (np.zeros(0),),
-    "var.correction": (np.ones(1),),
+    "var.correction": (np.array([3e38, -3e38], np.float32),),
 }
 
 

@@ -141,7 +141,7 @@ RULES_ON_EXPANDED: Final = {
 }
 """Operators that torch lets write to expanded tensors → the operator whose rule makes their other checks."""
 
-_BY_VALUE: Final = frozenset({"elu_backward", "masked_fill.Scalar", "pow.Scalar", "pow.Tensor_Scalar"})
+_BY_VALUE: Final = frozenset("elu_backward leaky_relu_backward masked_fill.Scalar pow.Scalar pow.Tensor_Scalar".split())
 _BY_TYPE: Final = frozenset({"addmm", "baddbmm", "index_add"})
 
 
