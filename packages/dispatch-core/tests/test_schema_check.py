@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import pytest
 
+from dispatch_core import FunctionSchema, Library, Registry
 from dispatch_core.devices import Device
 from dispatch_core.errors import ArgumentError, NoMatchingOverloadError
 from dispatch_core.schema import (
@@ -387,3 +388,38 @@ def test_an_invalid_combination_shows_every_overload_and_what_it_misses():
         f" * {schemas[1]}\n"
         "     argument 'other' (position 2) must be Number, not str"
     )
+
+
+class Lent:
+    """Stands for a number where one is expected."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __schema_number__(self):
+        return self.number
+
+
+def test_an_object_stands_for_a_number_unless_the_check_is_strict():
+    schema = FunctionSchema.parse("f(Scalar x, float? y=None) -> ()")
+    assert bind(schema, (Lent(2), Lent(3)), {}, lambda _: False) == (2, 3.0)
+    assert matches(schema, (Lent(2),), {}, lambda _: False)
+    assert not matches(schema, (Lent(2),), {}, lambda _: False, strict=True)
+    for type_text, number in (("int", 1), ("float[]", 1), ("Scalar", None), ("float", 1j)):
+        with pytest.raises(ArgumentError, match="must be"):
+            bind(FunctionSchema.parse(f"f({type_text} x) -> ()"), (Lent(number),), {}, lambda _: False)
+
+
+def test_an_overload_for_the_object_itself_goes_before_one_for_its_number():
+    registry = Registry()
+    library = Library("demo", "DEF", registry=registry)
+    for overload, kind in (("number", "Scalar"), ("any", "Any"), ("text", "str")):
+        library.define(f"f.{overload}({kind} x) -> str")
+        library.impl(f"f.{overload}", lambda x: type(x).__name__)
+    assert registry.ops.demo.f(Lent(2)) == "Lent"
+    library.define("g.number(Scalar x) -> str")
+    library.impl("g.number", lambda x: type(x).__name__)
+    library.define("g.text(str x) -> str")
+    assert registry.ops.demo.g(Lent(2)) == "int"
+    with pytest.raises(NoMatchingOverloadError):
+        registry.ops.demo.g(Lent(None))

@@ -408,3 +408,16 @@ def test_a_part_of_complex_numbers_is_set_to_a_number():
     z = torchlike.ones(2, dtype=torchlike.complex64)
     z.real, z.imag = 3, torchlike.tensor([1.0, 2.0])
     assert z.tolist() == [3 + 1j, 3 + 2j]
+
+
+def test_a_tensor_without_dimensions_stands_for_a_number_in_every_call():
+    x, two = torchlike.ones(2), torchlike.tensor(2.0)
+    assert x.add(x, alpha=two).tolist() == torchlike.sub(x, x, alpha=-two).tolist() == [3.0, 3.0]
+    assert torchlike.nn.functional.pad(x, (0, 1), value=two).tolist() == [1.0, 1.0, 2.0]
+    assert x.norm(two).tolist() == pytest.approx(2**0.5) and x.addcmul_(x, x, value=two).tolist() == [3.0, 3.0]
+    assert (torchlike.arange(2) * two).dtype is torchlike.float32
+    for wrong in (torchlike.ones(1), torchlike.tensor(1.0, requires_grad=True)):
+        with pytest.raises(TypeError, match="must be Number, not Tensor"):
+            x.add(x, alpha=wrong)
+        with pytest.raises(TypeError, match="invalid combination"):
+            torchlike.nn.functional.leaky_relu(x, wrong)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -41,35 +40,3 @@ def replace_none(
     places = {empty[key] for key in wanted}
     found = [[] if place in places else each for place, each in enumerate(args)]
     return found, {key: [] if key in wanted else value for key, value in kwargs.items()}
-
-
-def places_of_numbers(overloads: list[Any]) -> dict[str, int]:
-    """Return the arguments, and their places, that are numbers with a fraction where they are not tensors."""
-    given = [
-        (argument.name, place, str(argument.type))
-        for op in overloads
-        for place, argument in enumerate(op.schema.arguments)
-    ]
-    tensors = {name for name, _, kind in given if kind.startswith("Tensor")}
-    return {
-        name: place for name, place, kind in given if kind.rstrip("?") in ("float", "Scalar") and name not in tensors
-    }
-
-
-def replace_tensors(
-    numbers: dict[str, int], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[list[Any], dict[str, Any]] | None:
-    """Put their numbers for tensors without dimensions where a number is asked for, as torch does; None if there is none.
-
-    A tensor that requires grad stays: its number would not.
-    """
-    places = {*numbers.values()}
-
-    def replace(value: Any, wanted: bool) -> Any:
-        is_number = wanted and isinstance(value, Tensor) and not value.dim() and not value.requires_grad
-        return value.item() if is_number else value
-
-    found = [replace(value, place in places) for place, value in enumerate(args)]
-    named = {key: replace(value, key in numbers) for key, value in kwargs.items()}
-    same = all(map(is_, found, args)) and all(named[key] is kwargs[key] for key in kwargs)
-    return None if same else (found, named)

@@ -21,7 +21,7 @@ from dispatch_core.tracebacks import trim_traceback
 from . import dtypes
 from . import operator_table as table
 from .adapted_functions import ADAPTED, METHOD_FORMS
-from .arguments import places_of_numbers, replace_none, replace_tensors, to_python_number
+from .arguments import replace_none, to_python_number
 from .creation import FACTORIES, tensor, wrap_result
 from .devices import as_device
 from .dtypes import result_type
@@ -83,8 +83,6 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
         if argument.has_default and argument.default in ([], ())
     }
 
-    numbers = places_of_numbers(overloads)
-
     def function(*args: Any, **kwargs: Any) -> Any:
         try:
             requires_grad = False
@@ -101,10 +99,8 @@ def _make_general(operator: table.OverloadGroup) -> Callable[..., Any]:
                 args = _pack_sizes(name, args)
             try:
                 found = packet(*args, **kwargs)
-            except dc.DispatchError as error:
+            except dc.DispatchError:
                 changed = replace_none(empty, args, kwargs)
-                if changed is None and isinstance(error, dc.ArgumentError):
-                    changed = replace_tensors(numbers, args, kwargs)
                 if changed is None:
                     raise
                 found = packet(*changed[0], **changed[1])

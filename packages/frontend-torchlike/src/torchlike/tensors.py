@@ -277,6 +277,10 @@ class Tensor(Differentiable, metaclass=_Constructor):
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
+    def __schema_number__(self) -> Any:
+        """Return the number of a tensor of no dimensions that needs no gradient, which torch's operators take for one."""
+        return None if dc.shape(self) or self.requires_grad else self.item()
+
     def __contains__(self, element: object) -> bool:
         if isinstance(element, (Tensor, int, float, complex)):
             return bool((self == element).any())

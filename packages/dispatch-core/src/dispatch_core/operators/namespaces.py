@@ -94,13 +94,18 @@ class OpOverloadPacket(_Named):
                 # One that its library is just taking back may stand beside one that has kernels left.
                 if without_schema is None or not without_schema._registrations:
                     without_schema = entry
-            elif matches(schema, args, kwargs, is_tensor):
+            elif matches(schema, args, kwargs, is_tensor, strict=True):
                 if (types := _types(args, kwargs)) is not None and _lasts(types):
                     keep(cache, types, entry.op, _MOST_TYPES)
                 return entry.op
         if without_schema is not None:
             return without_schema.op
         schemas = [schema for schema in (entry.schema for entry in entries.values()) if schema is not None]
+        # What stands for a number is no matter of types, and fits only where nothing else does: nothing is kept.
+        for entry in entries.values():
+            schema = entry.schema
+            if schema is not None and matches(schema, args, kwargs, is_tensor):
+                return entry.op
         raise invalid_combination(self._name, schemas, args, kwargs, is_tensor)
 
     def redispatch(self, keyset: KeysetLike, /, *args: Any, **kwargs: Any) -> Any:

@@ -80,13 +80,24 @@ def mismatch(
     return None
 
 
-def matches(schema: FunctionSchema, args: Sequence[object], kwargs: Mapping[str, object], is_tensor: IsTensor) -> bool:
-    """Return whether a call fits a schema.
+def matches(
+    schema: FunctionSchema,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    is_tensor: IsTensor,
+    *,
+    strict: bool = False,
+) -> bool:
+    """Return whether a call fits a schema; a ``strict`` one lets no object stand for a number.
 
     >>> matches(FunctionSchema.parse("f(int x) -> ()"), (1,), {}, lambda value: False)
     True
     """
-    return mismatch(schema, args, kwargs, is_tensor) is None
+    try:
+        _bind(schema, args, kwargs, is_tensor, strict=strict)
+    except _MisfitError:
+        return False
+    return True
 
 
 def argument_error(schema: FunctionSchema, index: int, value: object, reason: str | None = None) -> ArgumentError:
@@ -168,23 +179,28 @@ def _reason(argument: Argument, value: object) -> str:
     return general
 
 
-def _slots(schema: FunctionSchema, is_tensor: IsTensor) -> _Slots:
-    key = ("slots", is_tensor)
+def _slots(schema: FunctionSchema, is_tensor: IsTensor, strict: bool) -> _Slots:
+    key = ("slots", is_tensor, strict)
     found: _Slots | None = schema._cache.get(key)  # the model keeps it for the whole folder
     if found is None:
         positions: dict[str, int] = {}
         for index, argument in enumerate(schema.arguments):
             # torch accepts a name twice; the first one answers to it.
             positions.setdefault(argument.name, index)
-        checks = tuple(checker(argument.type, is_tensor) for argument in schema.arguments)
+        checks = tuple(checker(argument.type, is_tensor, strict=strict) for argument in schema.arguments)
         found = schema._cache[key] = checks, positions, len(schema.positional)
     return found
 
 
 def _bind(
-    schema: FunctionSchema, args: Sequence[object], kwargs: Mapping[str, object], is_tensor: IsTensor
+    schema: FunctionSchema,
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
+    is_tensor: IsTensor,
+    *,
+    strict: bool = False,
 ) -> tuple[object, ...]:
-    checks, positions, positional = _slots(schema, is_tensor)
+    checks, positions, positional = _slots(schema, is_tensor, strict)
     extra: Sequence[object] = ()
     if len(args) > positional:
         if not schema.is_vararg:

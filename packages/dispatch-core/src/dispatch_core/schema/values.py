@@ -23,13 +23,14 @@ _WORD: Final = 1 << 63
 _KINDS: Final[tuple[type[Any], ...]] = (int, float, complex)
 
 
-def checker(type: Type, is_tensor: IsTensor) -> Check:
+def checker(type: Type, is_tensor: IsTensor, *, strict: bool = False) -> Check:
     """Return the function that checks a value of a type.
 
     It returns the value as the kernel gets it, and raises ``TypeError`` with nothing but the expectation ("must be int,
     not str") for one that does not fit. ``is_tensor`` decides which values pass for a ``Tensor``.
     What torch's Python argument parser accepts is accepted here: an int for a float, one int for ``int[2]``, NumPy's
-    scalars for Python's; a bool is no int.
+    scalars for Python's; a bool is no int. An object whose class has ``__schema_number__`` stands for the number that this
+    method returns, None for none, where a ``Scalar`` or a ``float`` is expected; a ``strict`` check refuses it.
 
     >>> check = checker(ListType(BaseType("int"), 2), lambda value: False)
     >>> check(3), check([1, 2])
@@ -39,17 +40,18 @@ def checker(type: Type, is_tensor: IsTensor) -> Check:
         case BaseType("Tensor"):
             return _require("Tensor", is_tensor)
         case BaseType(name):
-            return _CHECKS.get(name) or _opaque(type)
+            check = _CHECKS.get(name) or _opaque(type)
+            return check if strict or name not in _LENT else _lenient(check)
         case OptionalType(element):
-            return _optional(checker(element, is_tensor))
+            return _optional(checker(element, is_tensor, strict=strict))
         case ListType():
-            return _list(type, checker(type.element, is_tensor))
+            return _list(type, checker(type.element, is_tensor, strict=True))
         case TupleType(elements):
-            return _tuple(type, [checker(element, is_tensor) for element in elements])
+            return _tuple(type, [checker(element, is_tensor, strict=True) for element in elements])
         case DictType(key, value):
-            return _dict(type, checker(key, is_tensor), checker(value, is_tensor))
+            return _dict(type, checker(key, is_tensor, strict=True), checker(value, is_tensor, strict=True))
         case UnionType(elements):
-            return _union(type, [checker(element, is_tensor) for element in elements])
+            return _union(type, [checker(element, is_tensor, strict=True) for element in elements])
         case TypeVariable():
             return _anything
     return _opaque(type)
@@ -71,6 +73,22 @@ def expectation(type: Type) -> str:
         case ListType(element):
             return f"tuple of {expectation(element)}s"
     return in_words(str(type))
+
+
+def _lenient(check: Check) -> Check:
+    """Let a check of numbers take objects that stand for one."""
+
+    def check_number(value: object) -> object:
+        try:
+            return check(value)
+        except TypeError:
+            lent = getattr(value.__class__, "__schema_number__", None)
+            number = None if lent is None else lent(value)
+            if number is None:
+                raise
+        return check(number)
+
+    return check_number
 
 
 def _unfit(type: Type, value: object) -> TypeError:
@@ -218,6 +236,8 @@ def _is_enum(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+#: The types of which an object may stand for a number.
+_LENT: Final = frozenset({"float", "Scalar", "number"})
 _CHECKS: Final[dict[str, Check]] = {
     "int": _int,
     "SymInt": _int,
