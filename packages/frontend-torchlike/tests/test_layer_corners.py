@@ -61,3 +61,16 @@ def test_a_gradient_is_set_by_its_older_name():
     x = t.ones(2, requires_grad=True)
     x._grad = t.zeros(2)
     assert x.grad is x._grad
+
+
+def test_settings_and_targets_that_do_not_fit_are_refused():
+    x = t.rand(2, 3)
+    for training, eps, text in [(True, 0.0, "positive during training"), (False, -1.0, "non-negative")]:
+        with pytest.raises(ValueError, match=f"batch_norm eps must be {text}, but got"):
+            F.batch_norm(x, t.zeros(3), t.ones(3), training=training, eps=eps)
+    with pytest.raises(TypeError, match="delta must be a float or int, got: <class 'complex'>"):
+        t.nn.HuberLoss(delta=1j)
+    with pytest.raises(
+        RuntimeError, match="Expected floating point type for target with class probabilities, got Long"
+    ):
+        F.cross_entropy(x, t.ones(2, 3, dtype=t.int64))

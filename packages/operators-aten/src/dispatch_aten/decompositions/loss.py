@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, int64
-from dispatch_aten.errors import ArgumentValueError, OperatorError, ShapeError
+from dispatch_aten.errors import ArgumentValueError, DtypeError, OperatorError, ShapeError
 from dispatch_aten.shapes import RULES
 
 from ._shared import Array, aten, cast, meta_of, ndim, numel
@@ -154,7 +154,13 @@ def _cross_entropy_loss(
             argument="label_smoothing",
         )
     class_dim = 0 if ndim(self) == 1 else 1
-    if dc.shape(self) == dc.shape(target) and dc.dtype(target).is_floating_point:
+    if dc.shape(self) == dc.shape(target):
+        if not dc.dtype(target).is_floating_point:
+            raise DtypeError(
+                f"Expected floating point type for target with class probabilities, got {dc.dtype(target).name}",
+                operator="aten::cross_entropy_loss",
+                argument="target",
+            )
         if ignore_index >= 0:
             raise OperatorError(
                 "ignore_index is not supported for floating point target",

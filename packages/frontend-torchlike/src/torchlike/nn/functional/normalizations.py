@@ -42,6 +42,9 @@ def batch_norm(
     """
     if training:
         _check_batch_size(dc.shape(input))
+    if eps < 0 or (training and eps == 0):
+        wanted = "positive during training" if training else "non-negative"
+        raise ValueError(f"batch_norm eps must be {wanted}, but got {eps}")
     return FUNCTIONS["batch_norm"](input, weight, bias, running_mean, running_var, training, momentum, eps, True)
 
 

@@ -67,6 +67,8 @@ class HuberLoss(_Loss):
     """Half of the squared differences below ``delta``, a line beyond it."""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        if not isinstance(delta, (float, int)):
+            raise TypeError(f"delta must be a float or int, got: {type(delta)}")
         super().__init__(reduction=reduction)
         self.delta = delta
 
