@@ -391,3 +391,16 @@ def test_hooks_of_a_leaf_run_in_torchs_order():
     accumulation.register_hook(last)
     (x * 1).backward()
     assert x.grad.item() == pytest.approx(3)
+
+
+def test_a_batch_of_gradients():
+    x, unused = leaf(1.0, 2.0), leaf(1.0)
+    y = x * x
+    rows = t.eye(2, dtype=t.float64)
+    found, nothing = grad(y, (x, unused), rows, is_grads_batched=True, allow_unused=True, retain_graph=True)
+    assert (found.tolist(), nothing) == ([[2.0, 0.0], [0.0, 4.0]], None)
+    with pytest.raises(RuntimeError, match="If `is_grads_batched=True`"):
+        grad(y, x, t.ones(2, dtype=t.float64), is_grads_batched=True)
+    assert grad(y, x, rows, is_grads_batched=True)[0].tolist() == found.tolist()
+    with pytest.raises(RuntimeError, match="a second time"):
+        grad(y, x, rows, is_grads_batched=True)

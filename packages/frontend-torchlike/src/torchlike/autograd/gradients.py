@@ -171,7 +171,8 @@ def grad(
 ) -> tuple[Tensor | None, ...]:
     """Return the gradients of ``outputs`` by ``inputs`` without touching ``.grad`` (source: ``torch.autograd.grad``).
 
-    Raises ``RuntimeError`` where an input was not used, unless ``allow_unused``.
+    With ``is_grads_batched`` the first dimension of ``grad_outputs`` counts several gradients, which are computed one after
+    another. Raises ``RuntimeError`` where an input was not used, unless ``allow_unused``.
 
     >>> import torchlike
     >>> x = torchlike.tensor(3., requires_grad=True)
@@ -185,12 +186,14 @@ def grad(
             FutureWarning,
             stacklevel=3,
         )
-    if is_grads_batched:
-        raise NotImplementedError("grad: is_grads_batched needs vmap, which is not here yet")
     if materialize_grads and allow_unused is False:
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
+    if is_grads_batched:
+        keep = create_graph if retain_graph is None else retain_graph
+        options = {"create_graph": create_graph, "allow_unused": allow_unused, "materialize_grads": materialize_grads}
+        return _grad_of_batch(_to_list(outputs), _to_list(inputs), _to_list(grad_outputs), keep, options)
     unused_is_fine = materialize_grads if allow_unused is None else allow_unused
     results, targets = _to_list(outputs), _to_list(inputs)
     grads = [None] * len(results) if grad_outputs is None else _to_list(grad_outputs)
@@ -210,6 +213,33 @@ def grad(
             for target, gradient in zip(targets, found, strict=True)
         ]
     return tuple(found)
+
+
+def _grad_of_batch(
+    outputs: list[Any], inputs: list[Any], weights: list[Any], keep: bool, options: dict[str, Any]
+) -> tuple[Tensor | None, ...]:
+    """Return the gradients for each row of the weights, one after another, stacked."""
+    for number, (output, weight) in enumerate(zip(outputs, weights, strict=True)):
+        if weight is not None and tuple(weight.shape[1:]) != _look(output)[0]:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
+                "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
+                f"mismatch was detected: grad_output[{number}] has a shape of {weight.shape} and output[{number}] has a "
+                f"shape of {Size(_look(output)[0])}."
+            )
+    count = next((len(weight) for weight in weights if weight is not None), 0)
+    rows = [
+        grad(
+            outputs,
+            inputs,
+            [None if each is None else each[row] for each in weights],
+            keep or row + 1 < count,
+            **options,
+        )
+        for row in range(count)
+    ]
+    stack = FUNCTIONS["stack"]
+    return tuple(None if any(part is None for part in each) else stack(each) for each in zip(*rows, strict=True))
 
 
 def clear_gradient(tensor: Tensor, set_to_none: bool) -> None:
