@@ -20,9 +20,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Their assertions are shown as those of tests are.
 pytest.register_assert_rewrite("comparison", "cpu_cases", "aten_cases")
+
+# The same examples in every run, however busy the machine is.
+settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
 
 #: How much of the suite's calls must be recorded, and how many make up a suite.
 SHARE, SUITE = 0.95, 5_000

@@ -86,7 +86,7 @@ CHAINED = [name for name in FUNCTIONS if name not in ("addmm", "bmm", "matmul", 
 
 
 @pytest.mark.filterwarnings("ignore:Casting complex values to real discards")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.sampled_from(CHAINED), min_size=2, max_size=4),
     st.lists(st.complex_numbers(min_magnitude=0.2, max_magnitude=2), min_size=3, max_size=3),

@@ -57,7 +57,7 @@ def run(t, steps, keep, writes):
         return log, [each.tolist() for each in values]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @example([(0, 0), (11, 3)], 16, [], False)  # a view without elements, behind the beginning of its storage
 @given(STEPS, st.integers(1, 2**9), st.lists(st.integers(0, 20), max_size=4), st.booleans())
 def test_copies_share_memory_as_their_originals_do(steps, keep, writes, in_pipeline):

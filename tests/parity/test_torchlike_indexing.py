@@ -68,7 +68,7 @@ def outcome(t, shape, parts, write):
     return tuple(found.shape), strides, found.detach().numpy().tolist(), base.grad.numpy().tolist()
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(SHAPES, st.lists(PARTS, min_size=1, max_size=4), st.sampled_from(["no", "number", "tensor"]))
 def test_random_indices(shape, parts, write):
     assume(

@@ -95,7 +95,7 @@ def agree(ours, theirs):
 REFUSALS = ("TypeError", "ValueError", "RuntimeError")
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500)
 @given(sequences(), st.sampled_from(DTYPES), st.sampled_from(["tensor", "as_tensor"]))
 def test_numbers_in_sequences(data, dtype, function):
     def make(t):
@@ -123,7 +123,7 @@ def test_what_is_no_number_is_refused_by_the_same_error(dtype):
             assert ours == theirs, (number, inside(leaf(torch)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(sequences(), st.sampled_from(["float64", None]))
 def test_the_default_dtype_is_that_of_pythons_numbers(data, default):
     def make(t):

@@ -339,7 +339,7 @@ def run(t, program):
     return world.log
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(PROGRAMS)
 def test_random_programs_on_modules(program):
     for ours, theirs in zip(run(torchlike, program), run(torch, program), strict=True):

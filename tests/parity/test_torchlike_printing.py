@@ -22,7 +22,7 @@ def plain(text):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_generated_elements(dtype, data):
     array = data.draw(arrays.arrays(dtype, SHAPES))
@@ -30,7 +30,7 @@ def test_generated_elements(dtype, data):
         assert plain(repr(torchlike.from_numpy(array))) == plain(repr(torch.from_numpy(array)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.one_of(

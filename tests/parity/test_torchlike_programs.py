@@ -228,13 +228,13 @@ def same(ours, theirs):
         assert_same(mine, expected, strides=False, tolerance=TOLERANCES)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(STEPS, min_size=1, max_size=12))
 def test_random_programs(steps):
     same(run(torchlike, steps), run(torch, steps))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.lists(STEPS, min_size=1, max_size=12))
 def test_random_programs_in_a_pipeline(steps):
     with torchlike.pipeline():

@@ -478,9 +478,7 @@ def play(steps, arrays):
     return pool, done
 
 
-@settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.lists(inputs(), min_size=1, max_size=4), st.lists(step, min_size=2, max_size=14), st.booleans())
 def test_programs_give_the_bits_that_they_give_step_by_step(arrays, steps, again):
     theirs = [x.copy(order="K") for x in arrays]

@@ -35,7 +35,7 @@ def test_every_shape_goes_there_and_back(shape):
     assert back.shape == shape and (back == array).all()
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data())
 def test_every_layout_goes_there_and_back(data):
     ndim = data.draw(st.integers(0, 4))

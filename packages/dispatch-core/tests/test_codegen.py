@@ -160,7 +160,9 @@ def is_arity(text):
 
 @pytest.mark.parametrize("wrapped", [False, True])
 @pytest.mark.parametrize("key", ["Toy", "Tracer", "CompositeImplicitAutograd", "CompositeExplicitAutograd"])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(made=calls())
 def test_random_calls_have_equal_outcomes(toy, tensors, wrapped, key, made):
     text, args, kwargs = made
@@ -170,7 +172,7 @@ def test_random_calls_have_equal_outcomes(toy, tensors, wrapped, key, made):
     assert generated == interpreted
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(made=schemas())
 def test_generated_code_calls_no_builtin_that_an_argument_may_hide(made):
     text, _, _ = made

@@ -7,7 +7,7 @@ import threading
 from contextlib import nullcontext, suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dispatch_core as dc
@@ -113,7 +113,6 @@ NAMES = ("Tracer", "Profiler", "Batched", "VmapMode", "Named", "Conjugate", "Neg
 
 
 @given(st.lists(st.sampled_from(NAMES), min_size=2, max_size=6), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_tasks_that_take_turns_keep_their_masks_apart(names, rng):
     """Guards that nest, are left by an error or by cancelling, in tasks that are woken in any order."""
 

@@ -438,7 +438,7 @@ KEYS = ["CPU", "Meta", "NPU", "PrivateUse1", "AutogradCPU", "Tracer", "Profiler"
 ALIASES = ["CompositeImplicitAutograd", "CompositeExplicitAutograd", "Autograd"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     kernels=st.sets(st.sampled_from(KEYS + ALIASES)),
     fallthroughs=st.sets(st.sampled_from(KEYS)),

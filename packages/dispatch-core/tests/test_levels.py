@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dispatch_core as dc
@@ -41,7 +41,6 @@ def answering(answer):
     return lambda *args, **kwargs: answer
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(

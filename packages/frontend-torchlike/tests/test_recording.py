@@ -111,7 +111,7 @@ def switch(monkeypatch, *, plain):
 
 
 @given(st.lists(programs(), min_size=1, max_size=3))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_generated_recorders_record_as_the_plain_one_does(several):
     with pytest.MonkeyPatch.context() as monkeypatch:
         switch(monkeypatch, plain=True)

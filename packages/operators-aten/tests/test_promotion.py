@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dispatch_aten.dtypes import ScalarType, bool_, complex64, float16, float32, float64, int8, int64, uint8
@@ -71,7 +71,6 @@ operands = st.one_of(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])  # the draws are small: it is the machine that is busy then
 @given(
     st.lists(operands, min_size=1, max_size=4).flatmap(lambda given: st.tuples(st.just(given), st.permutations(given)))
 )
