@@ -33,6 +33,9 @@ CASES = {
     "hessian": lambda t, a, x: t.func.hessian(lambda x: (a @ x).tanh().pow(2).sum())(x),
     "vjp": lambda t, a, x: t.func.vjp(lambda x: a @ x, x)[1](t.ones(4)),
     "jvp": lambda t, a, x: t.func.jvp(lambda x: (a @ x).sin(), (x,), (t.ones(3),)),
+    "jvp of a dict": lambda t, a, x: t.func.jvp(
+        lambda p: {"y": p["w"] * p["b"]}, ({"w": x, "b": x},), ({"w": x, "b": x},)
+    ),
     "vmap": lambda t, a, x: t.vmap(lambda row, x: row @ x, in_dims=(0, None))(a, x),
     "vmap of columns": lambda t, a, x: t.vmap(t.dot, in_dims=(1, 1))(a, a),
     "vmap to columns": lambda t, a, x: t.vmap(lambda row: row * 2, out_dims=1)(a),

@@ -144,17 +144,19 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """Return the result of ``func`` and the product of its Jacobian and a vector."""
-    aux: list[Any] = []
+    made: list[Any] = []
+    leaves, inputs = tree_flatten(tuple(primals))
 
-    def call(*args: Any) -> Any:
-        result = func(*args)
-        if has_aux:
-            aux[:] = [result[1]]
-            return result[0]
-        return result
+    def call(*args: Tensor) -> Any:
+        result = func(*tree_unflatten(args, inputs))
+        result, aux = result if has_aux else (result, None)
+        results, spec = tree_flatten(result)
+        made[:] = [spec, aux]
+        return tuple(results)
 
-    result, product = _multiply_jacobian(call, tuple(primals), tuple(tangents), strict=strict)
-    return (result, product, aux[0]) if has_aux else (result, product)
+    found = _multiply_jacobian(call, tuple(leaves), tuple(tree_flatten(tuple(tangents))[0]), strict=strict)
+    result, product = (tree_unflatten(each, made[0]) for each in found)
+    return (result, product, made[1]) if has_aux else (result, product)
 
 
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:

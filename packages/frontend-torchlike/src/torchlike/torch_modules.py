@@ -58,6 +58,5 @@ REFUSED: Final = {
     "torch.package": "packages of torch carry code in pickles, which is never executed",
     "torch.quantization": "no tensor is quantized here",
     "torch.sparse": "no tensor is sparse here",
-    "torch.utils.benchmark": "Python's timeit times calls",
     "torch.utils.cpp_extension": "it builds extensions upon torch's machine code",
 }

@@ -99,9 +99,10 @@ def exit_dual_level(*, level: int | None = None) -> None:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """Return a view of ``tensor`` with a tangent of the same shape and dtype.
+    """Return a view of ``tensor`` with a tangent of the same shape, which is converted to its dtype.
 
-    Raises ``RuntimeError`` outside of a level and where shapes or dtypes differ, ``ValueError`` for integers.
+    Raises ``RuntimeError`` outside of a level, where shapes differ, and for a complex tangent of a real tensor;
+    ``ValueError`` for integers.
     """
     check_tensor(tensor, "make_dual", "tensor")
     check_tensor(tangent, "make_dual", "tangent")
@@ -115,6 +116,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             f"supported. Tensor is of size {list(tensor.shape)} while the given forward gradient is of size "
             f"{list(tangent.shape)}."
         )
+    if tensor.dtype.is_complex == tangent.dtype.is_complex:
+        tangent = tangent.to(tensor.dtype)
     if tensor.dtype != tangent.dtype:
         raise RuntimeError(f"Expected the tangent to have the primal's dtype, {tensor.dtype}, but got {tangent.dtype}")
     if read_tangent(tangent, current) is not None:
