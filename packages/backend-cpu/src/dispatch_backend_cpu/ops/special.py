@@ -8,6 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from dispatch_aten.errors import OperatorError
+
 from ..arrays import Array
 from ..kernel_table import KernelTable
 from ..libraries import scipy
@@ -91,9 +93,23 @@ def _by_name(name: str) -> Callable[..., Any]:
     return compute
 
 
+#: One element of a higher degree takes seconds, and nothing interrupts its loop.
+_GREATEST_DEGREE: Final = 10**7
+
+
+def _degrees(n: Array) -> Array:
+    """Return degrees as integers; refuse those that would be computed for ever."""
+    degree = n.astype(np.int64)
+    if degree.size and degree.max() > _GREATEST_DEGREE:
+        raise OperatorError(
+            f"a polynomial's degree may be {_GREATEST_DEGREE} at most, and is {degree.max()}", argument="n"
+        )
+    return degree
+
+
 def _polynomial(name: str) -> Callable[..., Any]:
     def evaluate(x: Array, n: Array) -> Any:
-        degree = n.astype(np.int64)
+        degree = _degrees(n)
         return np.where(degree < 0, np.zeros((), x.dtype), _load(name)(np.maximum(degree, 0), x))
 
     return evaluate
@@ -103,7 +119,7 @@ def _half_integer(sign: int, *, shifted: bool) -> Callable[..., Any]:
     """Make the polynomials of Chebyshev of the third (``sign`` -1) or fourth kind, by those of the second."""
 
     def evaluate(x: Array, n: Array) -> Any:
-        degree = n.astype(np.int64)
+        degree = _degrees(n)
         second = _load("eval_chebyu")
         argument = 2 * x - 1 if shifted else x
         low = np.where(degree < 1, np.zeros((), x.dtype), second(np.maximum(degree - 1, 0), argument))
