@@ -1,5 +1,7 @@
 """The cpu backend's random numbers against torch's: the same seed gives the same stream."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -134,3 +136,15 @@ def test_numbers_are_drawn_in_torchs_order_however_the_elements_lie(draw):
             found.append((result.stride(), result.numpy()))
         assert found[0][0] == found[1][0]
         np.testing.assert_allclose(found[1][1], found[0][1], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "int64"])
+def test_integers_that_a_float_does_not_hold_are_warned_of(dtype):
+    def collect(library, bounds):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            library.ones(2, dtype=getattr(library, dtype)).random_(*bounds)
+        return {str(each.message).partition(".")[0] for each in caught}
+
+    for bounds in ((0, 258), (0, 257), (-2049, 2050), (2049,), (0, 2**14)):
+        assert collect(torchlike, bounds) == collect(torch, bounds)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import ScalarType, bool_, float16, float32, float64, get_default_dtype, int64
+from dispatch_aten.dtypes import ScalarType, bfloat16, bool_, float16, float32, float64, get_default_dtype, int64
 from dispatch_aten.errors import ArgumentValueError, DtypeError, OperatorError
 from dispatch_aten.output_dtypes import check_output_dtype
+from dispatch_core.tracebacks import warn_caller
 
 from .dims import check_size
 from .factory import with_memory_format
@@ -29,6 +30,14 @@ def _sample(label: str) -> Callable[..., TensorMeta]:
     return rule
 
 
+#: The bits of the integers that a float holds, each of them.
+_DIGITS: Final = {bfloat16: 8, float16: 11, float32: 24, float64: 53}
+_IMPRECISE: Final = (
+    "{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {dtype} can support discrete uniform"
+    " distribution only within this range."
+)
+
+
 def _check_range(low: int, high: int | None, dtype: ScalarType) -> None:
     """Refuse an empty range of random integers, and one that the dtype does not hold."""
     if high is not None and low >= high:
@@ -43,6 +52,9 @@ def _check_range(low: int, high: int | None, dtype: ScalarType) -> None:
     for name, argument, value in (("from", "low", low), ("to - 1", "high", low if high is None else high - 1)):
         if not least <= value <= greatest:
             raise OperatorError(f"{name} is out of bounds for {c_name(dtype)}", argument=argument)
+        digits = _DIGITS.get(dtype)
+        if digits is not None and abs(value) > 1 << digits:
+            warn_caller(_IMPRECISE.format(name=name, digits=digits, dtype=c_name(dtype)))
 
 
 def _bounds(dtype: ScalarType) -> tuple[float, float]:
