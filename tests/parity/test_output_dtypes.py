@@ -63,3 +63,14 @@ def test_a_variance_without_freedom_warns(name: str, size: tuple[int, ...]):
             getattr(t, name)(t.ones(size), 0)
         said.append([str(each.message).partition("():")[2][:80] for each in caught])
     assert said[0] == said[1]
+
+
+def test_running_logarithms_of_sums_of_infinite_complex_numbers():
+    inf, nan = float("inf"), float("nan")
+    for row in (
+        [-inf + 1j, 1j, inf, complex(inf, 2), 1],
+        [2, complex(1, nan), 1],
+        [complex(-inf, inf), complex(-inf, 1)],
+    ):
+        found, expected = (t.logcumsumexp(t.tensor(row, dtype=t.complex128), 0).tolist() for t in (torchlike, torch))
+        assert list(map(str, found)) == list(map(str, expected))

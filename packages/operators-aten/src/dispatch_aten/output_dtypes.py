@@ -67,8 +67,10 @@ _IN_OTHER_WORDS: Final = {
         "float_power"
     ),
     "heaviside is not yet implemented for tensors with different dtypes.": "heaviside",
+    "torch.histogram: input tensor and {name} tensor should have the same dtype, but got input {result.name} and {name} "
+    "{output.name}": "histogram",
     "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {result.name} and hist "
-    "{output.name}": "histc histogram",
+    "{output.name}": "histc",
     "torch.ormqr: Expected input and result to have the same dtype, but input has dtype{result.name} and result has dtype "
     "{output.name}": "ormqr",
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether "

@@ -94,6 +94,7 @@ def _logcumsumexp(spec: OutputSpec, self: Array, dim: int) -> Any:
         before = found[place - 1] if place else np.full_like(row, -np.inf)
         least, most = np.where(before.real < row.real, (before, row), (row, before))
         added = np.where(np.isneginf(most.real), most, np.log1p(np.exp(least - most)) + most)
+        added = np.where(np.isposinf(least.real), np.log(np.exp(least) + np.exp(most)), added)
         found[place] = np.where(np.isnan(before) | np.isnan(row), complex(np.nan, np.nan), added)
     return result
 
