@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dispatch_aten.dtypes import ScalarType, get_default_dtype
+from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 
 from .arguments import check_tensor
 from .creation import tensor, wrap_result
@@ -92,6 +92,7 @@ def frombuffer(
         view = memoryview(buffer)
     except TypeError:
         raise ValueError("object does not implement Python buffer protocol.") from None
+    dtype = as_dtype(dtype)
     size, step = view.nbytes, dtype.itemsize
     if not size or not count:
         raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
