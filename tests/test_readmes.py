@@ -37,6 +37,8 @@ def run(tmp_path):
     constraints.write_text("".join(f"{name} @ {wheel.as_uri()}\n" for name, wheel in zip(names, wheels, strict=True)))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "DISPATCH_"))}
     environment |= {"PATH": os.pathsep.join([str(tmp_path / "venv" / "bin"), os.environ["PATH"]])}
+    # Pip's switch for ``compile``: of the libraries only what the blocks import is compiled.
+    environment |= {"PIP_NO_COMPILE": "0"}
 
     def run(*command: str, cwd: Path = tmp_path, **more: str) -> str:
         # Folders of the checkout are no versions of a wheel: a constraint is for names.
