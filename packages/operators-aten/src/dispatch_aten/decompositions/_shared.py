@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, int64
-from dispatch_aten.promotion import Category, Number, Operand, result_type, scalar_dtype
+from dispatch_aten.promotion import Category, Number, Operand, Promotion, computation_type, result_type, scalar_dtype
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_aten.shapes.meta import TensorMeta
@@ -105,6 +105,11 @@ def as_scalar_tensor(value: Number, like: Array, dtype: ScalarType) -> Array:
 def cast(self: Array, dtype: ScalarType) -> Array:
     """Return ``self`` in another dtype, and ``self`` itself where it has that dtype."""
     return self if dc.dtype(self) == dtype else aten._to_copy.default(self, dtype=dtype)
+
+
+def cast_to_floating(self: Array) -> Array:
+    """Return ``self`` as a floating-point tensor."""
+    return cast(self, computation_type(Promotion.INT_TO_FLOAT, dc.dtype(self)))
 
 
 def fill(fresh: Array, value: Number) -> Array:

@@ -15,7 +15,7 @@ from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.layout import broadcast_shapes
-from dispatch_aten.shapes.linalg import check_inexact, check_matrices, check_same_dtype, check_square, is_vector
+from dispatch_aten.shapes.matrices import check_inexact, check_matrices, check_same_dtype, check_square, is_vector
 
 from ._matrices import (
     check_info,

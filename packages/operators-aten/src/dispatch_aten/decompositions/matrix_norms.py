@@ -10,7 +10,7 @@ from dispatch_aten.dtypes import ScalarType, int64
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.promotion import promote_types
 from dispatch_aten.shapes.dims import wrap_dim
-from dispatch_aten.shapes.linalg import check_inexact, check_matrices, check_square
+from dispatch_aten.shapes.matrices import check_inexact, check_matrices, check_square
 
 from ._matrices import column, zeros_like_shape
 from ._shared import Array, aten, cast, meta_of, ndim

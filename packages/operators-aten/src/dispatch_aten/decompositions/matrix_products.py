@@ -9,7 +9,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.shapes.dims import wrap_dim
-from dispatch_aten.shapes.linalg import check_inexact, check_square
+from dispatch_aten.shapes.matrices import check_inexact, check_square
 
 from ._matrices import column, conj, eye_like
 from ._shared import Array, aten, cast, meta_of, ndim, numel

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
-from dispatch_aten.dtypes import ScalarType, bool_, float32, float64
+from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.errors import ArgumentValueError, OperatorError, ShapeError, UnsupportedError
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
-from dispatch_aten.shapes.normalization import check_normalized_shape
 
 from ._frames import Frame, differentiate, frame_batch, frame_groups, frame_layers, widen
+from ._rms_norm import rms_norm
 from ._shared import Array, aten, cast, meta_of, ndim, numel
 
 if TYPE_CHECKING:
@@ -300,26 +300,6 @@ def _instance_norm(
     return aten.reshape.default(out, shape)
 
 
-def _rms_norm(
-    input: Array, normalized_shape: Sequence[int], weight: Array | None = None, eps: float | None = None
-) -> Array:
-    check_normalized_shape(
-        meta_of(input), normalized_shape, {"weight": None if weight is None else meta_of(weight)}, ""
-    )
-    dtype = dc.dtype(input)
-    if dtype == bool_ or dtype.is_integral:
-        raise UnsupportedError(f"\"rms_norm\" not implemented for '{dtype.name}'", operator="aten::rms_norm")
-    wide = widen(input)
-    dims = list(range(ndim(input) - len(normalized_shape), ndim(input)))
-    if eps is None:
-        eps = _EPSILONS[dc.dtype(wide).to_real()]
-    rstd = aten.rsqrt.default(aten.add.Scalar(aten.mean.dim(aten.pow.Tensor_Scalar(wide, 2), dims, True), eps))
-    out = aten.mul.Tensor(wide, rstd)
-    if weight is not None:
-        out = aten.mul.Tensor(out, weight)
-    return aten.contiguous.default(cast(out, dtype))
-
-
 def _native_layer_norm_backward(
     grad_out: Array,
     input: Array,
@@ -380,8 +360,6 @@ def _weight_norm(v: Array, g: Array, dim: int = 0) -> Array:
     return aten.mul.Tensor(v, aten.div.Tensor(g, aten.norm_except_dim.default(v, 2, dim)))
 
 
-_EPSILONS: Final[dict[ScalarType, float]] = {float32: 2.0**-23, float64: 2.0**-52}
-
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "_weight_norm": _weight_norm,
     "batch_norm": _batch_norm,
@@ -389,7 +367,7 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "layer_norm": _layer_norm,
     "group_norm": _group_norm,
     "instance_norm": _instance_norm,
-    "rms_norm": _rms_norm,
+    "rms_norm": rms_norm,
 }
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {

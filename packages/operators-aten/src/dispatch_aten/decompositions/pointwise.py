@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import bool_, complex128, float64
-from dispatch_aten.errors import DtypeError, OperatorError, UnsupportedError
+from dispatch_aten.errors import OperatorError, UnsupportedError
 from dispatch_aten.output_dtypes import check_output_dtype
-from dispatch_aten.promotion import Number, Promotion, computation_type
+from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.layout import check_output_shape
 from dispatch_aten.shapes.refusals import GREATEST
 
+from ._closeness import allclose, equal, isclose, isin
 from ._host import compute_on_host
-from ._shared import Array, aten, cast, check_by_rule, common_dtype, is_array, meta_of
+from ._shared import Array, aten, cast, cast_to_floating, check_by_rule, common_dtype, is_array, meta_of
 from .scalars import number_last
 
 if TYPE_CHECKING:
@@ -25,14 +26,9 @@ _LN2: Final = math.log(2.0)
 _LN10: Final = math.log(10.0)
 
 
-def _cast_to_floating(self: Array) -> Array:
-    """Return ``self`` as a floating-point tensor."""
-    return cast(self, computation_type(Promotion.INT_TO_FLOAT, dc.dtype(self)))
-
-
 def _of_floats(function: Callable[..., Array]) -> Callable[..., Array]:
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
-        return function(_cast_to_floating(self), *args, **kwargs)
+        return function(cast_to_floating(self), *args, **kwargs)
 
     return kernel
 
@@ -167,43 +163,6 @@ def _truth(self: Array) -> Array:
     return self if dc.dtype(self) == bool_ else aten.ne.Scalar(self, 0)
 
 
-def _isclose(self: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Array:
-    if dc.dtype(self) != dc.dtype(other):
-        raise DtypeError(
-            f"{dc.dtype(self).name} did not match {dc.dtype(other).name}", operator="aten::isclose", argument="other"
-        )
-    for name, bound in (("rtol", rtol), ("atol", atol)):
-        if not bound >= 0:
-            raise OperatorError(
-                f"{name} must be greater than or equal to zero, but got {bound:g}",
-                operator="aten::isclose",
-                argument=name,
-            )
-    close = aten.eq.Tensor(self, other)
-    if not dc.dtype(self).is_differentiable:
-        if rtol == 0 and atol == 0:
-            return close
-        self, other = _cast_to_floating(self), _cast_to_floating(other)
-    elif equal_nan:
-        close = aten.logical_or.default(
-            close, aten.logical_and.default(aten.isnan.default(self), aten.isnan.default(other))
-        )
-    allowed = aten.add.Scalar(aten.mul.Scalar(aten.abs.default(other), rtol), atol)
-    error = aten.abs.default(aten.sub.Tensor(self, other))
-    near = aten.logical_and.default(aten.isfinite.default(error), aten.le.Tensor(error, allowed))
-    return aten.logical_or.default(close, near)
-
-
-def _allclose(self: Array, other: Array, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    return bool(aten.item.default(aten.all.default(aten.isclose.default(self, other, rtol, atol, equal_nan))))
-
-
-def _equal(self: Array, other: Array) -> bool:
-    if dc.shape(self) != dc.shape(other):
-        return False
-    return bool(aten.item.default(aten.all.default(aten.eq.Tensor(self, other))))
-
-
 def _round_decimals(self: Array, *, decimals: int) -> Array:
     if decimals == 0:
         return aten.round.default(self)
@@ -241,7 +200,7 @@ def _signbit(self: Array) -> Array:
 
 
 def _copysign(self: Array, other: Array) -> Array:
-    size = aten.abs.default(_cast_to_floating(self))
+    size = aten.abs.default(cast_to_floating(self))
     return aten.where.self(aten.signbit.default(other), aten.neg.default(size), size)
 
 
@@ -298,7 +257,7 @@ def _ldexp_inplace(self: Array, other: Array) -> Array:
 
 
 def _multiply_by(factor: float) -> Callable[[Array], Array]:
-    return lambda self: aten.mul.Scalar(_cast_to_floating(self), factor)
+    return lambda self: aten.mul.Scalar(cast_to_floating(self), factor)
 
 
 def _float_power(self: Array | Number, exponent: Array | Number) -> Array:
@@ -321,20 +280,6 @@ def _float_power_inplace(self: Array, exponent: Array | Number) -> Array:
     return aten.copy_.default(self, found)
 
 
-def _isin(
-    elements: Array | Number, test_elements: Array | Number, *, assume_unique: bool = False, invert: bool = False
-) -> Array:
-    """Compare every element with every one of the others."""
-    if not is_array(test_elements):
-        return aten.ne.Scalar(elements, test_elements) if invert else aten.eq.Scalar(elements, test_elements)
-    others = aten.reshape.default(test_elements, (-1,))
-    if is_array(elements):
-        found = aten.any.dim(aten.eq.Tensor(aten.unsqueeze.default(elements, -1), others), -1)
-    else:
-        found = aten.any.default(aten.eq.Scalar(others, elements))
-    return aten.logical_not.default(found) if invert else found
-
-
 IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "isreal": _isreal,
     "ldexp.Tensor": _ldexp,
@@ -347,7 +292,7 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "float_power_.Scalar": _float_power_inplace,
     "square": lambda self: aten.pow.Tensor_Scalar(self, 2),
     "isfinite": _isfinite,
-    "isclose": _isclose,
+    "isclose": isclose,
     "where": _where_indices,
 }
 
@@ -433,7 +378,7 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "isinf": _isinf,
     "isposinf": check_by_rule("isposinf", _is_infinity(math.inf)),
     "isneginf": check_by_rule("isneginf", _is_infinity(-math.inf)),
-    **{name: check_by_rule(name, _isin) for name in ("isin.Tensor_Tensor", "isin.Tensor_Scalar", "isin.Scalar_Tensor")},
+    **{name: check_by_rule(name, isin) for name in ("isin.Tensor_Tensor", "isin.Tensor_Scalar", "isin.Scalar_Tensor")},
     **{name: compute_on_host(name) for name in ("frexp.Tensor", "gcd", "lcm", "nextafter")},
     "is_same_size": lambda self, other: dc.shape(self) == dc.shape(other),
     "nan_to_num": _nan_to_num,
@@ -445,6 +390,6 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "logical_xor": _logical("ne"),
     "logical_not": lambda self: aten.eq.Scalar(self, 0),
     "frac": lambda self: aten.sub.Tensor(self, aten.trunc.default(self)),
-    "allclose": _allclose,
-    "equal": _equal,
+    "allclose": allclose,
+    "equal": equal,
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
 from dispatch_aten.errors import DtypeError, ShapeError
-from dispatch_aten.shapes.linalg import check_inexact
+from dispatch_aten.shapes.matrices import check_inexact
 
 from ._matrices import (
     column,

@@ -10,7 +10,7 @@ from dispatch_aten.errors import AtenError, OperatorError
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.meta import TensorMeta, is_contiguous
-from dispatch_aten.shapes.view import infer_size, view_strides
+from dispatch_aten.shapes.sizes import infer_size, view_strides
 
 from ._shared import Array, aten, meta_of, ndim
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .padding import padding_pairs
     from .pooling import PoolWindows, pool_windows
     from .reduction import warn_of_freedom
-    from .view import view_strides
+    from .sizes import view_strides
 
 __all__ = [
     "RULES",

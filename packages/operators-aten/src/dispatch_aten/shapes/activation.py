@@ -8,9 +8,9 @@ from dispatch_aten.dtypes import float16
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError, UnsupportedError
 
 from .dims import wrap_dim
+from .elementwise import elementwise
 from .layout import preserve_format
 from .meta import TensorMeta, contiguous
-from .pointwise import elementwise
 from .refusals import GREATEST, kind_of, refuse_kinds
 
 if TYPE_CHECKING:

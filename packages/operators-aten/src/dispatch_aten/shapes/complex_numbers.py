@@ -8,8 +8,9 @@ from dispatch_aten.dtypes import ScalarType, float16, float32, float64
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 from dispatch_aten.promotion import Promotion, computation_type
 
+from .elementwise import elementwise
 from .meta import TensorMeta, contiguous
-from .pointwise import elementwise, elementwise_rule
+from .pointwise import elementwise_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable

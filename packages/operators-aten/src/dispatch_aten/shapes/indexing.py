@@ -12,8 +12,8 @@ from .dims import wrap_dim
 from .layout import broadcast_shapes, broadcast_strides, iterator_strides, preserve_format
 from .meta import TensorMeta, contiguous, contiguous_strides
 from .refusals import check_fits
+from .sizes import view_strides
 from .view import RULES as VIEW_RULES
-from .view import view_strides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

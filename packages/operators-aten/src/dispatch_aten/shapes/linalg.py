@@ -4,66 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from dispatch_aten.dtypes import ScalarType, bfloat16, float16, int32, int64
+from dispatch_aten.dtypes import ScalarType, int32, int64
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 
 from .dims import wrap_dim
+from .elementwise import elementwise
 from .layout import broadcast_shapes
-from .meta import TensorMeta, contiguous, contiguous_strides
-from .pointwise import elementwise
+from .matrices import (
+    check_inexact,
+    check_matrices,
+    check_same_dtype,
+    check_square,
+    check_square_inexact,
+    column_major,
+    is_vector,
+)
+from .meta import TensorMeta, contiguous
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-_HALVES: Final = (float16, bfloat16)
 _Two = tuple[TensorMeta, TensorMeta]
 _Three = tuple[TensorMeta, TensorMeta, TensorMeta]
-
-
-def column_major(shape: Sequence[int], dtype: ScalarType) -> TensorMeta:
-    """Describe fresh column-major matrices in a row-major batch.
-
-    >>> from dispatch_aten.dtypes import float32
-    >>> column_major((5, 2, 3), float32).strides
-    (6, 1, 2)
-    """
-    shape = tuple(shape)
-    if len(shape) < 2:
-        return contiguous(shape, dtype)
-    *batch, step, inner = contiguous_strides((*shape[:-2], shape[-1], shape[-2]))
-    return TensorMeta(shape, (*batch, inner, step), dtype)
-
-
-def check_matrices(meta: TensorMeta, api: str, argument: str = "A") -> None:
-    """Refuse fewer than two dimensions."""
-    if meta.ndim < 2:
-        raise ShapeError(f"{api}: The input tensor {argument} must have at least 2 dimensions.", argument=argument)
-
-
-def check_square(meta: TensorMeta, api: str, argument: str = "A") -> None:
-    """Refuse matrices that are not square."""
-    check_matrices(meta, api, argument)
-    rows, columns = meta.shape[-2:]
-    if rows != columns:
-        raise ShapeError(
-            f"{api}: {argument} must be batches of square matrices, but they are {rows} by {columns} matrices",
-            argument=argument,
-        )
-
-
-def check_inexact(meta: TensorMeta, api: str, argument: str = "A", *, halves: bool = False) -> None:
-    """Refuse integers, and unless ``halves`` numbers of 16 bits, which LAPACK has no functions for."""
-    if not meta.dtype.is_differentiable:
-        raise DtypeError(
-            f"{api}: Expected a floating point or complex tensor as input. Got {meta.dtype.name}", argument=argument
-        )
-    if not halves and meta.dtype in _HALVES:
-        raise DtypeError(f"{api}: Low precision dtypes not supported. Got {meta.dtype.name}", argument=argument)
-
-
-def _check_square_inexact(meta: TensorMeta, api: str, argument: str = "A") -> None:
-    check_square(meta, api, argument)
-    check_inexact(meta, api, argument)
 
 
 def _empty(dtype: ScalarType) -> TensorMeta:
@@ -71,12 +33,12 @@ def _empty(dtype: ScalarType) -> TensorMeta:
 
 
 def _cholesky_ex(self: TensorMeta, *, upper: bool = False, check_errors: bool = False) -> _Two:
-    _check_square_inexact(self, "linalg.cholesky")
+    check_square_inexact(self, "linalg.cholesky")
     return column_major(self.shape, self.dtype), contiguous(self.shape[:-2], int32)
 
 
 def _cholesky_inverse(self: TensorMeta, upper: bool = False) -> TensorMeta:
-    _check_square_inexact(self, "cholesky_inverse")
+    check_square_inexact(self, "cholesky_inverse")
     return column_major(self.shape, self.dtype)
 
 
@@ -99,7 +61,7 @@ def _cholesky_solve(self: TensorMeta, input2: TensorMeta, upper: bool = False) -
 
 
 def _inv_ex(A: TensorMeta, *, check_errors: bool = False) -> _Two:
-    _check_square_inexact(A, "linalg.inv")
+    check_square_inexact(A, "linalg.inv")
     return column_major(A.shape, A.dtype), contiguous(A.shape[:-2], int32)
 
 
@@ -112,21 +74,6 @@ def _lu_factor_ex(A: TensorMeta, *, pivot: bool = True, check_errors: bool = Fal
         contiguous((*batch, min(rows, columns)), int32),
         contiguous(batch, int32),
     )
-
-
-def is_vector(A: TensorMeta, B: TensorMeta) -> bool:
-    """Return whether ``B`` is a vector for each matrix of ``A``, as ``linalg.solve`` takes it."""
-    return B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
-
-
-def check_same_dtype(A: TensorMeta, B: TensorMeta, api: str) -> None:
-    """Refuse a right-hand side of another dtype than the matrices'."""
-    if A.dtype != B.dtype:
-        raise DtypeError(
-            f"{api}: Expected A and B to have the same dtype, but found A of type {A.dtype.name} and B of type "
-            f"{B.dtype.name} instead",
-            argument="B",
-        )
 
 
 def _fit_sides(A: TensorMeta, B: TensorMeta, api: str, *, left: bool) -> tuple[tuple[int, ...], int]:
@@ -143,7 +90,7 @@ def _fit_sides(A: TensorMeta, B: TensorMeta, api: str, *, left: bool) -> tuple[t
 
 def _solve_ex(A: TensorMeta, B: TensorMeta, *, left: bool = True, check_errors: bool = False) -> tuple[TensorMeta, ...]:
     check_inexact(A, "linalg.solve")
-    _check_square_inexact(A, "linalg.solve")
+    check_square_inexact(A, "linalg.solve")
     check_same_dtype(A, B, "linalg.solve")
     vector = is_vector(A, B)
     if vector and not left:
@@ -193,19 +140,19 @@ def _lu_unpack(
 
 
 def _det(A: TensorMeta) -> _Three:
-    _check_square_inexact(A, "linalg.det")
+    check_square_inexact(A, "linalg.det")
     return contiguous(A.shape[:-2], A.dtype), column_major(A.shape, A.dtype), contiguous(A.shape[:-1], int32)
 
 
 def _slogdet(A: TensorMeta) -> tuple[TensorMeta, ...]:
-    _check_square_inexact(A, "linalg.slogdet")
+    check_square_inexact(A, "linalg.slogdet")
     sign = contiguous(A.shape[:-2], A.dtype)
     size = sign.with_dtype(A.dtype.to_real())
     return sign, size, column_major(A.shape, A.dtype), contiguous(A.shape[:-1], int32)
 
 
 def _eigh(A: TensorMeta, UPLO: str = "L", compute_v: bool = True) -> _Two:
-    _check_square_inexact(A, "linalg.eigh")
+    check_square_inexact(A, "linalg.eigh")
     if UPLO.upper() not in ("U", "L"):
         raise OperatorError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}", argument="UPLO")
     vectors = column_major(A.shape, A.dtype) if compute_v else _empty(A.dtype)
@@ -213,7 +160,7 @@ def _eigh(A: TensorMeta, UPLO: str = "L", compute_v: bool = True) -> _Two:
 
 
 def _eig(self: TensorMeta) -> _Two:
-    _check_square_inexact(self, "linalg.eig")
+    check_square_inexact(self, "linalg.eig")
     dtype = self.dtype.to_complex() if not self.dtype.is_complex else self.dtype
     return contiguous(self.shape[:-1], dtype), column_major(self.shape, dtype)
 
@@ -341,13 +288,13 @@ def _pinv(self: TensorMeta, *, atol: Any = None, rtol: Any = None, hermitian: bo
 
 
 def _ldl_factor_ex(self: TensorMeta, *, hermitian: bool = False, check_errors: bool = False) -> _Three:
-    _check_square_inexact(self, "torch.linalg.ldl_factor_ex")
+    check_square_inexact(self, "torch.linalg.ldl_factor_ex")
     batch = self.shape[:-2]
     return column_major(self.shape, self.dtype), contiguous((*batch, self.shape[-1]), int32), contiguous(batch, int32)
 
 
 def _ldl_solve(LD: TensorMeta, pivots: TensorMeta, B: TensorMeta, *, hermitian: bool = False) -> TensorMeta:
-    _check_square_inexact(LD, "torch.linalg.ldl_solve", "LD")
+    check_square_inexact(LD, "torch.linalg.ldl_solve", "LD")
     check_matrices(B, "torch.linalg.ldl_solve", "B")
     if pivots.dtype.is_differentiable or pivots.dtype.name == "Bool":
         raise DtypeError(

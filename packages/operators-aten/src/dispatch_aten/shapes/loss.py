@@ -10,9 +10,9 @@ from dispatch_aten.output_dtypes import check_output_dtype
 from dispatch_aten.promotion import Promotion
 
 from .dims import wrap_dim
+from .elementwise import elementwise
 from .layout import broadcast_shapes, check_output_shape
 from .meta import TensorMeta, contiguous
-from .pointwise import elementwise
 from .refusals import refuse_kinds
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 
+from .elementwise import elementwise
 from .layout import broadcast_shapes
 from .meta import TensorMeta, contiguous
-from .pointwise import elementwise
 from .refusals import c_name, refuse_kinds
 from .view import RULES as VIEW_RULES
 

@@ -11,10 +11,10 @@ from dispatch_aten.output_dtypes import check_output_dtype
 from dispatch_core.tracebacks import warn_caller
 
 from .dims import check_size
+from .elementwise import elementwise
 from .factory import with_memory_format
 from .layout import broadcast_shapes, check_output_shape, preserve_format
 from .meta import TensorMeta, contiguous
-from .pointwise import elementwise
 from .refusals import GREATEST, c_name, check_fits, refuse_kinds
 
 if TYPE_CHECKING:
