@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from .dtypes import ScalarType, bool_, uint8
-from .errors import DtypeError
+from .errors import DtypeError, UnsupportedError
 from .promotion import can_cast
 
 EXACT_OUTPUT: Final = frozenset(
@@ -79,7 +79,7 @@ _IN_OTHER_WORDS: Final = {
 _WORDS: Final = {name: text for text, names in _IN_OTHER_WORDS.items() for name in names.split()}
 
 _CONVERTED_OUTPUT: Final = frozenset(
-    "abs.out absolute.out clamp.Tensor_out clip.Tensor_out clamp_max.Tensor_out clamp_min.Tensor_out lerp.Scalar_out"
+    "clamp.Tensor_out clip.Tensor_out clamp_max.Tensor_out clamp_min.Tensor_out lerp.Scalar_out"
     " max.out max.unary_out min.out min.unary_out".split()
 )
 """Overloads of those operators that convert."""
@@ -108,7 +108,8 @@ def _name_in_c(dtype: ScalarType) -> str:
 def check_output_dtype(result: ScalarType, output: ScalarType, out_of: str = "", name: str = "out") -> None:
     """Check that a result may be stored in a tensor of dtype ``output``, given by an in-place or ``out=`` call.
 
-    ``out_of`` is the operator of the call, ``name`` the output's. Raises ``DtypeError`` in torch's words.
+    ``out_of`` is the operator of the call, ``name`` the output's. Raises ``DtypeError``, or ``UnsupportedError`` where torch
+    says that its kernel lacks the dtype, in torch's words.
     """
     if result is output:
         return
@@ -126,6 +127,8 @@ def check_output_dtype(result: ScalarType, output: ScalarType, out_of: str = "",
         raise DtypeError(
             f"{base.removeprefix('fft_')} expects a floating point output tensor, but got {output.name}", argument="out"
         )
+    if base in ("std", "var") and output.is_complex:
+        raise UnsupportedError(f"\"std_cpu\" not implemented for '{output.name}'", argument="out")
     if operator not in _CONVERTED_OUTPUT:
         if base in _WORDS:
             raise DtypeError(_WORDS[base].format(result=result, output=output, name=name), argument=name)
