@@ -21,6 +21,7 @@ def elementwise(
     ``unpromoted`` tensors come first and take part in broadcasting and layout, but not in promotion (``where``'s condition).
 
     >>> from dispatch_aten.dtypes import float32, int64
+    >>> from dispatch_aten.shapes.meta import contiguous
     >>> elementwise(contiguous((2, 1), int64), contiguous((3,), float32))
     TensorMeta(shape=(2, 3), strides=(3, 1), dtype=torchlike.float32, storage_offset=0)
     """
