@@ -113,10 +113,21 @@ def test_values_are_compared_by_their_dtypes_tolerances():
         ),
         (lambda: torchlike.func.functional_call(nn.ReLU(), {"a": 1}, ()), TypeError, "is not an instance"),
         (lambda: torchlike.func.functional_call(nn.ReLU(), ["a"], ()), ValueError, "dictionaries"),
-        (lambda: nn.EmbeddingBag(5, 2)(torchlike.tensor([1, 2]), torchlike.tensor([1])), RuntimeError, "has to be 0"),
-        (lambda: torchlike.special.legendre_polynomial_p(torchlike.ones(1), 2**40), RuntimeError, "degree may be"),
     ],
 )
 def test_what_is_no_tensor_pair_or_number_is_refused_at_once(make, error, text):
     with pytest.raises(error, match=text):
+        make()
+
+
+@pytest.mark.no_pipeline(reason="the errors depend on values")
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: nn.EmbeddingBag(5, 2)(torchlike.tensor([1, 2]), torchlike.tensor([1])), "has to be 0"),
+        (lambda: torchlike.special.legendre_polynomial_p(torchlike.ones(1), 2**40), "degree may be"),
+    ],
+)
+def test_values_that_cannot_be_computed_with_are_refused(make, text):
+    with pytest.raises(RuntimeError, match=text):
         make()
