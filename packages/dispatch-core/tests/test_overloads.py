@@ -220,6 +220,19 @@ def test_a_frontends_function_is_the_overload_with_other_names(registry, library
         function(x, x)
 
 
+def test_a_frontends_function_may_take_more_arguments_than_the_overload(registry, library, toy, tensors):
+    library.define("f(Tensor self, int y, *, int times=1) -> Tensor")
+    library.impl("f", lambda x, y, *, times: toy.array([y * times]), toy.key)
+    op, x = registry.ops.t.f.default, tensors.wrap(toy.array([0]))
+    function = dc.rename_arguments(op, "f", type(x), lambda *args, **given: (args, given), takes_more=True)
+    plain = dc.rename_arguments(op, "f", type(x), lambda *args, **given: (args, given), extra={"out": None})
+    for _ in range(3):
+        assert function(x, 2, times=3)._dispatch_data.a.tolist() == function(x, y=6)._dispatch_data.a.tolist() == [6]
+        assert function(x, 2, 3, 4)[0] == (x, 2, 3, 4)
+        with pytest.raises(TypeError):
+            plain(x, 2, 3)
+
+
 @pytest.mark.parametrize("levels", [9, 10_000, None])
 def test_lists_nested_deeper_than_any_schemas_are_refused(registry, levels):
     nested = []

@@ -398,10 +398,23 @@ def test_calls_of_older_programs_give_numbers_before_tensors(name, numbers, keyw
             assert getattr(torchlike, name)(*first, *tensors).equal(expected)
 
 
-def test_an_older_call_gives_a_factor_before_what_is_added():
-    with pytest.warns(UserWarning, match="This overload of sub_ is deprecated"):
-        assert torchlike.ones(2).sub_(0.5, torchlike.ones(2)).tolist() == [0.5, 0.5]
-    assert torchlike.ones(2).add_(torchlike.ones(2), alpha=3).tolist() == [4.0, 4.0]
+@pytest.mark.parametrize("name", ["add", "add_", "sub", "sub_"])
+def test_an_older_call_gives_a_factor_before_what_is_added(name):
+    def call(*args, **kwargs):
+        return getattr(torchlike.ones(2), name)(*args, **kwargs).tolist()
+
+    y = torchlike.ones(2)
+    with pytest.warns(UserWarning, match=f"This overload of {name} is deprecated") as caught:
+        assert call(0.5, y) == call(y, alpha=0.5)
+    assert caught[0].filename == __file__
+    if not name.endswith("_"):
+        with pytest.warns(UserWarning, match="deprecated"):
+            assert getattr(torchlike, name)(y, 3, y).tolist() == call(y, alpha=3)
+    for wrong in [(y, y), (y, 2), (2, y, 3), (2, y, y)]:
+        with pytest.raises(TypeError, match=f"takes 2 positional arguments but {1 + len(wrong)} were given"):
+            call(*wrong)
+    with pytest.raises(TypeError, match="but 3 were given"):
+        call(2, y, alpha=3)
 
 
 def test_a_part_of_complex_numbers_is_set_to_a_number():

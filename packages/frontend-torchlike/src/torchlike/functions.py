@@ -25,7 +25,7 @@ from .arguments import replace_none, to_python_number
 from .creation import FACTORIES, tensor, wrap_result
 from .devices import as_device
 from .dtypes import result_type
-from .older_calls import OLDER
+from .older_calls import OLDER, SCALED, warn_of_older_call
 from .tensors import Tensor
 
 #: Methods whose sizes may be written one by one: ``t.view(2, 3)``.
@@ -202,8 +202,14 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
         **own,
     }
 
-    def slow_path(input: Any, other: Any, **given: Any) -> Any:
+    def slow_path(input: Any, other: Any, *more: Any, **given: Any) -> Any:
         given = {name: value for name, value in given.items() if value is not defaults.get(name, _MISSING)}
+        if more:
+            if len(more) > 1 or not isinstance(other, _NUMBERS) or "alpha" in given:
+                count = 2 + len(more)
+                raise dc.ArgumentError(f"{operator.name}() takes 2 positional arguments but {count} were given")
+            warn_of_older_call(operator.name)
+            return function(input, *more, alpha=other, **given)
         if operator.name in _OF_NUMBERS and isinstance(input, _NUMBERS) and isinstance(other, _NUMBERS):
             input, other = tensor(input), tensor(other)
         if not given:
@@ -224,9 +230,13 @@ def _make_binary(operator: table.OverloadGroup) -> Callable[..., Any]:
     number_out = any(name.endswith("Scalar_out") for name in overloads)
     extra = {name: default for name, default in defaults.items() if name not in own}
     names = {"self": "input"}
-    return dc.rename_arguments(
-        tensors, operator.name, Tensor, slow_path, names=names, extra=extra, slow_path_types=PLAIN_NUMBERS
+    # fmt: off
+    function = dc.rename_arguments(
+        tensors, operator.name, Tensor, slow_path, names=names, extra=extra, slow_path_types=PLAIN_NUMBERS,
+        takes_more=operator.name in SCALED,
     )
+    # fmt: on
+    return function
 
 
 _MISSING: Final = object()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
+
+from dispatch_core.tracebacks import warn_caller
 
 from .tensors import Tensor
 
@@ -16,12 +17,9 @@ _NUMBERS: Final = {
 }
 
 
-def _warn(name: str) -> None:
-    warnings.warn(
-        f"This overload of {name} is deprecated: give the numbers by keyword, after the tensors.",
-        UserWarning,
-        stacklevel=3,
-    )
+def warn_of_older_call(name: str) -> None:
+    """Warn at the user's line, as torch does."""
+    warn_caller(f"This overload of {name} is deprecated: give the numbers by keyword, after the tensors.")
 
 
 def _take_numbers(name: str, keywords: tuple[str, ...], plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -29,7 +27,7 @@ def _take_numbers(name: str, keywords: tuple[str, ...], plain: Callable[..., Any
         if len(args) > 3:
             numbers = [each for each in args if not isinstance(each, Tensor)]
             if len(args) == 3 + len(numbers) and len(numbers) <= len(keywords):
-                _warn(name)
+                warn_of_older_call(name)
                 args = tuple(each for each in args if isinstance(each, Tensor))
                 kwargs.update(zip(keywords, numbers, strict=False))
         return plain(*args, **kwargs)
@@ -37,25 +35,12 @@ def _take_numbers(name: str, keywords: tuple[str, ...], plain: Callable[..., Any
     return function
 
 
-_ONE: Final = 1
-
-
-def _take_factor(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: Tensor, other: Any, older: Any = None, *, alpha: Any = _ONE) -> Any:
-        if older is not None:
-            _warn(name)
-            return plain(self, older, alpha=other)
-        return plain(self, other) if alpha is _ONE else plain(self, other, alpha=alpha)
-
-    return method
-
-
 OLDER: Final[dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]]] = {
-    **{
-        f"{name}{ending}": partial(_take_numbers, f"{name}{ending}", keywords)
-        for name, keywords in _NUMBERS.items()
-        for ending in ("", "_")
-    },
-    **{name: partial(_take_factor, name) for name in ("add_", "sub_")},
+    f"{name}{ending}": partial(_take_numbers, f"{name}{ending}", keywords)
+    for name, keywords in _NUMBERS.items()
+    for ending in ("", "_")
 }
 """Name → what makes a function, or a method, take such calls too."""
+
+SCALED: Final = frozenset("add add_ sub sub_".split())
+"""Functions that took the factor of the second tensor before it: ``torch.add(x, 0.5, y)``; `functions` has them."""

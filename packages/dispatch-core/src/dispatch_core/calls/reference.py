@@ -79,6 +79,9 @@ def make_adapted_caller(entry: OperatorEntry, adapter: Any) -> Runner:
         own = {real.get(name, name): value for name, value in kwargs.items() if name not in adapter.extra}
         if signature is None:
             return call(*args, **own)
+        positional = sum(not parameter.keyword_only for parameter in signature.parameters)
+        if adapter.takes_more and len(args) > positional:
+            return adapter.slow_path(*args, **kwargs)
         if any(kwargs.get(name, default) is not default for name, default in adapter.extra.items()):
             return adapter.slow_path(*args, **kwargs)
         given = dict(zip((parameter.name for parameter in signature.parameters), args, strict=False)) | own

@@ -37,6 +37,8 @@ class SignatureAdapter(Record):
     tensor_type: type
     slow_path_types: frozenset[type]
     slow_path: Callable[..., Any]
+    #: Whether a call with more positional arguments than the schema has takes the slow path, and is no error yet.
+    takes_more: bool = False
 
 
 class SpecializedState(Record):
@@ -91,8 +93,9 @@ def call_source(
     """
     early: list[str] = []
     extra: Sequence[str] = ()
+    more = ""
     if adapter is not None:
-        extra = tuple(adapter.extra)
+        extra, more = tuple(adapter.extra), "__more" if adapter.takes_more else ""
     rest = [*_check_lines(signature), "__c = __context()"]
     if specialized is not None:
         rest += [f"if __m == {specialized.mask} and __c is None:", *indent(quote(specialized.body))]
@@ -102,9 +105,9 @@ def call_source(
     rest += [f"return (__table[__m] if __c is None else __masked[__m, __c])({values(signature)})"]
     wrapped = _mask_lines(signature, lambda name: f"{name}._dispatch_mask")
     first = next((parameter for parameter in signature.parameters if parameter.tensors), None)
-    slow_path = f"return __slow_path({_arguments_as_given(signature, extra)})"
+    slow_path = f"return __slow_path({_arguments_as_given(signature, extra, more)})"
     if adapter is not None:
-        tests = [f"{name} is not __extra_{name}" for name in extra]
+        tests = [f"{name} is not __extra_{name}" for name in extra] + [more] * bool(more)
         if adapter.slow_path_types:
             last = [parameter.word for parameter in signature.parameters if not parameter.keyword_only][-1]
             tests.append(f"(type({last}) is not __tensor and type({last}) in __slow_path_types)")
@@ -133,7 +136,7 @@ def call_source(
             tests = _unless_specialized(signature, specialized.mask, lambda name: f"type({name}) is __array", lines)
             lines = [quote_name("__array"), *tests]
         lines += rest
-    return define(f"__call({_parameter_list(signature, extra)})", _trim_errors([*early, *lines]))
+    return define(f"__call({_parameter_list(signature, extra, more)})", _trim_errors([*early, *lines]))
 
 
 def adapt_signature(signature: CallSignature, adapter: SignatureAdapter) -> CallSignature:
@@ -352,16 +355,20 @@ def _made_result(
     return lines, made
 
 
-def _parameter_list(signature: CallSignature, extra: Sequence[str] = ()) -> str:
-    """Return the parameter list of the schema and of ``extra``, defaults as named constants."""
+def _parameter_list(signature: CallSignature, extra: Sequence[str] = (), more: str = "") -> str:
+    """Return the parameter list of the schema and of ``extra``, defaults as named constants.
+
+    ``more`` is the name of the tuple of further positional arguments, "" where there may be none.
+    """
     parts, star = [], False
     for index, parameter in enumerate(signature.parameters):
         if parameter.keyword_only and not star:
-            parts.append("*")
+            parts.append(f"*{more}")
             star = True
         parts.append(parameter.word if parameter.required else f"{parameter.word}=__default{index}")
-    if extra:
-        parts += [*([] if star else ["*"]), *(f"{name}=__extra_{name}" for name in extra)]
+    if (extra or more) and not star:
+        parts.append(f"*{more}")
+    parts += [f"{name}=__extra_{name}" for name in extra]
     return ", ".join(parts)
 
 
@@ -370,8 +377,9 @@ def values(signature: CallSignature) -> str:
     return ", ".join(parameter.word for parameter in signature.parameters)
 
 
-def _arguments_as_given(signature: CallSignature, extra: Sequence[str] = ()) -> str:
-    parts = [_by_keyword(p, p.word) if p.keyword_only else p.word for p in signature.parameters]
+def _arguments_as_given(signature: CallSignature, extra: Sequence[str] = (), more: str = "") -> str:
+    parts = [p.word for p in signature.parameters if not p.keyword_only] + [f"*{more}"] * bool(more)
+    parts += [_by_keyword(p, p.word) for p in signature.parameters if p.keyword_only]
     return ", ".join([*parts, *(f"{name}={name}" for name in extra)])
 
 

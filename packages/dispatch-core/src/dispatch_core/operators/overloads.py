@@ -100,12 +100,14 @@ def rename_arguments(
     names: Mapping[str, str] = MappingProxyType({}),
     extra: Mapping[str, Any] = MappingProxyType({}),
     slow_path_types: Collection[type] = (),
+    takes_more: bool = False,
 ) -> Callable[..., Any]:
     """Return a function of a frontend that does as ``op`` does, without a call between.
 
     ``names`` maps arguments of the schema to the function's own names, ``extra`` further keyword-only arguments to their
     defaults. A call that gives one of these, whose last positional argument has a type in ``slow_path_types``, or whose
-    tensors are none of ``tensor_type``, is handed to ``slow_path`` as it is.
+    tensors are none of ``tensor_type``, is handed to ``slow_path`` as it is; with ``takes_more`` so is one with more
+    positional arguments than the schema has.
 
     >>> from dispatch_core import Library, Registry
     >>> class Text:
@@ -123,7 +125,7 @@ def rename_arguments(
         raise ArgumentError(f"expected an OpOverload, not {type(op).__name__}")
     entry = op._entry
     engine = entry.registry.engine
-    adapter = SignatureAdapter(name, names, extra, tensor_type, frozenset(slow_path_types), slow_path)
+    adapter = SignatureAdapter(name, names, extra, tensor_type, frozenset(slow_path_types), slow_path, takes_more)
     lazy = LazyFunction(lambda: engine.make_adapted_caller(entry, adapter), entry.registry.lock, name=name)
     op._callers.append(lazy)
     return lazy.function
