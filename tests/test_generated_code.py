@@ -40,7 +40,7 @@ def codes(code):
 
 def generated_codes():
     gc.unfreeze()  # the list leaves out what is frozen
-    functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
+    functions = [each for each in gc.get_objects() if type(each) is FunctionType]
     found = [code for function in functions for code in codes(function.__code__)]
     return [code for code in found if code.co_filename.startswith("<") and not code.co_filename.startswith("<frozen")]
 

@@ -189,6 +189,7 @@ def test_a_tensor_takes_the_layout_of_the_one_it_is_resized_as(form):
     compare(function)
 
 
+@pytest.mark.no_pipeline(reason="a recorded view is described without its offset, which is checked later")
 def test_views_of_wider_dtypes_name_what_does_not_divide():
     x = torchlike.zeros(4, 4, 3, dtype=torchlike.int16)
     for view, text in ((x, "size"), (x[:, :, 1:], "storage_offset"), (x[:, :, :2], "stride")):
