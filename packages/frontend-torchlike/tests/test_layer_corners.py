@@ -74,3 +74,10 @@ def test_settings_and_targets_that_do_not_fit_are_refused():
         RuntimeError, match="Expected floating point type for target with class probabilities, got Long"
     ):
         F.cross_entropy(x, t.ones(2, 3, dtype=t.int64))
+
+
+def test_a_memory_format_concerns_what_has_four_or_five_dimensions():
+    layers = t.nn.Sequential(t.nn.Conv2d(3, 4, 3), t.nn.BatchNorm2d(4)).to(memory_format=t.channels_last)
+    assert layers[0].weight.stride() == (27, 1, 9, 3)
+    assert layers[0].bias.stride() == layers[1].running_mean.stride() == (1,)
+    assert layers.to("cpu", memory_format=t.contiguous_format)[0].weight.is_contiguous()

@@ -11,6 +11,7 @@ from collections import Counter, OrderedDict
 import numpy as np
 import pytest
 
+import dispatch_core as dc
 import torchlike
 from torchlike import nn, tensor
 
@@ -175,6 +176,8 @@ def test_map_location_takes_devices_dicts_and_functions():
         assert round_trip(file, map_location=location)["x"].is_meta
     for location in ("cpu", {}, lambda storage, name: storage, lambda storage, name: storage.cpu()):
         assert round_trip(file, map_location=location)["x"].is_cpu
+    with pytest.raises(dc.BackendNotFoundError, match="No installed distribution provides the device 'nowhere'"):
+        round_trip(file, map_location="nowhere")
 
 
 def test_other_files_are_refused(tmp_path):

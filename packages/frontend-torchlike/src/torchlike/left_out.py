@@ -117,13 +117,16 @@ def explain_missing(namespace: str, name: str) -> str:
     ': torch has it, and it is left out, because no tensor is sparse here'
     >>> explain_missing("nn", "Sequentail")
     '; did you mean Sequential?'
+    >>> explain_missing("optim", "Adamw")
+    '; did you mean AdamW?'
     """
     import difflib  # only an error needs it
 
     owner = _owner(namespace)
     there = [each for each in getattr(owner, "__all__", dir(owner)) if not each.startswith("_")]
     elsewhere = [_spell(other, name) for other in TORCH_NAMES if other != namespace and _has(other, name)]
-    near = elsewhere[:2] or difflib.get_close_matches(name, there, n=3, cutoff=0.6)
+    same = [each for each in there if each.lower() == name.lower()]
+    near = same or elsewhere[:2] or difflib.get_close_matches(name, there, n=3, cutoff=0.6)
     reason = reason_for(namespace, name)
     if reason is None:
         return f"; did you mean {' or '.join(near)}?" if near else ""

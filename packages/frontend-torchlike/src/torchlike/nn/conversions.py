@@ -35,8 +35,9 @@ class Convertible(Tree):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Move all parameters and buffers; a dtype concerns floating-point ones only (source: ``torch.nn.Module.to``).
+        """Move all parameters and buffers (source: ``torch.nn.Module.to``).
 
+        A dtype concerns floating-point ones only, ``memory_format`` those with four or five dimensions.
         Raises ``TypeError`` for a dtype that is neither floating-point nor complex.
         """
         for given in (*args, *kwargs.values()):
@@ -46,8 +47,12 @@ class Convertible(Tree):
                     f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
                 )
 
+        memory_format = kwargs.pop("memory_format", None)
+
         def convert(tensor: Tensor) -> Tensor:
-            moved: Tensor = tensor.to(*args, **kwargs)
+            moved: Tensor = tensor.to(*args, **kwargs) if args or kwargs else tensor
+            if memory_format is not None and tensor.dim() in (4, 5):
+                moved = moved.contiguous(memory_format=memory_format)
             if moved.dtype != tensor.dtype and not tensor.dtype.is_differentiable:
                 moved = tensor.to(moved.device)
             return moved

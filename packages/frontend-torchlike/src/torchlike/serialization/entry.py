@@ -11,7 +11,10 @@ from .locations import make_locator
 
 __all__ = ["load", "save"]
 
-_NO_PICKLE = "load() reads data only and never runs code from a file, so weights_only=False is not implemented"
+_NO_PICKLE = (
+    "load() reads data only and never runs code from a file, so weights_only=False is not implemented:"
+    " leave it out, and allow the classes of a file by serialization.add_safe_globals"
+)
 
 
 @api_boundary

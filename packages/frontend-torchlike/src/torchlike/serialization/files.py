@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from dispatch_core import BackendError
+
 from ..creation import FACTORIES
 from ..interop import read_elements
 from ..nn.parameter import Parameter
@@ -147,6 +149,8 @@ def read_file(data: bytes, name: str, locate: Locator) -> Any:
             return {key: finish(array.copy(), False, False, "cpu", locate) for key, array in arrays.items()}
         reader = _FileReader(arrays, locate)
         return Decoder(reader.make).decode(json.loads(text))
+    except BackendError:
+        raise
     except RuntimeError as error:
         if "Attempting to deserialize" in str(error):
             raise
