@@ -72,6 +72,10 @@ def exclude_key():
     return dc.exclude_keys("Autograd")
 
 
+def enter_device():
+    return torchlike.device("meta")
+
+
 def pipeline(fall=None):
     with torchlike.pipeline():
         x = (SOURCE + 1) * 2
@@ -133,6 +137,7 @@ GUARDS = [
     exclude_key,
     dc.profile,
     dc.trace,
+    enter_device,
 ]
 PROGRAMS = [*map(use_guard, GUARDS), pipeline, several, backward, decorator, layers, loops]
 
@@ -145,6 +150,7 @@ def assert_nothing_is_on():
     assert torchlike.is_grad_enabled()
     assert not torchlike.is_inference_mode_enabled()
     assert dc.current_pipeline() is None
+    assert torchlike.get_default_device().type == "cpu"
     # The steps that an interrupted pipeline has left run before these, and then its key is taken out.
     later = SOURCE + WRITTEN
     assert not later._pending

@@ -1,5 +1,6 @@
 """What programs ask of devices, libraries and settings, and the older types of tensors."""
 
+import asyncio
 import threading
 
 import pytest
@@ -150,6 +151,18 @@ def test_a_device_is_entered_as_the_default_one():
     with pytest.raises(KeyError), torchlike.device("meta"):
         raise KeyError
     assert torchlike.zeros(2).is_cpu
+
+
+def test_a_device_is_a_tasks_own():
+    async def make(kind):
+        with torchlike.device(kind):
+            await asyncio.sleep(0)
+            return torchlike.ones(1).device.type
+
+    async def both():
+        return await asyncio.gather(make("meta"), make("cpu"), make("meta"))
+
+    assert asyncio.run(both()) == ["meta", "cpu", "meta"]
 
 
 def test_a_device_decorates_functions_and_is_a_threads_own():

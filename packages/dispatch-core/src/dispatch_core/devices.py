@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import operator
 import re
-import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from ._record import Record
 from .errors import ArgumentError, short_repr
+from .interrupts import by_subscript, whole
 
 __all__ = ["Device", "default_device", "set_default_device"]
 
@@ -23,7 +24,7 @@ class Device(Record):
     """A device type and, where there are several of one type, its index (source: ``torch.device``).
 
     Raises ``ArgumentError`` for an index that is no int, or negative. Whether the device exists is seen when it is used.
-    Entered by ``with``, or as a decorator, it is the ``default_device`` of its thread.
+    Entered by ``with``, or as a decorator, it is the ``default_device`` of its thread or task.
 
     >>> Device("npu:1") == Device("npu", 1) == Device.parse("npu:1")
     True
@@ -70,11 +71,23 @@ class Device(Record):
         return spelling if isinstance(spelling, Device) else _parse(spelling)
 
     def __enter__(self) -> Self:
-        _defaults.devices.append(self)
-        return self
+        # By subscript: see Note [Where an interrupt falls] in `interrupts`.
+        outer = _devices.get()
+        try:
+            _ = _set[(*outer, self)]
+            return self
+        except BaseException:
+            _ = _set[outer]
+            raise
 
+    @whole
     def __exit__(self, *error: object) -> None:
-        _defaults.devices.pop()
+        try:
+            _ = _set[_devices.get()[:-1]]
+        except BaseException:
+            # The interrupt came first.
+            _ = _set[_devices.get()[:-1]]
+            raise
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorate a function, so that it runs with this device entered."""
@@ -94,29 +107,24 @@ class Device(Record):
         return f"device(type={self.type!r}{index})"
 
 
-class _Defaults(threading.local):
-    """The device that a thread has set, or None, and those that it has entered, the innermost last."""
-
-    def __init__(self) -> None:
-        self.devices: list[Device | None] = [None]
-
-
-_defaults = _Defaults()
+#: The device that a thread or task has set, or None, and those that it has entered, the innermost last.
+_devices: Final[ContextVar[tuple[Device | None, ...]]] = ContextVar("dispatch_core.default_devices", default=(None,))
+_set: Final = by_subscript(_devices.set)
 
 
 def default_device() -> Device | None:
-    """Return the device for what is made without one, or None where this thread has chosen none.
+    """Return the device for what is made without one, or None where this thread or task has chosen none.
 
     >>> with Device("meta"):
     ...     default_device()
     device(type='meta')
     """
-    return _defaults.devices[-1]
+    return _devices.get()[-1]
 
 
 def set_default_device(device: Device | None) -> None:
-    """Choose the device for what this thread makes without one, outside of entered devices."""
-    _defaults.devices[0] = device
+    """Choose the device for what this thread or task makes without one, outside of entered devices."""
+    _devices.set((device, *_devices.get()[1:]))
 
 
 def _index(value: Any) -> int:
