@@ -4,7 +4,7 @@ import numpy as np
 
 import dispatch_core as dc
 from dispatch_aten.decompositions import required_kernels
-from dispatch_backend_cpu.arrays import dtype_of, storage_offset_of, strides_of
+from dispatch_backend_cpu.arrays import dtype_of, storage, storage_offset_of, strides_of
 from dispatch_backend_cpu.kernels import KERNELS
 
 
@@ -54,6 +54,7 @@ def dispatch_backend_info():
         strides=lambda x: strides_of(x.array),
         storage_offset=lambda x: storage_offset_of(x.array),
         dtype=lambda x: dtype_of(x.array),
+        storage=lambda x: id(storage(x.array)),
     )
     return dc.BackendInfo("sparing", array_types=(array,))
 

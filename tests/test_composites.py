@@ -9,7 +9,6 @@ from torchlike import nn, optim
 
 pytestmark = [
     pytest.mark.usefixtures("frozen_backend", "sparing_backend"),
-    pytest.mark.no_pipeline(reason="writes to arrays that cannot be written to run at once"),
 ]
 
 

@@ -29,7 +29,7 @@ from .._record import Record
 from ..changes import notify_change
 from ..errors import ArgumentError, DeviceMismatchError, RegistrationError
 from ..forks import Order, forkable
-from ..keys.table import MARKER_BITS, MARKERS
+from ..keys.table import MARKER_BITS, MARKERS, DispatchKey
 from ..transactions import on_rollback
 from .access import to_data
 from .owners import TYPE_MASKS, find_type, is_tensor, mask_of
@@ -83,6 +83,7 @@ class Frontend(Record, Generic[T]):
 #: marker bit → frontend.
 FRONTENDS: Final[dict[int, Frontend[Any]]] = {}
 _lock: Final = forkable(Order.TABLE)
+_PIPELINE: Final = DispatchKey.Pipeline.value
 
 
 def _bare(tensor_type: type[T]) -> Callable[[], T]:
@@ -91,8 +92,10 @@ def _bare(tensor_type: type[T]) -> Callable[[], T]:
     return tensor_type if plain and type(tensor_type) is type else partial(object.__new__, tensor_type)
 
 
-def _rebind(tensor: Any, data: Any) -> None:
+def bind(tensor: Any, data: Any) -> None:
+    """Let ``tensor`` hold ``data``, an array of its device or a value that will be one, and its keys say which."""
     tensor._dispatch_data = data
+    tensor._dispatch_mask = tensor._dispatch_mask & ~_PIPELINE | TYPE_MASKS.get(type(data), 0) & _PIPELINE
 
 
 def refuse_mixed(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -147,7 +150,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_new", _bare(tensor_type)),
             getattr(tensor_type, "_dispatch_view", None),
             getattr(tensor_type, "_dispatch_mutated", None),
-            getattr(tensor_type, "_dispatch_rebind", _rebind),
+            getattr(tensor_type, "_dispatch_rebind", bind),
             getattr(tensor_type, "_dispatch_mixed", refuse_mixed),
             getattr(tensor_type, "_dispatch_autograd", None),
             getattr(tensor_type, "_dispatch_prepare", None),

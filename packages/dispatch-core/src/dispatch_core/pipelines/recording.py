@@ -7,6 +7,11 @@ Note [Recorded calls]
     results whose shape depends on values. A composite without a kernel of the backend runs at once too, and its calls are
     recorded. Views of arrays that are there, and arrays of the host's data, are made at once: they compute nothing.
 
+Note [Writes to arrays that cannot be written to]
+    Where a backend's arrays cannot be written to, the functional overload computes the new value, and the tensor is bound to
+    it. In a pipeline that overload is recorded like any call, and the tensor is bound to the pending value: steps recorded
+    before keep the one that they were recorded with, and no step writes.
+
 Note [Recorders]
     `Recorder` serves every operator and defines the meaning. Most operators have a generated recorder (`recorder_source`),
     which is compiled into their calls (Note [The specialized mask is compiled in] in `codegen`) and leaves unusual calls to
@@ -29,8 +34,9 @@ from ..errors import NoKernelError
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..operators.resolution import Resolution, resolve
+from ..operators.runners import find_functional, make_functional_runner
 from .array_specs import intern_spec, row_major_spec
-from .blocks import current, finish, paused
+from .blocks import current, finish
 from .callers import caller_location
 from .materialization import materialize_argument, run_random_steps, to_step_argument
 from .pending import Pending, PendingMemory, describe, pending_type, storage_key
@@ -74,24 +80,18 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     if signature.is_factory and any(parameter.type == "Any" for parameter in signature.parameters):
         return _host_data(pass_on)
     frontend = FRONTENDS.get(keyset.marker)
-    if signature.writes and not all(each.mutable for each in owners.KEY_TYPES.get(key, ())):
-
-        def rebind(*values: Any) -> Any:
-            # Nothing is written: the tensor gets another array. Steps keep the one that they were recorded with.
-            session = finish()
-            if session is not None:
-                session.stats.count_eager(entry.name, "the arrays cannot be written to")
-            values = arrive(values)
-            with paused(context.current()):
-                return pass_on(*values)
-
-        return rebind
     made = pending_type(key)
+    boundary = _PendingBoundary(key, frontend, (owners.ARRAY_TYPES[made], *owners.KEY_TYPES.get(key, ())))
+    if signature.writes and not boundary.mutable:
+        # See Note [Writes to arrays that cannot be written to].
+        functional = None if frontend is None else find_functional(entry)
+        if functional is not None:
+            return make_functional_runner(entry, functional, boundary, below & ~MARKERS | PIPELINE)
+        return run_materialized
     never_recorded = getattr(winner.slot.kernel, "runs_at_once", "")
     plain = Recorder(
         entry, signature, key, below & ~MARKERS, made, has_frontend=frontend is not None, never_recorded=never_recorded
     )
-    boundary = _PendingBoundary(key, frontend, (owners.ARRAY_TYPES[made], *owners.KEY_TYPES.get(key, ())))
     record = entry.registry.engine.make_backend_runner(entry, boundary, plain, ())
 
     def run(*values: Any) -> Any:

@@ -38,17 +38,15 @@ def rebind(tensor: Tensor, data: Any) -> None:
                 _record_strides(tensor._state, data)
         elif storage is not None and storage.aliases is not None:
             _separate(tensor, storage)
-        tensor._dispatch_data = data
+        frontends.bind(tensor, data)
         return
     chain = tensor._state.chain
-    # A value that was pending at the first view may stand here.
-    data, storage.data = frontends.materialize_value(data), frontends.materialize_value(storage.data)
     storage.data = data if chain is None else _scatter(storage.data, chain, data)
     living = []
     for alias, steps in storage.aliases:
         target = alias()
         if target is not None:
-            target._dispatch_data = replay(storage.data, steps)
+            frontends.bind(target, replay(storage.data, steps))
             living.append((alias, steps))
     storage.aliases = living
 
