@@ -26,8 +26,8 @@ NAMES = {
         Registry.register_fallback Registry.get Registry.has_kernel Registry.kernel_count Registry.dispatch
         Registry.dispatch_with_keyset Registry.redispatch Registry.call_direct registry registry.ops ops dispatch
         dispatch_with_keyset redispatch call_direct pipeline current_pipeline explain profile trace backends
-        load_backend refresh hookimpl BackendInfo Availability OperatorEntry OverwriteWarning opcheck custom_op
-        register_kernel register_fake register_autograd infer_schema kernel_factory rebind device_key get_kernel
+        load_backend register_backend refresh hookimpl BackendInfo Availability OperatorEntry OverwriteWarning opcheck
+        custom_op register_kernel register_fake register_autograd infer_schema kernel_factory rebind device_key get_kernel
         rename_arguments fast_redispatch respell below
         DispatchError SchemaError BackendError NoKernelError
     """,

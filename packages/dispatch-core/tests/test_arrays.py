@@ -69,7 +69,9 @@ def test_a_key_belongs_to_one_backend(toy):
 
 
 def test_a_type_belongs_to_one_backend(toy):
-    with pytest.raises(dc.RegistrationError, match=r"device 'rival' claims the array type ToyArray.*belongs to Toy"):
+    with pytest.raises(
+        dc.RegistrationError, match=r"device 'rival' claims the array type ToyArray.*belongs to device 'toy'"
+    ):
         dc.registry.add_backend(dc.BackendInfo("rival", "", toy.info.array_types))
     assert "rival" not in owners.DEVICE_KEYS
 

@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from .pipelines.handle import current_pipeline, pipeline
     from .pipelines.program import PlannedStep, Program
     from .plugins.hooks import hookimpl
+    from .plugins.in_process import BackendHandle, register_backend
     from .plugins.loading import BackendLoader, backends, load_backend, refresh
 
 __version__ = "0.1.0"
@@ -106,6 +107,7 @@ call_direct = registry.call_direct
 #: Names whose modules `import dispatch_core` does not load: the plugins', with their libraries, and the tools'. A module
 #: must not be named like a name that it hands on, because importing it would put it in the name's place.
 _LATE = {
+    "BackendHandle": ".plugins.in_process",
     "CustomOpDef": ".custom_ops",
     "KernelHandle": ".operators.kernel_handle",
     "PipelineError": ".pipelines.errors",
@@ -129,6 +131,7 @@ _LATE = {
     "pipeline": ".pipelines.handle",
     "refresh": ".plugins.loading",
     "register_autograd": ".custom_ops",
+    "register_backend": ".plugins.in_process",
     "register_fake": ".custom_ops",
     "register_kernel": ".custom_ops",
     "trace": ".layers.tracer",
@@ -157,6 +160,7 @@ __all__ = [
     "AutogradFormula",
     "Availability",
     "BackendError",
+    "BackendHandle",
     "BackendInfo",
     "BackendNotFoundError",
     "BackendUnavailableError",
@@ -226,6 +230,7 @@ __all__ = [
     "redispatch",
     "refresh",
     "register_autograd",
+    "register_backend",
     "register_fake",
     "register_frontend",
     "register_kernel",

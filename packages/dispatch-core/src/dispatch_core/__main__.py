@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import sys
@@ -26,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return the exit status: 0 for fine, 1 for something found, 2 for a command that cannot run."""
     parser = argparse.ArgumentParser(prog="python -m dispatch_core", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    listing = commands.add_parser("list", help="list the installed devices; nothing is loaded")
+    listing = commands.add_parser("list", help="list the installed devices; nothing is loaded but by --import")
     listing.add_argument("--all", action="store_true", help="show every dispatch key, too")
     listing.set_defaults(run=_list)
     doctor = commands.add_parser("doctor", help="try every plugin in a process of its own")
@@ -51,15 +52,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     explaining.add_argument("--source", action="store_true", help="show the source of the generated callables, too")
     explaining.add_argument("--all", action="store_true", help="show every key of the computed table")
-    explaining.add_argument(
-        "--import",
-        dest="modules",
-        action="append",
-        default=[],
-        metavar="MODULE",
-        help="import a module first: a frontend",
-    )
     explaining.set_defaults(run=_explain)
+    for command, example in ((listing, "one that registers devices"), (explaining, "a frontend")):
+        command.add_argument(
+            "--import",
+            dest="modules",
+            action="append",
+            default=[],
+            metavar="MODULE",
+            help=f"import a module first: {example}",
+        )
     for command in (doctor, explaining):
         command.add_argument(
             "--timeout", type=_seconds, default=10.0, metavar="SECONDS", help="for each process (default: 10)"
@@ -88,6 +90,8 @@ def _seconds(text: str) -> float:
 
 
 def _list(options: argparse.Namespace) -> int:
+    for module in options.modules:
+        importlib.import_module(module)
     states = [state for first in backends().values() for state in (first, *first.rivals)]
     keys = _keys() if options.all else []
     if options.json:
@@ -97,7 +101,14 @@ def _list(options: argparse.Namespace) -> int:
         print(json.dumps(shown, indent=2))
         return 0
     rows = [
-        (state.device, state.distribution, state.version, state.state, state.dispatch_key, state.reason)
+        (
+            state.device,
+            state.distribution or "-",
+            state.version or "-",
+            state.state,
+            state.dispatch_key,
+            state.reason or (state.place and f"registered at {state.place}"),
+        )
         for state in states
     ]
     _table(("device", "distribution", "version", "state", "key", "reason"), rows)

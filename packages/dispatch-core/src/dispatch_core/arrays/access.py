@@ -75,7 +75,7 @@ def _reader_fault(reader: ArrayType, what: str, how: str) -> BackendError:
     name = None if key is None else KEY_DEVICES.get(key.backend)
     state = None if name is None else loader().backends().get(name)
     whose = "a backend" if name is None else f"device {name!r}"
-    whose += "" if state is None else f" ({state.distribution} {state.version})"
+    whose += "" if state is None else f" ({state.source})"
     return BackendError(
         f"{whose}: ArrayType.{what} {how}, for an array of type {_qualified_name(reader.type)}",
         hint=f"ArrayType({what}=...) must answer for every array that the backend's kernels return",

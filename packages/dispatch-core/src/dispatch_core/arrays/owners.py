@@ -88,7 +88,7 @@ def add_backend(info: BackendInfo, claims: dict[type, int] | None = None) -> Dis
             if taken is not None:
                 raise RegistrationError(
                     f"device {info.name!r} claims the array type {cls.__qualname__}, which belongs to"
-                    f" {keys_of(taken)[0].label}",
+                    f" device {KEY_DEVICES[keys_of(taken)[0].backend]!r}",
                     hint="one type has one owner",
                 )
         DEVICE_KEYS[info.name] = key

@@ -97,7 +97,7 @@ def describe_planned_step(key: DispatchKey, run: Callable[..., Any], names: str)
     """Return the text that names a step that a device's plugin has planned for the operators ``names``."""
     name = KEY_DEVICES.get(key.backend, key.backend)
     state = loader().backends().get(name)
-    whose = "" if state is None else f" of {state.distribution} {state.version}"
+    whose = "" if state is None else f" of {state.source}"
     return f"Step planned by the plugin{whose} for device {name!r}: {_place(run)}, which runs {names}"
 
 

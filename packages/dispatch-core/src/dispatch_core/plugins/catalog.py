@@ -43,6 +43,15 @@ def is_own(group: str, name: str) -> bool:
     return (group, name) in OWNERS
 
 
+def is_device_name(name: str) -> bool:
+    """Return whether a text may name a device.
+
+    >>> is_device_name("acme2"), is_device_name("acme-2")
+    (True, False)
+    """
+    return _NAME.match(name) is not None
+
+
 @dataclass
 class Catalog:
     """The claims of every installed distribution, judged on demand.
@@ -181,7 +190,7 @@ def _first_refusal(claim: Claim, checks: tuple[_Check, ...]) -> Verdict | None:
 
 
 def _odd_name(claim: Claim) -> tuple[str, str] | None:
-    if _NAME.match(claim.name):
+    if is_device_name(claim.name):
         return None
     noun = _NOUNS[claim.group]
     return (

@@ -14,41 +14,42 @@ from __future__ import annotations
 import contextvars
 import importlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from dispatch_core import transactions
 from dispatch_core.changes import notify_refresh
 from dispatch_core.discovery import loader
-from dispatch_core.errors import ArgumentError, BackendError, BackendUnavailableError, RegistrationError
+from dispatch_core.errors import ArgumentError, BackendError, RegistrationError
 from dispatch_core.keys.table import DispatchKey
 from dispatch_core.levels import Level
 
-from ..distributions import BACKENDS, OPERATORS, Claim
+from ..distributions import BACKENDS, OPERATORS, Claim, Distribution
 from ..forks import Order, forkable
 from . import messages, policy
 from .array_types import ArrayTypeOwners, owners_of, sole_owner
 from .catalog import Catalog, is_own
+from .device_hooks import DeviceHooks
 from .foreign import refuse_foreign_keys
 from .import_rollback import forget_on_failure, import_object
 from .settings import Settings
-from .state import BackendState, Failure, explain_exception
+from .state import BackendState, Failure
 
 if TYPE_CHECKING:
-    from dispatch_core.arrays.types import Availability, BackendInfo
+    from dispatch_core.arrays.types import BackendInfo
     from dispatch_core.operators.registries import Registry
-    from dispatch_core.pipelines.program import PlannedStep, Program
 
     from .host import PluginHost
+    from .in_process import BackendHandle, Kernels
 
 _NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator library for namespace"}
 _Key = tuple[str, str]
 
 
-class BackendLoader:
+class BackendLoader(DeviceHooks):
     """The plugins of one registry: the installed and the loaded ones, and the reasons why others are not loaded.
 
     ``settings`` replaces the environment variables and ``catalog`` the scan of the installed distributions; both are called
@@ -63,6 +64,7 @@ class BackendLoader:
         catalog: Callable[[], Catalog] = Catalog.from_installed,
         wait_seconds: float = 120.0,
     ) -> None:
+        super().__init__()
         self._registry = registry
         self._read_settings = settings
         self._read_catalog = catalog
@@ -80,7 +82,6 @@ class BackendLoader:
         self._libraries: dict[str, bool] = {}
         self._failures: dict[_Key, Failure] = {}
         self._type_owners: ArrayTypeOwners | None = None
-        self._opened: set[tuple[str, int | None]] = set()
         #: Warnings about plugins' registrations, kept until no plugin is loading.
         self._warned: list[transactions.Warned] = []
         #: How long each plugin took to import and register, in seconds.
@@ -117,8 +118,53 @@ class BackendLoader:
         """
         return self._loaded.get(name) or self._backend(name, automatic=False)
 
+    def register_backend(self, handle: BackendHandle, kernels: Kernels) -> BackendHandle:
+        """Register a backend of the program's own, so that it leaves nothing behind if it raises; the handle is returned.
+
+        Raises as `dispatch_core.register_backend` does.
+        """
+        from .in_process import refuse_name
+
+        with self._exclusive("device", handle.info.name):
+            name = handle.info.name
+            refuse_name(handle, self.settings, self._state(name) if name in self.backends() else None)
+            warned: list[transactions.Warned] = []
+            contextvars.Context().run(self._register_in_process, handle, kernels, warned)
+        transactions.on_rollback(handle.close)
+        try:
+            transactions.issue(warned)
+        except Warning:
+            handle.close()
+            raise
+        return handle
+
+    def _register_in_process(self, handle: BackendHandle, kernels: Kernels, warned: list[transactions.Warned]) -> None:
+        from .in_process import register_kernels
+
+        name, registry = handle.info.name, handle.registry
+        transaction = transactions.transaction(level=Level.BACKEND, warned=warned)
+        with self._taken_back(nullcontext(), transaction) as under_way:
+            handle.key = registry.add_backend(handle.info)
+            register_kernels(handle, kernels)
+            self._check_keys(registry, handle.distribution, name, handle.key, under_way)
+            handle.undo = under_way.undo
+        self._handles[name], self._loaded[name], self._keys[name] = handle, handle.info, handle.key.name
+
+    def close_backend(self, handle: BackendHandle) -> None:
+        """Take back a backend of the program's own; nothing happens where that was done before."""
+        name = handle.info.name
+        with self._exclusive("device", name):
+            if self._handles.get(name) is not handle:
+                return
+            del self._handles[name], self._loaded[name], self._keys[name]
+            self._opened = {opened for opened in self._opened if opened[0] != name}
+            undo, handle.undo = handle.undo, []
+            for step in reversed(undo):
+                step()
+        notify_refresh()
+
     def backends(self) -> Mapping[str, BackendState]:
-        """Return the state of every device that an installed distribution claims. Nothing is loaded."""
+        """Return the state of every device that a distribution claims or the program registered. Nothing is loaded."""
         names = sorted({*self.catalog.names(BACKENDS), *self._loaded})
         return MappingProxyType({name: self._state(name) for name in names})
 
@@ -184,64 +230,6 @@ class BackendLoader:
     def has_operators(self, namespace: str) -> bool:
         """Return whether the operator library of a namespace was loaded completely."""
         return self._libraries.get(namespace, False)
-
-    def availability(self, name: str) -> Availability:
-        """Ask a device's plugin whether the device can be opened on this machine.
-
-        Raises as ``ensure_backend`` does, and ``BackendUnavailableError`` if the plugin raises instead of answering.
-        """
-        from dispatch_core.arrays.types import Availability
-
-        self.ensure_backend(name)
-        answer = self._ask(name, "dispatch_is_available", default=True)
-        return answer if isinstance(answer, Availability) else Availability(bool(answer))
-
-    def open_device(self, name: str, index: int | None = None) -> BackendInfo:
-        """Open a device on its first use in the process, and return its backend.
-
-        Raises as ``ensure_backend`` does, and ``BackendUnavailableError`` with the plugin's reason.
-        """
-        info = self.ensure_backend(name)
-        if (name, index) not in self._opened:
-            with self._exclusive("device", name):
-                if (name, index) not in self._opened:
-                    available = self.availability(name)
-                    if not available:
-                        reason = available.reason or "its plugin gives no reason"
-                        raise self._unavailable(name, reason)
-                    self._check_index(name, index)
-                    self._ask(name, "dispatch_open_device", index=index)
-                    self._opened.add((name, index))
-        return info
-
-    def _check_index(self, name: str, index: int | None) -> None:
-        """Refuse an index out of range, where the plugin says how many devices there are."""
-        count = None if index is None else self._ask(name, "dispatch_device_count")
-        if count is None or index is None:
-            return
-        if not isinstance(count, int):
-            raise self._unavailable(name, f"dispatch_device_count returned {count!r}, which is no int")
-        if index >= count:
-            distribution = self._origins[BACKENDS, name].distribution
-            there = "there are none" if count < 1 else "there is one" if count == 1 else f"there are {count}"
-            raise BackendUnavailableError(
-                f"There is no device {f'{name}:{index}'!r}: of the devices of {distribution} {there}",
-                hint=f"indices begin at 0: write {name!r} or {f'{name}:0'!r} for the first one",
-            )
-
-    def runtime(self, name: str) -> Any:
-        """Return a device's own interface, which its plugin gives.
-
-        Raises as ``ensure_backend`` does, and ``BackendError`` if the plugin has none.
-        """
-        self.ensure_backend(name)
-        found = self._ask(name, "dispatch_runtime")
-        if found is None:
-            raise BackendError(
-                f"the plugin for device {name!r} has no interface of its own",
-                hint="a plugin gives one by the hook dispatch_runtime",
-            )
-        return found
 
     @contextmanager
     def _exclusive(self, noun: str, name: str) -> Iterator[None]:
@@ -322,13 +310,14 @@ class BackendLoader:
         if claim.group != BACKENDS:
             with self._taken_back(forget_on_failure(roots), transaction) as under_way:
                 import_object(claim.value)
-                self._check_keys(claim, None, under_way)
+                self._check_keys(self._registry, distribution, claim.name, None, under_way)
             return
         host = self._plugins()
         try:
             with self._taken_back(forget_on_failure(roots), transaction) as under_way:
                 info = self._register(host, claim.name, import_object(claim.value))
-                self._check_keys(claim, DispatchKey[self._keys[claim.name]], under_way)
+                named = self._keys[claim.name]
+                self._check_keys(self._registry, distribution, claim.name, DispatchKey[named], under_way)
         except BaseException:
             host.remove(claim.name)
             raise
@@ -362,16 +351,16 @@ class BackendLoader:
         self._rollbacks.clear()
         self._loading.clear()
 
-    def _check_keys(self, claim: Claim, key: DispatchKey | None, under_way: transactions.Transaction) -> None:
-        if claim.name not in self.settings.foreign_keys:
-            refuse_foreign_keys(self._registry, claim, key, under_way.registered)
-
-    def _plugins(self) -> PluginHost:
-        if self._host is None:
-            from .host import PluginHost
-
-            self._host = PluginHost()
-        return self._host
+    def _check_keys(
+        self,
+        registry: Registry,
+        distribution: Distribution,
+        name: str,
+        key: DispatchKey | None,
+        under_way: transactions.Transaction,
+    ) -> None:
+        if name not in self.settings.foreign_keys:
+            refuse_foreign_keys(registry, distribution, name, key, under_way.registered)
 
     def _register(self, host: PluginHost, name: str, plugin: object) -> BackendInfo:
         from dispatch_core.arrays.types import BackendInfo
@@ -387,28 +376,13 @@ class BackendLoader:
         host.call(name, "dispatch_register", registry=self._registry)
         return info
 
-    def plan(self, name: str, program: Program) -> Iterable[PlannedStep] | None:
-        """Ask a device's plugin how a recorded program should run; None where it has no opinion."""
-        return self._plugins().call(name, "dispatch_plan", program=program) if name in self._loaded else None
-
-    def _ask(self, name: str, hook: str, default: Any = None, **arguments: Any) -> Any:
-        """Call a hook of a loaded plugin; an error means that the device is not available."""
-        try:
-            return self._plugins().call(name, hook, default, **arguments)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            raise self._unavailable(name, explain_exception(error)) from error
-
-    def _unavailable(self, name: str, reason: str) -> BackendUnavailableError:
-        distribution = self._origins[BACKENDS, name].distribution
-        return BackendUnavailableError(
-            f"The device {name!r} of {distribution} cannot be opened on this machine: {reason}",
-            hint=f"its kernels are registered all the same; `python -m dispatch_core doctor` shows the faults of {name}",
-        )
-
     def _state(self, name: str) -> BackendState:
         rivals = policy.judge(self.catalog, self.settings, name)
+        if (handle := self._handles.get(name)) is not None:
+            owner, place = handle.distribution, handle.origin
+            return BackendState(
+                name, "loaded", owner.name, owner.version, "", self._keys[name], place=f"{place.file}:{place.line}"
+            )
         if name in self._loaded:
             origin = self._origins[BACKENDS, name].distribution
             others = tuple(rival for rival in rivals if rival.distribution != origin.name)
@@ -430,7 +404,7 @@ def load_backend(name: str) -> BackendInfo:
 
 
 def backends() -> Mapping[str, BackendState]:
-    """Return the state of every device that an installed distribution claims. Nothing is loaded."""
+    """Return the state of every device that a distribution claims or the program registered. Nothing is loaded."""
     return loader().backends()
 
 

@@ -36,7 +36,7 @@ def choose(
     ``BackendError`` if all were refused or a variable keeps the device out.
     """
     for allowed in settings.allow or ():
-        if not catalog.claims(BACKENDS, allowed):
+        if not catalog.claims(BACKENDS, allowed) and allowed not in states():
             raise messages.listed_but_missing(allowed, states())
     verdicts = catalog.verdicts(BACKENDS, device)
     if not verdicts:

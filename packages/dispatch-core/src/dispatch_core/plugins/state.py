@@ -16,11 +16,11 @@ _SHARED_LIBRARY: Final = re.compile(r"[\w.+-]+\.(?:so(?:\.\d+)*|dll|dylib)\b")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class BackendState:
-    """One device that an installed distribution claims, and its state.
+    """One device that an installed distribution claims, or the program has registered, and its state.
 
     ``state`` is one of ``"loaded"``, ``"installed"`` (not asked for yet), ``"failed"`` (its code raised), ``"refused"``
     (never imported) and ``"blocked"`` (kept out by an environment variable); ``reason`` says why for the last three.
-    ``rivals`` are further claims to the same name.
+    ``rivals`` are further claims to the same name. ``place`` says where the program registered the device, if it did.
 
     >>> BackendState("cpu", "loaded", "dispatch-backend-cpu", "0.1.0", dispatch_key="CPU")
     <cpu: loaded, dispatch-backend-cpu 0.1.0>
@@ -33,11 +33,18 @@ class BackendState:
     reason: str = ""
     dispatch_key: str = ""
     rivals: tuple[BackendState, ...] = ()
+    place: str = ""
+
+    @property
+    def source(self) -> str:
+        """Return who provides the device: a distribution and its version, or the program and the place."""
+        distribution = f"{self.distribution} {self.version}"
+        return distribution if not self.place else f"{distribution.strip() or 'the program'} ({self.place})"
 
     def __str__(self) -> str:
         # A list has a line for each device; the rest of a long text is in `reason`.
         reason = f": {self.reason.splitlines()[0]}" if self.reason else ""
-        return f"{self.state}, {self.distribution} {self.version}{reason}"
+        return f"{self.state}, {self.source}{reason}"
 
     def __repr__(self) -> str:
         return f"<{self.device}: {self}>"

@@ -1,0 +1,132 @@
+"""Questions to the backends that are loaded: can the device be opened, how many are there, how should a program run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from dispatch_core.errors import BackendError, BackendUnavailableError
+
+from .state import explain_exception
+
+if TYPE_CHECKING:
+    from dispatch_core.arrays.types import Availability, BackendInfo
+    from dispatch_core.pipelines.program import PlannedStep, Program
+
+    from .host import PluginHost
+    from .in_process import BackendHandle
+    from .state import BackendState
+
+
+class DeviceHooks:
+    """The hooks of the loaded backends, a plugin's or those that the program registered, each called for one device."""
+
+    _host: PluginHost | None
+    _loaded: dict[str, BackendInfo]
+
+    def __init__(self) -> None:
+        self._opened: set[tuple[str, int | None]] = set()
+        #: The backends that the program registered.
+        self._handles: dict[str, BackendHandle] = {}
+
+    def ensure_backend(self, name: str) -> BackendInfo:
+        """Return a device's backend, loading it on the first request."""
+        raise NotImplementedError
+
+    def _exclusive(self, noun: str, name: str) -> AbstractContextManager[None]:
+        raise NotImplementedError
+
+    def _state(self, name: str) -> BackendState:
+        raise NotImplementedError
+
+    def availability(self, name: str) -> Availability:
+        """Ask a device's plugin whether the device can be opened on this machine.
+
+        Raises as ``ensure_backend`` does, and ``BackendUnavailableError`` if the plugin raises instead of answering.
+        """
+        from dispatch_core.arrays.types import Availability
+
+        self.ensure_backend(name)
+        answer = self._ask(name, "dispatch_is_available", default=True)
+        return answer if isinstance(answer, Availability) else Availability(bool(answer))
+
+    def open_device(self, name: str, index: int | None = None) -> BackendInfo:
+        """Open a device on its first use in the process, and return its backend.
+
+        Raises as ``ensure_backend`` does, and ``BackendUnavailableError`` with the plugin's reason.
+        """
+        info = self.ensure_backend(name)
+        if (name, index) not in self._opened:
+            with self._exclusive("device", name):
+                if (name, index) not in self._opened:
+                    available = self.availability(name)
+                    if not available:
+                        reason = available.reason or "its plugin gives no reason"
+                        raise self._unavailable(name, reason)
+                    self._check_index(name, index)
+                    self._ask(name, "dispatch_open_device", index=index)
+                    self._opened.add((name, index))
+        return info
+
+    def _check_index(self, name: str, index: int | None) -> None:
+        """Refuse an index out of range, where the plugin says how many devices there are."""
+        count = None if index is None else self._ask(name, "dispatch_device_count")
+        if count is None or index is None:
+            return
+        if not isinstance(count, int):
+            raise self._unavailable(name, f"dispatch_device_count returned {count!r}, which is no int")
+        if index >= count:
+            there = "there are none" if count < 1 else "there is one" if count == 1 else f"there are {count}"
+            raise BackendUnavailableError(
+                f"There is no device {f'{name}:{index}'!r}: of the devices of {self._state(name).source} {there}",
+                hint=f"indices begin at 0: write {name!r} or {f'{name}:0'!r} for the first one",
+            )
+
+    def runtime(self, name: str) -> Any:
+        """Return a device's own interface, which its plugin gives.
+
+        Raises as ``ensure_backend`` does, and ``BackendError`` if the plugin has none.
+        """
+        self.ensure_backend(name)
+        found = self._ask(name, "dispatch_runtime")
+        if found is None:
+            raise BackendError(
+                f"the plugin for device {name!r} has no interface of its own",
+                hint="a plugin gives one by the hook dispatch_runtime",
+            )
+        return found
+
+    def plan(self, name: str, program: Program) -> Iterable[PlannedStep] | None:
+        """Ask a device's plugin how a recorded program should run; None where it has no opinion."""
+        return self._call(name, "dispatch_plan", program=program) if name in self._loaded else None
+
+    def _ask(self, name: str, hook: str, default: Any = None, **arguments: Any) -> Any:
+        """Call a hook of a loaded plugin; an error means that the device is not available."""
+        try:
+            return self._call(name, hook, default, **arguments)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise self._unavailable(name, explain_exception(error)) from error
+
+    def _unavailable(self, name: str, reason: str) -> BackendUnavailableError:
+        return BackendUnavailableError(
+            f"The device {name!r} of {self._state(name).source} cannot be opened on this machine: {reason}",
+            hint="its kernels are registered all the same"
+            + ("" if name in self._handles else f"; `python -m dispatch_core doctor` shows the faults of {name}"),
+        )
+
+    def _plugins(self) -> PluginHost:
+        if self._host is None:
+            from .host import PluginHost
+
+            self._host = PluginHost()
+        return self._host
+
+    def _call(self, name: str, hook: str, default: Any = None, **arguments: Any) -> Any:
+        """Call a hook of a loaded backend; one that it lacks gives the default."""
+        if (handle := self._handles.get(name)) is None:
+            return self._plugins().call(name, hook, default, **arguments)
+        function = handle.hooks.get(hook)
+        return default if function is None else function(*arguments.values())

@@ -1,0 +1,298 @@
+"""Devices that the program registers itself: the rules of plugins hold, and closing a handle leaves nothing."""
+
+import json
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+from dispatch_core.arrays import owners
+from dispatch_core.discovery import loader
+from dispatch_core.frontends import availability, runtime
+
+
+class Box:
+    """An array of its own."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+
+BOXES = dc.ArrayType(Box, shape=lambda box: box.values.shape, dtype=lambda box: box.values.dtype.name)
+INFO = dc.BackendInfo("boxes", array_types=(BOXES,))
+KERNELS = {"crate::double": lambda self: Box(2 * self.values)}
+
+
+def find_remains():
+    """Return everything in the process that a registration of these backends has made."""
+    names = {"boxes", "mine"}
+    entries = [dc.registry.get(f"crate::{name}") for name in ("double", "make")]
+    return [
+        *(names & {*owners.DEVICE_KEYS, *dc.backends()}),
+        *names.intersection(owners.KEY_DEVICES.values()),
+        *(table[Box] for table in (owners.TYPE_MASKS, owners.ARRAY_TYPES) if Box in table),
+        *(kernel for entry in entries for key in dc.DispatchKey for kernel in entry.registrations(key)),
+    ]
+
+
+@pytest.fixture(autouse=True)
+def _crate():
+    """Define the program's operators; no test leaves anything of its backends."""
+    with dc.Library("crate", "DEF") as library:
+        library.define("double(Tensor self) -> Tensor")
+        library.define("make(int size, *, Device? device=None) -> Tensor")
+        assert find_remains() == []
+        yield
+        assert find_remains() == []
+
+
+def test_a_device_runs_its_kernels_until_its_handle_is_closed():
+    handle = dc.register_backend(INFO, KERNELS)
+    assert dc.ops.crate.double(Box([1, 2])).values.tolist() == [2, 4]
+    assert dc.device(Box(1)) == dc.Device("boxes")
+    assert handle.key is dc.device_key("boxes")
+    state = dc.backends()["boxes"]
+    assert (state.state, state.dispatch_key, state.distribution) == ("loaded", "Boxes", "")
+    assert str(state) == f"loaded, the program ({__file__}:{handle.origin.line})"
+    assert dc.load_backend("boxes") is INFO
+    handle.close()
+    handle.close()
+    assert repr(handle) == f"<BackendHandle 'boxes', closed, registered at {handle.origin.short}>"
+    with pytest.raises(dc.ArgumentError, match="must be Tensor, not Box"):
+        dc.ops.crate.double(Box(1))
+    with pytest.raises(dc.BackendNotFoundError, match="provides the device 'boxes'"):
+        dc.device_key("boxes")
+    with dc.register_backend(INFO, KERNELS) as again:
+        assert again.key is handle.key
+
+
+def test_a_plugins_function_registers_the_kernels_as_well():
+    def register(registry):
+        registry.register_kernel("crate::double", dc.device_key("boxes"), KERNELS["crate::double"])
+        registry.register_kernel("crate::make", "CompositeExplicitAutograd", lambda size, *, device: Box([0] * size))
+
+    with dc.register_backend(INFO, register):
+        assert dc.ops.crate.double(dc.ops.crate.make(2, device="boxes")).values.tolist() == [0, 0]
+
+
+def test_the_programs_own_kernels_win_whichever_come_first():
+    def negate(self):
+        return Box(-self.values)
+
+    with dc.Library("crate", "IMPL") as library:
+        library.impl("double", negate, "Boxes", allow_override=True)
+        with dc.register_backend(INFO, KERNELS):
+            assert dc.ops.crate.double(Box(1)).values == -1
+    with dc.register_backend(INFO, KERNELS), dc.Library("crate", "IMPL") as library:
+        library.impl("double", negate, "Boxes", allow_override=True)
+        assert dc.ops.crate.double(Box(1)).values == -1
+
+
+def test_hooks_are_keywords_and_called_as_a_plugins():
+    opened = []
+    kernels = {"crate::make": lambda size, *, device: Box([device.index] * size)}
+    hooks = {"is_available": lambda: dc.Availability(not opened, "it broke"), "open_device": opened.append}
+    with dc.register_backend(INFO, kernels, device_count=lambda: 2, runtime=lambda: "streams", **hooks):
+        assert availability("boxes")
+        assert runtime("boxes") == "streams"
+        for _ in range(2):
+            assert dc.ops.crate.make(2, device="boxes:1").values.tolist() == [1, 1]
+        assert opened == [1]
+        with pytest.raises(dc.BackendUnavailableError) as caught:
+            dc.ops.crate.make(2, device="boxes")
+        text = f"The device 'boxes' of the program ({__file__}:"
+        assert str(caught.value).startswith(text)
+        assert str(caught.value).endswith("this machine: it broke\nHint: its kernels are registered all the same")
+    with dc.register_backend(INFO, kernels, device_count=lambda: 1):
+        with pytest.raises(
+            dc.BackendUnavailableError, match=r"no device 'boxes:1': of the devices of the program \(.*one"
+        ):
+            dc.ops.crate.make(2, device="boxes:1")
+        with pytest.raises(dc.BackendError, match="has no interface of its own"):
+            runtime("boxes")
+
+
+ODD = dc.ArrayType(object, shape=lambda array: (), dtype=lambda array: "int64")
+MINE = dc.BackendInfo("mine", array_types=(BOXES,))
+REFUSED = [
+    (("boxes", {}), {}, dc.ArgumentError, "takes a BackendInfo first, not str"),
+    ((MINE, [("crate::double", print)]), {}, dc.ArgumentError, "kernels as a mapping of operators' names, not list"),
+    ((MINE, {"crate::double": 3}), {}, dc.ArgumentError, "the kernel for crate::double is not callable: int"),
+    ((MINE, {1: print}), {}, dc.ArgumentError, "by the operator's name, not 1 of type int"),
+    ((MINE, {"no name": print}), {}, dc.SchemaError, "no name"),
+    (
+        (MINE, {}),
+        {"opens": print},
+        dc.ArgumentError,
+        r"unexpected keyword argument 'opens'\nHint: the hooks are is_availab",
+    ),
+    (
+        (MINE, {}),
+        {"device_count": 2},
+        dc.ArgumentError,
+        r"device_count is 2, of type int\nHint: write device_count=lambda",
+    ),
+    ((dc.BackendInfo("my-own"), {}), {}, dc.RegistrationError, "'my-own' has characters that no device may have"),
+    (
+        (dc.BackendInfo("npu"), {}),
+        {},
+        dc.RegistrationError,
+        r"'npu', registered at .*, belongs to dispatch-backend-npu",
+    ),
+    (
+        (dc.BackendInfo("mine", "CPU"), {}),
+        {},
+        dc.RegistrationError,
+        "asks for key CPU, which belongs to dispatch-backend-cpu",
+    ),
+    (
+        (dc.BackendInfo("mine", "Autograd"), {}),
+        {},
+        dc.RegistrationError,
+        "asks for key Autograd, which is no backend's",
+    ),
+    ((dc.BackendInfo("mine", array_types=(ODD,)), {}), {}, dc.RegistrationError, "claims the array type object"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "hooks", "error", "text"), REFUSED, ids=[row[-1][:30] for row in REFUSED])
+def test_a_refused_backend_leaves_nothing(arguments, hooks, error, text):
+    with pytest.raises(error, match=text):
+        dc.register_backend(*arguments, **hooks)
+
+
+def test_a_name_a_key_and_an_array_type_that_are_taken_name_both():
+    with dc.register_backend(INFO, KERNELS) as first:
+        with pytest.raises(dc.RegistrationError) as caught:
+            dc.register_backend(INFO, {})
+        assert f"the device 'boxes' is that of the program ({__file__}:{first.origin.line})" in str(caught.value)
+        assert "registered again at" in str(caught.value)
+        with pytest.raises(
+            dc.RegistrationError, match="'mine' claims the array type Box, which belongs to device 'boxes'"
+        ):
+            dc.register_backend(MINE, {})
+        with pytest.raises(dc.RegistrationError, match="'mine' asks for key Boxes, which device 'boxes' has"):
+            dc.register_backend(dc.BackendInfo("mine", "Boxes"), {})
+    arrays = dc.ArrayType(np.ndarray, shape=np.shape, dtype=lambda array: array.dtype.name)
+    with pytest.raises(
+        dc.RegistrationError, match=r"numpy\.ndarray, which dispatch-backend-cpu \S+ declares for device 'cpu'"
+    ):
+        dc.register_backend(dc.BackendInfo("mine", array_types=(arrays,)), {})
+
+
+def test_an_installed_distributions_device_is_refused_before_it_is_loaded(install, run_python):
+    site = install("acme-dist", backends={"acme": "acme_plugin"}, modules={"acme_plugin": "raise RuntimeError"})
+    program = "import dispatch_core as dc\ndc.register_backend(dc.BackendInfo('acme'), {})"
+    done = run_python("-c", program, site=[site])
+    assert "the device 'acme' is that of acme-dist 1.0, and is registered again at <string>:2" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "names", "reason"),
+    [
+        ("DISPATCH_BACKENDS_BLOCK", "mine", "it is blocked by DISPATCH_BACKENDS_BLOCK"),
+        ("DISPATCH_BACKENDS", "cpu", "DISPATCH_BACKENDS does not name it"),
+        ("DISPATCH_BACKENDS", "cpu,mine", ""),
+        ("DISPATCH_AUTOLOAD", "0", ""),
+    ],
+)
+def test_the_environment_decides_on_the_programs_devices_too(monkeypatch, variable, names, reason):
+    monkeypatch.setenv(variable, names)
+    dc.refresh()
+    try:
+        if reason:
+            with pytest.raises(dc.BackendError, match=reason):
+                dc.register_backend(dc.BackendInfo("mine"), {})
+        else:
+            with dc.register_backend(dc.BackendInfo("mine"), {}):
+                # An allow-list may name a device that only the program has.
+                assert dc.load_backend("cpu").name == "cpu"
+    finally:
+        monkeypatch.undo()
+        dc.refresh()
+
+
+@pytest.mark.parametrize("key", ["CPU", "AutogradCPU", "CompositeExplicitAutograd", "Autograd"])
+def test_kernels_under_keys_that_are_not_its_own_are_refused(key):
+    def register(registry):
+        registry.register_kernel("aten::relu", key, lambda self: self, allow_override=True)
+
+    with pytest.raises(dc.RegistrationError) as caught:
+        dc.register_backend(MINE, register)
+    assert str(caught.value).startswith(
+        f"the program's backend for device 'mine' registers a kernel of aten::relu under {key}"
+    )
+    assert str(caught.value).endswith("set DISPATCH_FOREIGN_KEYS=mine")
+
+
+def test_a_misspelt_operator_is_a_warning_at_the_programs_line_and_as_an_error_leaves_nothing():
+    with pytest.warns(dc.UnknownOperatorWarning, match=r"did you mean aten::add\.Tensor\?") as caught:
+        dc.register_backend(MINE, {"add.Tensr": print}).close()
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(dc.UnknownOperatorWarning):
+            dc.register_backend(MINE, {"aten::add.Tensr": print, "crate::double": print})
+
+
+def test_a_failure_half_way_takes_back_what_went_before():
+    def register(registry):
+        library = dc.Library("halfway", "DEF", registry=registry)
+        library.define("one(Tensor self) -> Tensor")
+        registry.register_kernel("crate::double", dc.device_key("mine"), print)
+        raise OSError("no driver")
+
+    with pytest.raises(OSError, match="no driver"):
+        dc.register_backend(MINE, register)
+    assert "halfway" not in dc.registry.definitions
+    with pytest.raises(OSError, match="later"), dc.registry.transaction():
+        dc.register_backend(MINE, KERNELS)
+        raise OSError("later")
+
+
+def test_a_private_registry_may_own_any_array_type():
+    registry = dc.Registry()
+    registry.register_schema("mine::double", "double(Tensor self) -> Tensor")
+    arrays = dc.ArrayType(np.ndarray, shape=np.shape, dtype=lambda array: array.dtype.name)
+    kernels = {"mine::double": lambda self: 2 * self}
+    with dc.register_backend(dc.BackendInfo("mine", array_types=(arrays,)), kernels, registry=registry):
+        assert registry.ops.mine.double(np.ones(2)).tolist() == [2, 2]
+        assert dc.device(np.ones(2)) == dc.Device("cpu")
+        assert dc.backends()["mine"].state == "loaded"
+    with pytest.raises(dc.NoKernelError):
+        registry.ops.mine.double(np.ones(2))
+    with pytest.raises(dc.ArgumentError, match="expected a Registry or None, not int"):
+        dc.register_backend(MINE, {}, registry=3)
+
+
+def test_of_threads_that_register_one_device_one_succeeds():
+    start, done = threading.Barrier(8), []
+
+    def register():
+        start.wait()
+        try:
+            done.append(dc.register_backend(INFO, KERNELS))
+        except dc.RegistrationError as error:
+            done.append(error)
+
+    threads = [threading.Thread(target=register) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (handle,) = [found for found in done if isinstance(found, dc.BackendHandle)]
+    assert len(done) == 8
+    assert dc.ops.crate.double(Box(2)).values == 4
+    handle.close()
+    assert not loader()._handles
+
+
+def test_the_list_shows_the_devices_of_a_module_that_it_imports(run_python, tmp_path):
+    (tmp_path / "mine.py").write_text("import dispatch_core as dc\ndc.register_backend(dc.BackendInfo('mine'), {})\n")
+    shown = run_python("-m", "dispatch_core", "list", "--import", "mine", site=[tmp_path])
+    assert any(line.split()[:5] == ["mine", "-", "-", "loaded", "Mine"] for line in shown.stdout.splitlines()), shown
+    rows = json.loads(run_python("-m", "dispatch_core", "list", "--json", "--import", "mine", site=[tmp_path]).stdout)
+    (row,) = [row for row in rows["devices"] if row["device"] == "mine"]
+    assert row["place"] == f"{tmp_path / 'mine.py'}:2"
