@@ -144,6 +144,52 @@ def test_a_step_that_fails_leaves_the_error_with_the_tensor_and_its_aliases():
     assert x.add_(1).tolist() == [1, 2, 3]
 
 
+def test_numbers_are_values_and_those_that_shapes_depend_on_are_not():
+    x = make_frozen(3)
+
+    def run(number, size):
+        with pipeline() as pipe:
+            y = x.add(number, alpha=2).mul(number + 1).pow(number)
+            z = torchlike.arange(size, device="frozen") + number
+        return y.tolist(), z.tolist(), pipe.stats().cache_misses
+
+    for number in (2, 3, 0.5, 0.25):
+        *found, _ = run(number, 3)
+        assert found == [((x + 2 * number) * (number + 1)).pow(number).tolist(), [number + each for each in range(3)]]
+    assert [run(number, 3)[2] for number in (4, 5, 0.75)] == [0, 0, 0]
+    assert run(6, 4) == (run(6, 3)[0], [6, 7, 8, 9], 1)
+
+
+def test_a_node_runs_as_its_call_would(monkeypatch):
+    from dispatch_core.discovery import loader
+    from dispatch_core.planning import PlannedStep
+
+    programs = []
+
+    def plan(name, program):
+        programs.append(program)
+
+        def run(values):
+            for node in program.nodes:
+                node.run(values)
+
+        return [PlannedStep(tuple(range(len(program.nodes))), run)]
+
+    def step():
+        x, y = make_frozen(2, 3), make_frozen(3)
+        x.add_(y, alpha=3)
+        parts = torchlike.cat([x, x.exp()])
+        top, places = parts.max(1)
+        return [each.tolist() for each in (x.sqrt_(), parts, top.mul_(0.5), places, *x.unbind())]
+
+    expected = step()
+    monkeypatch.setattr(loader(), "plan", plan)
+    with pipeline():
+        assert step() == expected
+    assert programs
+    assert not any(node.written for program in programs for node in program.nodes)
+
+
 def test_saved_tensors_that_were_changed_are_refused():
     x = make_frozen(3).requires_grad_()
     with pipeline():

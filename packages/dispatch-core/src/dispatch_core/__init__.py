@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from .operators.kernel_handle import KernelHandle, fast_redispatch, get_kernel
     from .pipelines.errors import PipelineError
     from .pipelines.handle import current_pipeline, pipeline
-    from .pipelines.program import PlannedStep, Program
+    from .pipelines.model import PlannedStep, Program
     from .plugins.hooks import hookimpl
     from .plugins.in_process import BackendHandle, register_backend
     from .plugins.loading import BackendLoader, backends, load_backend, refresh
@@ -111,8 +111,8 @@ _LATE = {
     "CustomOpDef": ".custom_ops",
     "KernelHandle": ".operators.kernel_handle",
     "PipelineError": ".pipelines.errors",
-    "PlannedStep": ".pipelines.program",
-    "Program": ".pipelines.program",
+    "PlannedStep": ".pipelines.model",
+    "Program": ".pipelines.model",
     "Tensor": ".custom_ops",
     "backends": ".plugins.loading",
     "below": ".operators.kernel_handle",

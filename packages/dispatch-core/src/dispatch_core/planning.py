@@ -7,6 +7,6 @@
 
 from __future__ import annotations
 
-from .pipelines.program import Node, PlannedStep, Program, Value, filled
+from .pipelines.model import Node, PlannedStep, Program, Value, filled
 
 __all__ = ["Node", "PlannedStep", "Program", "Value", "filled"]

@@ -105,7 +105,7 @@ class _GuardWriter:
                 lines.append(f"{values}, {state} = step.values, step.state")
             if number:
                 lines.append("if then is not state and then != state: return None")
-            looked = self._arguments(values, given)
+            looked = self._arguments(values, given, call.int_values)
             if looked is None:
                 return None
             lines += [*looked, f"{values} = None"]
@@ -134,12 +134,12 @@ class _GuardWriter:
         self._scope[name] = value
         return name
 
-    def _arguments(self, source: str, given: Any) -> list[str] | None:
+    def _arguments(self, source: str, given: Any, int_values: Sequence[int] = ()) -> list[str] | None:
         """Return lines that look at a call's arguments, or the elements of a list; None where code cannot compare one."""
         names: list[str] = []
         checks: list[str] = []
         inside: list[str] = []
-        for value in given:
+        for index, value in enumerate(given):
             known = self._names.get(id(value))
             kind = type(value)
             name = f"p{self._fresh}"
@@ -149,7 +149,7 @@ class _GuardWriter:
                 self._uses[known] = self._uses.get(known, 0) + 1
             elif isinstance(value, Pending):
                 return None
-            elif kind is float or kind is complex:
+            elif kind is float or kind is complex or (kind is int and index in int_values):
                 name = self._name_input()
                 checks.append(f"{name}.__class__ is not {kind.__name__}")
             elif kind in owners.ARRAY_TYPES:

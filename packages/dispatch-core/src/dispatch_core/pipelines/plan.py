@@ -19,7 +19,8 @@ from ..errors import BackendError
 from ..forks import Order, forkable
 from ..operators import conformance
 from ..operators.entry import CHANGES
-from .program import Node, PlannedStep, Program, ProgramFingerprint, Value, build, filled
+from .model import Node, PlannedStep, Program, Value, filled
+from .program import ProgramFingerprint, build
 
 if TYPE_CHECKING:
     from ..keys.table import DispatchKey
@@ -193,7 +194,7 @@ def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Cal
         else:
             indices.append(start + len(constants))
             constants.append(value)
-    store = _make_store(node, step)
+    store = node.store
 
     if any(nested):
         places = list(zip(indices, nested, strict=True))
@@ -214,30 +215,3 @@ def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Cal
             store(values, table[mask](*[values[index] for index in indices]))
 
     return run
-
-
-def _make_store(node: Node, step: Step) -> Callable[[list[Any], Any], None]:
-    """Make the function that stores a kernel's result in the list of values."""
-    signature = step.entry.signature
-    assert signature is not None
-    results, unpack = signature.results, signature.unpack
-    slots = [None if output is None else output.index for output in node.outputs]
-    if len(results) == 1 and results[0].kind != "self" and not results[0].is_list and slots[0] is not None:
-        only = slots[0]
-
-        def store_one(values: list[Any], found: Any) -> None:
-            values[only] = found
-
-        return store_one
-
-    def store(values: list[Any], found: Any) -> None:
-        places = iter(slots)
-        for result, value in zip(results, unpack(found), strict=True):
-            if result.kind == "self":
-                continue
-            for each in value if result.is_list else (value,):
-                slot = next(places)
-                if slot is not None:
-                    values[slot] = each
-
-    return store

@@ -1,22 +1,28 @@
-"""Recorded steps as a planner sees them: numbered values, and the nodes between them.
+"""From recorded steps to the program that a planner sees, and the fingerprint by which plans are kept.
 
 Note [Structure]
     Two recordings have one structure if the same kernels run on values of the same array specs that are connected, share
     memory and are kept in the same way. `fingerprint` writes the structure down as one flat tuple while it numbers the
     values; everything that a plan may depend on is in it, and nothing else: neither arrays nor the values of floats, which
     are given to a plan when it runs, as arrays are, so that a learning rate that changes makes no new plan.
+
+Note [Ints that are values]
+    An int is mostly structure: a dimension, a size, a mode. Where a device's arrays cannot be written to, planners compile
+    whole programs as a rule, and an int that counts up would have each of them compiled again. There an int is a value, as
+    a float is, where the schema has a ``Scalar`` without a default and no shape depends on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays import access, owners
 from ..keys.table import DispatchKey, keys_of
 from .array_specs import read_spec
 from .liveness import count_references
+from .model import Node, Program, Value, collect_values, make_store
 from .pending import Pending, storage_key
 from .steps import to_outputs
 
@@ -25,94 +31,6 @@ if TYPE_CHECKING:
     from ..keys import context
     from ..operators.dispatch_table import Slot
     from .steps import RecordedCall, Step
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Value:
-    """An entry of the list that planned steps read and write: an array, or a float among the arguments of a call."""
-
-    #: Its index in the list.
-    index: int
-    #: The Python type of a number; None for arrays.
-    number: type | None = None
-    shape: tuple[int, ...] = ()
-    #: In elements.
-    strides: tuple[int, ...] = ()
-    dtype: Any = None
-    #: Values with the same place share memory, those with another do not.
-    place: int = -1
-    #: Whether it is there before the program runs.
-    given: bool = True
-    #: Whether it can be read once the program has run. Other values need not be stored.
-    kept: bool = True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Node:
-    """One recorded call."""
-
-    #: The operator's name with namespace and overload.
-    name: str
-    tags: frozenset[str]
-    #: The registered function that will run on the device, a specialized kernel where one serves the arguments; a plugin's
-    #: function in its place must mean the same. None where the value of a number decides, which differs between runs.
-    kernel: Any
-    parameters: tuple[CallParameter, ...]
-    #: In schema order, with values in the place of arrays and floats; lists are tuples.
-    arguments: tuple[Any, ...]
-    #: Its results, in the schema's order; None for an optional result that is not there.
-    outputs: tuple[Value | None, ...]
-    #: The values that it writes to.
-    written: tuple[Value, ...]
-
-    def inputs(self) -> list[Value]:
-        """Return the values among the arguments, numbers included."""
-        found: list[Value] = []
-        _collect(self.arguments, found)
-        return found
-
-    def split(self) -> tuple[list[Any], dict[str, Any]]:
-        """Return the arguments as kernels take them: by position, and by keyword."""
-        pairs = list(zip(self.parameters, self.arguments, strict=True))
-        by_position = [value for parameter, value in pairs if not parameter.keyword_only]
-        return by_position, {parameter.name: value for parameter, value in pairs if parameter.keyword_only}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Program:
-    """The calls that are to run on one device: nodes in the order in which they were recorded.
-
-    A planner returns a `PlannedStep` for each group of nodes that it wants to run in its own way; every other node
-    runs its kernel.
-    """
-
-    nodes: tuple[Node, ...]
-    values: tuple[Value, ...]
-    #: Whether the user wants nodes to be run together.
-    fuse: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PlannedStep:
-    """Nodes that run together, in the place of the last of them.
-
-    ``run(values)`` reads the nodes' inputs from the list of all values, by their indices, and stores their results; a
-    value that is not kept and that no other node reads may be left out. If it raises, it has written to nothing: the
-    nodes are then run one by one, so that the error belongs to one of them.
-    """
-
-    #: Indices into the program's nodes, ascending.
-    nodes: tuple[int, ...]
-    run: Callable[[list[Any]], None]
-    #: Bytes of results that are never stored.
-    saved: int = 0
-
-
-def filled(value: Any, values: list[Any]) -> Any:
-    """Return an argument of a node with the entries of ``values`` in the place of their descriptions."""
-    if isinstance(value, Value):
-        return values[value.index]
-    return [filled(item, values) for item in value] if type(value) is tuple else value
 
 
 class ProgramFingerprint:
@@ -165,6 +83,7 @@ class ProgramFingerprint:
         return self._steps is not None
 
 
+_NUMBERS: Final = frozenset({float, complex, int})
 _BY_VALUE: Final = frozenset({int, bool, str, type(None)})
 _MASKS: Final[dict[int, DispatchKey]] = {}
 
@@ -206,7 +125,7 @@ def fingerprint(
             return None
         push(call)
         push(call.entry.generation)
-        for value in given:
+        for index, value in enumerate(given):
             slot = known(id(value))
             if slot is not None:
                 uses[slot] += 1
@@ -215,7 +134,11 @@ def fingerprint(
             kind = type(value)
             if kind in by_value:
                 push(kind)
-                push(value)
+                if kind is int and index in call.int_values:
+                    put(value)
+                    begin(0)
+                else:
+                    push(value)
             elif kind is float:
                 push(kind)
                 put(value)
@@ -317,7 +240,7 @@ def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
     for slot, given in enumerate(found.values):
         output = found.pending.get(slot)
         source = given if output is None else output.meta
-        if type(source) is float or type(source) is complex:
+        if type(source) in _NUMBERS:
             values.append(Value(slot, type(source)))
             continue
         place = found.places[slot] if found.places else slot
@@ -329,13 +252,25 @@ def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
         signature = step.entry.signature
         assert signature is not None
 
-        arguments = tuple([_to_node_argument(value, found.slots, values, numbers) for value in step.values])
+        arguments = tuple(
+            [
+                next(numbers)
+                if type(value) is int and index in step.int_values
+                else _to_node_argument(value, found.slots, values, numbers)
+                for index, value in enumerate(step.values)
+            ]
+        )
         written: list[Value] = []
-        _collect(tuple(arguments[index] for index in step.written), written)
+        collect_values(tuple(arguments[index] for index in step.written), written)
         outputs = tuple([None if each is None else values[found.slots[id(each)]] for each in step.outputs])
         kernel = _kernel(step.entry.slot(device_of(step)), signature.parameters, arguments)
-        nodes.append(Node(step.name, step.entry.tags, kernel, signature.parameters, arguments, outputs, tuple(written)))
+        parts = step.name, step.entry.tags, kernel, signature.parameters, arguments, outputs, tuple(written)
+        nodes.append(Node(*parts, partial(_call, step.entry.explicit_table, step.mask), make_store(signature, outputs)))
     return Program(tuple(nodes), tuple(values), fuse)
+
+
+def _call(table: Any, mask: int, *values: Any) -> Any:
+    return table[mask](*values)
 
 
 def _kernel(slot: Slot, parameters: Sequence[CallParameter], arguments: tuple[Any, ...]) -> Any:
@@ -373,11 +308,3 @@ def _kept_bits(found: ProgramFingerprint) -> int:
     places = len(found.places)
     kept: int = found.key[-1 - places]
     return kept
-
-
-def _collect(value: Any, into: list[Value]) -> None:
-    if isinstance(value, Value):
-        into.append(value)
-    elif isinstance(value, tuple):
-        for item in value:
-            _collect(item, into)

@@ -170,7 +170,7 @@ class Recorder:
         #: The device that the kernel computes for.
         self.home = owners.KEY_DEVICES.get(key.backend)
         self.has_strides = any(each.strides is not None for each in owners.KEY_TYPES.get(key, ()))
-        self.step = step_type(entry, mask, signature.writes)
+        self.step = step_type(entry, mask, signature.writes, _find_int_values(signature, key))
         self.never_recorded = never_recorded or _reason_never_recorded(signature)
         self.meta: Any = None
         if not self.never_recorded:
@@ -303,6 +303,15 @@ def _same(given: Any, found: Any) -> bool:
         or found is given
         or (access.shape(found) == access.shape(given) and access.strides(found) == access.strides(given))
     )
+
+
+def _find_int_values(signature: CallSignature, key: DispatchKey) -> tuple[int, ...]:
+    """Return the indices of the arguments whose ints are values; see Note [Ints that are values] in `program`."""
+    if all(each.mutable for each in owners.KEY_TYPES.get(key, ())):
+        return ()
+    if signature.is_factory and all(each.name != "size" for each in signature.parameters):
+        return ()  # The shape of an ``arange`` depends on its numbers.
+    return tuple([index for index, each in enumerate(signature.parameters) if each.type == "Scalar" and each.required])
 
 
 def _reason_never_recorded(signature: CallSignature) -> str:

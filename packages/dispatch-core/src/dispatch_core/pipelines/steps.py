@@ -25,6 +25,8 @@ class Step:
     mask: int
     #: The indices of the arguments that it writes to.
     written: tuple[int, ...]
+    #: The indices of the arguments whose ints are values; see Note [Ints that are values] in `program`.
+    int_values: tuple[int, ...]
     #: The array specs that its kernel's results were found to have.
     compared: set[Any]
 
@@ -111,9 +113,11 @@ def to_step(record: RecordedCall) -> Step:
     return step
 
 
-def step_type(entry: OperatorEntry, mask: int, written: tuple[int, ...]) -> type[Step]:
+def step_type(
+    entry: OperatorEntry, mask: int, written: tuple[int, ...], int_values: tuple[int, ...] = ()
+) -> type[Step]:
     """Return the class of one recorder's steps."""
-    own = {"entry": entry, "mask": mask, "written": written, "compared": set()}
+    own = {"entry": entry, "mask": mask, "written": written, "int_values": int_values, "compared": set()}
     return type("Step", (Step,), {"__slots__": (), "__module__": __name__, **own})
 
 

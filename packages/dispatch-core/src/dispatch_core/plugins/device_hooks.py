@@ -12,7 +12,7 @@ from .state import explain_exception
 
 if TYPE_CHECKING:
     from dispatch_core.arrays.types import Availability, BackendInfo
-    from dispatch_core.pipelines.program import PlannedStep, Program
+    from dispatch_core.pipelines.model import PlannedStep, Program
 
     from .host import PluginHost
     from .in_process import BackendHandle
