@@ -23,6 +23,8 @@ ROOT = Path(__file__).parent
 PACKAGES = sorted(path.parent for path in ROOT.glob("packages/*/pyproject.toml"))
 SOURCES = sorted(path.parent for path in ROOT.glob("packages/*/src/*/py.typed"))
 VENDOR = "examples/vendor_backend/src/toy_backend"
+#: The package whose tests need the array libraries; they have a session of their own.
+ARRAYS = "dispatch_backend_array_api"
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", "docs"]
 WHEELS = ROOT / ".nox" / ".wheels"
 INTERPRETERS = ROOT / ".nox" / ".pythons"
@@ -160,9 +162,9 @@ def _run_suite(session: nox.Session) -> None:
     _install_wheels(session, "test", only="dispatch_core")
     _pytest(session, "--pyargs", "packages/dispatch-core/tests", "dispatch_core", codes=codes)
     _install_wheels(session, "test", "demo", "jit")
-    others = [path.parent.parent for path in SOURCES if path.name != "dispatch_core"]
-    suite = [str((path / "tests").relative_to(ROOT)) for path in others]
-    modules = [path.name for path in SOURCES if path.name != "dispatch_core"]
+    others = [path for path in SOURCES if path.name not in {"dispatch_core", ARRAYS}]
+    suite = [str((path.parent.parent / "tests").relative_to(ROOT)) for path in others]
+    modules = [path.name for path in others]
     _pytest(session, "--pyargs", "--ignore=tests/parity", *suite, "tests", *DOCUMENTS, *modules, codes=codes)
     # Operators mean the same inside a pipeline.
     _pytest(session, "--pyargs", "--pipeline", *suite, "tests/test_immutable_arrays.py", codes=codes)
@@ -185,6 +187,14 @@ def parity(session: nox.Session) -> None:
     # The same functions, compared with torch inside a pipeline.
     inside = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("tests/parity/test_torchlike_*.py"))
     _pytest(session, "--pipeline", *inside)
+
+
+@nox.session(requires=["wheels"])
+def arrays(session: nox.Session) -> None:
+    """Run the tests of the devices of array libraries, with these; arguments after ``--`` go to pytest."""
+    _install_wheels(session, "test", "demo", "arrays")
+    folder = "packages/backend-array-api"
+    _pytest(session, "--pyargs", f"{folder}/tests", f"{folder}/README.md", ARRAYS)
 
 
 @nox.session(requires=["wheels"])

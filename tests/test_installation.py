@@ -37,8 +37,9 @@ def project(name: str) -> dict:
     return tomllib.loads((DISTRIBUTIONS[name] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def test_there_are_six_distributions():
+def test_there_are_seven_distributions():
     assert sorted(DISTRIBUTIONS) == [
+        "dispatch-backend-array-api",
         "dispatch-backend-cpu",
         "dispatch-backend-meta",
         "dispatch-backend-npu",
@@ -127,8 +128,27 @@ def entry_points(group: str) -> dict[str, tuple[str, str]]:
     }
 
 
+#: The distribution whose devices need libraries that are not installed here.
+BRIDGE = "dispatch-backend-array-api"
+
+
+def own_entry_points(group: str) -> dict[str, tuple[str, str]]:
+    return {name: entry for name, entry in entry_points(group).items() if entry[1] != BRIDGE}
+
+
+def test_each_device_of_an_array_library_is_an_extra_with_a_module_of_its_own():
+    devices = {name: entry for name, entry in entry_points("dispatch_core.backends").items() if entry[1] == BRIDGE}
+    assert {*devices} <= {*project(BRIDGE)["optional-dependencies"]}
+    for name, (value, _) in devices.items():
+        assert value == f"dispatch_backend_array_api.devices.{name}:backend"
+        path = DISTRIBUTIONS[BRIDGE] / "src" / f"{value.partition(':')[0].replace('.', '/')}.py"
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 80
+    types = [device for device, name in entry_points("dispatch_core.array_types").values() if name == BRIDGE]
+    assert {*types} == {*devices}
+
+
 def test_each_device_is_announced_by_its_backend():
-    assert entry_points("dispatch_core.backends") == {
+    assert own_entry_points("dispatch_core.backends") == {
         "cpu": ("dispatch_backend_cpu.plugin", "dispatch-backend-cpu"),
         "meta": ("dispatch_backend_meta.plugin", "dispatch-backend-meta"),
         "npu": ("dispatch_backend_npu.plugin", "dispatch-backend-npu"),
@@ -137,12 +157,12 @@ def test_each_device_is_announced_by_its_backend():
 
 @pytest.mark.parametrize("group", ["dispatch_core.backends", "dispatch_core.operators"])
 def test_an_entry_point_leads_to_a_module(group):
-    for value, name in entry_points(group).values():
+    for value, name in own_entry_points(group).values():
         assert importlib.import_module(value).__name__.startswith(import_name(name))
 
 
 def test_an_array_type_is_announced_for_a_device_and_exists():
-    announced = entry_points("dispatch_core.array_types")
+    announced = own_entry_points("dispatch_core.array_types")
     assert {"numpy.ndarray", "dispatch_backend_meta.arrays.MetaArray"} <= set(announced)
     for qualified, (device, _) in announced.items():
         module, _, kind = qualified.rpartition(".")

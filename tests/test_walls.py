@@ -23,6 +23,7 @@ SOURCES = {path.parent.name: path.parent for path in sorted(PACKAGES.glob("*/src
 WALLS = {
     "dispatch_core": set(),
     "dispatch_aten": {"dispatch_core"},
+    "dispatch_backend_array_api": {"dispatch_core", "dispatch_aten"},
     "dispatch_backend_cpu": {"dispatch_core", "dispatch_aten"},
     "dispatch_backend_meta": {"dispatch_core", "dispatch_aten"},
     "dispatch_backend_npu": {"dispatch_core", "dispatch_aten"},

@@ -7,6 +7,7 @@ from dispatch_core.distributions import ARRAY_TYPES, BACKENDS, OPERATORS, Claim,
 from dispatch_core.errors import BackendError
 from dispatch_core.plugins.array_types import ArrayTypeOwners
 from dispatch_core.plugins.catalog import Catalog
+from dispatch_core.plugins.settings import Settings
 
 
 def claim(name, distribution, value="plugin", *, group=BACKENDS, version="1.0", requires=()):
@@ -215,3 +216,40 @@ def test_a_requirement_on_any_of_this_project_is_compared_with_what_is_installed
     assert verdict.refusal == "it requires dispatch-operators-aten>=7, and dispatch-operators-aten 0.1.0 is installed"
     assert verdict.hint == "install versions that fit: pip install --upgrade acme dispatch-operators-aten"
     assert refusal(acme) == ""
+
+
+BRIDGE = "dispatch-backend-array-api"
+
+
+def test_the_bridge_gives_way_to_another_distributions_device():
+    ours, theirs = claim("jax", BRIDGE), claim("jax", "acme-jax")
+    found = catalog(ours, theirs)
+    assert found.usable(BACKENDS, "jax") is theirs
+    assert [(verdict.claim, verdict.state) for verdict in found.verdicts(BACKENDS, "jax")][1] == (ours, "outranked")
+    assert found.verdicts(BACKENDS, "jax")[1].refusal == "acme-jax 1.0 offers the device too, and goes first"
+    assert catalog(ours).usable(BACKENDS, "jax") is ours
+
+
+@pytest.mark.parametrize(("first", "second"), [(BRIDGE, "acme-jax"), ("acme-jax", "other-jax")])
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_the_user_chooses_among_distributions_that_offer_one_device(first, second, chosen):
+    claims = claim("jax", first), claim("jax", second)
+    settings = Settings.from_environment({"DISPATCH_BACKENDS": f"cpu, jax = {claims[chosen].distribution.name}"})
+    assert settings.allow == ("cpu", "jax")
+    assert Catalog(Scan(claims), "0.1.0", settings.chosen).usable(BACKENDS, "jax") is claims[chosen]
+
+
+@pytest.mark.parametrize(("module", "state"), [("no_such_library_here", "absent"), ("json", None)])
+def test_a_device_named_as_an_extra_claims_nothing_where_its_library_is_not_installed(module, state):
+    requires = ["acme-lib>=2; extra == 'acme'"]
+    device = claim("acme", "acme-dispatch", requires=requires)
+    array_type = claim(f"{module}.Array", "acme-dispatch", "acme", group=ARRAY_TYPES, requires=requires)
+    found = catalog(device, array_type)
+    (verdict,) = found.verdicts(BACKENDS, "acme")
+    if state is None:
+        assert verdict.refusal == ""
+        return
+    assert (verdict.state, verdict.hint) == (state, 'pip install "acme-dispatch[acme]"')
+    assert verdict.refusal == 'it needs acme-lib, which is not installed: pip install "acme-dispatch[acme]"'
+    rival = claim("acme", "other")
+    assert catalog(device, array_type, rival).usable(BACKENDS, "acme") is rival

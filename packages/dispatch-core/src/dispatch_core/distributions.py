@@ -23,6 +23,7 @@ DISTRIBUTIONS: Final = frozenset(
     {
         "dispatch-core",
         "dispatch-operators-aten",
+        "dispatch-backend-array-api",
         "dispatch-backend-cpu",
         "dispatch-backend-meta",
         "dispatch-backend-npu",

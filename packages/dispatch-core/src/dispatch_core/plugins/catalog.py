@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from typing import Final
 
 from .. import distributions
-from ..distributions import BACKENDS, DISTRIBUTIONS, OPERATORS, Claim, Distribution, Scan, normalize
+from ..distributions import ARRAY_TYPES, BACKENDS, DISTRIBUTIONS, OPERATORS, Claim, Distribution, Scan, normalize
 
 #: Names that belong to this project's own distributions; a claim by any other is refused.
 OWNERS: Final = {
@@ -19,19 +20,27 @@ OWNERS: Final = {
     (OPERATORS, "aten"): "dispatch-operators-aten",
     (OPERATORS, "prims"): "dispatch-operators-aten",
 }
+#: Distributions that give way where another one offers a device of the same name.
+_MODEST: Final = frozenset({"dispatch-backend-array-api"})
 _NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator namespace"}
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _VALUE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(\s*:\s*[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
 _REQUIREMENT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_EXTRA: Final = re.compile(r"""\bextra\s*==\s*["']([^"']+)["']""")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A claim and, unless it may be loaded, the reason and a hint."""
+    """A claim and, unless it may be loaded, the reason and a hint.
+
+    ``state`` is ``"refused"``, ``"absent"`` where the library of the device is not installed, or ``"outranked"`` where
+    another distribution's claim goes first: of these two nothing is wrong.
+    """
 
     claim: Claim
     refusal: str = ""
     hint: str = ""
+    state: str = "refused"
 
 
 def is_own(group: str, name: str) -> bool:
@@ -56,11 +65,13 @@ def is_device_name(name: str) -> bool:
 class Catalog:
     """The claims of every installed distribution, judged on demand.
 
-    ``refresh`` of the loader makes a new one; a catalog itself never changes its mind.
+    ``refresh`` of the loader makes a new one; a catalog itself never changes its mind. ``chosen`` names the distribution
+    that the user has chosen for a device.
     """
 
     scan: Scan
     core: str
+    chosen: Mapping[str, str] = field(default_factory=dict)
     _verdicts: dict[tuple[str, str], tuple[Verdict, ...]] = field(default_factory=dict)
 
     @classmethod
@@ -130,11 +141,16 @@ class Catalog:
     def _judge(self, claims: tuple[Claim, ...]) -> Iterator[Verdict]:
         lawful: list[Claim] = []
         for claim in claims:
-            verdict = _first_refusal(claim, (_odd_name, _odd_value, _foreign))
+            verdict = _first_refusal(claim, (_odd_name, _odd_value, _foreign)) or self._library_missing(claim)
             if verdict is None:
                 lawful.append(claim)
             else:
                 yield verdict
+        if len(lawful) > 1 and (first := self._first_rank(lawful)):
+            for claim in lawful:
+                if claim not in first:
+                    yield _give_way(claim, first[0])
+            lawful = first
         if len(lawful) > 1:
             named = " and ".join(str(claim) for claim in lawful)
             several = " and ".join(dict.fromkeys(claim.distribution.name for claim in lawful))
@@ -147,6 +163,28 @@ class Catalog:
             return
         for claim in lawful:
             yield _first_refusal(claim, (self._wrong_version,)) or Verdict(claim)
+
+    def _first_rank(self, claims: list[Claim]) -> list[Claim]:
+        """Return the claim that the user has chosen among several, or those that give way to none."""
+        chosen = normalize(self.chosen.get(claims[0].name, ""))
+        named = [claim for claim in claims if normalize(claim.distribution.name) == chosen]
+        return named or [claim for claim in claims if normalize(claim.distribution.name) not in _MODEST]
+
+    def _library_missing(self, claim: Claim) -> Verdict | None:
+        """Judge a device that is named as an extra of its distribution: it needs the library that its arrays come from."""
+        needed = [line for line in claim.distribution.requires if claim.name in _EXTRA.findall(line)]
+        if claim.group != BACKENDS or not needed:
+            return None
+        roots = {
+            each.name.partition(".")[0]
+            for each in self.scan.claims
+            if each.group == ARRAY_TYPES and each.distribution == claim.distribution and each.value == claim.name
+        }
+        if not roots or any(map(_is_installed, roots)):
+            return None
+        names = " and ".join(match[0] for line in needed if (match := _REQUIREMENT_NAME.match(line)))
+        install = f'pip install "{claim.distribution.name}[{claim.name}]"'
+        return Verdict(claim, f"it needs {names}, which is not installed: {install}", install, "absent")
 
     def _wrong_version(self, claim: Claim) -> tuple[str, str] | None:
         """Compare the distribution's ``Requires-Dist`` on this project's distributions with those that are installed."""
@@ -177,6 +215,23 @@ class Catalog:
                     f"install versions that fit: pip install --upgrade {claim.distribution.name} {name}",
                 )
         return None
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ValueError:  # a module that was made by hand has no spec
+        return True
+
+
+def _give_way(claim: Claim, by: Claim) -> Verdict:
+    name = claim.distribution.name
+    return Verdict(
+        claim,
+        f"{by.distribution} offers the device too, and goes first",
+        f"DISPATCH_BACKENDS={claim.name}={name} chooses {name}",
+        "outranked",
+    )
 
 
 _Check = Callable[[Claim], tuple[str, str] | None]

@@ -31,9 +31,9 @@ class Finding:
     """The doctor's findings on one claim.
 
     ``outcome`` is ``"ok"``, ``"faulty"`` (it loads, and has kernels that no call reaches or fits), ``"failed"`` (it raised),
-    ``"crashed"`` (it ended its process), ``"timed out"``, ``"refused"`` (never imported) or ``"blocked"`` (kept out on
-    purpose). ``seconds`` is the time that it took to import and register, ``output`` the last lines that it printed before
-    it went wrong.
+    ``"crashed"`` (it ended its process), ``"timed out"``, ``"refused"`` (never imported), ``"blocked"`` (kept out on
+    purpose), ``"absent"`` (its library is not installed) or ``"outranked"`` (another's claim goes first). ``seconds`` is the
+    time that it took to import and register, ``output`` the last lines that it printed before it went wrong.
     """
 
     kind: str
@@ -48,8 +48,8 @@ class Finding:
 
     @property
     def fine(self) -> bool:
-        """Tell whether nothing is wrong: it loads, or was kept out on purpose."""
-        return self.outcome in {"ok", "blocked"}
+        """Tell whether nothing is wrong: it loads, or does not on purpose."""
+        return self.outcome in {"ok", "blocked", "absent", "outranked"}
 
 
 def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]:
@@ -65,6 +65,7 @@ def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]
     wanted = _wanted_claims(catalog, names)
     try:
         settings = Settings.from_environment()
+        catalog.chosen = settings.chosen
         findings = list(_switches(catalog, settings))
     except BackendError as error:
         settings = Settings()
@@ -130,7 +131,7 @@ def _claims(catalog: Catalog, settings: Settings) -> Iterator[tuple[Claim, Findi
             for verdict in catalog.verdicts(group, name):
                 finding = None
                 if verdict.refusal:
-                    finding = _finding(verdict.claim, "refused", verdict.refusal)
+                    finding = _finding(verdict.claim, verdict.state, verdict.refusal)
                 elif variable is not None:
                     finding = _finding(verdict.claim, "blocked", switch_reason(variable))
                 yield verdict.claim, finding

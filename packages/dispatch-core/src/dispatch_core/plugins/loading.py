@@ -100,7 +100,12 @@ class BackendLoader(DeviceHooks):
         if (catalog := self._catalog) is None:
             with self._exclusive("list of", "installed backends"):
                 if (catalog := self._catalog) is None:
-                    catalog = self._catalog = self._read_catalog()
+                    catalog = self._read_catalog()
+                    with suppress(
+                        BackendError
+                    ):  # a variable that cannot be read is an error where a device is asked for
+                        catalog.chosen = self.settings.chosen
+                    self._catalog = catalog
         return catalog
 
     def ensure_backend(self, name: str) -> BackendInfo:

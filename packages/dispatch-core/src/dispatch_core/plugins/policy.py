@@ -56,7 +56,7 @@ def judge(catalog: Catalog, settings: Settings, device: str) -> tuple[BackendSta
     variable = kept_out_by(settings, device)
     states = []
     for verdict in catalog.verdicts(BACKENDS, device):
-        state, reason = ("refused", verdict.refusal) if verdict.refusal else ("installed", "")
+        state, reason = (verdict.state, verdict.refusal) if verdict.refusal else ("installed", "")
         if variable is not None:
             state, reason = "blocked", messages.switch_reason(variable)
         distribution = verdict.claim.distribution

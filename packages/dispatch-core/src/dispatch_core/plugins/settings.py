@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from dispatch_core.environment import parse_boolean, parse_names
@@ -21,6 +21,7 @@ class Settings:
 
     ``autoload``: other distributions' plugins load on the first request for their device (``DISPATCH_AUTOLOAD``).
     ``allow``: the only devices that load, or None for any (``DISPATCH_BACKENDS``).
+    ``chosen``: the distribution that provides a device, where several offer it (``DISPATCH_BACKENDS=acme=distribution``).
     ``block``: devices that never load (``DISPATCH_BACKENDS_BLOCK``).
     ``foreign_keys``: devices and operator namespaces whose plugins may register under keys that are not their own
     (``DISPATCH_FOREIGN_KEYS``).
@@ -30,6 +31,7 @@ class Settings:
     allow: tuple[str, ...] | None = None
     block: tuple[str, ...] = ()
     foreign_keys: tuple[str, ...] = ()
+    chosen: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -38,12 +40,16 @@ class Settings:
         Raises ``BackendError`` for a boolean that is spelled otherwise.
 
         >>> Settings.from_environment({"DISPATCH_AUTOLOAD": "No", "DISPATCH_BACKENDS": "cpu, npu"})
-        Settings(autoload=False, allow=('cpu', 'npu'), block=(), foreign_keys=())
+        Settings(autoload=False, allow=('cpu', 'npu'), block=(), foreign_keys=(), chosen={})
+        >>> Settings.from_environment({"DISPATCH_BACKENDS": "cpu, acme=acme-dispatch"}).chosen
+        {'acme': 'acme-dispatch'}
         """
+        allow = [entry.partition("=") for entry in parse_names(environ.get(ALLOW, ""))]
         autoload = environ.get(AUTOLOAD, "").strip()
         return cls(
             autoload=parse_boolean(AUTOLOAD, autoload) if autoload else True,
-            allow=parse_names(environ.get(ALLOW, "")) or None,
+            allow=tuple(name.strip() for name, _, _ in allow) or None,
             block=parse_names(environ.get(BLOCK, "")),
             foreign_keys=parse_names(environ.get(FOREIGN_KEYS, "")),
+            chosen={name.strip(): chosen.strip() for name, _, chosen in allow if chosen.strip()},
         )

@@ -19,7 +19,8 @@ class BackendState:
     """One device that an installed distribution claims, or the program has registered, and its state.
 
     ``state`` is one of ``"loaded"``, ``"installed"`` (not asked for yet), ``"failed"`` (its code raised), ``"refused"``
-    (never imported) and ``"blocked"`` (kept out by an environment variable); ``reason`` says why for the last three.
+    (never imported), ``"absent"`` (its library is not installed), ``"outranked"`` (another's claim goes first) and
+    ``"blocked"`` (kept out by an environment variable); ``reason`` says why for the last five.
     ``rivals`` are further claims to the same name. ``place`` says where the program registered the device, if it did.
 
     >>> BackendState("cpu", "loaded", "dispatch-backend-cpu", "0.1.0", dispatch_key="CPU")

@@ -1,0 +1,86 @@
+"""The plugin of a device, made from a namespace of the standard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import dispatch_core as dc
+
+from .kernels import make_kernels
+from .library import Array, ArrayLibrary, Kernel, as_numpy
+
+__all__ = ["ArrayAPIBackend", "array_api_backend"]
+
+
+class ArrayAPIBackend:
+    """The hooks of a device whose arrays follow the standard; ``array_api_backend`` makes one."""
+
+    def __init__(
+        self, library: ArrayLibrary, kernels: Mapping[str, Callable[[ArrayLibrary], Kernel]], around: Any
+    ) -> None:
+        self.library = library
+        self._kernels, self._around = kernels, around
+
+    @dc.hookimpl
+    def dispatch_backend_info(self) -> dc.BackendInfo:
+        """Describe the device: its arrays have no strides and cannot be written to."""
+        dtype_of = self.library.scalar_types.__getitem__
+        array_types = tuple(
+            dc.ArrayType(each, shape=_shape_of, dtype=lambda array: dtype_of(array.dtype), mutable=False)
+            for each in self.library.types
+        )
+        return dc.BackendInfo(self.library.name, array_types=array_types)
+
+    @dc.hookimpl
+    def dispatch_register(self, registry: dc.Registry) -> None:
+        """Register every kernel that the library has functions for."""
+        for name, kernel in make_kernels(self.library, self._kernels).items():
+            namespace, _, operator = name.rpartition("::")
+            made = kernel if self._around is None else self._around(kernel)
+            self._library(registry, namespace or "aten").impl(operator, made)
+
+    def _library(self, registry: dc.Registry, namespace: str) -> dc.Library:
+        return dc.Library(namespace, "IMPL", dc.device_key(self.library.name), registry=registry)
+
+    @dc.hookimpl
+    def dispatch_is_available(self) -> bool:
+        """Return True: the library was imported."""
+        return True
+
+
+def _shape_of(array: Array) -> tuple[int, ...]:
+    return tuple(array.shape)
+
+
+def array_api_backend(
+    name: str,
+    namespace: Any,
+    *,
+    array_types: tuple[type, ...],
+    get: Callable[[Array], Any] = as_numpy,
+    put: Callable[[Any], Array] | None = None,
+    assign: Callable[[Array, Any, Array, bool], Array] | None = None,
+    is_known: Callable[[Array], bool] = lambda array: True,
+    kernels: Mapping[str, Callable[[ArrayLibrary], Kernel]] | None = None,
+    around: Callable[[Kernel], Kernel] | None = None,
+    device: Any = None,
+) -> ArrayAPIBackend:
+    """Make the plugin of the device ``name`` from a namespace that follows the array API standard.
+
+    ``array_types`` are the classes of its arrays. ``get`` gives a NumPy array of one, ``put`` makes one of NumPy's, which
+    must not share its memory; ``assign(x, key, values, add)`` gives ``x`` with other values at ``x[key]``, added to those
+    there where ``add`` is true, and changes nothing; ``is_known`` tells whether an array's values can be looked at now, by
+    which indices are checked. ``kernels`` brings the library's own functions where it has better ones than the standard's,
+    or some that this lacks: operator → function of the `ArrayLibrary` that makes the kernel. ``around`` wraps each kernel,
+    and ``device`` says where the standard's functions shall make arrays.
+    """
+    xp = namespace
+
+    def copy_in(values: Any) -> Array:
+        return xp.asarray(values, copy=True, **({} if device is None else {"device": device}))
+
+    library = ArrayLibrary(
+        name, xp, types=tuple(array_types), get=get, put=put or copy_in, assign=assign, is_known=is_known, device=device
+    )
+    return ArrayAPIBackend(library, kernels or {}, around)

@@ -1,0 +1,46 @@
+"""Operators that the standard has no function for and nothing composes: the cpu backend computes them on copies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, Final
+
+import dispatch_core as dc
+from dispatch_aten.decompositions import required_kernels
+from dispatch_aten.variants import is_inplace
+
+from ..library import ArrayLibrary, Kernel
+
+#: Views and writes, which arrays without strides have by other operators.
+_OTHERWISE: Final = frozenset({"as_strided"})
+
+
+def make(library: ArrayLibrary, brought: Collection[str]) -> dict[str, Kernel]:
+    """Return a kernel for each operator that ``brought`` lacks."""
+    lacking = [name for name in required_kernels() if name not in brought and name not in _OTHERWISE]
+    return {name: on_host(library, name) for name in lacking if not is_inplace(name)}
+
+
+def on_host(library: ArrayLibrary, name: str) -> Kernel:
+    """Return the kernel that has ``name`` computed by the cpu backend."""
+    packet, _, overload = name.partition(".")
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        dc.load_backend("cpu")
+        operator = getattr(getattr(dc.ops.aten, packet), overload or "default")
+        options = {key: _map(library.types, _get(library), value) for key, value in kwargs.items()}
+        found = operator(*[_map(library.types, _get(library), value) for value in args], **options)
+        return tuple(map(library.put, found)) if isinstance(found, tuple | list) else library.put(found)
+
+    kernel.__name__ = kernel.__qualname__ = f"{packet}_on_host"
+    return kernel
+
+
+def _get(library: ArrayLibrary) -> Callable[[Any], Any]:
+    return library.get
+
+
+def _map(types: tuple[type, ...], function: Callable[[Any], Any], value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_map(types, function, each) for each in value]
+    return function(value) if isinstance(value, types) else value

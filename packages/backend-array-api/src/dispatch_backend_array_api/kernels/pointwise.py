@@ -1,0 +1,212 @@
+"""Element-wise operators: the arguments are converted as the operator's shape rule says, then the library computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.promotion import result_type
+from dispatch_aten.shapes import RULES
+
+from ..library import Array, ArrayLibrary, Kernel, describe, number
+
+#: Operator → function of one array.
+UNARY: Final = {
+    "neg": "negative",
+    "reciprocal": "reciprocal",
+    "bitwise_not": "bitwise_invert",
+    **{
+        name: name
+        for name in "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor log log10 log1p log2 round sign sin"
+        " sinh sqrt square tan tanh trunc isfinite isinf isnan signbit".split()
+    },
+}
+#: Operator without overload → function of two arrays; with the overloads Tensor and Scalar.
+BINARY: Final = {
+    "mul": "multiply",
+    "div": "divide",
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "bitwise_and": "bitwise_and",
+    "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor",
+    "remainder": "remainder",
+}
+#: Operator with overload → function of two arrays.
+PLAIN: Final = {
+    "pow.Tensor_Tensor": "pow",
+    "pow.Tensor_Scalar": "pow",
+    "atan2": "atan2",
+    "maximum": "maximum",
+    "minimum": "minimum",
+    "floor_divide": "floor_divide",
+    "hypot": "hypot",
+    "copysign.Tensor": "copysign",
+    "nextafter": "nextafter",
+}
+_BOOL: Final = ScalarType.Bool
+
+
+class _Casts(dict[Any, Any]):
+    """The dtypes and ranks of an operator's arguments → the dtype to compute in, None for the one they have."""
+
+    def __init__(self, library: ArrayLibrary, name: str) -> None:
+        self._library, self._rule = library, RULES[name]
+
+    def __missing__(self, key: tuple[Any, ...]) -> Any:
+        operands: list[Any] = []
+        known = self._library.scalar_types
+        for dtype, flat in zip(key[::2], key[1::2], strict=True):
+            operands.append(flat if dtype is None else describe(() if flat else (1,), known[dtype]))
+        result = self._rule(*operands).dtype
+        compute = result_type(*operands) if result is _BOOL else result
+        wanted = {dtype for dtype in key[::2] if dtype is not None} == {self._library.dtypes[compute]}
+        same = all(known[dtype] is compute for dtype in key[::2] if dtype is not None)
+        self[key] = found = None if same or wanted else compute
+        return found
+
+
+def unary(library: ArrayLibrary, name: str, function: Callable[..., Any]) -> Kernel:
+    """Return the kernel of a function of one array."""
+    casts, cast = _Casts(library, name), library.cast
+
+    def kernel(self: Array) -> Array:
+        wanted = casts[self.dtype, not self.ndim]
+        return function(self if wanted is None else cast(self, wanted))
+
+    return kernel
+
+
+def _binary(library: ArrayLibrary, name: str, function: Callable[..., Any]) -> Kernel:
+    casts, cast = _Casts(library, name), library.cast
+
+    def kernel(self: Array, other: Array) -> Array:
+        wanted = casts[self.dtype, not self.ndim, other.dtype, not other.ndim]
+        return function(self, other) if wanted is None else function(cast(self, wanted), cast(other, wanted))
+
+    return kernel
+
+
+def _with_number(library: ArrayLibrary, name: str, function: Callable[..., Any]) -> Kernel:
+    rule = RULES[name]
+    seen: dict[Any, tuple[ScalarType, bool]] = {}
+
+    def kernel(self: Array, other: Any, *rest: Any) -> Array:
+        key = self.dtype, not self.ndim, type(other)
+        found = seen.get(key)
+        if found is None:
+            operand = describe(tuple(self.shape), library.dtype_of(self))
+            result = rule(operand, other, *rest).dtype
+            compute = result_type(operand, other) if result is _BOOL else result
+            found = seen[key] = compute, compute is not operand.dtype
+        compute, differs = found
+        return function(library.cast(self, compute) if differs else self, library.full((), other, compute), *rest)
+
+    return kernel
+
+
+def _sum_of(sign: str) -> Callable[[ArrayLibrary], Callable[..., Any]]:
+    def make_function(library: ArrayLibrary) -> Callable[..., Any]:
+        combine, scale = getattr(library.xp, sign), library.xp.multiply
+
+        def function(self: Array, other: Array, alpha: Any = 1) -> Array:
+            if alpha != 1:
+                dtype = library.dtype_of(other)
+                if dtype is _BOOL:
+                    return combine(self, other) if number(alpha, dtype) else self
+                other = scale(other, library.full((), alpha, dtype))
+            return combine(self, other)
+
+        return function
+
+    return make_function
+
+
+def _sum_kernel(library: ArrayLibrary, name: str, function: Callable[..., Any]) -> Kernel:
+    casts, cast = _Casts(library, name), library.cast
+
+    def kernel(self: Array, other: Array, *, alpha: Any = 1) -> Array:
+        wanted = casts[self.dtype, not self.ndim, other.dtype, not other.ndim]
+        if wanted is not None:
+            self, other = cast(self, wanted), cast(other, wanted)
+        if alpha != 1:
+            return function(self, other, alpha)
+        return function(self, other)
+
+    return kernel
+
+
+def _for_bool(library: ArrayLibrary, function: Callable[..., Any], logical: str) -> Callable[..., Any]:
+    instead, bool_ = getattr(library.xp, logical), library.xp.empty((0,), dtype=library.dtype(_BOOL)).dtype
+
+    def choose(self: Array, other: Array, *rest: Any) -> Array:
+        return instead(self, other) if self.dtype == bool_ else function(self, other, *rest)
+
+    return choose
+
+
+def _where(library: ArrayLibrary) -> Kernel:
+    casts: dict[Any, ScalarType] = {}
+    cast, where, rule = library.cast, library.xp.where, RULES["where.self"]
+
+    def kernel(condition: Array, self: Array, other: Array) -> Array:
+        if self.dtype != other.dtype:
+            key = self.dtype, not self.ndim, other.dtype, not other.ndim
+            wanted = casts.get(key)
+            if wanted is None:
+                wanted = casts[key] = rule(*map(library.meta, (condition, self, other))).dtype
+            self, other = cast(self, wanted), cast(other, wanted)
+        return where(cast(condition, _BOOL), self, other)
+
+    return kernel
+
+
+def _fmod(library: ArrayLibrary) -> Callable[..., Any]:
+    xp = library.xp
+
+    def fmod(self: Array, other: Array) -> Array:
+        rest = xp.remainder(xp.abs(self), xp.abs(other))
+        dtype = library.dtype_of(self)
+        return xp.copysign(rest, self) if dtype.is_floating_point else xp.where(self < 0, -rest, rest)
+
+    return fmod
+
+
+def _round_to_itself(library: ArrayLibrary, name: str) -> Callable[..., Any]:
+    """Return a rounding function that leaves integers as they are."""
+    function = getattr(library.xp, name)
+    return lambda self: function(self) if library.dtype_of(self).is_floating_point else self
+
+
+def _make_all(library: ArrayLibrary) -> Iterator[tuple[str, Kernel]]:
+    xp = library.xp
+    for name, standard in UNARY.items():
+        if (function := getattr(xp, standard, None)) is not None:
+            yield name, unary(library, name, function)
+    for name in ("ceil", "floor", "round", "trunc"):
+        yield name, unary(library, name, _round_to_itself(library, name))
+    for name, standard in BINARY.items():
+        function = getattr(xp, standard)
+        if name == "mul":
+            function = _for_bool(library, function, "logical_and")
+        yield f"{name}.Tensor", _binary(library, f"{name}.Tensor", function)
+        yield f"{name}.Scalar", _with_number(library, f"{name}.Scalar", function)
+    for name, standard in PLAIN.items():
+        if (function := getattr(xp, standard, None)) is not None:
+            yield name, (_with_number if name.endswith("_Scalar") else _binary)(library, name, function)
+    for name, sign in (("add", "add"), ("sub", "subtract")):
+        function = _for_bool(library, _sum_of(sign)(library), "logical_or")
+        yield f"{name}.Tensor", _sum_kernel(library, f"{name}.Tensor", function)
+        yield f"{name}.Scalar", _with_number(library, f"{name}.Scalar", function)
+    yield "fmod.Tensor", _binary(library, "fmod.Tensor", _fmod(library))
+    yield "where.self", _where(library)
+
+
+def make(library: ArrayLibrary) -> dict[str, Kernel]:
+    """Return the kernels for a library."""
+    return dict(_make_all(library))

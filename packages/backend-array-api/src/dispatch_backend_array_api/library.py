@@ -1,0 +1,155 @@
+"""An array library as the kernels see it: its namespace, its dtypes, and what the standard leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import prod
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from dispatch_aten.dtypes import ScalarType
+from dispatch_aten.errors import DtypeError
+from dispatch_aten.shapes import TensorMeta, contiguous
+
+Array: TypeAlias = Any
+Kernel: TypeAlias = Callable[..., Any]
+
+_CONVERT: Final = {"f": float, "c": complex, "b": bool}
+
+
+class ArrayLibrary:
+    """A namespace of the standard, with what is needed beside it.
+
+    ``get`` makes a NumPy array of an array, and ``put`` an array of NumPy's, a copy of it; ``assign(x, key, values, add)``
+    gives ``x`` with other values, or values added, at ``x[key]``, without changing it. ``is_known`` tells whether an array's
+    values can be looked at now, at no great cost.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        xp: Any,
+        *,
+        types: tuple[type, ...],
+        get: Callable[[Array], Any],
+        put: Callable[[Any], Array],
+        assign: Callable[[Array, Any, Array, bool], Array] | None,
+        is_known: Callable[[Array], bool],
+        device: Any = None,
+    ) -> None:
+        self.name, self.xp, self.types = name, xp, types
+        self.get, self.put, self.assign, self.is_known = get, put, assign, is_known
+        self.options: dict[str, Any] = {} if device is None else {"device": device}
+        self.dtypes = {dtype: found for dtype in ScalarType for found in _dtype_of(xp, dtype)}
+        self.scalar_types = {self._key(dtype): each for each, dtype in self.dtypes.items()}
+
+    def _key(self, dtype: Any) -> Any:
+        """Return what arrays of a dtype answer for it; a namespace may name it by another object."""
+        return self.xp.empty((0,), dtype=dtype, **self.options).dtype
+
+    def dtype(self, dtype: ScalarType) -> Any:
+        """Return the library's object for a dtype.
+
+        Raises ``DtypeError`` where it has none.
+        """
+        try:
+            return self.dtypes[dtype]
+        except KeyError:
+            raise DtypeError(
+                f"the device {self.name!r} has no arrays of dtype {dtype}",
+                hint=f"it has {', '.join(map(str, self.dtypes))}",
+            ) from None
+
+    def dtype_of(self, array: Array) -> ScalarType:
+        """Return an array's dtype.
+
+        Raises ``DtypeError`` for one that torch does not know.
+        """
+        try:
+            return self.scalar_types[array.dtype]
+        except KeyError:
+            raise DtypeError(f"an array of dtype {array.dtype} has no equivalent among torch's dtypes") from None
+
+    def meta(self, value: Any) -> Any:
+        """Return the description of an array, or of each in a list, for shape rules; anything else as it is."""
+        if isinstance(value, self.types):
+            array: Any = value
+            return contiguous(tuple(array.shape), self.dtype_of(array))
+        return [self.meta(each) for each in value] if isinstance(value, list | tuple) else value
+
+    def cast(self, array: Array, dtype: ScalarType) -> Array:
+        """Return an array of another dtype, or the same array."""
+        wanted = self.dtype(dtype)
+        have = self.dtype_of(array)
+        if have is dtype:
+            return array
+        if have.is_complex and not dtype.is_complex and dtype is not ScalarType.Bool:
+            array = self.xp.real(array)
+        elif dtype is ScalarType.Bool:
+            return array != self.xp.zeros((), dtype=array.dtype, **self.options)
+        elif have.is_floating_point and dtype.is_integral and not dtype.is_signed:
+            array = self.xp.astype(array, self.dtype(ScalarType.Long))  # negative numbers wrap around, as in torch
+        return self.xp.astype(array, wanted)
+
+    def full(self, shape: Iterable[int], value: Any, dtype: ScalarType) -> Array:
+        """Return a new array of one number."""
+        return self.xp.full(tuple(shape), number(value, dtype), dtype=self.dtype(dtype), **self.options)
+
+    def bounds(self, index: Array) -> tuple[int, int]:
+        """Return the least and the greatest number of an index array; two that fit everywhere where it is not known."""
+        if not self.is_known(index) or not all(index.shape):
+            return 0, -1
+        values = self.get(index)
+        return int(values.min()), int(values.max())
+
+    def indices(self, array: Array) -> Array:
+        """Return positions as the library's 64-bit integers."""
+        return self.xp.astype(array, self.dtype(ScalarType.Long), copy=False)
+
+
+def _dtype_of(xp: Any, dtype: ScalarType) -> list[Any]:
+    found = getattr(xp, dtype.short, None)
+    return [] if found is None or dtype is ScalarType.ComplexHalf else [found]
+
+
+def number(value: Any, dtype: ScalarType) -> Any:
+    """Return a number as a dtype stores it: integers wrap around, and fractions are cut.
+
+    >>> number(-1, ScalarType.Byte), number(2.7, ScalarType.Long), number(3, ScalarType.Float)
+    (255, 2, 3.0)
+    """
+    if not dtype.is_integral:
+        convert = _CONVERT["c" if dtype.is_complex else "f" if dtype.is_floating_point else "b"]
+        return convert(value)
+    low, high = dtype.bounds
+    return (int(value) - low) % (high - low + 1) + low
+
+
+def numel(shape: Iterable[int]) -> int:
+    """Return the number of elements of a shape."""
+    return prod(shape)
+
+
+def axes(dim: Any) -> Any:
+    """Return the standard's ``axis`` for torch's list of dimensions, where none and an empty list mean all."""
+    if dim is None or isinstance(dim, int):
+        return dim
+    return tuple(dim) or None
+
+
+def describe(shape: tuple[int, ...], dtype: ScalarType) -> TensorMeta:
+    """Describe a row-major array."""
+    return contiguous(shape, dtype)
+
+
+def as_numpy(array: Array) -> Any:
+    """Return a read-only NumPy array of an array that speaks DLPack, or NumPy's own protocol; it may share the memory."""
+    try:
+        values = np.from_dlpack(array)
+    except (AttributeError, BufferError, TypeError, RuntimeError, ValueError):
+        values = np.asarray(array)
+    if values.flags.writeable:
+        values = values.view()
+        values.flags.writeable = False
+    return values

@@ -1,0 +1,37 @@
+"""The kernels on raw arrays, and on tensors, of each library that is tested here."""
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+import torchlike
+
+DEVICES = ("strict", "jax")
+
+
+@pytest.fixture(params=DEVICES)
+def device(request):
+    return request.param
+
+
+def test_indices_out_of_range_are_refused(device):
+    x = torchlike.arange(6, device=device)
+    with pytest.raises(IndexError, match="index 6 is out of bounds for dimension 0 with size 6"):
+        x[torchlike.tensor([0, 6], device=device)]
+
+
+def test_a_number_wraps_around_in_small_integers(device):
+    assert torchlike.full((2,), -1, dtype=torchlike.uint8, device=device).tolist() == [255, 255]
+
+
+def test_sixty_four_bits_are_kept_and_the_program_of_jax_goes_on_as_it_was():
+    jnp = pytest.importorskip("jax.numpy")
+    x = torchlike.tensor([2**40, 1], device="jax") + 1
+    assert x.tolist() == [2**40 + 1, 2]
+    assert x.dtype == torchlike.int64
+    assert jnp.arange(3).dtype == np.int32
+
+
+def test_operators_take_raw_arrays(device):
+    x = torchlike.tensor([1.0, 4.0], device=device)._dispatch_data
+    assert dc.ops.prims.device_get(dc.ops.aten.sqrt(x)).tolist() == [1.0, 2.0]
