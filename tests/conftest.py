@@ -51,6 +51,13 @@ def sparing_backend(tmp_path_factory):
         yield
 
 
+@pytest.fixture(scope="module")
+def strideless_backend(tmp_path_factory):
+    """The backend that has what arrays without strides that cannot be written need, and no more."""
+    with install("strideless", tmp_path_factory.mktemp("site")):
+        yield
+
+
 @pytest.fixture
 def run_isolated():
     """Run code in a fresh interpreter that sees installed packages only; return its output, line by line."""

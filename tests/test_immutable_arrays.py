@@ -1,14 +1,14 @@
-"""In-place operators and views mean the same on arrays that cannot be written to: one suite, two backends."""
+"""In-place operators and views mean the same on arrays that cannot be written to: one suite, three backends."""
 
 import pytest
 
 import torchlike
 from torchlike import nn, no_grad, optim
 
-pytestmark = pytest.mark.usefixtures("frozen_backend")
+pytestmark = pytest.mark.usefixtures("frozen_backend", "strideless_backend")
 
 
-@pytest.fixture(params=["cpu", "frozen"])
+@pytest.fixture(params=["cpu", "frozen", "strideless"])
 def device(request):
     return request.param
 

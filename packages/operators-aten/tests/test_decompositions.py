@@ -89,4 +89,5 @@ def test_a_backend_needs_few_kernels():
     required = required_kernels()
     assert len(required) < 110
     assert len(ATEN) > 700
-    assert not set(required) & (EXPLICIT.keys() | IMPLICIT.keys())
+    # These two are composed where arrays have no strides.
+    assert set(required) & (EXPLICIT.keys() | IMPLICIT.keys()) == {"as_strided", "empty_strided"}

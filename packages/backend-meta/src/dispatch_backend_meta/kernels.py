@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from dispatch_aten.decompositions import IMPLICIT
 from dispatch_aten.operators import ATEN_BY_NAME, OperatorDef
+from dispatch_aten.operators import PRIMS as _PRIMS
 from dispatch_aten.shapes import RULES, RULES_ON_EXPANDED, TensorMeta, cached_rule, check_output_shape, storage_extent
 from dispatch_core.caches import LazyTable
 
@@ -140,5 +141,5 @@ _device_put.doubts = _doubt_copy  # type: ignore[attr-defined]  # the comparison
 PRIMS: Final[dict[str, _Kernel]] = {
     "device_get": _refuse("prims::device_get"),
     "device_put": _device_put,
-}
+} | {row.name: cached_rule(f"prims::{row.name}", _to_fresh) for row in _PRIMS if f"prims::{row.name}" in RULES}
 """The kernels of the ``prims`` namespace."""

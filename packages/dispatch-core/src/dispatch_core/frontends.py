@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .arrays.access import storage_of
+from .arrays.access import storage_of, to_data
 from .arrays.frontend import Frontend, bind, refuse_mixed, register_frontend
 from .arrays.lent_memory import Holder, Window, is_pinned, lend, memory_of, pin
 from .arrays.owners import ARRAY_TYPES, KEY_TYPES
@@ -51,6 +51,7 @@ __all__ = [
     "run_random_steps",
     "runtime",
     "storage_of",
+    "to_data",
 ]
 
 #: Names of the pipelines, which most programs never load.

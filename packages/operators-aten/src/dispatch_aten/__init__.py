@@ -10,12 +10,13 @@ on the first use of either namespace. An operator is defined, with its composite
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from dispatch_core import LazyDefinition, Library, registry
 from dispatch_core.tracebacks import hide_frames
 
-from .operators import ATEN_BY_NAME, PRIMS
+from .operators import ATEN_BY_NAME, PRIMS, OperatorDef
 
 __version__ = "0.1.0"
 __all__ = ["ATEN_LIBRARY", "PRIMS_LIBRARY"]
@@ -30,13 +31,20 @@ def _define_aten(name: str) -> LazyDefinition:
     return LazyDefinition(operator.schema, operator.tags, composite_kernels(operator), way_of(name))
 
 
+def _define_prim(rows: dict[str, OperatorDef], name: str) -> LazyDefinition:
+    from .decompositions.prims import PRIMITIVES
+
+    kernels = {"CompositeExplicitAutograd": PRIMITIVES[name]} if name in PRIMITIVES else {}
+    return LazyDefinition(rows[name].schema, rows[name].tags, kernels)
+
+
 def _announce() -> tuple[Library, Library]:
     # Below the program's registrations, also where the program imports this package itself.
     with registry.transaction(level="backend"):
         aten, prims = Library("aten", "DEF"), Library("prims", "DEF")
         aten.define_lazily(ATEN_BY_NAME, _define_aten)
         by_name = {operator.name: operator for operator in PRIMS}
-        prims.define_lazily(by_name, lambda name: LazyDefinition(by_name[name].schema, by_name[name].tags))
+        prims.define_lazily(by_name, partial(_define_prim, by_name))
         return aten, prims
 
 

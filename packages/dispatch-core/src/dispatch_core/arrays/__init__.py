@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .access import device, dtype, is_mutable, shape, storage_of, storage_offset, strides
+from .access import device, dtype, has_strides, is_mutable, shape, storage_of, storage_offset, strides
 from .frontend import AutogradFormula, Frontend, rebind, register_frontend, wrap_like
 from .owners import device_key
 from .types import ArrayType, Availability, BackendInfo
@@ -16,6 +16,7 @@ __all__ = [
     "device",
     "device_key",
     "dtype",
+    "has_strides",
     "is_mutable",
     "rebind",
     "register_frontend",

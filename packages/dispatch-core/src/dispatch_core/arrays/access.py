@@ -16,7 +16,7 @@ from ..devices import Device
 from ..discovery import loader
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..keys.table import ARRAYS, keys_of
-from .owners import ARRAY_TYPES, KEY_DEVICES, TYPE_MASKS, mask_of
+from .owners import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, TYPE_MASKS, device_key, mask_of
 from .types import ArrayType
 
 #: Bound: CPython calls a method of an imported name the slow way, since the name may be a module.
@@ -149,6 +149,17 @@ def dtype(value: Any) -> Any:
 def is_mutable(value: Any) -> bool:
     """Return whether kernels can write into a tensor's or array's data."""
     return _reader(value)[0].mutable
+
+
+def has_strides(value: Any) -> bool:
+    """Return whether a tensor's or array's type tells strides; for a device, whether its types of arrays do.
+
+    An array whose type does not is row-major. Where it cannot be written either, it is a view of nothing.
+    """
+    if isinstance(value, (str, Device)):
+        types = KEY_TYPES.get(device_key(Device.parse(value).type), ())
+        return not types or any(each.strides is not None for each in types)
+    return _reader(value)[0].strides is not None
 
 
 def device(value: Any) -> Device:

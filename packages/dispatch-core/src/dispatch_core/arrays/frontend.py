@@ -68,7 +68,7 @@ class Frontend(Record, Generic[T]):
 
         Raises ``ArgumentError`` when no backend owns the array's type.
         """
-        mask = TYPE_MASKS.get(type(array)) or find_type(type(array))
+        mask = TYPE_MASKS.get(type(array)) or find_type(type(array), array)
         if not mask:
             raise ArgumentError(
                 f"no backend owns arrays of type {type(array).__module__}.{type(array).__qualname__}",

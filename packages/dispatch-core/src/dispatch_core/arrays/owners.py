@@ -28,6 +28,8 @@ from .types import ArrayType, BackendInfo
 TYPE_MASKS: Final[dict[type, int]] = {}
 #: type of a raw array → how to read it.
 ARRAY_TYPES: Final[dict[type, ArrayType]] = {}
+#: The types in it that others belong to where ``issubclass`` or ``isinstance`` say so.
+_OPEN: Final[dict[type, ArrayType]] = {}
 #: dispatch key → the array types that kernels under it return.
 KEY_TYPES: Final[dict[DispatchKey, tuple[ArrayType, ...]]] = {}
 #: device name → dispatch key, and back.
@@ -99,6 +101,8 @@ def add_backend(info: BackendInfo, claims: dict[type, int] | None = None) -> Dis
             if array_type.type not in theirs:
                 ARRAY_TYPES[array_type.type] = array_type
                 TYPE_MASKS[array_type.type] = key.value
+                if array_type.subclasses:
+                    _OPEN[array_type.type] = array_type
             elif claims is not None:
                 claims[array_type.type] = key.value
     on_rollback(lambda: _remove_backend(info, key, claims))
@@ -145,12 +149,14 @@ def _remove_backend(info: BackendInfo, key: DispatchKey, claims: dict[type, int]
                     del claims[array_type.type]
         # Subclasses that were looked up meanwhile, and stand-ins, point at the removed key.
         for cls in [cls for cls, mask in TYPE_MASKS.items() if mask & ARRAYS == key.value]:
-            TYPE_MASKS.pop(cls, None)
-            ARRAY_TYPES.pop(cls, None)
+            for table in (TYPE_MASKS, ARRAY_TYPES, _OPEN):
+                table.pop(cls, None)
 
 
-def find_type(cls: type) -> int:
+def find_type(cls: type, instance: object = None) -> int:
     """Return the mask for arrays of type ``cls``, loading the backend that declares it; 0 when there is none.
+
+    Some classes are known by their instances alone (jax's tracers are instances of ``jax.Array``, and no subclass).
 
     Raises ``BackendError`` when that backend fails to load.
     """
@@ -167,9 +173,9 @@ def find_type(cls: type) -> int:
     else:
         owner = next(filter(None, map(plugins.declared_device, nearer)), None)
     if owner is None:
-        return TYPE_MASKS[cls] if _inherit(cls) else 0
+        return TYPE_MASKS[cls] if _inherit(cls, instance) else 0
     plugins.ensure_backend(owner)
-    if not _inherit(cls):
+    if not _inherit(cls, instance):
         raise BackendError(
             f"backend {owner!r} is declared as the owner of {cls.__module__}.{cls.__qualname__}, but does not register it",
             hint="its BackendInfo.array_types must list the types that its entry points declare",
@@ -193,18 +199,25 @@ def _forget(cls: Any, tables: tuple[dict[Any, Any], ...] = (TYPE_MASKS, ARRAY_TY
         table.pop(cls, None)
 
 
-def _inherit(cls: type) -> bool:
+def _inherit(cls: type, instance: object) -> bool:
     """Take over the entries of the first base class that has an owner, for as long as the class lives."""
     with _lock:
-        for base in cls.__mro__:
-            known = ARRAY_TYPES.get(base)
-            if known is not None:
-                if base is not cls:
-                    key: Any = _Subclass(cls, _forget)
-                    ARRAY_TYPES[key] = known
-                    TYPE_MASKS[key] = TYPE_MASKS[base]
-                return True
-    return False
+        known = next(filter(None, map(ARRAY_TYPES.get, cls.__mro__)), None) or _find_open(cls, instance)
+        if known is None:
+            return False
+        if known.type is not cls:
+            key: Any = _Subclass(cls, _forget)
+            ARRAY_TYPES[key] = known
+            TYPE_MASKS[key] = TYPE_MASKS[known.type]
+        return True
+
+
+def _find_open(cls: type, instance: object) -> ArrayType | None:
+    """Return the type with ``subclasses`` that a class belongs to without inheriting from it."""
+    for wider, known in _OPEN.items():
+        if issubclass(cls, wider) or (instance is not None and isinstance(instance, wider)):
+            return known
+    return None
 
 
 def is_tensor(value: object) -> bool:
@@ -214,7 +227,7 @@ def is_tensor(value: object) -> bool:
     if isinstance(value, _NEVER_ARRAYS):
         return False
     # A tensor class without slots has the mask on its instances only.
-    return isinstance(getattr(value, "_dispatch_mask", None), int) or find_type(type(value)) != 0
+    return isinstance(getattr(value, "_dispatch_mask", None), int) or find_type(type(value), value) != 0
 
 
 #: Types that are asked about often and are never arrays; the look-up need not scan plugins for them.
@@ -229,7 +242,7 @@ def mask_of(value: object) -> int:
     mask = getattr(value, "_dispatch_mask", None)
     if isinstance(mask, int):
         return mask
-    mask = TYPE_MASKS.get(type(value)) or (0 if isinstance(value, _NEVER_ARRAYS) else find_type(type(value)))
+    mask = TYPE_MASKS.get(type(value)) or (0 if isinstance(value, _NEVER_ARRAYS) else find_type(type(value), value))
     if not mask:
         raise ArgumentError(
             f"expected a tensor or an array that a backend owns, not {type(value).__module__}.{type(value).__qualname__}",

@@ -19,6 +19,10 @@ class ArrayType(Record):
     ``opcheck`` makes its stand-ins by that of the meta device. ``layout`` gives shape, strides and dtype as one hashable
     value, which is looked at often while a pipeline is open; without it, it is made of the three. Where ``device_index``
     tells on which of several devices an array lies, ``current_device`` tells where one would be made now.
+
+    Without ``strides`` every array is row-major, and where arrays are not ``mutable`` either, none is a view of another:
+    the dispatcher makes torch's views by the functions of ``prims``. With ``subclasses`` a class is of this type where
+    ``issubclass`` or ``isinstance`` say so, registered (virtual) subclasses included, such as an abstract base class has.
     """
 
     type: type
@@ -33,6 +37,7 @@ class ArrayType(Record):
     empty: Callable[[tuple[int, ...], tuple[int, ...], Any], Any] | None = None
     layout: Callable[[Any], Hashable] | None = None
     current_device: Callable[[], int] | None = None
+    subclasses: bool = False
 
 
 class BackendInfo(Record):

@@ -154,7 +154,7 @@ def pending_type(key: DispatchKey) -> type[Pending]:
                 found,
                 shape=lambda pending: known[type(pending.meta)].shape(pending.meta),
                 dtype=lambda pending: known[type(pending.meta)].dtype(pending.meta),
-                strides=lambda pending: access.strides(pending.meta),
+                strides=_strides if any(each.strides is not None for each in owner) else None,
                 # Views of the array are placed within its own memory, which a kernel may have made larger.
                 storage_offset=lambda pending: access.storage_offset(
                     pending.meta if pending.value is None else pending.value
@@ -166,6 +166,10 @@ def pending_type(key: DispatchKey) -> type[Pending]:
             key.value | DispatchKey.Pipeline,
         )
     return found
+
+
+def _strides(pending: Pending) -> tuple[int, ...]:
+    return access.strides(pending.meta)
 
 
 def _device_index(pending: Pending) -> int | None:

@@ -78,8 +78,13 @@ def misfit(entry: OperatorEntry, registration: Registration) -> str:
 def missing_kernels(registry: Registry, key: DispatchKey, distribution: str) -> tuple[int, list[str]]:
     """Return how many operators nothing composes, and which of them a backend has no kernel for.
 
-    They are those of the operator libraries for whose operators the backend has registered at least one kernel.
+    They are those of the operator libraries for whose operators the backend has registered at least one kernel. A composite
+    that serves some types of arrays only says so by an attribute ``serves``, a function of whether they can be written to
+    and whether they have strides.
     """
+    types = KEY_TYPES.get(key, ())
+    mutable = all(each.mutable for each in types)
+    strided = not types or any(each.strides is not None for each in types)
     own = {entry.operator_name.namespace for entry, found in _registered_by(registry, distribution) if found.key is key}
     unserved = DispatchKey.register_backend(_UNSERVED)
     needed, missing = 0, []
@@ -87,16 +92,14 @@ def missing_kernels(registry: Registry, key: DispatchKey, distribution: str) -> 
         name = entry.operator_name
         if entry.schema is None or name.namespace not in own or not near_misses.has_library(entry):
             continue
-        if entry.slot(unserved).registration is None:
+        composite = entry.slot(unserved).registration
+        if composite is None:
+            is_needed = mutable or find_functional(entry) is None
+        else:
+            serves = getattr(composite.fn, "serves", None)
+            is_needed = serves is not None and not serves(mutable, strided)
+        if is_needed:
             needed += 1
-            if entry.slot(key).registration is None and not _is_replaced(entry, key):
+            if entry.newest(key) is None:
                 missing.append(entry.name)
     return needed, sorted(missing)
-
-
-def _is_replaced(entry: OperatorEntry, key: DispatchKey) -> bool:
-    """Return whether immutable arrays have a kernel for the values that the operator would write."""
-    if all(array_type.mutable for array_type in KEY_TYPES.get(key, ())):
-        return False
-    functional = find_functional(entry)
-    return functional is not None and functional.newest(key) is not None

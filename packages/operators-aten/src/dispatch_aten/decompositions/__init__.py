@@ -58,7 +58,20 @@ A backend's own kernel for them is a shortcut, which gives way to a program's ke
 """
 
 
-def required_kernels() -> tuple[str, ...]:
+def _is_required(operator: OperatorDef, mutable: bool, strided: bool) -> bool:
+    """Return whether nothing composes an operator for arrays of a kind."""
+    name = operator.name
+    kernels = composite_kernels(operator)
+    if kernels:
+        return not all(getattr(kernel, "serves", _serve_all)(mutable, strided) for kernel in kernels.values())
+    return mutable or functional_of(name) is None
+
+
+def _serve_all(mutable: bool, strided: bool) -> bool:
+    return True
+
+
+def required_kernels(*, mutable: bool = True, strided: bool = True) -> tuple[str, ...]:
     """Return the operators that a backend has to register kernels for; the others are composed of them.
 
     A backend may leave operators out; calling one of them is an error.
@@ -66,13 +79,7 @@ def required_kernels() -> tuple[str, ...]:
     >>> "add.Tensor" in required_kernels(), "add_.Tensor" in required_kernels()
     (True, False)
     """
-    return tuple(
-        operator.name
-        for operator in ATEN
-        if operator.name not in IMPLICIT
-        and operator.name not in EXPLICIT
-        and (operator.name in inplace_and_out.NOT_DERIVED or functional_of(operator.name) is None)
-    )
+    return tuple(operator.name for operator in ATEN if _is_required(operator, mutable, strided))
 
 
 def composite_kernels(operator: OperatorDef) -> dict[str, Callable[..., Any] | KernelFactory]:

@@ -23,6 +23,32 @@ Array: TypeAlias = Any
 """A backend's array or a frontend's tensor."""
 
 aten: Final[Any] = dc.ops.aten
+prims: Final[Any] = dc.ops.prims
+
+
+def has_views(self: Array) -> bool:
+    """Return whether an array like ``self`` can show another's elements: not without strides where it cannot be written.
+
+    See Note [Views of arrays without strides] in `view`.
+    """
+    return dc.has_strides(self) or dc.is_mutable(self)
+
+
+def serve(
+    function: Callable[..., Any], *, mutable: bool | None = None, strided: bool | None = None
+) -> Callable[..., Any]:
+    """Return a composite that says which arrays it serves: those that can be written or not, with strides or without."""
+
+    def serves(are_mutable: bool, have_strides: bool) -> bool:
+        return mutable in (None, are_mutable) and strided in (None, have_strides)
+
+    function.serves = serves  # type: ignore[attr-defined]  # doctor reads it
+    return function
+
+
+def has_kernel(name: str, self: Array) -> bool:
+    """Return whether the backend of an array has registered a kernel for an operator."""
+    return dc.registry.has_kernel(name, dc.device_key(dc.device(self).type))
 
 
 def overload(name: str) -> Any:

@@ -12,7 +12,7 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.factory import with_memory_format
 from dispatch_aten.shapes.meta import is_channels_last, is_contiguous
 
-from ._shared import Array, aten, cast, copy_into, meta_of, missing_functional, numel, scatter_into
+from ._shared import Array, aten, cast, copy_into, meta_of, missing_functional, numel, scatter_into, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -195,7 +195,7 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "clone": _clone,
     "resize_": _resize,
-    "copy": _copy,
+    "copy": serve(_copy, mutable=True),
     "_to_copy": _to_copy,
     "_local_scalar_dense": _local_scalar_dense,
 }

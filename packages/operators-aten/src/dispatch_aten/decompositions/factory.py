@@ -12,7 +12,7 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.factory import with_memory_format
 
 from ._host import from_host
-from ._shared import Array, aten, copy_into, fill, meta_of, missing_functional, scatter_into
+from ._shared import Array, aten, copy_into, fill, meta_of, missing_functional, scatter_into, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +29,28 @@ def _empty(
     **options: Any,
 ) -> Array:
     meta = RULES["empty.memory_format"](size, dtype=dtype, memory_format=memory_format)
+    target = dc.Device("cpu") if device is None else dc.Device.parse(device)
+    if not dc.has_strides(target) and not dc.registry.has_kernel("aten::empty_strided", dc.device_key(target.type)):
+        raise dc.NoKernelError(
+            f"aten::empty.memory_format: no kernel for device {target}, whose arrays have no strides"
+        )
     return aten.empty_strided.default(meta.shape, meta.strides, dtype=meta.dtype, device=device)
+
+
+def _empty_strided(
+    size: Sequence[int],
+    stride: Sequence[int],
+    *,
+    dtype: ScalarType | None = None,
+    device: Any = None,
+    **options: Any,
+) -> Array:
+    """Make an array in row-major order, where arrays have no other."""
+    meta = RULES["empty_strided"](size, stride, dtype=dtype)
+    target = dc.Device("cpu") if device is None else dc.Device.parse(device)
+    if dc.has_strides(target):
+        raise dc.NoKernelError(f"aten::empty_strided: no kernel for device {target}, whose arrays have strides")
+    return aten.empty.memory_format(meta.shape, dtype=meta.dtype, device=device)
 
 
 def _zeros(size: Sequence[int], *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:
@@ -182,7 +203,8 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "zeros": _zeros,
     "ones": _ones,
     "full": _full,
-    "empty.memory_format": _empty,
+    "empty.memory_format": serve(_empty, strided=True),
+    "empty_strided": serve(_empty_strided, strided=False),
     "arange": lambda end, **options: _arange_start(0, end, **options),
     "arange.start_step": _arange_step,
     "arange.start": _arange_start,
@@ -199,7 +221,7 @@ EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
     "new_full": _new_full,
     "new_zeros": _new_filled(0),
     "new_ones": _new_filled(1),
-    "fill.Scalar": _fill,
+    "fill.Scalar": serve(_fill, mutable=True),
     "fill.Tensor": _fill_tensor,
     "fill_.Tensor": _fill_tensor_inplace,
     "zero_": lambda self: aten.fill_.Scalar(self, 0),

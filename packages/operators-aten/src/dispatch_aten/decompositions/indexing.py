@@ -11,7 +11,7 @@ from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 
-from ._shared import Array, arange_like, aten, meta_of, missing_functional, ndim, numel, overload, scatter_into
+from ._shared import Array, arange_like, aten, meta_of, missing_functional, ndim, numel, overload, scatter_into, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -209,7 +209,7 @@ IMPLICIT: Final[dict[str, Callable[..., Any]]] = {
 }
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {
-    "index_put": _index_put,
+    "index_put": serve(_index_put, mutable=True),
     "index_select": _index_select,
     "index_add": _index_add,
     "gather": _gather,

@@ -1,4 +1,10 @@
-"""Views in terms of a few of them, and the decisions whether to view or to copy."""
+"""Views in terms of a few of them, and the decisions whether to view or to copy.
+
+Note [Views of arrays without strides]
+    An array that has no strides, and cannot be written, is never a view: it is row-major and has memory of its own. What
+    torch calls a view of it is an array that functions make: the ``prims`` (`_functional_views`). The frontend still knows
+    the tensor as a view, and how it was made; a write through it makes the base, and all of its views, again.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +18,8 @@ from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.meta import TensorMeta, is_contiguous
 from dispatch_aten.shapes.sizes import infer_size, view_strides
 
-from ._shared import Array, aten, meta_of, ndim
+from ._functional_views import functional_view
+from ._shared import Array, aten, has_views, meta_of, ndim, serve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,19 +99,22 @@ def _ravel(self: Array) -> Array:
 
 
 def _apply_rule(name: str) -> Callable[..., Array]:
-    """Make the kernel of a view from its shape rule and ``as_strided``."""
+    """Make the kernel of a view from its shape rule and ``as_strided``; see Note [Views of arrays without strides]."""
 
     def kernel(self: Array, *args: Any, **kwargs: Any) -> Array:
-        meta: TensorMeta | list[TensorMeta] = RULES[name](meta_of(self), *args, **kwargs)
-        if isinstance(meta, list):
-            return [_view_as(self, each) for each in meta]
-        return _view_as(self, meta)
+        meta: TensorMeta = RULES[name](meta_of(self), *args, **kwargs)
+        if has_views(self):
+            return aten.as_strided.default(self, meta.shape, meta.strides, meta.storage_offset)
+        return functional_view(name, self, meta, args)
 
     return kernel
 
 
-def _view_as(self: Array, meta: TensorMeta) -> Array:
-    return aten.as_strided.default(self, meta.shape, meta.strides, meta.storage_offset)
+def _as_strided(self: Array, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Array:
+    meta: TensorMeta = RULES["as_strided"](meta_of(self), size, stride, storage_offset)
+    if has_views(self):
+        raise dc.NoKernelError(f"aten::as_strided: no kernel for device {dc.device(self)}, whose arrays have views")
+    return functional_view("as_strided", self, meta, ())
 
 
 def _split(name: str) -> Callable[..., list[Array]]:
@@ -167,6 +177,7 @@ _BY_STRIDES: Final = (
 )
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _apply_rule(name) for name in _BY_STRIDES.split()} | {
+    "as_strided": serve(_as_strided, mutable=False, strided=False),
     "split.Tensor": _split("split.Tensor"),
     "split_with_sizes": _split("split_with_sizes"),
     "unbind.int": _unbind,

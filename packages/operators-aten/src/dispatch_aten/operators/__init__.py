@@ -42,7 +42,7 @@ from . import (
 )
 from ._table import OperatorDef, read
 
-__all__ = ["ATEN", "ATEN_BY_NAME", "KIND_OF", "PRIMS", "OperatorDef"]
+__all__ = ["ATEN", "ATEN_BY_NAME", "KIND_OF", "PRIMS", "OperatorDef", "row_of"]
 
 _ALL: Final = (
     factory,
@@ -85,3 +85,14 @@ ATEN_BY_NAME: Final = {operator.name: operator for operator in ATEN}
 
 PRIMS: Final[tuple[OperatorDef, ...]] = tuple(read(prims.SCHEMAS))
 """Every operator of the ``prims`` namespace."""
+
+_BY_QUALIFIED_NAME: Final = {f"prims::{operator.name}": operator for operator in PRIMS}
+
+
+def row_of(name: str) -> OperatorDef:
+    """Return an operator's row by its name with overload; one of ``prims`` has its namespace before it.
+
+    >>> row_of("relu").schema, row_of("prims::permute").name
+    ('relu(Tensor self) -> Tensor', 'permute')
+    """
+    return _BY_QUALIFIED_NAME[name] if name.startswith("prims::") else ATEN_BY_NAME[name]

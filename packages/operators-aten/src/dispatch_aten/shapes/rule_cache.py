@@ -26,14 +26,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from dispatch_aten.dtypes import DEFAULT_DTYPE
-from dispatch_aten.operators import ATEN_BY_NAME
+from dispatch_aten.operators import row_of
 from dispatch_aten.variants import functional_of
 from dispatch_core import FunctionSchema
 from dispatch_core.caches import keep
 from dispatch_core.calls import LazyFunction, define, make_function
 
 from .meta import TensorMeta
-from .rules import RULES, reads_types_only
+from .rules import RULES, reads_types_only, with_namespace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
@@ -108,7 +108,7 @@ class RuleKey:
     __slots__ = ("_by_type", "_kinds", "names", "schema", "settings")
 
     def __init__(self, name: str) -> None:
-        self.schema = FunctionSchema.parse(ATEN_BY_NAME[name].schema)
+        self.schema = FunctionSchema.parse(row_of(name).schema)
         #: The arguments' names as Python can spell them.
         self.names = [f"{each.name}_" if keyword.iskeyword(each.name) else each.name for each in self.schema.arguments]
         #: The state that answers depend on beside the arguments; the text of a key calls it ``__settings``.
@@ -241,7 +241,9 @@ def _function(
         key = rule_key(name)
         answers, learn = cache()
         names = {"__then": then, "__settings": key.settings, "__answers": answers, "__learn": learn}
-        return make_function(_source(key, array, then=then is not None), f"rule of aten::{name}", key.defaults | names)
+        return make_function(
+            _source(key, array, then=then is not None), f"rule of {with_namespace(name)}", key.defaults | names
+        )
 
     return LazyFunction(make, name=name).function
 
@@ -273,7 +275,7 @@ def _source(key: RuleKey, array: str, *, then: bool) -> str:
 def _cache_of(name: str) -> tuple[dict[Any, Any], Callable[..., Any]]:
     """Return the answers of an operator's rule, and the function that asks it and keeps its answer."""
     rule = RULES[name]
-    is_fresh = not {"view", "inplace", "out"} & {*ATEN_BY_NAME[name].tags}
+    is_fresh = not {"view", "inplace", "out"} & {*row_of(name).tags}
 
     def ask(*args: Any, **kwargs: Any) -> Any:
         answer = rule(*map(_spec, args), **{name: _spec(value) for name, value in kwargs.items()})

@@ -19,18 +19,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def with_namespace(name: str) -> str:
+    """Return an operator's name with its namespace, which is ``aten`` where it has none."""
+    return name if "::" in name else f"aten::{name}"
+
+
 def _name_operator(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
     """Let the rule's errors name the operator; the rules themselves are shared and do not know it."""
-    qualified = f"aten::{name}"
+    full_name = with_namespace(name)
 
     @wraps(rule)
     def rule_of_operator(*args: Any, **kwargs: Any) -> Any:
         try:
             return rule(*args, **kwargs)
         except AtenError as error:
-            raise error.at(qualified) from None
+            raise error.at(full_name) from None
         except OverflowError as error:
-            raise OperatorError(f"value cannot be converted without overflow: {error}", operator=qualified) from None
+            raise OperatorError(f"value cannot be converted without overflow: {error}", operator=full_name) from None
 
     return rule_of_operator
 
@@ -108,6 +113,10 @@ def _own_rule(name: str) -> Callable[..., Any]:
 
 def _make_rule(name: str) -> Callable[..., Any]:
     """Return an operator's rule, an in-place or ``out=`` overload's from its functional one; or raise ``KeyError``."""
+    if name.startswith("prims::"):
+        from .prims import PRIMITIVES
+
+        return _name_operator(name, PRIMITIVES[name])
     try:
         rule = _own_rule(name)
     except KeyError:
@@ -130,7 +139,10 @@ def _list_rules() -> list[str]:
 
 
 RULES: Final[LazyTable[Callable[..., Any]]] = LazyTable(_make_rule, _list_rules)
-"""The shape rule of each operator overload, by its name without namespace, made when it is first looked up."""
+"""The shape rule of each operator overload, made when it is first looked up.
+
+By the overload's name without namespace; primitives are found by their name with it, and are not listed.
+"""
 
 RULES_ON_EXPANDED: Final = {
     "fill_.Scalar": "fill.Scalar",
@@ -159,7 +171,7 @@ def infer(operator: str, *args: Any, **kwargs: Any) -> Any:
 
     Raises ``UnsupportedError`` where no rule is known: the result's shape depends on values, or the rule is missing.
     """
-    rule = RULES.get(operator.rpartition("::")[2])
+    rule = RULES.get(operator if operator.startswith("prims::") else operator.rpartition("::")[2])
     if rule is None:
         raise UnsupportedError(
             "no shape rule is known, because the shape depends on values or is not written down", operator=operator
