@@ -45,6 +45,13 @@ def frozen_backend(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def late_backend(tmp_path_factory):
+    """The backend whose arrays are computed late."""
+    with install("late", tmp_path_factory.mktemp("site")):
+        yield
+
+
+@pytest.fixture(scope="module")
 def sparing_backend(tmp_path_factory):
     """The backend that has the required kernels only."""
     with install("sparing", tmp_path_factory.mktemp("site")):

@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from .plugins.hooks import hookimpl
     from .plugins.in_process import BackendHandle, register_backend
     from .plugins.loading import BackendLoader, backends, load_backend, refresh
+    from .synchronization import computed_for_sizes, synchronize
 
 __version__ = "0.1.0"
 
@@ -117,6 +118,7 @@ _LATE = {
     "Tensor": ".custom_ops",
     "backends": ".plugins.loading",
     "below": ".operators.kernel_handle",
+    "computed_for_sizes": ".synchronization",
     "current_pipeline": ".pipelines.handle",
     "custom_op": ".custom_ops",
     "define": ".custom_ops",
@@ -135,6 +137,7 @@ _LATE = {
     "register_backend": ".plugins.in_process",
     "register_fake": ".custom_ops",
     "register_kernel": ".custom_ops",
+    "synchronize": ".synchronization",
     "trace": ".layers.tracer",
 }
 
@@ -202,6 +205,7 @@ __all__ = [
     "apply_masks",
     "backends",
     "call_direct",
+    "computed_for_sizes",
     "current_pipeline",
     "custom_op",
     "declare_dtypes",
@@ -242,6 +246,7 @@ __all__ = [
     "storage_of",
     "storage_offset",
     "strides",
+    "synchronize",
     "trace",
     "wrap_like",
 ]

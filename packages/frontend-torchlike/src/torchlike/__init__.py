@@ -127,8 +127,8 @@ _late, _load, _list = _load_names(__name__, _NAMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Make an operator's function, or import what most programs do not use; ``ops`` and ``pipeline`` are the core's."""
-    if name in ("ops", "pipeline"):
+    """Make an operator's function, import what most programs do not use, or hand on a name of the core's."""
+    if name in ("ops", "pipeline", "synchronize"):
         import dispatch_core
 
         return getattr(dispatch_core, name)
@@ -150,7 +150,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*{*_list(), *FUNCTIONS, "ops", "pipeline", "types"}]
+    return [*{*_list(), *FUNCTIONS, "ops", "pipeline", "synchronize", "types"}]
 
 
 globals().update(FACTORIES)
@@ -206,6 +206,7 @@ __all__ = [
     "set_grad_enabled",
     "set_printoptions",
     "set_rng_state",
+    "synchronize",
     "tensor",
 ]
 __all__ += [name for name in (*FUNCTIONS, *FACTORIES, *DTYPES, *_late) if name not in __all__]

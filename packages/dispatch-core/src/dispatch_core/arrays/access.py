@@ -16,6 +16,7 @@ from ..devices import Device
 from ..discovery import loader
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..keys.table import ARRAYS, keys_of
+from .late_arrays import known_sizes
 from .owners import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, TYPE_MASKS, device_key, mask_of
 from .types import ArrayType
 
@@ -51,10 +52,10 @@ def check_answers(array: Any, kind: Any) -> None:
 
     Raises ``BackendError``; see Note [Readers belong to vendors].
     """
-    reader, sizes, found = ARRAY_TYPES[type(array)], shape(array), dtype(array)
+    reader, sizes, found = ARRAY_TYPES[type(array)], sizes_of(array), dtype(array)
     if not isinstance(sizes, tuple) or not all(size is None or hasattr(size, "__index__") for size in sizes):
         raise _reader_fault(reader, "shape", f"gave {sizes!r}, which is no tuple of ints")
-    if reader.strides is not None:
+    if reader.strides is not None and None not in sizes:
         steps = strides(array)
         if not isinstance(steps, tuple) or len(steps) != len(sizes):
             raise _reader_fault(reader, "strides", f"gave {steps!r}, which is no tuple with an int for each dimension")
@@ -83,13 +84,23 @@ def _reader_fault(reader: ArrayType, what: str, how: str) -> BackendError:
 
 
 def shape(value: Any) -> tuple[int, ...]:
-    """Return the shape of a tensor or array.
+    """Return the shape of a tensor or array, which is computed first where a size of it is not known.
 
     Raises ``ArgumentError`` for anything else, and ``BackendError``, as all readers do, where its `ArrayType` raises.
     """
     reader, data = _reader(value)
     try:
         return reader.shape(data)
+    except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
+        fault = unread(reader, "shape", error)
+    raise fault
+
+
+def sizes_of(value: Any) -> tuple[int | None, ...]:
+    """Return the shape as far as it is known, with None in the other places. Nothing is computed."""
+    reader, data = _reader(value)
+    try:
+        return known_sizes(reader, data)
     except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
         fault = unread(reader, "shape", error)
     raise fault

@@ -11,7 +11,8 @@ from .._record import Record
 class ArrayType(Record):
     """A type of array that a backend owns, and the functions by which the dispatcher and composites read one.
 
-    ``shape`` gives a tuple of ints, ``strides`` and ``storage_offset`` count elements, ``dtype`` gives the operator
+    ``shape`` gives a tuple of ints, with None for a size that is not known until the array is computed (the plugin has the
+    hook ``dispatch_compute`` then), ``strides`` and ``storage_offset`` count elements, ``dtype`` gives the operator
     library's scalar type. ``coerce`` turns a kernel's result that is no array (a NumPy scalar) into one.
     Where arrays are not ``mutable``, an in-place call runs the functional overload and rebinds the tensor's data.
     ``storage`` gives a key that arrays in one memory share with no others (the address of its owner); without it, an
@@ -26,7 +27,7 @@ class ArrayType(Record):
     """
 
     type: type
-    shape: Callable[[Any], tuple[int, ...]]
+    shape: Callable[[Any], tuple[Any, ...]]
     dtype: Callable[[Any], Any]
     strides: Callable[[Any], tuple[int, ...]] | None = None
     storage_offset: Callable[[Any], int] | None = None

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..arrays.frontend import FRONTENDS, frontend_of, refuse_mixed
+from ..arrays.late_arrays import COMPUTED_FOR
 from ..arrays.owners import device_key, is_tensor, mask_of
 from ..calls import codegen
 from ..calls.reference import arguments_mask, unchecked_mask
@@ -24,6 +25,7 @@ from ..operators.call_tables import closed_error
 from ..operators.dispatch_table import Slot
 from ..operators.entry import OperatorEntry
 from ..operators.kernel_names import kernel_name
+from ..operators.late_calls import computes_late, takes_one_unknown
 from ..operators.namespaces import OpOverloadPacket
 from ..operators.overloads import OpOverload
 from ..operators.registration import Registration
@@ -277,6 +279,9 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
             )
             if served:
                 break
+    if computes_late(found.mask) and not (found.key is not None and takes_one_unknown(entry, found.key)):
+        times = COMPUTED_FOR[entry.name]
+        notes.append(f"arrays whose sizes are not known are computed first ({times} were in calls so far)")
     if found.is_composite():
         off = DispatchKeySet(
             find_masked_off(entry.registry, entry.signature, found.mask, values or (), kwargs) if found.explicit else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from ..arrays.access import check_answers, dtype, shape, strides
+from ..arrays.access import check_answers, dtype, shape, sizes_of, strides
 from ..arrays.owners import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, is_tensor
 from ..discovery import loader
 from ..errors import KernelResultError
@@ -40,7 +40,7 @@ def compare(
         return "type", f"{type(array).__module__}.{type(array).__qualname__}", "an array"
     if type(array) in ARRAY_TYPES:
         check_answers(array, kind)
-    found = tuple(shape(array))
+    found = tuple(sizes_of(array))
     if len(found) != len(sizes) or any(
         one != other and one is not None and other is not None for one, other in zip(found, sizes, strict=True)
     ):
@@ -49,7 +49,7 @@ def compare(
         return "dtype", dtype(array), kind
     if steps is None or None in found or ARRAY_TYPES[type(array)].strides is None:
         return None
-    got, wanted = significant_strides(found, strides(array)), significant_strides(found, steps)
+    got, wanted = significant_strides(shape(array), strides(array)), significant_strides(shape(array), steps)
     return None if got == wanted else ("strides", strides(array), tuple(steps))
 
 

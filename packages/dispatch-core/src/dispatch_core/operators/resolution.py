@@ -31,6 +31,7 @@ from ..schema.check import bind
 from . import call_trace, runners
 from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, Slot
 from .kernel_names import kernel_keys
+from .late_calls import compute_first
 from .registration import KernelFactory
 from .result_watch import make_watch
 
@@ -85,10 +86,10 @@ class Resolution(Record):
         Raises ``NoKernelError`` when nothing has won.
         """
         if not call_trace.TRACE.is_on():
-            return self._runner()
+            return compute_first(self, self._runner())
         line = self._trace_line()
         try:
-            return call_trace.trace_calls(self._runner(), line)
+            return call_trace.trace_calls(compute_first(self, self._runner()), line)
         except NoKernelError:
             call_trace.write(line)
             raise

@@ -22,7 +22,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
-from ..arrays.access import dtype, shape, strides
+from ..arrays.access import dtype, shape, sizes_of, strides
 from ..arrays.owners import ARRAY_TYPES, KEY_TYPES, device_key, is_tensor
 from ..calls.boundary import Boundary, bad_result, make_coercer, make_view_checker
 from ..calls.signature import CallSignature
@@ -227,8 +227,10 @@ class Watch:
                 return None
             found = known.get(id(array))
             if found is None:
-                sizes, kind = shape(array), dtype(array)
-                found = known[id(array)] = make(sizes, strides(array), kind)
+                kind = dtype(array)
+                if None in (sizes := sizes_of(array)):
+                    raise LookupError("a size is not known")  # what the rule says of it is not known either
+                found = known[id(array)] = make(shape(array), strides(array), kind)
                 looks.append((kind, len(sizes)))
             return found
 
@@ -326,7 +328,7 @@ class Watch:
     def _who(self, values: Sequence[Any], whose: Registration | None) -> str:
         """Return the text that names the kernel of a result, and its arguments."""
         arrays = [item for value in values for item in (value if isinstance(value, list | tuple) else (value,))]
-        given = ", ".join(f"{dtype(item)}{list(shape(item))}" for item in arrays if type(item) in ARRAY_TYPES)
+        given = ", ".join(f"{dtype(item)}{list(sizes_of(item))}" for item in arrays if type(item) in ARRAY_TYPES)
         key = self._boundary.key
         if whose is None:
             return (

@@ -37,6 +37,7 @@ from .errors import (
     step_error,
     without_traceback,
 )
+from .late_results import compute_kept, watch_results
 from .limits import MANY
 from .liveness import RANDOM, are_all_observable, observable_steps, required_steps
 from .pending import Pending, storage_key
@@ -113,7 +114,11 @@ class Scheduler(StepQueue):
         if self.outer is not None:
             self.outer._run_before_steps(chosen, reads, writes)
         if chosen:
+            late = watch_results(chosen)
             self._run(chosen)
+            if late and not self._running:
+                chosen = ()
+                compute_kept(late)
             if len(self.steps) >= MANY:
                 self.drop_unobservable()
 
@@ -136,8 +141,11 @@ class Scheduler(StepQueue):
             self.stats.flushes += 1
             if self._runs:
                 self._publish_results()
+            late = watch_results((*self.records, *self._steps))
             if not (self.is_empty or (self._may_run_whole() and self._run_whole())):
                 self._flush_steps()
+            if late and not self._running:
+                compute_kept(late)
             failed, self._failed = self._failed, []
             unread = [error for error in failed if not error.has_been_raised]
             for error in failed:

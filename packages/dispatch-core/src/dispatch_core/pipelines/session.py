@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from .. import forks
 from ..arrays import access
+from ..arrays.late_arrays import LISTENERS
 from ..arrays.lent_memory import BEFORE, LENT
 from ..interrupts import whole
 from ..keys import context
 from .array_specs import read_spec
-from .blocks import Block, paused, tidy
+from .blocks import Block, current, paused, tidy
 from .liveness import RANDOM, storage_keys_in
 from .lock import forget_others
 from .materialization import materialize_value, to_step_argument
@@ -163,6 +164,15 @@ def _materialize_memory(array: Any) -> None:
 
 
 BEFORE.append(_materialize_memory)
+
+
+def _count_computed(operator: str, arrays: int) -> None:
+    session = current()
+    if session is not None:
+        session.stats.computed[operator] += arrays
+
+
+LISTENERS.append(_count_computed)
 
 
 forks.FIRST.append(lambda: [session.lock for session in _living()])

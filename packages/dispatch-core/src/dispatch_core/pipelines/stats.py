@@ -66,6 +66,8 @@ class Stats:
         self.impl_time = 0
         #: (operator, reason) → calls that ran at once.
         self.eager: Counter[tuple[str, str]] = _no_counts()
+        #: Operator → how many arrays were computed because it needed their sizes.
+        self.computed: Counter[str] = _no_counts()
         #: Reader of values on the host → how often: an operator, or ``result`` where a value was asked for its array.
         self.boundaries: Counter[str] = _no_counts()
 
@@ -116,6 +118,7 @@ class Stats:
             **vars(self),
             "eager": eager,
             "boundaries": dict(self.boundaries.most_common()),
+            "computed": dict(self.computed.most_common()),
             "recorded_share": self.recorded_share,
         }
 
@@ -128,6 +131,9 @@ class Stats:
         rows += [(f"  {name}", f"{calls:,}") for name, calls in self.boundaries.most_common()]
         rows.append(("ran at once", f"{self.eager.total():,}"))
         rows += [(f"  {name}", f"{calls:,} ({why})") for (name, why), calls in self.eager.most_common()]
+        if self.computed:
+            rows.append(("computed for their sizes", f"{self.computed.total():,}"))
+            rows += [(f"  {name}", f"{calls:,}") for name, calls in self.computed.most_common()]
         width = max(len(words) for words, _ in rows)
         return "\n".join(f"{words:<{width}}  {figure}" for words, figure in rows)
 

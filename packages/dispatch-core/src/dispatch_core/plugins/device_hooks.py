@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from dispatch_core._record import replace
 from dispatch_core.errors import BackendError, BackendUnavailableError
 
 from .state import explain_exception
@@ -100,6 +101,20 @@ class DeviceHooks:
     def plan(self, name: str, program: Program) -> Iterable[PlannedStep] | None:
         """Ask a device's plugin how a recorded program should run; None where it has no opinion."""
         return self._call(name, "dispatch_plan", program=program) if name in self._loaded else None
+
+    def synchronize(self, name: str) -> None:
+        """Wait for a device, if it is loaded and its plugin can."""
+        if name in self._loaded:
+            self._call(name, "dispatch_synchronize")
+
+    def _compute_late(self, info: BackendInfo) -> BackendInfo:
+        """Return the description of a backend with the hook ``dispatch_compute``."""
+        from dispatch_core.arrays.late_arrays import compute_late
+
+        def compute(arrays: Sequence[Any]) -> Any:
+            return self._call(info.name, "dispatch_compute", arrays=arrays)
+
+        return replace(info, array_types=tuple(compute_late(info.name, each, compute) for each in info.array_types))
 
     def _ask(self, name: str, hook: str, default: Any = None, **arguments: Any) -> Any:
         """Call a hook of a loaded plugin; an error means that the device is not available."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 import pluggy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from typing import Any
 
     from dispatch_core.arrays.types import Availability, BackendInfo
     from dispatch_core.operators.registries import Registry
@@ -64,3 +65,17 @@ def dispatch_plan(program: Program) -> Iterable[PlannedStep] | None:
 
     It is called once for each structure, computes nothing and writes to no array.
     """
+
+
+@hookspec
+def dispatch_compute(arrays: Sequence[Any]) -> Sequence[Any]:  # type: ignore[empty-body]
+    """Have arrays computed now that the library behind the device would compute later, and return one in the place of each.
+
+    All that are wanted together come in one call: what a pipeline keeps at its end, an array that is read, an array of which
+    a size is not known. The sizes of the returned arrays are known. The computation need not have ended.
+    """
+
+
+@hookspec
+def dispatch_synchronize() -> None:
+    """Wait until everything is computed that the device has begun, for ``dispatch_core.synchronize``."""

@@ -40,7 +40,7 @@ class PluginHost:
                 f"The plugin for device {name!r} has hooks that do not fit: {str(error).strip()}",
                 hint=f"the hooks are {', '.join(self._hook_names())}",
             ) from error
-        missing = [hook for hook in self._required if not self._implements(name, hook)]
+        missing = [hook for hook in self._required if not self.implements(name, hook)]
         if missing:
             self.remove(name)
             raise RegistrationError(
@@ -55,13 +55,14 @@ class PluginHost:
 
     def call(self, name: str, hook: str, default: Any = None, **arguments: Any) -> Any:
         """Call one hook of one plugin; a plugin that does not implement it gives the default."""
-        if not self._implements(name, hook):
+        if not self.implements(name, hook):
             return default
         others = [plugin for other, plugin in self._manager.list_name_plugin() if other != name and plugin is not None]
         results = self._manager.subset_hook_caller(hook, others)(**arguments)
         return results[0] if results else None
 
-    def _implements(self, name: str, hook: str) -> bool:
+    def implements(self, name: str, hook: str) -> bool:
+        """Return whether a plugin implements a hook."""
         return any(impl.plugin_name == name for impl in getattr(self._manager.hook, hook).get_hookimpls())
 
     def _hook_names(self) -> list[str]:

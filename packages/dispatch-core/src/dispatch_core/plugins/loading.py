@@ -149,7 +149,8 @@ class BackendLoader(DeviceHooks):
         name, registry = handle.info.name, handle.registry
         transaction = transactions.transaction(level=Level.BACKEND, warned=warned)
         with self._taken_back(nullcontext(), transaction) as under_way:
-            handle.key = registry.add_backend(handle.info)
+            info = self._compute_late(handle.info) if "dispatch_compute" in handle.hooks else handle.info
+            handle.key = registry.add_backend(info)
             register_kernels(handle, kernels)
             self._check_keys(registry, handle.distribution, name, handle.key, under_way)
             handle.undo = under_way.undo
@@ -377,6 +378,8 @@ class BackendLoader(DeviceHooks):
                 f"dispatch_backend_info() of the plugin for device {name!r} returned {info!r}",
                 hint=f"return dispatch_core.BackendInfo(name={name!r}, ...), named as the entry point is",
             )
+        if host.implements(name, "dispatch_compute"):
+            info = self._compute_late(info)
         self._keys[name] = self._registry.add_backend(info).name
         host.call(name, "dispatch_register", registry=self._registry)
         return info

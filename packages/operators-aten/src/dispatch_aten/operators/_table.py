@@ -27,7 +27,8 @@ def read(table: str) -> Iterator[OperatorDef]:
 
     A schema stands on a line of its own; an indented line goes on with the one above. A line of tags in brackets gives
     them to the schemas below it, up to the next such line. ``inplace`` and ``out`` follow from what is written to, ``view``
-    from what the result shares memory with.
+    from what the result shares memory with. ``unknown_ok`` is for operators that need not know the sizes of one array:
+    element-wise ones, reductions of all dimensions, and the way to the host.
 
     >>> [operator] = read("[pointwise]\nabs_(Tensor(a!) self) ->\n    Tensor(a!)")
     >>> operator.name, operator.schema, operator.tags
@@ -39,7 +40,16 @@ def read(table: str) -> Iterator[OperatorDef]:
             tags = tuple(line[1:-1].replace(",", "").split())
         else:
             name = line.partition("(")[0]
-            yield OperatorDef(name, line, tags + _derive_tags(name, line))
+            yield OperatorDef(name, line, tags + (_derive_tags(name, line) or _tag_unknown(name, line, tags)))
+
+
+_FULL_REDUCTION: Final = re.compile(r"^\w+\(Tensor self(, \*, ScalarType\? dtype=None)?\) -> Tensor$")
+
+
+def _tag_unknown(name: str, schema: str, tags: tuple[str, ...]) -> tuple[str, ...]:
+    is_elementwise = "pointwise" in tags and "nondeterministic_seeded" not in tags
+    is_full_reduction = "reduction" in tags and _FULL_REDUCTION.match(schema) is not None
+    return ("unknown_ok",) if is_elementwise or is_full_reduction or name == "device_get" else ()
 
 
 def _derive_tags(name: str, schema: str) -> tuple[str, ...]:

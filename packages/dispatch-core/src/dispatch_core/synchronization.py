@@ -1,0 +1,43 @@
+"""Waiting for devices: ``dispatch_core.synchronize``."""
+
+from __future__ import annotations
+
+from .arrays.late_arrays import COMPUTED_FOR, waiting
+from .arrays.owners import DEVICE_KEYS, device_key
+from .devices import Device
+from .discovery import loader
+from .pipelines.blocks import current
+from .tracebacks import api_boundary
+
+
+@api_boundary
+def synchronize(device: str | Device | None = None) -> None:
+    """Run what the open pipeline has recorded, have every living result computed, and wait until that is done.
+
+    ``device`` is the one to wait for; None means all that are loaded. A device that computes at once has nothing to wait
+    for. Raises the error of a step that failed, and a device's own.
+
+    >>> synchronize("cpu")
+    """
+    wanted = None if device is None else Device.parse(device).type
+    if wanted is not None:
+        device_key(wanted)
+    session = current()
+    if session is not None:
+        session.flush()
+    for reader, arrays in waiting():
+        if wanted in (None, reader.device):
+            reader.compute(arrays)
+    for name in [wanted] if wanted is not None else list(DEVICE_KEYS):
+        loader().synchronize(name)
+
+
+def computed_for_sizes() -> dict[str, int]:
+    """Return how many arrays were computed because an operator needed their sizes, by operator.
+
+    Reads outside of operators, of a tensor's ``shape`` for instance, stand under ``shape``.
+
+    >>> sum(computed_for_sizes().values()) >= 0
+    True
+    """
+    return dict(COMPUTED_FOR.most_common())
