@@ -69,6 +69,20 @@ def test_a_program_describes_the_recorded_calls(planner):
     assert program.fuse
 
 
+def test_calls_above_and_below_autograd_are_one_program(planner):
+    programs = planner(lambda program: None)
+    x = torchlike.ones(3)
+    for _ in range(4):
+        with dc.pipeline() as pipe:
+            y = x * 2
+            with dc.exclude_keys("AutogradCPU"):
+                z = y + 1
+            found = z * 3
+    assert found.tolist() == [9, 9, 9]
+    assert [len(program.nodes) for program in programs] == [3]
+    assert pipe.stats().cache_hits == 1
+
+
 def test_nodes_that_are_not_planned_run_their_kernels(planner):
     def both(values, program):
         first, second, _ = program.nodes

@@ -19,7 +19,7 @@ from ..calls.emit import define, make_function
 from ..operators.entry import CHANGES
 from .array_specs import ARRAY_SPECS, read_spec
 from .pending import Pending, storage_key
-from .steps import to_outputs
+from .steps import masks_of_kernels, to_outputs
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -76,6 +76,7 @@ class _GuardWriter:
             "count": sys.getrefcount,
             "known": ARRAY_SPECS.get,
             "looks": read_spec,
+            "masks": masks_of_kernels,
             "owner": storage_key,
             "same": _same,
         }
@@ -104,7 +105,7 @@ class _GuardWriter:
                 lines.append(f"if step.__class__ is not {self._constant(call)}: return None")
                 lines.append(f"{values}, {state} = step.values, step.state")
             if number:
-                lines.append("if then is not state and then != state: return None")
+                lines.append("if then is not state and then != state and masks(then) != masks(state): return None")
             looked = self._arguments(values, given, call.int_values)
             if looked is None:
                 return None

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from itertools import groupby
-from operator import attrgetter
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +43,7 @@ from .pending import Pending, storage_key
 from .program import ProgramFingerprint, fingerprint
 from .run import PlanRun, mark_failed, run_steps
 from .step_queue import StepQueue
-from .steps import Step
+from .steps import Step, masks_of_kernels
 
 if TYPE_CHECKING:
     from ..keys import context
@@ -337,7 +336,8 @@ def _split_by_masks(steps: Sequence[Step]) -> Iterable[tuple[context.State | Non
     first = steps[0].state
     if all(step.state == first for step in steps):
         return ((first, steps),)
-    return [(state, tuple(group)) for state, group in groupby(steps, attrgetter("state"))]
+    groups = [tuple(group) for _, group in groupby(steps, lambda step: masks_of_kernels(step.state))]
+    return [(group[0].state, group) for group in groups]
 
 
 def _is_missing(value: Any) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from ..keys import context
+from ..keys.table import AUTOGRAD
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -119,6 +120,11 @@ def step_type(
     """Return the class of one recorder's steps."""
     own = {"entry": entry, "mask": mask, "written": written, "int_values": int_values, "compared": set()}
     return type("Step", (Step,), {"__slots__": (), "__module__": __name__, **own})
+
+
+def masks_of_kernels(state: context.State | None) -> context.State:
+    """Return the context's masks as kernels see them: whether Autograd keys are excluded matters to tensors alone."""
+    return (0, 0) if state is None else (state[0], state[1] & ~AUTOGRAD)
 
 
 def values_in(value: Any) -> Iterator[Any]:
