@@ -1,4 +1,4 @@
-"""A vendor's device from outside: the example, a copy under another name and an immutable variant, installed by pip."""
+"""A vendor's device from outside: the example, and packages that ``new-backend`` has written, installed by pip."""
 
 from __future__ import annotations
 
@@ -14,43 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from dispatch_core.scaffold import new_backend, templates
+
 EXAMPLE = Path(__file__).parents[1] / "examples" / "vendor_backend"
 PACKAGE = EXAMPLE / "src" / "toy_backend"
 #: Each build's device, and how people see its key.
 DEVICES = {"toy": "PrivateUse1 (toy)", "twin": "Twin", "ice": "Ice"}
-
-
-#: Kernels in the place of those that write, where arrays cannot be written to.
-FUNCTIONAL = '''
-"""The kernels that stand for writes: each makes a new array, which the dispatcher binds to the tensor."""
-
-import numpy as np
-
-from dispatch_aten.shapes import RULES
-
-from .arrays import store
-
-
-def _copy(self, src, non_blocking=False):
-    return store(src.values, RULES["copy"](self.meta, src.meta))
-
-
-def _fill(self, value):
-    return store(np.asarray(value).astype(str(self.dtype)), RULES["fill.Scalar"](self.meta, value))
-
-
-def _index_put(self, indices, values, accumulate=False):
-    places = tuple(slice(None) if index is None else index.values for index in indices)
-    result = self.values.copy()
-    if accumulate:
-        np.add.at(result, places, values.values)
-    else:
-        result[places] = values.values
-    return store(result, self.meta)
-
-
-ATEN = {"copy": _copy, "fill.Scalar": _fill, "index_put": _index_put}
-'''
 
 
 def replace(path: Path, old: str, new: str) -> None:
@@ -60,7 +29,7 @@ def replace(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def copy_sources(folder: Path, device: str, *, own_key: bool = True, mutable: bool = True) -> Path:
+def copy_sources(folder: Path, device: str, *, own_key: bool = True) -> Path:
     """Copy the example's sources with the device's name in place of ``toy``; return the project's folder."""
     project = folder / f"{device}-backend"
     shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns("__pycache__", "tests"))
@@ -70,14 +39,6 @@ def copy_sources(folder: Path, device: str, *, own_key: bool = True, mutable: bo
         path.write_text(path.read_text(encoding="utf-8").replace("toy", device), encoding="utf-8")
     if own_key:
         replace(package / "plugin.py", 'dispatch_key="PrivateUse1", ', "")
-    if not mutable:
-        replace(package / "plugin.py", "mutable=True", "mutable=False")
-        replace(
-            package / "arrays.py",
-            "        self.buffer, ",
-            "        buffer.flags.writeable = False\n        self.buffer, ",
-        )
-        (package / "writes.py").write_text(FUNCTIONAL.lstrip(), encoding="utf-8")
     return project
 
 
@@ -93,12 +54,12 @@ def install(projects: list[Path], wheels: Path, site: Path) -> None:
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
-    """A folder with the three builds, installed from their wheels."""
+    """Make a folder with the three builds, installed from their wheels."""
     folder = tmp_path_factory.mktemp("vendors")
     projects = [
         copy_sources(folder, "toy", own_key=False),
-        copy_sources(folder, "twin"),
-        copy_sources(folder, "ice", mutable=False),
+        new_backend("twin", folder).folder,
+        new_backend("ice", folder, sort="immutable").folder,
     ]
     install(projects, folder / "wheels", folder / "site")
     return folder / "site"
@@ -124,6 +85,14 @@ def run(tmp_path):
         return done.stdout
 
     return run
+
+
+@pytest.mark.parametrize("device", ["twin", "ice"])
+def test_the_tests_of_a_written_package_pass(device, run, site):
+    folder = site.parent / f"{device}-backend"
+    options = ["--quiet", "-p", "no:cacheprovider", f"--config-file={folder}/pyproject.toml", f"--rootdir={folder}"]
+    printed = run("-m", "pytest", *options, str(folder), site=site, environment={"DISPATCH_CHECK_RESULTS": "1"})
+    assert re.fullmatch(r"\d+ passed in .*", printed.splitlines()[-1]), printed
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -262,8 +231,9 @@ def test_a_slot_that_is_taken_is_refused_naming_both(run, site, tmp_path):
 
 
 def test_an_immutable_backend_without_its_functional_operators_is_told_which(run, tmp_path):
-    bare = copy_sources(tmp_path, "bare", mutable=False)
-    (bare / "src" / "bare_backend" / "writes.py").write_text("ATEN = {}\n", encoding="utf-8")
+    bare = new_backend("bare", tmp_path, sort="immutable").folder
+    table = '    "copy": _copy,\n    "fill.Scalar": _fill,\n    "index_put": _index_put,\n'
+    replace(bare / "src" / "bare_backend" / "kernels.py", table, "")
     install([bare], tmp_path / "wheels", tmp_path / "site")
     program = """
 import dispatch_core as dc, torchlike
@@ -322,6 +292,22 @@ def test_the_example_takes_documented_names_only():
     assert taken <= allowed
 
 
+def test_the_example_is_what_new_backend_writes_but_for_its_key():
+    written = templates("strided")
+    for path in sorted(PACKAGE.glob("*.py")):
+        text = path.read_text(encoding="utf-8").replace('dispatch_key="PrivateUse1", ', "")
+        assert text.replace("toy", "acme") == written[f"src/acme_backend/{path.name}"], path.name
+
+
+def test_the_written_packages_take_documented_names_only(tmp_path):
+    allowed = {(module, name) for module, names in documented_names().items() for name in names}
+    for sort in ("strided", "immutable"):
+        folder = new_backend(f"named_{sort}", tmp_path, sort=sort).folder
+        taken = {name for path in folder.glob("src/*/*.py") for name in names_used(path)}
+        assert ("dispatch_core", "BackendInfo") in taken
+        assert taken <= allowed
+
+
 def test_the_example_is_small_and_documented():
     kernels = ast.parse((PACKAGE / "kernels.py").read_text(encoding="utf-8"))
     writes = ast.parse((PACKAGE / "writes.py").read_text(encoding="utf-8"))
@@ -331,7 +317,7 @@ def test_the_example_is_small_and_documented():
     text = (Path(__file__).parents[1] / "docs" / "vendors.md").read_text(encoding="utf-8")
     needed = set(
         re.findall(
-            r"`(?:aten|prims)::([\w.]+)`", text.partition("### The kernels you need")[2].partition("### Arrays")[0]
+            r"`(?:aten|prims)::([\w.]+)`", text.partition("### The kernels you need")[2].partition("### Operators")[0]
         )
     )
     assert needed - names == set()

@@ -1,1 +1,1 @@
-"""An example of a vendor's backend: the device ``toy``, which no program imports."""
+"""The device ``toy``, which no program imports."""

@@ -19,6 +19,7 @@ from .origins import Origin
 from .plugins import BackendState, backends
 from .plugins.doctor import Finding, examine
 from .plugins.messages import printable
+from .scaffold import SORTS, STRIDED, new_backend
 
 __all__ = ["main"]
 
@@ -62,6 +63,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
             metavar="MODULE",
             help=f"import a module first: {example}",
         )
+    making = commands.add_parser("new-backend", help="write the package of a backend for a new device")
+    making.add_argument("name", metavar="NAME", help="the device's name, in lower case; the package is NAME_backend")
+    sorts = making.add_mutually_exclusive_group()
+    for sort, summary in SORTS.items():
+        if sort != STRIDED:
+            sorts.add_argument(f"--{sort}", dest="sort", action="store_const", const=sort, help=summary)
+    making.add_argument(
+        "--directory",
+        default=".",
+        metavar="FOLDER",
+        help="make the package's folder in this one (default: the current)",
+    )
+    making.set_defaults(run=_new_backend, sort=STRIDED)
     for command in (doctor, explaining):
         command.add_argument(
             "--timeout", type=_seconds, default=10.0, metavar="SECONDS", help="for each process (default: 10)"
@@ -72,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         status: int = options.run(options)
         sys.stdout.flush()
-    except DispatchError as error:
+    except (DispatchError, FileExistsError, NotADirectoryError, PermissionError) as error:
         print(error, file=sys.stderr)
         return 2
     except BrokenPipeError:
@@ -153,6 +167,11 @@ def _doctor(options: argparse.Namespace) -> int:
             print("\n".join(_describe(finding)))
         print(f"{len(findings)} examined, {len(wrong)} with faults")
     return 1 if wrong else 0
+
+
+def _new_backend(options: argparse.Namespace) -> int:
+    print(new_backend(options.name, options.directory, sort=options.sort))
+    return 0
 
 
 def _describe(finding: Finding) -> list[str]:

@@ -132,6 +132,16 @@ def distribution_of_module(top_level: str) -> tuple[str, str]:
     return (owners[0], importlib_metadata.version(owners[0])) if owners else ("", "")
 
 
+def installed_version(distribution: str) -> str | None:
+    """Return the version of an installed distribution, or None."""
+    import importlib_metadata
+
+    try:
+        return importlib_metadata.version(distribution)
+    except importlib_metadata.PackageNotFoundError:
+        return None
+
+
 def core_version() -> str:
     """Return the version of the installed dispatch-core; of a source tree that was never installed, the package's own."""
     import importlib_metadata
