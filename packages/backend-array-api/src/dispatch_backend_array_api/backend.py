@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
 
 import dispatch_core as dc
+from dispatch_core.planning import PlannedStep, Program
 
 from .kernels import make_kernels
 from .library import Array, ArrayLibrary, Kernel, as_numpy
@@ -13,21 +14,35 @@ from .library import Array, ArrayLibrary, Kernel, as_numpy
 __all__ = ["ArrayAPIBackend", "array_api_backend"]
 
 
+Planner: TypeAlias = Callable[[Program], Iterable[PlannedStep] | None]
+
+
 class ArrayAPIBackend:
     """The hooks of a device whose arrays follow the standard; ``array_api_backend`` makes one."""
 
     def __init__(
-        self, library: ArrayLibrary, kernels: Mapping[str, Callable[[ArrayLibrary], Kernel]], around: Any
+        self,
+        library: ArrayLibrary,
+        kernels: Mapping[str, Callable[[ArrayLibrary], Kernel]],
+        around: Callable[[Kernel], Kernel] | None,
+        make_planner: Callable[[ArrayLibrary], Planner] | None,
     ) -> None:
         self.library = library
         self._kernels, self._around = kernels, around
+        self._plan = None if make_planner is None else make_planner(library)
 
     @dc.hookimpl
     def dispatch_backend_info(self) -> dc.BackendInfo:
         """Describe the device: its arrays have no strides and cannot be written to."""
         dtype_of = self.library.scalar_types.__getitem__
         array_types = tuple(
-            dc.ArrayType(each, shape=_shape_of, dtype=lambda array: dtype_of(array.dtype), mutable=False)
+            dc.ArrayType(
+                each,
+                shape=_shape_of,
+                dtype=lambda array: dtype_of(array.dtype),
+                mutable=False,
+                subclasses=type(each) is not type,
+            )
             for each in self.library.types
         )
         return dc.BackendInfo(self.library.name, array_types=array_types)
@@ -42,6 +57,11 @@ class ArrayAPIBackend:
 
     def _library(self, registry: dc.Registry, namespace: str) -> dc.Library:
         return dc.Library(namespace, "IMPL", dc.device_key(self.library.name), registry=registry)
+
+    @dc.hookimpl
+    def dispatch_plan(self, program: Program) -> Iterable[PlannedStep] | None:
+        """Plan a pipeline's program, where the library compiles programs."""
+        return None if self._plan is None else self._plan(program)
 
     @dc.hookimpl
     def dispatch_is_available(self) -> bool:
@@ -64,16 +84,18 @@ def array_api_backend(
     is_known: Callable[[Array], bool] = lambda array: True,
     kernels: Mapping[str, Callable[[ArrayLibrary], Kernel]] | None = None,
     around: Callable[[Kernel], Kernel] | None = None,
+    make_planner: Callable[[ArrayLibrary], Planner] | None = None,
     device: Any = None,
 ) -> ArrayAPIBackend:
     """Make the plugin of the device ``name`` from a namespace that follows the array API standard.
 
-    ``array_types`` are the classes of its arrays. ``get`` gives a NumPy array of one, ``put`` makes one of NumPy's, which
-    must not share its memory; ``assign(x, key, values, add)`` gives ``x`` with other values at ``x[key]``, added to those
-    there where ``add`` is true, and changes nothing; ``is_known`` tells whether an array's values can be looked at now, by
-    which indices are checked. ``kernels`` brings the library's own functions where it has better ones than the standard's,
-    or some that this lacks: operator → function of the `ArrayLibrary` that makes the kernel. ``around`` wraps each kernel,
-    and ``device`` says where the standard's functions shall make arrays.
+    ``array_types`` are the classes of its arrays; an abstract one stands for its virtual subclasses. ``get`` gives a NumPy
+    array of one, ``put`` makes one of NumPy's, which must not share its memory; ``assign(x, key, values, add)`` gives ``x``
+    with other values at ``x[key]``, added to those there where ``add`` is true, and changes nothing; ``is_known`` tells
+    whether an array's values can be looked at now, by which indices are checked. ``kernels`` brings the library's own
+    functions where it has better ones than the standard's, or some that this lacks: operator → function of the
+    `ArrayLibrary` that makes the kernel. ``around`` wraps each kernel, ``make_planner`` makes the function that plans a
+    pipeline's programs, as ``dispatch_plan`` does, and ``device`` says where the standard's functions shall make arrays.
     """
     xp = namespace
 
@@ -83,4 +105,4 @@ def array_api_backend(
     library = ArrayLibrary(
         name, xp, types=tuple(array_types), get=get, put=put or copy_in, assign=assign, is_known=is_known, device=device
     )
-    return ArrayAPIBackend(library, kernels or {}, around)
+    return ArrayAPIBackend(library, kernels or {}, around, make_planner)

@@ -114,16 +114,32 @@ def _dtype_of(xp: Any, dtype: ScalarType) -> list[Any]:
 
 
 def number(value: Any, dtype: ScalarType) -> Any:
-    """Return a number as a dtype stores it: integers wrap around, and fractions are cut.
+    """Return a number as a dtype stores it: integers wrap around, and fractions are cut; a traced one as it is.
 
     >>> number(-1, ScalarType.Byte), number(2.7, ScalarType.Long), number(3, ScalarType.Float)
     (255, 2, 3.0)
     """
+    if not is_number(value):
+        return value
     if not dtype.is_integral:
         convert = _CONVERT["c" if dtype.is_complex else "f" if dtype.is_floating_point else "b"]
         return convert(value)
     low, high = dtype.bounds
     return (int(value) - low) % (high - low + 1) + low
+
+
+#: Numbers of each kind of NumPy's dtypes.
+_SAMPLES: Final = {"b": True, "i": 1, "u": 1, "f": 0.5, "c": 0.5j}
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a number is one of Python's, and not one that a compiled program will be given."""
+    return isinstance(value, bool | int | float | complex)
+
+
+def sample(value: Any) -> Any:
+    """Return a number of the same kind, for those who look at no more: itself, if it is one of Python's."""
+    return value if is_number(value) else _SAMPLES[value.dtype.kind]
 
 
 def numel(shape: Iterable[int]) -> int:

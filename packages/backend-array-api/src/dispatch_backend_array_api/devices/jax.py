@@ -9,7 +9,7 @@ Note [64 bits]
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final
 
 import jax
@@ -19,6 +19,7 @@ import numpy as np
 
 from ..backend import array_api_backend
 from ..library import Array, ArrayLibrary
+from ..xla import make_planner
 
 
 def _in_64_bits(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,11 +45,12 @@ with jax.enable_x64(True):
     backend: Final = array_api_backend(
         "jax",
         jnp,
-        array_types=(type(jnp.zeros(())),),
+        array_types=(type(jnp.zeros(())), jax.Array),
         get=np.asarray,
         put=lambda values: jnp.array(values, copy=True),
         assign=_assign,
         is_known=lambda array: not isinstance(array, jax.core.Tracer),
         kernels={"erf": _special("erf")},
         around=_in_64_bits,
+        make_planner=partial(make_planner, around=_in_64_bits),
     )

@@ -7,9 +7,10 @@ from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten.dtypes import BY_NAME, ScalarType, get_default_dtype
+from dispatch_aten.promotion import scalar_dtype
 from dispatch_aten.shapes import RULES
 
-from ..library import Array, ArrayLibrary, Kernel
+from ..library import Array, ArrayLibrary, Kernel, sample
 
 
 def make(library: ArrayLibrary) -> dict[str, Kernel]:
@@ -20,6 +21,12 @@ def make(library: ArrayLibrary) -> dict[str, Kernel]:
         size: Sequence[int], stride: Sequence[int], *, dtype: ScalarType | None = None, **options: Any
     ) -> Array:
         return xp.empty(tuple(size), dtype=library.dtype(dtype or get_default_dtype()), **library.options)
+
+    def full(size: Sequence[int], fill_value: Any, *, dtype: ScalarType | None = None, **options: Any) -> Array:
+        return library.full(size, fill_value, dtype or scalar_dtype(sample(fill_value)))
+
+    def clone(self: Array, *, memory_format: int | None = None) -> Array:
+        return xp.asarray(self, copy=True)
 
     def fill(self: Array, value: Any) -> Array:
         return library.full(self.shape, value, library.dtype_of(self))
@@ -44,6 +51,8 @@ def make(library: ArrayLibrary) -> dict[str, Kernel]:
 
     return {
         "empty_strided": empty_strided,
+        "full": full,
+        "clone": clone,
         "fill.Scalar": fill,
         "copy": copy,
         "cat": cat,

@@ -9,7 +9,7 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.promotion import result_type
 from dispatch_aten.shapes import RULES
 
-from ..library import Array, ArrayLibrary, Kernel, describe, number
+from ..library import Array, ArrayLibrary, Kernel, describe, is_number, number, sample
 
 #: Operator → function of one array.
 UNARY: Final = {
@@ -97,12 +97,13 @@ def _with_number(library: ArrayLibrary, name: str, function: Callable[..., Any])
     seen: dict[Any, tuple[ScalarType, bool]] = {}
 
     def kernel(self: Array, other: Any, *rest: Any) -> Array:
-        key = self.dtype, not self.ndim, type(other)
+        alike = sample(other)
+        key = self.dtype, not self.ndim, type(alike)
         found = seen.get(key)
         if found is None:
             operand = describe(tuple(self.shape), library.dtype_of(self))
-            result = rule(operand, other, *rest).dtype
-            compute = result_type(operand, other) if result is _BOOL else result
+            result = rule(operand, alike, *rest).dtype
+            compute = result_type(operand, alike) if result is _BOOL else result
             found = seen[key] = compute, compute is not operand.dtype
         compute, differs = found
         return function(library.cast(self, compute) if differs else self, library.full((), other, compute), *rest)
@@ -115,7 +116,7 @@ def _sum_of(sign: str) -> Callable[[ArrayLibrary], Callable[..., Any]]:
         combine, scale = getattr(library.xp, sign), library.xp.multiply
 
         def function(self: Array, other: Array, alpha: Any = 1) -> Array:
-            if alpha != 1:
+            if not is_number(alpha) or alpha != 1:
                 dtype = library.dtype_of(other)
                 if dtype is _BOOL:
                     return combine(self, other) if number(alpha, dtype) else self
@@ -134,7 +135,7 @@ def _sum_kernel(library: ArrayLibrary, name: str, function: Callable[..., Any]) 
         wanted = casts[self.dtype, not self.ndim, other.dtype, not other.ndim]
         if wanted is not None:
             self, other = cast(self, wanted), cast(other, wanted)
-        if alpha != 1:
+        if not is_number(alpha) or alpha != 1:
             return function(self, other, alpha)
         return function(self, other)
 
