@@ -50,6 +50,7 @@ from .errors import (
 from .keys import DISPATCH_KEY_PRIORITY, DispatchKey, DispatchKeySet, apply_masks, exclude_keys, include_keys
 from .operators import (
     KernelFactory,
+    KernelProvider,
     LazyDefinition,
     Library,
     OperatorEntry,
@@ -61,6 +62,7 @@ from .operators import (
     kernel_factory,
     registry,
     rename_arguments,
+    use_kernels,
 )
 from .operators.overloads import respell as respell  # the old name of rename_arguments, until 0.2
 from .schema import FunctionSchema, declare_dtypes
@@ -87,7 +89,7 @@ if TYPE_CHECKING:
     from .pipelines.model import PlannedStep, Program
     from .plugins.hooks import hookimpl
     from .plugins.in_process import BackendHandle, register_backend
-    from .plugins.loading import BackendLoader, backends, load_backend, refresh
+    from .plugins.loading import BackendLoader, backends, kernel_providers, load_backend, refresh
     from .synchronization import computed_for_sizes, synchronize
 
 __version__ = "0.1.0"
@@ -128,6 +130,7 @@ _LATE = {
     "hookimpl": ".plugins.hooks",
     "impl": ".custom_ops",
     "infer_schema": ".custom_ops",
+    "kernel_providers": ".plugins.loading",
     "load_backend": ".plugins.loading",
     "opcheck": ".custom_ops",
     "profile": ".layers.profiler",
@@ -182,6 +185,7 @@ __all__ = [
     "FunctionSchema",
     "KernelFactory",
     "KernelHandle",
+    "KernelProvider",
     "KernelResultError",
     "LazyDefinition",
     "Library",
@@ -227,6 +231,7 @@ __all__ = [
     "infer_schema",
     "is_mutable",
     "kernel_factory",
+    "kernel_providers",
     "load_backend",
     "opcheck",
     "ops",
@@ -248,5 +253,6 @@ __all__ = [
     "strides",
     "synchronize",
     "trace",
+    "use_kernels",
     "wrap_like",
 ]

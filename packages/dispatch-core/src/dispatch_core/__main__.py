@@ -16,7 +16,7 @@ from .environment import parse_names
 from .errors import DispatchError
 from .operator_report import left_out_note, report
 from .origins import Origin
-from .plugins import BackendState, backends
+from .plugins import BackendState, ProviderState, backends, kernel_providers
 from .plugins.doctor import Finding, examine
 from .plugins.messages import printable
 from .scaffold import SORTS, STRIDED, new_backend
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "names",
         nargs="*",
         metavar="NAME",
-        help="a device, operator namespace, array type or distribution (default: all)",
+        help="a device, operator namespace, provider of kernels, array type or distribution (default: all)",
     )
     doctor.set_defaults(run=_doctor)
     explaining = commands.add_parser("explain", help="show an operator's kernels, and which one wins for which keys")
@@ -107,9 +107,13 @@ def _list(options: argparse.Namespace) -> int:
     for module in options.modules:
         importlib.import_module(module)
     states = [state for first in backends().values() for state in (first, *first.rivals)]
+    providers = kernel_providers().values()
     keys = _keys() if options.all else []
     if options.json:
-        shown: dict[str, Any] = {"devices": [_state_row(state) for state in states]}
+        shown: dict[str, Any] = {
+            "devices": [_state_row(state) for state in states],
+            "kernels": [asdict(provider) for provider in providers],
+        }
         if options.all:
             shown["keys"] = keys
         print(json.dumps(shown, indent=2))
@@ -128,6 +132,9 @@ def _list(options: argparse.Namespace) -> int:
     _table(("device", "distribution", "version", "state", "key", "reason"), rows)
     if not rows:
         print("No backend is installed. Hint: pip install dispatch-backend-cpu")
+    if providers:
+        print()
+        _table(("kernels", "distribution", "version", "state", "reason"), [_provider_row(each) for each in providers])
     if options.all:
         print()
         _table(("dispatch key", "bit", "rank"), [tuple(str(cell) for cell in key.values()) for key in keys])
@@ -138,6 +145,11 @@ def _state_row(state: BackendState) -> dict[str, Any]:
     row = asdict(state)
     del row["rivals"]
     return row
+
+
+def _provider_row(provider: ProviderState) -> tuple[str, ...]:
+    state = f"{provider.state}, on" if provider.is_on else provider.state
+    return provider.name, provider.distribution, provider.version, state, provider.reason
 
 
 def _keys() -> list[dict[str, Any]]:

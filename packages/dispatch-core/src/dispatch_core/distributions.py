@@ -18,6 +18,7 @@ from typing import Any, Final
 BACKENDS: Final = "dispatch_core.backends"
 ARRAY_TYPES: Final = "dispatch_core.array_types"
 OPERATORS: Final = "dispatch_core.operators"
+KERNELS: Final = "dispatch_core.kernels"
 #: This project's distributions.
 DISTRIBUTIONS: Final = frozenset(
     {
@@ -28,9 +29,10 @@ DISTRIBUTIONS: Final = frozenset(
         "dispatch-backend-meta",
         "dispatch-backend-npu",
         "dispatch-frontend-torchlike",
+        "dispatch-kernels-numba",
     }
 )
-_GROUPS: Final = frozenset({BACKENDS, ARRAY_TYPES, OPERATORS})
+_GROUPS: Final = frozenset({BACKENDS, ARRAY_TYPES, OPERATORS, KERNELS})
 _MENTIONED: Final = "dispatch_core."
 
 

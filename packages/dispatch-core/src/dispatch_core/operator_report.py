@@ -22,6 +22,7 @@ from .errors import BackendError, DispatchError
 from .explanation import entries_of, explain, list_registrations, list_slots, source_of
 from .keys.keyset import DispatchKeySet
 from .keys.table import BACKEND_PREFIXES, DispatchKey
+from .operators.alternatives import included_mask
 from .plugins.catalog import is_own
 from .plugins.children import end_child, run_in_child, teller
 from .plugins.loading import backends as installed_backends
@@ -91,6 +92,7 @@ def describe_operators(name: str, keys: DispatchKeySet, *, whole: bool, source: 
     Raises ``OperatorNotFoundError`` where there is none.
     """
     rows = []
+    included_mask()
     for entry in entries_of(name):
         row: dict[str, Any] = {
             "operator": entry.name,

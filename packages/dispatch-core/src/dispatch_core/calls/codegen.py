@@ -58,7 +58,7 @@ Runner = Callable[..., Any]
 class _Body:
     """The lines that call a backend's kernel for one boundary, and their constants."""
 
-    __slots__ = ("_shape", "constants")
+    __slots__ = ("_declines", "_shape", "constants")
 
     def __init__(
         self,
@@ -68,8 +68,10 @@ class _Body:
         kernel: Runner,
         prefix: tuple[Any, ...],
         specialized: SpecializedKernels,
+        below: Runner | None,
     ) -> None:
         self._shape = boundary, len(prefix), [index for index, _, _ in specialized]
+        self._declines = below is not None
         count = len(signature.results)
 
         def several(value: Any) -> Any:
@@ -95,6 +97,8 @@ class _Body:
             "__unequal": unequal,
             "__op": entry.op,
         }
+        if below is not None:
+            self.constants |= {"__run_below": below, "__declined": NotImplemented}
         self.constants |= {f"__before{number}": value for number, value in enumerate(prefix)}
         for number, (_, only, special) in enumerate(specialized):
             self.constants |= {f"__only{number}": only, f"__special{number}": special}
@@ -109,7 +113,7 @@ class _Body:
 
     def lines(self, signature: CallSignature) -> list[str]:
         """Return the lines, with the arguments' names as ``signature`` has them."""
-        return body_lines(signature, *self._shape)
+        return body_lines(signature, *self._shape, declines=self._declines)
 
 
 def warm_up(entry: OperatorEntry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -291,6 +295,7 @@ def make_backend_runner(
     prefix: tuple[Any, ...],
     specialized: SpecializedKernels = (),
     watch: Watch | None = None,
+    below: Runner | None = None,
 ) -> Runner:
     """Return a generated runner for a kernel that sees a backend's arrays (see `reference.make_backend_runner`).
 
@@ -298,8 +303,8 @@ def make_backend_runner(
     """
     signature = entry.signature
     if signature is None or not signature.is_specializable:
-        return reference.make_backend_runner(entry, boundary, kernel, prefix, specialized, watch)
-    body = _Body(entry, signature, boundary, kernel, prefix, specialized)
+        return reference.make_backend_runner(entry, boundary, kernel, prefix, specialized, watch, below)
+    body = _Body(entry, signature, boundary, kernel, prefix, specialized, below)
     names = dict(body.constants)
     run: Any = _compile(runner_source(signature, body.lines(signature)), "kernel", names, signature)
     if watch is None:

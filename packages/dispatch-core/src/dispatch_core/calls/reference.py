@@ -165,11 +165,13 @@ def make_backend_runner(
     prefix: tuple[Any, ...],
     specialized: SpecializedKernels = (),
     watch: Watch | None = None,
+    below: Runner | None = None,
 ) -> Runner:
     """Return a runner for a kernel that sees a backend's arrays: unwrap, call, wrap as the schema says.
 
     ``specialized`` lists kernels that serve one value of one argument, and are called without it. A ``watch`` compares what
-    the kernels return with the shape rule's answer, for as long as it takes.
+    the kernels return with the shape rule's answer, for as long as it takes. Where there is a runner ``below``, it runs the
+    calls for which the kernel returns ``NotImplemented``.
     """
     signature = entry.signature
     if signature is None:
@@ -193,7 +195,8 @@ def make_backend_runner(
                 else:
                     del positional[index]
                 return wrap_results(special(*positional, **keywords), values)
-        return wrap_results(kernel(*prefix, *positional, **keywords), values)
+        found = kernel(*prefix, *positional, **keywords)
+        return below(*values) if found is NotImplemented and below is not None else wrap_results(found, values)
 
     return run
 

@@ -178,11 +178,13 @@ def runner_source(signature: CallSignature, body: Sequence[str]) -> str:
     return define(f"__run({values(signature)})", body)
 
 
-def body_lines(signature: CallSignature, boundary: Boundary, prefix: int, specialized: Sequence[int]) -> list[str]:
+def body_lines(
+    signature: CallSignature, boundary: Boundary, prefix: int, specialized: Sequence[int], *, declines: bool = False
+) -> list[str]:
     """Return the lines that call a backend's kernel and turn its results into those of the schema.
 
     ``prefix`` is the number of values that stand before the arguments; ``specialized`` are the indices of the
-    arguments whose value a specialized kernel serves.
+    arguments whose value a specialized kernel serves; ``declines`` says that the kernel may leave the call to another.
     """
     wrapped = boundary.frontend is not None
     lines = []
@@ -196,6 +198,8 @@ def body_lines(signature: CallSignature, boundary: Boundary, prefix: int, specia
         branch = "elif"
     call = f"__d = __kernel({kernel_arguments(signature, prefix, unwrap=wrapped)})"
     lines += ["else:", f"    {call}"] if specialized else [call]
+    if declines:
+        lines += ["if __d is __declined:", f"    return __run_below({values(signature)})"]
     return lines + _result_lines(signature, boundary)
 
 

@@ -21,6 +21,7 @@ from ..errors import ArgumentError, DispatchError, DispatchKeyError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet, KeysetLike, as_mask
 from ..keys.table import ARRAYS, MARKERS, DispatchKey, keys_of
+from ..operators.alternatives import included_mask
 from ..operators.call_tables import closed_error
 from ..operators.dispatch_table import Slot
 from ..operators.entry import OperatorEntry
@@ -89,9 +90,10 @@ def explain(
             return _explain_refusal(entry, error, about)
         about["arguments"] = tuple(_argument_keys(entry, values, kwargs))
     if keyset is not None:
+        included_mask()
         return _explain(entry, context.apply_to_mask(as_mask(keyset)) | own & MARKERS, 0, values, kwargs, about)
     own = entry.registry.translate_mask(own)
-    mask = (own | state[0] | DispatchKey.BackendSelect) & ~state[1]
+    mask = (own | included_mask() | state[0] | DispatchKey.BackendSelect) & ~state[1]
     # As the masked table does.
     as_given = context.current() is None or (own & ARRAYS).bit_count() > 1
     return _explain(entry, mask, own if as_given else 0, values, kwargs, about)
@@ -264,7 +266,7 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
     entry, notes = found.entry, []
     if winner.with_keyset:
         notes.append(f"the kernel gets the keyset {show_keys(DispatchKeySet(found.effective))} first")
-    if found.boundary() is not None and winner.key is found.key:
+    if found.boundary() is not None and found.key is not None and winner.key is found.key.registered_as:
         names = [] if entry.schema is None else [argument.name for argument in entry.schema.arguments]
         for special in found.slot.specialized:
             name, value = special.when or ("", None)
@@ -279,6 +281,8 @@ def _notes(found: Resolution, winner: Registration, values: Values | None, kwarg
             )
             if served:
                 break
+        if found.key.target is not None:
+            notes.append(f"where the kernel returns NotImplemented, the call goes on below {found.key.name}")
     if computes_late(found.mask) and not (found.key is not None and takes_one_unknown(entry, found.key)):
         times = COMPUTED_FOR[entry.name]
         notes.append(f"arrays whose sizes are not known are computed first ({times} were in calls so far)")

@@ -24,6 +24,8 @@ from .table import MARKERS
 State = tuple[int, int]
 _state: Final[ContextVar[State | None]] = ContextVar("dispatch_core.keys.context", default=None)
 current = _state.get
+#: The keys that every call of the process includes, unless its context excludes them: see `operators.alternatives`.
+process_mask: Final = [0]
 #: Sets the state by subscript; see Note [Where an interrupt falls] in `interrupts`.
 set_state: Final = by_subscript(_state.set)
 reset_state: Final = _state.reset
@@ -70,11 +72,12 @@ def with_included(mask: int) -> State:
     Calls that are compiled for a state compare it by identity.
     """
     state = current()
-    return _intern(mask, 0) if state is None else _intern(state[0] | mask, state[1])
+    return intern_state(mask, 0) if state is None else intern_state(state[0] | mask, state[1])
 
 
 @lru_cache(maxsize=_KEPT)
-def _intern(included: int, excluded: int) -> State:
+def intern_state(included: int, excluded: int) -> State:
+    """Return the state of two masks, as one object for equal ones."""
     return included, excluded
 
 
@@ -169,7 +172,8 @@ def apply_masks(keyset: KeysetLike) -> DispatchKeySet:
 
 
 def apply_to_mask(mask: int) -> int:
-    """Apply the context's masks to ``mask``."""
+    """Apply the context's masks to ``mask``, and the keys that the process includes."""
+    mask |= process_mask[0]
     state = _state.get()
     if state is None:
         return mask

@@ -4,6 +4,12 @@ Note [A bit is an identity, a rank is a priority]
     A key's bit never changes and says nothing about its priority; the rank does, and is data (`_ORDERS`). So keys can be
     added at run time anywhere in the order, and one process can hold any number of vendors.
 
+Note [Alternatives]
+    Another distribution may bring kernels for a device's arrays. Its key ranks directly above the device's, is in no
+    tensor's mask, and is included by a context or by the process. It is passed over where it has no kernel, and in calls
+    that are not for its device. Which of several stands above is the context's choice, and a rank never changes: so there
+    is a key of the provider for each place above the device, and the first of them has the registrations.
+
 Note [Where the bits lie]
     Bits 0 to 29 belong to the keys of everyday calls, because small integers are the fastest. Bits 30 to 63 belong to the
     remaining functionality and alias keys. From bit 64 on every backend owns a row of eight bits (`_ROW`), so that a whole
@@ -13,6 +19,7 @@ Note [Where the bits lie]
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, count
 from typing import Final, overload
 
 from ..errors import DispatchKeyError, RegistrationError, short_repr
@@ -30,6 +37,8 @@ _MARKER_SLOT: Final = 7
 _ROW_BITS: Final = 8
 _FIRST_ROW: Final = 64
 _MAX_BACKENDS: Final = 512
+#: How many ranks there are from a backend's key to the next one's: those of its alternatives.
+_RANKS_EACH: Final = 64
 
 _HOT: Final = (
     "CPU Meta NPU PrivateUse1 CUDA AutogradCPU AutogradMeta AutogradNPU AutogradPrivateUse1 AutogradCUDA"
@@ -114,10 +123,15 @@ class DispatchKey(int, metaclass=_KeyTable):
     name: str
     value: int
     bit: int
-    #: One of "device" (dense), "layout" (quantized, sparse, nested), "autograd", "autocast", "functionality", "alias".
+    #: One of "device" (dense), "layout" (quantized, sparse, nested), "autograd", "autocast", "functionality", "alias",
+    #: "alternative".
     kind: str
     #: The backend that a per-backend key belongs to ("CPU" for AutogradCPU), or "".
     backend: str
+    #: For the arrays of which device's key an alternative has kernels; None for other keys. See Note [Alternatives].
+    target: DispatchKey | None
+    #: The key that its kernels are registered under: itself, but for the further places of an alternative.
+    registered_as: DispatchKey
     _ranks: dict[str, int]
 
     def __new__(cls, value: int | str) -> DispatchKey:  # noqa: D102, PYI034  # a key is found, not made
@@ -250,6 +264,7 @@ def _unknown_name(name: object) -> DispatchKeyError:
 def _add(name: str, bit: int, kind: str, backend: str, ranks: dict[str, int]) -> None:
     key = int.__new__(DispatchKey, 1 << bit)
     key.name, key.value, key.bit, key.kind, key.backend, key._ranks = name, 1 << bit, bit, kind, backend, ranks
+    key.target, key.registered_as = None, key
     DispatchKey._by_name[name] = DispatchKey._by_bit[bit] = key
     if not hasattr(_KeyTable, name):
         # As an attribute of the metaclass, so that keys themselves have none such; __getattr__ would serve, but slowly.
@@ -268,7 +283,7 @@ def _add_backend(name: str) -> None:
     for prefix, slot in _ROW.items():
         full = prefix + name
         bit = _HOT.index(full) if full in _HOT else _FIRST_ROW + index * _ROW_BITS + slot
-        ranks = {profile: rank[f"{prefix}*"] * 1024 + place for profile, rank in _RANKS.items()}
+        ranks = {profile: (rank[f"{prefix}*"] * 1024 + place) * _RANKS_EACH for profile, rank in _RANKS.items()}
         _add(full, bit, kinds.get(prefix, "layout"), name, ranks)
 
 
@@ -290,13 +305,51 @@ def _fill() -> None:
             else "autograd" if name.startswith("Autograd")
             else "functionality"
         )  # fmt: skip
-        _add(name, bit, kind, "", {profile: rank[name] * 1024 for profile, rank in _RANKS.items()})
+        _add(name, bit, kind, "", {profile: rank[name] * 1024 * _RANKS_EACH for profile, rank in _RANKS.items()})
     for name in [*_BACKENDS, "Meta"]:
         _add_backend(name)
     _sort()
 
 
 _fill()
+
+
+#: The bits that are left below the rows, and those above them.
+_spare_bits: Final = chain(
+    [bit for bit in range(30, _FIRST_ROW) if bit not in DispatchKey._by_bit],
+    count(_FIRST_ROW + _MAX_BACKENDS * _ROW_BITS),
+)
+#: The mask of all keys of alternatives.
+alternatives: Final = [0]
+
+
+def alternative_key(provider: str, target: DispatchKey, place: int = 0) -> DispatchKey:
+    """Return the key of a provider of kernels for a device's arrays, ``place`` above the lowest; see Note [Alternatives].
+
+    Raises ``RegistrationError`` for a key that is no device's, and where there is no room.
+
+    >>> key = alternative_key("swift", DispatchKey.CPU)
+    >>> key.name, key.target, DispatchKey.CPU.rank < key.rank < DispatchKey.CUDA.rank
+    ('CPU_swift', <DispatchKey.CPU: 1 << 0>, True)
+    """
+    name = f"{target.name}_{provider}" + f"_{place + 1}" * bool(place)
+    first = None if place == 0 else alternative_key(provider, target)
+    with _lock:
+        known = DispatchKey._by_name.get(name)
+        if known is not None and known.target is target:
+            return known
+        if known is not None or target.kind != "device" or not target.backend or not 0 <= place < _RANKS_EACH - 1:
+            raise RegistrationError(
+                f"there can be no key {name} for alternatives {place + 1} above {target.label}",
+                hint=f"a device's key has up to {_RANKS_EACH - 1} alternatives, with names of their own",
+            )
+        ranks = {profile: rank + place + 1 for profile, rank in target._ranks.items()}
+        _add(name, next(_spare_bits), "alternative", "", ranks)
+        key = DispatchKey._by_name[name]
+        key.target, key.registered_as = target, first or key
+        alternatives[0] |= key.value
+        _sort()
+        return key
 
 
 def show_claim(key: DispatchKey, device: str | None) -> None:

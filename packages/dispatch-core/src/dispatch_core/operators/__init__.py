@@ -1,6 +1,7 @@
 """Operators: registrations, the dispatch table, the function that runs for a mask, overloads, registries, libraries."""
 
 from ..origins import Origin
+from .alternatives import KernelProvider, use_kernels
 from .entry import OperatorEntry
 from .lazy_definitions import LazyDefinition
 from .library import Library
@@ -11,6 +12,7 @@ from .registries import Registry, registry
 
 __all__ = [
     "KernelFactory",
+    "KernelProvider",
     "LazyDefinition",
     "Library",
     "OpNamespace",
@@ -25,4 +27,5 @@ __all__ = [
     "kernel_factory",
     "registry",
     "rename_arguments",
+    "use_kernels",
 ]

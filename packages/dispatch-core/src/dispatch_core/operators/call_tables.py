@@ -23,6 +23,7 @@ from ..errors import ClosedOperatorError, DispatchError
 from ..keys import context
 from ..keys.table import DispatchKey
 from ..schema.model import FunctionSchema
+from .alternatives import included_mask
 
 if TYPE_CHECKING:
     from .entry import OperatorEntry
@@ -65,7 +66,8 @@ class _Call(Table):
 
     def lookup(self, mask: int) -> Runner:
         arguments = self.tables.entry.registry.translate_mask(mask)
-        runner = self.tables.fill(self, mask, arguments, arguments | DispatchKey.BackendSelect)
+        everywhere = included_mask()
+        runner = self.tables.fill(self, mask, arguments, arguments | everywhere | DispatchKey.BackendSelect)
         if not hasattr(runner, "is_watched"):
             self.tables.entry.specialize_for(mask, runner)
         return runner
@@ -79,7 +81,7 @@ class _Masked(Table):
     def lookup(self, index: tuple[int, context.State]) -> Runner:
         mask, state = index
         mask = self.tables.entry.registry.translate_mask(mask)
-        effective = mask | state[0] | DispatchKey.BackendSelect
+        effective = mask | included_mask() | state[0] | DispatchKey.BackendSelect
         effective ^= effective & state[1]
         # The context excludes these keys from a composite's own calls, too: it needs no guard.
         runner = self.tables.fill(self, index, mask, effective)

@@ -46,7 +46,7 @@ class Registered(Protocol):
     def newest(self, key: DispatchKey) -> Registration | None:
         """Return the active registration under exactly ``key``."""
 
-    def specialized_kernels(self, key: DispatchKey, general: Registration) -> tuple[Registration, ...]:
+    def specialized_kernels(self, key: DispatchKey, general: Registration | None = None) -> tuple[Registration, ...]:
         """Return the specialized kernels under ``key`` that a general one does not hide."""
 
     def fallback(self, key: DispatchKey) -> Registration | None:
@@ -93,6 +93,8 @@ COMPOSITES: Final = frozenset({_NONFUNCTIONAL, _EXPLICIT, _NESTED, _IMPLICIT})
 EXPLICIT_COMPOSITES: Final = frozenset({_NONFUNCTIONAL, _EXPLICIT})
 
 MISSING: Final = Slot("missing")
+#: The slot of an alternative in a call that is not for its device's arrays.
+OTHER_DEVICE: Final = Slot("not for its device")
 _AMBIGUOUS: Final = Slot("ambiguous autogradother")
 
 
@@ -109,6 +111,8 @@ def _belongs_to(backend: DispatchKey, autograd: DispatchKey) -> bool:
 
 def compute_slot(op: Registered, key: DispatchKey | None) -> Slot:
     """Return the slot of ``key`` for an operator; None stands for the empty keyset (torch's Undefined)."""
+    if key is not None and key.target is not None:
+        return _alternative_slot(op, key, key.target)
 
     def alias(name: DispatchKey) -> Registration | None:
         found = op.newest(name)
@@ -137,3 +141,14 @@ def compute_slot(op: Registered, key: DispatchKey | None) -> Slot:
         if (fallback := op.fallback(key)) is not None:
             return Slot("backend fallback", fallback)
     return MISSING
+
+
+def _alternative_slot(op: Registered, key: DispatchKey, target: DispatchKey) -> Slot:
+    """Return the slot of a provider's key: the program's kernels under the device's key stand above; see `levels`."""
+    own, theirs = op.newest(key.registered_as), op.newest(target)
+    if own is None:
+        return MISSING
+    if theirs is not None and theirs.level > own.level:
+        return Slot(f"the {theirs.level} has a kernel under {target.label}")
+    above = tuple(each for each in op.specialized_kernels(target) if each.level > own.level)
+    return Slot("alternative kernel", own, (*above, *op.specialized_kernels(key.registered_as, own)))

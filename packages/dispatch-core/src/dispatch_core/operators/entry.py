@@ -174,13 +174,18 @@ class OperatorEntry:
 
     def _giving_way(self, key: DispatchKey | None, slot: Slot) -> Slot:
         """Return ``slot``, or the one it gives way to; see Note [Kernels that a general kernel hides] in `levels`."""
-        if self._way is None or key is None or not (key.owns_arrays or (self._way[2] and key.kind == "autograd")):
+        if self._way is None or key is None:
+            return slot
+        if not (key.owns_arrays or key.target is not None or (self._way[2] and key.kind == "autograd")):
             return slot
         name, instead, _ = self._way
         other, own = self.registry.find_entry(name), slot.registration
-        theirs = None if other is None else other.newest(key)
-        if theirs is None and other is not None and not key.owns_arrays:
+        theirs = None if other is None else other.newest(key.registered_as)
+        if theirs is None and other is not None and key.kind == "autograd":
             theirs = other.newest(DispatchKey.Autograd)
+        if own is None and key.target is not None:
+            # The device's own kernel is below.
+            own = self.newest(key.target)
         if theirs is None or theirs.level <= (Level.BACKEND if own is None else own.level):
             return slot
         return Slot("default backend kernel", instead)

@@ -10,6 +10,7 @@ from ..errors import ArgumentError, OverwriteWarning, RegistrationError, SchemaE
 from ..keys.keyset import KeyLike, as_key
 from ..keys.table import DispatchKey
 from ..levels import Level
+from ..origins import Origin
 from ..schema.model import FunctionSchema, OperatorName
 from .entry import NO_TAGS, OperatorEntry
 from .operator_index import OperatorIndex, parse_name
@@ -165,7 +166,7 @@ class KernelStore(OperatorIndex):
         fallback of the same level; that of the highest level is active.
         """
         found = as_key(key)
-        options = {"with_keyset": with_keyset, "boxed": fn is not fallthrough_kernel}
+        options: Any = {"with_keyset": with_keyset, "boxed": fn is not fallthrough_kernel}
         registration = _make_registration("fallback", found.label, found, fn, level, **options)
         with self.lock:
             if found.is_alias:
@@ -313,6 +314,7 @@ def _make_registration(
     key: DispatchKey,
     fn: Callable[..., Any] | KernelFactory,
     level: str | Level | None,
+    origin: Origin | None = None,
     **options: Any,
 ) -> Registration:
     """Return a registration of the wanted level, but of no higher one than that of the transaction under way.
@@ -323,4 +325,4 @@ def _make_registration(
         raise ArgumentError(f"the {kind} for {owner} is not callable: {type(fn).__qualname__}")
     highest = transactions.current_level()
     chosen = highest if level is None else min(Level.of(level), highest)
-    return Registration(key, fn, caller_origin(), level=chosen, number=next_number(), **options)
+    return Registration(key, fn, origin or caller_origin(), level=chosen, number=next_number(), **options)

@@ -30,7 +30,7 @@ def compute_first(resolution: Resolution, run: Runner) -> Runner:
         return run
     entry, key = resolution.entry, resolution.key
     takes_unknown = key is not None and takes_one_unknown(entry, key)
-    makes_arrays = key is not None and key.owns_arrays
+    makes_arrays = key is not None and (key.target or key).owns_arrays
 
     def call(*values: Any, **keywords: Any) -> Any:
         settled, has_arrays = settle(entry, values, takes_unknown=takes_unknown)

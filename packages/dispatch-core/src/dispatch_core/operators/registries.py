@@ -20,6 +20,7 @@ from ..keys.table import PROFILES, DispatchKey
 from ..levels import Level
 from ..origins import Origin
 from ..tracebacks import api_boundary, trim_traceback
+from .alternatives import included_mask
 from .dispatch_table import Slot
 from .entry import OperatorEntry
 from .kernel_names import kernel_keys
@@ -119,6 +120,7 @@ class Registry(KernelStore):
         """Call ``name`` with (``keyset`` with the included keys) without the excluded ones; priority decides."""
         try:
             op = self._overload(name, args, kwargs)
+            included_mask()
             return op.redispatch(context.apply_to_mask(as_mask(keyset)), *args, **kwargs)
         except Exception as error:
             trim_traceback(error)

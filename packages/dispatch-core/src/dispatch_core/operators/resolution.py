@@ -26,10 +26,10 @@ from ..calls.reference import unchecked_mask
 from ..discovery import loader
 from ..errors import BackendError, DispatchKeyError, EmptyKeysetError, FrontendMismatchError, NoKernelError
 from ..keys.keyset import DispatchKeySet
-from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, keys_of
+from ..keys.table import ARRAYS, AUTOGRAD, MARKERS, DispatchKey, alternatives, keys_of
 from ..schema.check import bind
 from . import call_trace, runners
-from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, Slot
+from .dispatch_table import COMPOSITES, EXPLICIT_COMPOSITES, MISSING, OTHER_DEVICE, Slot
 from .kernel_names import kernel_keys
 from .late_calls import compute_first
 from .registration import KernelFactory
@@ -43,6 +43,8 @@ Runner = Callable[..., Any]
 
 def is_passed_over(key: DispatchKey, slot: Slot) -> bool:
     """Return whether resolution goes on below ``key``; see Note [Keys that are passed over]."""
+    if slot is OTHER_DEVICE:
+        return True
     if slot.registration is not None:
         return slot.registration.is_fallthrough
     if slot.rule == "ambiguous autogradother":
@@ -56,13 +58,13 @@ def explain_passing_over(key: DispatchKey, slot: Slot) -> str:
         return f"fallthrough registered under {slot.registration.key.name} at {slot.registration.origin}"
     if key.owns_arrays:
         return f"no backend has claimed {key.backend}"
-    return "nothing is registered"
+    return "nothing is registered" if slot is MISSING else slot.rule
 
 
 def walk_keys(entry: OperatorEntry, mask: int) -> Iterator[tuple[DispatchKey, Slot, bool]]:
     """Yield the keys of ``mask`` by rank, with the slot of each and whether it is passed over."""
     for key in keys_of(mask, entry.registry.profile):
-        slot = entry.slot(key)
+        slot = entry.slot(key) if key.target is None or mask & key.target else OTHER_DEVICE
         chooses = key is DispatchKey.BackendSelect and slot is MISSING and _device_index(entry) is not None
         yield key, slot, is_passed_over(key, slot) and not chooses
 
@@ -96,9 +98,10 @@ class Resolution(Record):
 
     def boundary(self) -> Boundary | None:
         """Return the boundary to the backend's arrays, or None where the winner sees the caller's arguments."""
-        if self.key is None or not self.key.owns_arrays:
+        key = self.key if self.key is None else self.key.target or self.key
+        if key is None or not key.owns_arrays:
             return None
-        return make_boundary(self.key, FRONTENDS.get(self.mask & MARKERS))
+        return make_boundary(key, FRONTENDS.get(self.mask & MARKERS))
 
     def is_composite(self) -> bool:
         """Return whether a composite has won."""
@@ -145,16 +148,28 @@ class Resolution(Record):
         keyset = DispatchKeySet(self.effective)
         prefix = (keyset,) * registration.with_keyset + (entry.op,) * registration.boxed
         fn = runners.make_kernel(registration.fn, entry, keyset)
-        if boundary is not None and registration.key is key:
+        if boundary is not None and key is not None and registration.key is key.registered_as:
             specialized = runners.make_specialized_kernels(entry, keyset, self.slot.specialized)
             watch = make_watch(entry, boundary, registration, self.slot.specialized)
-            run = engine.make_backend_runner(entry, boundary, fn, prefix, specialized, watch)
+            below = None if key.target is None else self._make_below(key)
+            run = engine.make_backend_runner(entry, boundary, fn, prefix, specialized, watch, below)
             return self._unless_elsewhere(run, boundary)
         in_order = isinstance(registration.fn, KernelFactory) and registration.fn.in_order
         run = fn if in_order else engine.make_caller_runner(entry, fn, prefix)
         if registration.key in EXPLICIT_COMPOSITES and not hasattr(registration.fn, "answers_for_results"):
             run = runners.conform_results(entry, run, FRONTENDS.get(self.mask & MARKERS))
         return runners.exclude_masked_off(entry, run, self.mask) if composite and self.explicit else run
+
+    def _make_below(self, key: DispatchKey) -> Runner:
+        """Return a function that runs the call that an alternative's kernel has declined, as without that alternative."""
+        made: list[Runner] = []
+
+        def run(*values: Any) -> Any:
+            if not made:
+                made.append(replace(resolve(self.entry, self.mask & ~key.value, 0), explicit=self.explicit).runner())
+            return made[0](*values)
+
+        return run
 
     def _unless_elsewhere(self, run: Runner, boundary: Boundary) -> Runner:
         """Return ``run``, with calls whose ``device`` argument names another device left to a composite kernel."""
@@ -216,10 +231,11 @@ def resolve(entry: OperatorEntry, mask: int, arguments: int) -> _Runs:
     winner: tuple[DispatchKey, Slot] | None = None
     effective = markers
     for key, slot, passed_over in walk_keys(entry, mask):
-        if passed_over:
+        if passed_over and key.target is None:
             continue
+        # Alternatives stay: a composite below, or the device that is chosen there, may have use for them.
         effective |= key.value
-        if winner is None:
+        if winner is None and not passed_over:
             winner = key, slot
     if winner is None:
         slot = entry.slot(None)
@@ -302,7 +318,7 @@ def no_kernel_error(resolution: Resolution) -> NoKernelError:
             f"\nKernels are registered under {kernel_keys(entry)}",
             hint="register a kernel for AutogradOther",
         )
-    if key is None and not keyset - DispatchKey.BackendSelect:
+    if key is None and not keyset - DispatchKey.BackendSelect - alternatives[0]:
         return EmptyKeysetError(
             f"{entry.name}: the set of dispatch keys is empty: there are no tensor arguments, or their keys are masked"
             f" off, and no composite kernel\nKernels are registered under {kernel_keys(entry)}",

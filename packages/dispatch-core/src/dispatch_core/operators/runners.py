@@ -4,7 +4,8 @@ Note [A composite below masked keys]
     A composite calls other operators on the same tensors, whose masks would bring back the keys that the caller took out.
     So it runs with exactly those keys excluded in the context; Profiler stays, so that a composite's inner calls are
     recorded as its children, Pipeline, so that they are deferred, and the keys of layers that leave composites to their
-    parts: FuncTorchGradWrapper, for forward derivatives, and PythonTLSSnapshot, for observers of the graph.
+    parts: FuncTorchGradWrapper, for forward derivatives, and PythonTLSSnapshot, for observers of the graph. Alternatives
+    stay on: one that has declined a call may serve its parts.
 
 Note [Results of a composite below Autograd]
     The caller gets results as the schema says, as from a backend's kernel. A fresh result is a fresh tensor, though the
@@ -34,7 +35,7 @@ from ..discovery import loader
 from ..errors import BackendNotFoundError, RegistrationError
 from ..keys import context
 from ..keys.keyset import DispatchKeySet
-from ..keys.table import MARKERS, DispatchKey
+from ..keys.table import MARKERS, DispatchKey, alternatives
 from ..schema.model import Argument
 from ..schema.types import walk
 from .registration import KernelFactory, Registration
@@ -167,7 +168,7 @@ def find_masked_off(
     if state is not None:
         held |= state[0]
         held ^= held & state[1]
-    return (held ^ (held & mask)) & ~_STAYS
+    return (held ^ (held & mask)) & ~(_STAYS | alternatives[0])
 
 
 def find_functional(entry: OperatorEntry) -> OperatorEntry | None:

@@ -19,7 +19,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arrays import access, owners
-from ..keys.table import DispatchKey, keys_of
+from ..keys.table import DispatchKey, alternatives, keys_of
+from ..operators.resolution import Resolution, resolve
 from .array_specs import read_spec
 from .liveness import count_references
 from .model import Node, Program, Value, collect_values, make_store
@@ -94,6 +95,15 @@ def device_of(step: Step) -> DispatchKey:
     if key is None:
         key = _MASKS[step.mask] = next(key for key in keys_of(step.mask) if key.owns_arrays)
     return key
+
+
+def slot_of(step: Step) -> Slot:
+    """Return the slot whose kernel a step runs: an alternative's, where its call included one."""
+    if step.mask & alternatives[0]:
+        found = resolve(step.entry, step.mask, 0)
+        assert isinstance(found, Resolution)
+        return found.slot
+    return step.entry.slot(device_of(step))
 
 
 def fingerprint(
@@ -263,7 +273,7 @@ def build(found: ProgramFingerprint, *, fuse: bool) -> Program:
         written: list[Value] = []
         collect_values(tuple(arguments[index] for index in step.written), written)
         outputs = tuple([None if each is None else values[found.slots[id(each)]] for each in step.outputs])
-        kernel = _kernel(step.entry.slot(device_of(step)), signature.parameters, arguments)
+        kernel = _kernel(slot_of(step), signature.parameters, arguments)
         parts = step.name, step.entry.tags, kernel, signature.parameters, arguments, outputs, tuple(written)
         nodes.append(Node(*parts, partial(_call, step.entry.explicit_table, step.mask), make_store(signature, outputs)))
     return Program(tuple(nodes), tuple(values), fuse)

@@ -124,8 +124,10 @@ def _host_data(pass_on: Runner) -> Runner:
 
 
 def _is_kernel(winner: Any, key: DispatchKey) -> TypeGuard[Resolution]:
-    """Return whether a kernel of the backend has won, and no composite."""
-    return isinstance(winner, Resolution) and winner.key is key and not winner.is_composite()
+    """Return whether a kernel of the backend, or an alternative, has won, and no composite."""
+    if not isinstance(winner, Resolution) or winner.key is None or winner.is_composite():
+        return False
+    return winner.key is key or winner.key.target is key
 
 
 class _PendingBoundary(Boundary):

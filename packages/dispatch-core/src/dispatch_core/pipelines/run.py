@@ -12,7 +12,7 @@ from ..operators import conformance
 from . import plan as plans
 from .errors import error_of, has_poisoned_arrays, poison, step_error
 from .pending import Pending, storage_key
-from .program import ProgramFingerprint, device_of, fingerprint
+from .program import ProgramFingerprint, device_of, fingerprint, slot_of
 from .progress import reporter
 from .stats import Stats
 from .steps import Step
@@ -319,9 +319,7 @@ _COMPARED: Final = 256
 def _make_mismatch_error(step: Step, found: tuple[str, Any, Any]) -> KernelResultError:
     """Return the error for a kernel of the device that returned something else than its shape rule says."""
     key = device_of(step)
-    return conformance.misfit_error(
-        step.entry, found, conformance.describe_kernel(key, step.entry.slot(key).registration)
-    )
+    return conformance.misfit_error(step.entry, found, conformance.describe_kernel(key, slot_of(step).registration))
 
 
 def with_arrays(value: Any) -> Any:

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from .loading import BackendLoader, backends, load_backend, refresh
-from .state import BackendState
+from .loading import BackendLoader, backends, kernel_providers, load_backend, refresh
+from .state import BackendState, ProviderState
 
-__all__ = ["BackendLoader", "BackendState", "backends", "load_backend", "refresh"]
+__all__ = [
+    "BackendLoader",
+    "BackendState",
+    "ProviderState",
+    "backends",
+    "kernel_providers",
+    "load_backend",
+    "refresh",
+]

@@ -10,7 +10,17 @@ from importlib.util import find_spec
 from typing import Final
 
 from .. import distributions
-from ..distributions import ARRAY_TYPES, BACKENDS, DISTRIBUTIONS, OPERATORS, Claim, Distribution, Scan, normalize
+from ..distributions import (
+    ARRAY_TYPES,
+    BACKENDS,
+    DISTRIBUTIONS,
+    KERNELS,
+    OPERATORS,
+    Claim,
+    Distribution,
+    Scan,
+    normalize,
+)
 
 #: Names that belong to this project's own distributions; a claim by any other is refused.
 OWNERS: Final = {
@@ -22,7 +32,7 @@ OWNERS: Final = {
 }
 #: Distributions that give way where another one offers a device of the same name.
 _MODEST: Final = frozenset({"dispatch-backend-array-api"})
-_NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator namespace"}
+_NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator namespace", KERNELS: "provider of kernels"}
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _VALUE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(\s*:\s*[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
 _REQUIREMENT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dispatch_core.errors import BackendError
 
-from ..distributions import ARRAY_TYPES, BACKENDS, OPERATORS, Claim, normalize
+from ..distributions import ARRAY_TYPES, BACKENDS, KERNELS, OPERATORS, Claim, normalize
 from . import probe
 from .array_types import device_of, owners_of
 from .catalog import Catalog
@@ -18,12 +18,13 @@ from .children import run_in_child
 from .messages import printable, switch_reason
 from .policy import kept_out_by
 from .settings import ALLOW, AUTOLOAD, BLOCK, Settings
+from .settings import KERNELS as SWITCHED_ON
 
 #: Imports that take longer than this are remarked on, in seconds.
 SLOW: Final = 1.0
 _WORKERS: Final = 4
 _LAST_LINES: Final = 20
-_KINDS: Final = {BACKENDS: "device", OPERATORS: "operators", ARRAY_TYPES: "array type"}
+_KINDS: Final = {BACKENDS: "device", OPERATORS: "operators", ARRAY_TYPES: "array type", KERNELS: "kernels"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class Finding:
 def examine(timeout: float = 10.0, names: Collection[str] = ()) -> list[Finding]:
     """Examine the installed plugins, or those with one of ``names``; each plugin has ``timeout`` seconds.
 
-    A name is that of a device, an operator namespace, an array type, or a distribution.
+    A name is that of a device, an operator namespace, a provider of kernels, an array type, or a distribution.
     Raises ``BackendError`` for a name that nothing installed has.
 
     >>> all(finding.outcome for finding in examine())
@@ -104,6 +105,10 @@ def _switches(catalog: Catalog, settings: Settings) -> Iterator[Finding]:
             if not catalog.claims(BACKENDS, name):
                 text = f"names {name!r}, which no installed distribution provides"
                 yield Finding("variable", variable, "", "", outcome, text)
+    for name in settings.kernels:
+        if not catalog.claims(KERNELS, name):
+            text = f"names {name!r}, which no installed distribution provides"
+            yield Finding("variable", SWITCHED_ON, "", "", "failed", text)
 
 
 def _array_types(catalog: Catalog) -> Iterator[tuple[Claim, Finding]]:
@@ -125,7 +130,7 @@ def _array_types(catalog: Catalog) -> Iterator[tuple[Claim, Finding]]:
 
 def _claims(catalog: Catalog, settings: Settings) -> Iterator[tuple[Claim, Finding | None]]:
     """Yield every claim, with the findings that need no trial."""
-    for group in (BACKENDS, OPERATORS):
+    for group in (BACKENDS, OPERATORS, KERNELS):
         for name in catalog.names(group):
             variable = kept_out_by(settings, name) if group == BACKENDS else None
             for verdict in catalog.verdicts(group, name):
@@ -150,7 +155,9 @@ def _try_plugin(catalog: Catalog, claim: Claim, timeout: float) -> Finding:
 
 def try_in_subprocess(claim: Claim, timeout: float) -> Finding:
     """Load one plugin in a process of its own, and end it when its time is over."""
-    environment = {name: value for name, value in os.environ.items() if name not in {ALLOW, AUTOLOAD, BLOCK}}
+    environment = {
+        name: value for name, value in os.environ.items() if name not in {ALLOW, AUTOLOAD, BLOCK, SWITCHED_ON}
+    }
     ended = run_in_child(probe.__name__, {"group": claim.group, "name": claim.name}, timeout, environment)
     output = _tail(ended.output.splitlines())
     if ended.fault:

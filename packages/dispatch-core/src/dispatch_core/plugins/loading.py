@@ -27,7 +27,7 @@ from dispatch_core.errors import ArgumentError, BackendError, RegistrationError
 from dispatch_core.keys.table import DispatchKey
 from dispatch_core.levels import Level
 
-from ..distributions import BACKENDS, OPERATORS, Claim, Distribution
+from ..distributions import BACKENDS, KERNELS, OPERATORS, Claim, Distribution
 from ..forks import Order, forkable
 from . import messages, policy
 from .array_types import ArrayTypeOwners, owners_of, sole_owner
@@ -35,8 +35,9 @@ from .catalog import Catalog, is_own
 from .device_hooks import DeviceHooks
 from .foreign import refuse_foreign_keys
 from .import_rollback import forget_on_failure, import_object
+from .providers import KernelProviders
 from .settings import Settings
-from .state import BackendState, Failure
+from .state import BackendState, Failure, ProviderState
 
 if TYPE_CHECKING:
     from dispatch_core.arrays.types import BackendInfo
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from .host import PluginHost
     from .in_process import BackendHandle, Kernels
 
-_NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator library for namespace"}
+_NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator library for namespace", KERNELS: "provider of kernels"}
 _Key = tuple[str, str]
 
 
@@ -80,6 +81,7 @@ class BackendLoader(DeviceHooks):
         self._keys: dict[str, str] = {}
         self._origins: dict[_Key, Claim] = {}
         self._libraries: dict[str, bool] = {}
+        self.kernels: Final = KernelProviders(self)
         self._failures: dict[_Key, Failure] = {}
         self._type_owners: ArrayTypeOwners | None = None
         #: Warnings about plugins' registrations, kept until no plugin is loading.
@@ -297,7 +299,7 @@ class BackendLoader(DeviceHooks):
     def _transact(self, claim: Claim) -> None:
         """Import and register a plugin so that it leaves nothing behind if it raises."""
         distribution = claim.distribution
-        if claim.group == BACKENDS:
+        if claim.group != OPERATORS:
             # A library that is first imported by the plugin would be rolled back with the plugin.
             for namespace in self.catalog.libraries_of(distribution):
                 self.operator_library(namespace)
@@ -312,10 +314,14 @@ class BackendLoader(DeviceHooks):
             return {root_of(claim), *({root_of(library) for library in libraries} - loaded)}
 
         origin = distribution.name, distribution.version
-        transaction = transactions.transaction(distribution=origin, level=Level.BACKEND, warned=self._warned)
+        level = Level.ALTERNATIVE if claim.group == KERNELS else Level.BACKEND
+        transaction = transactions.transaction(distribution=origin, level=level, warned=self._warned)
         if claim.group != BACKENDS:
             with self._taken_back(forget_on_failure(roots), transaction) as under_way:
-                import_object(claim.value)
+                found = import_object(claim.value)
+                if claim.group == KERNELS:
+                    self.kernels.register(claim, found, under_way)
+                    return
                 self._check_keys(self._registry, distribution, claim.name, None, under_way)
             return
         host = self._plugins()
@@ -414,6 +420,11 @@ def load_backend(name: str) -> BackendInfo:
 def backends() -> Mapping[str, BackendState]:
     """Return the state of every device that a distribution claims or the program registered. Nothing is loaded."""
     return loader().backends()
+
+
+def kernel_providers() -> Mapping[str, ProviderState]:
+    """Return the state of every provider of kernels that an installed distribution claims. Nothing is loaded."""
+    return loader().kernels.states()
 
 
 def refresh() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from dispatch_core.errors import BackendError, BackendNotFoundError
@@ -10,7 +10,7 @@ from dispatch_core.errors import BackendError, BackendNotFoundError
 from ..distributions import BACKENDS, Claim
 from . import settings
 from .catalog import OWNERS, Verdict
-from .state import BackendState, Failure
+from .state import BackendState, Failure, ProviderState
 
 #: Other names under which users look for a device.
 _KNOWN_AS: Final = {"ascend": "npu", "davinci": "npu", "numpy": "cpu"}
@@ -29,6 +29,32 @@ def not_found(device: str, states: Mapping[str, BackendState]) -> BackendNotFoun
     """Return the error for a device that no installed distribution provides; it lists the devices that they do provide."""
     lines = [f"No installed distribution provides the device {device!r}", *inventory(states.values())]
     return BackendNotFoundError("\n".join(lines), hint=_where_to_find(device, states))
+
+
+def unknown_provider(name: str, states: Mapping[str, ProviderState], listed: Iterable[str]) -> BackendNotFoundError:
+    """Return the error for a provider of kernels that no installed distribution provides; ``listed`` are to be on."""
+    from difflib import get_close_matches
+
+    lines = [f"No installed distribution provides kernels named {name!r}"]
+    lines += [printable(f"  {each}: {state}") for each, state in states.items()] or ["There are none at all"]
+    near = get_close_matches(name, states, n=3)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "install the distribution that provides them"
+    if name in listed:
+        hint += f"; or take it out of {settings.KERNELS}"
+    return BackendNotFoundError("\n".join(lines), hint=hint)
+
+
+def not_switched_on(errors: Sequence[BackendError]) -> BackendError:
+    """Return the error for providers that the environment variable names and that cannot be loaded."""
+    first = errors[0]
+    lines = [str(each).removesuffix(f"\nHint: {each.hint}") for each in errors]
+    kind = type(first) if len(errors) == 1 else BackendError
+    found = kind(
+        "\n".join([f"{settings.KERNELS} names kernels that cannot be used", *lines]),
+        hint=f"{first.hint}; calls run without them from now on",
+    )
+    found.__cause__ = first.__cause__
+    return found
 
 
 def listed_but_missing(missing: str, states: Mapping[str, BackendState]) -> BackendNotFoundError:

@@ -9,7 +9,7 @@ from dispatch_core.arrays.owners import device_key
 from dispatch_core.operators.registries import registry
 
 from ..discovery import loader
-from ..distributions import BACKENDS
+from ..distributions import BACKENDS, KERNELS
 from .children import end_child, teller
 from .examination import faults_of, missing_kernels
 from .state import explain_exception
@@ -33,6 +33,8 @@ def run(job: dict[str, Any]) -> None:
     try:
         if group == BACKENDS:
             loader().load_backend(name)
+        elif group == KERNELS:
+            loader().kernels.ensure(name)
         else:
             loader().operator_library(name)
     except Exception as error:  # noqa: BLE001 - whatever it is, it is the finding
@@ -55,6 +57,9 @@ def _examine(group: str, name: str, tell: Any) -> None:
     faults = [*faults_of(registry, distribution)]
     if faults:
         tell(outcome="faulty", reason="\n".join(faults))
+    if group == KERNELS:
+        state = loader().kernels.states()[name]
+        tell(note=f"{state.kernels} kernels under {state.dispatch_key}")
     if group == BACKENDS:
         needed, missing = missing_kernels(registry, device_key(name), distribution)
         if missing:

@@ -13,6 +13,7 @@ AUTOLOAD: Final = "DISPATCH_AUTOLOAD"
 ALLOW: Final = "DISPATCH_BACKENDS"
 BLOCK: Final = "DISPATCH_BACKENDS_BLOCK"
 FOREIGN_KEYS: Final = "DISPATCH_FOREIGN_KEYS"
+KERNELS: Final = "DISPATCH_KERNELS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Settings:
     ``block``: devices that never load (``DISPATCH_BACKENDS_BLOCK``).
     ``foreign_keys``: devices and operator namespaces whose plugins may register under keys that are not their own
     (``DISPATCH_FOREIGN_KEYS``).
+    ``kernels``: the providers of kernels that every call includes, the highest first (``DISPATCH_KERNELS``).
     """
 
     autoload: bool = True
@@ -32,6 +34,7 @@ class Settings:
     block: tuple[str, ...] = ()
     foreign_keys: tuple[str, ...] = ()
     chosen: Mapping[str, str] = field(default_factory=dict)
+    kernels: tuple[str, ...] = ()
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
@@ -40,7 +43,7 @@ class Settings:
         Raises ``BackendError`` for a boolean that is spelled otherwise.
 
         >>> Settings.from_environment({"DISPATCH_AUTOLOAD": "No", "DISPATCH_BACKENDS": "cpu, npu"})
-        Settings(autoload=False, allow=('cpu', 'npu'), block=(), foreign_keys=(), chosen={})
+        Settings(autoload=False, allow=('cpu', 'npu'), block=(), foreign_keys=(), chosen={}, kernels=())
         >>> Settings.from_environment({"DISPATCH_BACKENDS": "cpu, acme=acme-dispatch"}).chosen
         {'acme': 'acme-dispatch'}
         """
@@ -52,4 +55,5 @@ class Settings:
             block=parse_names(environ.get(BLOCK, "")),
             foreign_keys=parse_names(environ.get(FOREIGN_KEYS, "")),
             chosen={name.strip(): chosen.strip() for name, _, chosen in allow if chosen.strip()},
+            kernels=parse_names(environ.get(KERNELS, "")),
         )

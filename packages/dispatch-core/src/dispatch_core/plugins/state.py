@@ -52,6 +52,27 @@ class BackendState:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderState:
+    """One provider of kernels that an installed distribution claims, and its state: see `BackendState`.
+
+    ``is_on`` says whether ``DISPATCH_KERNELS`` names it; its key and the number of its kernels are known once it is loaded.
+    """
+
+    name: str
+    state: str
+    distribution: str
+    version: str
+    reason: str = ""
+    dispatch_key: str = ""
+    kernels: int | None = None
+    is_on: bool = False
+
+    def __str__(self) -> str:
+        reason = f": {self.reason.splitlines()[0]}" if self.reason else ""
+        return f"{self.state}, {self.distribution} {self.version}{reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """The error that a plugin raised when it was loaded, kept for later requests."""
 

@@ -1,0 +1,161 @@
+"""Alternatives: further implementations of a device's operators, and which of them are on.
+
+Note [Where alternatives are on]
+    A provider's kernels stand under a key of their own (Note [Alternatives] in `keys.table`), so that switching them on is
+    to include a key: nothing is registered, and calls elsewhere are as they were. A context manager includes keys for its
+    thread or task, and ``DISPATCH_KERNELS`` for all: these are no part of the context's masks, which cost a look in every
+    call, but of each table's entries, and contexts may exclude them.
+    Of several for one device the one that was switched on last stands highest.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Any, Final, Self
+
+from ..changes import on_refresh
+from ..discovery import loader
+from ..errors import ArgumentError, short_repr
+from ..interrupts import Guard, whole
+from ..keys import context
+from ..keys.table import DispatchKey, alternative_key, alternatives, keys_of
+from ..tracebacks import api_boundary
+from .registration import KernelFactory, caller_origin
+
+#: The environment variable that switches providers on for the whole process.
+VARIABLE: Final = "DISPATCH_KERNELS"
+#: Whether the variable has been read.
+_is_read: Final = [False]
+
+
+class KernelProvider:
+    """Kernels for the arrays of a device that another distribution provides: the object that an entry point names.
+
+    ``kernels`` maps names of operators, with namespace and overload, to functions that take and return the device's arrays
+    as its own kernels do. A function that returns ``NotImplemented``, before it has written to anything, leaves the call
+    to the kernel that runs without it.
+
+    >>> provider = KernelProvider("cpu", {"aten::relu": lambda self: NotImplemented})
+    >>> provider
+    <KernelProvider for cpu, 1 kernel>
+    """
+
+    __slots__ = ("device", "kernels", "origin")
+
+    def __init__(self, device: str, kernels: Mapping[str, Callable[..., Any] | KernelFactory]) -> None:
+        if not isinstance(device, str):
+            raise ArgumentError(f"a provider of kernels is for a device's name, not {type(device).__name__}")
+        self.device = device
+        self.kernels = dict(kernels)
+        #: Where its kernels say that they come from.
+        self.origin = caller_origin()
+
+    def __repr__(self) -> str:
+        count = len(self.kernels)
+        return f"<KernelProvider for {self.device}, {count} kernel{'s' * (count != 1)}>"
+
+
+def included_mask() -> int:
+    """Return the keys that every call of the process includes, loading their providers at the first need.
+
+    Raises ``BackendError`` once for those that cannot be loaded; the others are on.
+    """
+    if not _is_read[0]:
+        if os.environ.get(VARIABLE, "").strip():
+            loader().kernels.include()
+        else:
+            _is_read[0] = True
+    return context.process_mask[0]
+
+
+def is_included() -> bool:
+    """Return whether the variable was read, and its providers are included."""
+    return _is_read[0]
+
+
+def include_everywhere(keys: Iterable[DispatchKey]) -> None:
+    """Let every call of the process include the keys of providers, the highest first."""
+    context.process_mask[0] = _stack(keys)
+    _is_read[0] = True
+
+
+@on_refresh
+def _read_again() -> None:
+    _is_read[0], context.process_mask[0] = False, 0
+
+
+def _stack(keys: Iterable[DispatchKey]) -> int:
+    """Return the mask of providers' keys, the highest first, each at its place above its device."""
+    mask = 0
+    places: dict[DispatchKey, int] = {}
+    for key in reversed(list(keys)):
+        assert key.target is not None
+        place = places[key.target] = places.get(key.target, -1) + 1
+        mask |= alternative_key(key.name.removeprefix(f"{key.target.name}_"), key.target, place)
+    return mask
+
+
+def _switched_on(state: context.State | None) -> list[DispatchKey]:
+    """Return the keys of the providers that are on under a context's masks, the highest first."""
+    mask = included_mask()
+    if state is not None:
+        mask = (mask | state[0]) & ~state[1]
+    return list(dict.fromkeys(key.registered_as for key in keys_of(mask & alternatives[0])))
+
+
+class use_kernels(Guard):  # noqa: N801  # a context manager is spelled like a function
+    """Use other distributions' kernels in this thread or task while the block runs; the names are those of `list`.
+
+    They stand above the kernels of their devices' backends and below the program's own; the first name stands above the
+    others, and above those of the blocks around. With ``only`` there are no others: ``use_kernels(only=True)`` uses the
+    backends' kernels. Raises ``BackendNotFoundError`` for a name that no installed distribution provides, and
+    ``BackendError`` where its provider was refused or failed.
+
+    >>> with use_kernels(only=True):
+    ...     pass
+    """
+
+    __slots__ = ("_keys", "_only")
+
+    @api_boundary
+    def __init__(self, *names: str, only: bool = False) -> None:
+        for name in names:
+            if not isinstance(name, str):
+                raise ArgumentError(
+                    f"expected the names of providers of kernels, not {short_repr(name)}",
+                    hint="python -m dispatch_core list shows them",
+                )
+        self._keys = tuple(loader().kernels.ensure(name) for name in dict.fromkeys(names))
+        self._only = only
+        self._tokens = None
+
+    def __enter__(self) -> Self:
+        state = context.current()
+        on = () if self._only else _switched_on(state)
+        mask = _stack(dict.fromkeys([*self._keys, *on]))
+        all_of_them = alternatives[0]
+        included, excluded = (0, 0) if state is None else (state[0] & ~all_of_them, state[1] & ~all_of_them)
+        included, excluded = included | mask, excluded | context.process_mask[0] & ~mask
+        # Calls without masks are the quickest.
+        own = context.intern_state(included, excluded) if included or excluded else None
+        outer = self._tokens
+        try:
+            self._tokens = (context.set_state[own], outer)
+            return self
+        except BaseException:
+            self._leave(outer)
+            raise
+
+    @whole
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            token, self._tokens = self._tokens  # type: ignore[misc]  # a guard that is left was entered
+            context.reset_state(token)
+        except BaseException:
+            # The interrupt may have come first.
+            self._finish(locals().get("token"))
+            raise
