@@ -24,7 +24,8 @@ def test_a_package_has_every_part_and_the_devices_name_alone(sort, tmp_path):
     assert compileall.compile_dir(project.folder, quiet=2)
     assert [path.name for path in tmp_path.iterdir()] == ["gale-backend"]
     configured = tomllib.loads((project.folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert configured["entry-points"]["dispatch_core.backends"] == {"gale": "gale_backend.plugin"}
+    plugin = "gale_backend.plugin:backend" if sort == "array-api" else "gale_backend.plugin"
+    assert configured["entry-points"]["dispatch_core.backends"] == {"gale": plugin}
     minor = ".".join(dc.__version__.split(".")[:2])
     assert any(line.startswith(f"dispatch-core>={minor},<") for line in configured["dependencies"])
 

@@ -32,6 +32,7 @@ STRIDED: Final = "strided"
 SORTS: Final = {
     STRIDED: "writable arrays with strides, in NumPy's memory",
     "immutable": "arrays without strides that cannot be written to",
+    "array-api": "the arrays of a library of that name, which follows the Python array API standard",
 }
 _EXAMPLE: Final = "acme"
 _SUFFIX: Final = ".template"
@@ -55,7 +56,7 @@ class Project(Record):
             '  python -m pip install --editable ".[test]"',
             f"  python -m dispatch_core verify {self.device}",
             "  python -m pytest",
-            "Then put your library in the place of NumPy's: README.md says where. Choose a license: LICENSE is empty.",
+            "README.md says what is yours to change; LICENSE waits for your choice.",
         ]
         return "\n".join(lines)
 

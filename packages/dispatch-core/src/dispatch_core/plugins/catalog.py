@@ -148,6 +148,13 @@ class Catalog:
                 found.append(name)
         return found
 
+    def gives_way(self, name: str) -> bool:
+        """Return whether a device has no claim, or only claims that give way to every other or lack their library."""
+        return all(
+            verdict.state == "absent" or normalize(verdict.claim.distribution.name) in _MODEST
+            for verdict in self.verdicts(BACKENDS, name)
+        )
+
     def _judge(self, claims: tuple[Claim, ...]) -> Iterator[Verdict]:
         lawful: list[Claim] = []
         for claim in claims:

@@ -105,8 +105,9 @@ def register_backend(
     ``kernels`` maps operators (``"aten::add.Tensor"``, or ``"add.Tensor"`` for aten's) to functions, which are registered
     under the device's key; or it is a function that registers them, as a plugin's hook ``dispatch_register``. The other
     hooks of a plugin are keyword arguments, without ``dispatch_``: ``is_available``, ``open_device``, ``device_count``,
-    ``runtime``, ``plan``. The device is known by name in the whole process; with ``registry`` its kernels are that
-    registry's, in which it may own array types of other backends. A call that raises leaves nothing behind.
+    ``runtime``, ``plan``, ``compute``, ``synchronize``. The device is known by name in the whole process; with ``registry``
+    its kernels are that registry's, in which it may own array types of other backends. A call that raises leaves nothing
+    behind.
     Raises ``ArgumentError`` for arguments of another type and unknown hooks, ``RegistrationError`` for a name, key or array
     type of another backend's and kernels under keys that are not the device's, ``BackendError`` for a device that an
     environment variable keeps out.

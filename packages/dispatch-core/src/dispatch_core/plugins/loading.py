@@ -134,7 +134,8 @@ class BackendLoader(DeviceHooks):
 
         with self._exclusive("device", handle.info.name):
             name = handle.info.name
-            refuse_name(handle, self.settings, self._state(name) if name in self.backends() else None)
+            is_free = name not in self._loaded and self.catalog.gives_way(name)
+            refuse_name(handle, self.settings, None if is_free else self._state(name))
             warned: list[transactions.Warned] = []
             contextvars.Context().run(self._register_in_process, handle, kernels, warned)
         transactions.on_rollback(handle.close)
@@ -395,7 +396,7 @@ class BackendLoader(DeviceHooks):
         if (handle := self._handles.get(name)) is not None:
             owner, place = handle.distribution, handle.origin
             return BackendState(
-                name, "loaded", owner.name, owner.version, "", self._keys[name], place=f"{place.file}:{place.line}"
+                name, "loaded", owner.name, owner.version, "", self._keys[name], rivals, f"{place.file}:{place.line}"
             )
         if name in self._loaded:
             origin = self._origins[BACKENDS, name].distribution
