@@ -82,7 +82,23 @@ def _read(schema: Any, *, after: int = 0) -> tuple[tuple[int, str], ...]:
     return tuple((each.index - after, each.argument.name) for each in found)
 
 
-def _inplace(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., Any]:
+def _write(self: Array, result: Array) -> Array:
+    """Give ``self`` a result of its shape: copied, or, where arrays cannot be written to, bound as it is.
+
+    Only below Autograd, which follows copies. Raw arrays cannot be bound; the copy refuses them.
+    """
+    if dc.is_mutable(self) or not hasattr(self, "_dispatch_data") or dc.dtype(self) is not dc.dtype(result):
+        return aten.copy_.default(self, result)
+    return dc.rebind(self, result)
+
+
+def _copy(self: Array, result: Array) -> Array:
+    return aten.copy_.default(self, result)
+
+
+def _inplace(
+    operator: OperatorDef, functional: Any, schema: Any, write: Callable[[Array, Array], Array] = _write
+) -> Callable[..., Any]:
     qualified = f"aten::{operator.name}"
     check_overlap = overlap_check(operator.name, _read(schema, after=1))
 
@@ -97,7 +113,7 @@ def _inplace(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..
             check_output_shape(dc.shape(result), shape)
         except AtenError as error:
             raise error.at(qualified) from None
-        return aten.copy_.default(self, result)
+        return write(self, result)
 
     kernel.__name__ = kernel.__qualname__ = base_name(operator.name)
     return kernel
@@ -106,7 +122,7 @@ def _inplace(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..
 def _inplace_of_copy(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., Any]:
     """Compute from a copy: an implicit composite's parts may save their input for backward, which is then written to."""
     return _inplace(
-        operator, lambda self, *args, **kwargs: functional(aten.clone.default(self), *args, **kwargs), schema
+        operator, lambda self, *args, **kwargs: functional(aten.clone.default(self), *args, **kwargs), schema, _copy
     )
 
 
@@ -148,7 +164,7 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
             raise error.at(qualified) from None
         pairs = [(_fit(out, dc.shape(result)), result) for out, result in zip(outputs, results, strict=True)]
         # One tensor may be given for two outputs: it takes the shape of the one that is written next.
-        written = [aten.copy_.default(_fit(out, dc.shape(result)), result) for out, result in pairs]
+        written = [_write(_fit(out, dc.shape(result)), result) for out, result in pairs]
         return written[0] if len(names) == 1 else tuple(written)
 
     kernel.__name__ = kernel.__qualname__ = base_name(operator.name)
