@@ -26,8 +26,9 @@ class ArrayAPIBackend:
         kernels: Mapping[str, Callable[[ArrayLibrary], Kernel]],
         around: Callable[[Kernel], Kernel] | None,
         make_planner: Callable[[ArrayLibrary], Planner] | None,
+        shape: Callable[[Array], tuple[Any, ...]],
     ) -> None:
-        self.library = library
+        self.library, self._shape = library, shape
         self._kernels, self._around = kernels, around
         self._plan = None if make_planner is None else make_planner(library)
 
@@ -38,7 +39,7 @@ class ArrayAPIBackend:
         array_types = tuple(
             dc.ArrayType(
                 each,
-                shape=_shape_of,
+                shape=self._shape,
                 dtype=lambda array: dtype_of(array.dtype),
                 mutable=False,
                 subclasses=type(each) is not type,
@@ -86,6 +87,8 @@ def array_api_backend(
     around: Callable[[Kernel], Kernel] | None = None,
     make_planner: Callable[[ArrayLibrary], Planner] | None = None,
     device: Any = None,
+    shape: Callable[[Array], tuple[Any, ...]] = _shape_of,
+    plugin: type[ArrayAPIBackend] = ArrayAPIBackend,
 ) -> ArrayAPIBackend:
     """Make the plugin of the device ``name`` from a namespace that follows the array API standard.
 
@@ -96,6 +99,7 @@ def array_api_backend(
     functions where it has better ones than the standard's, or some that this lacks: operator → function of the
     `ArrayLibrary` that makes the kernel. ``around`` wraps each kernel, ``make_planner`` makes the function that plans a
     pipeline's programs, as ``dispatch_plan`` does, and ``device`` says where the standard's functions shall make arrays.
+    ``shape`` reads an array's shape, with None for a size that is not known; ``plugin`` is a class with further hooks.
     """
     xp = namespace
 
@@ -105,4 +109,4 @@ def array_api_backend(
     library = ArrayLibrary(
         name, xp, types=tuple(array_types), get=get, put=put or copy_in, assign=assign, is_known=is_known, device=device
     )
-    return ArrayAPIBackend(library, kernels or {}, around, make_planner)
+    return plugin(library, kernels or {}, around, make_planner, shape)

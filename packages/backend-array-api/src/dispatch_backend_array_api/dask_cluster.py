@@ -1,0 +1,237 @@
+"""Computing Dask's arrays: on the cluster of the program's client, or in threads of this process.
+
+Note [Lineage]
+    Dask's scheduler keeps, for every result that a client holds, how it was made: when a worker is lost, what it held is
+    computed again. Where each step of a training run is made of the one before, that is a chain without end. So after
+    every `ClusterSettings.steps` computations in a row the small ones among the results that are kept are gathered, and
+    become values of the graph themselves: nothing refers to what they were made of, and the scheduler forgets it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import dask
+import dask.array as da
+import numpy as np
+
+import dispatch_core as dc
+from dispatch_core.caches import keep
+
+from .dask_chunks import shape_of
+from .library import Array
+
+T = TypeVar("T")
+#: How often a wait looks whether the scheduler is still there.
+_POLL_SECONDS: Final = 0.5
+#: The names of computed arrays → how many computations lie behind each.
+_depths: Final[dict[str, int]] = {}
+_KNOWN: Final = 1 << 16
+_pool: ThreadPoolExecutor | None = None
+
+
+@dataclass
+class ClusterSettings:
+    """What the device decides by itself; see Note [Lineage].
+
+    >>> settings.steps
+    20
+    """
+
+    #: After how many computations in a row kept results are gathered, and the most bytes of one that is.
+    steps: int = 20
+    small: int = 1 << 20
+    #: For how many seconds a scheduler may be out of reach.
+    patience: float = 10.0
+
+
+settings: Final = ClusterSettings()
+
+
+def compute(arrays: Sequence[Array]) -> list[Array]:
+    """Return arrays that are computed, or are about to be on the cluster, in one graph.
+
+    Raises ``BackendError`` where the scheduler is gone.
+    """
+    client = _client()
+    if client is None:
+        return _with_sizes(_persist_here(arrays))
+    depths = [_depth(array) + 1 for array in arrays]
+    _check(client)
+    kept = _translate_loss(client, lambda: list(client.persist(list(arrays))))
+    for array, depth in zip(kept, depths, strict=True):
+        keep(_depths, array.name, depth, _KNOWN)
+    kept = _with_sizes(kept)
+    long = [
+        place for place, depth in enumerate(depths) if depth >= settings.steps and kept[place].nbytes <= settings.small
+    ]
+    if long:
+        for place, values in zip(long, gather([kept[place] for place in long]), strict=True):
+            kept[place] = da.from_array(values, chunks=kept[place].chunks)
+    return kept
+
+
+def gather(arrays: Sequence[Array]) -> list[Any]:
+    """Return NumPy's arrays of the values. Raises ``BackendError`` where the scheduler is gone."""
+    client = _client()
+    if client is None:
+        options: dict[str, Any] = {} if _has_own_scheduler() else {"pool": _threads()}
+        return [np.asarray(each) for each in dask.compute(*arrays, **options)]
+    _check(client)
+    futures = _translate_loss(client, lambda: client.compute(list(arrays)))
+    return [np.asarray(_wait(client, each)) for each in futures]
+
+
+def get(array: Array) -> Any:
+    """Return the values of an array on the host, which are not to be written to."""
+    values = gather([array])[0]
+    values.flags.writeable = False
+    return values
+
+
+def synchronize() -> None:
+    """Wait for everything that the cluster computes for this client."""
+    client = _client()
+    if client is None:
+        return
+    from distributed import Future, wait
+
+    held = [Future(key, client) for key in list(client.futures)]
+    deadline = _Deadline(client)
+    while held:
+        try:
+            wait(held, timeout=_POLL_SECONDS)
+            return
+        except TimeoutError:
+            deadline.check()
+
+
+def _client() -> Any:
+    """Return the program's client of a cluster, or None; the library for clusters is not imported to find out."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None or _has_own_scheduler():
+        return None
+    try:
+        return distributed.default_client()
+    except ValueError:
+        return None
+
+
+def _has_own_scheduler() -> bool:
+    """Return whether the program has chosen another way to compute by Dask's own setting."""
+    chosen = dask.config.get("scheduler", None)
+    return chosen is not None and chosen != "dask.distributed"
+
+
+def _threads() -> ThreadPoolExecutor:
+    """Return threads in which NumPy warns of no infinities, as on all devices."""
+    global _pool
+    if _pool is None:
+        _pool = ThreadPoolExecutor(dask.system.CPU_COUNT, initializer=lambda: np.seterr(all="ignore"))
+    return _pool
+
+
+def _persist_here(arrays: Iterable[Array]) -> list[Array]:
+    options: dict[str, Any] = {} if _has_own_scheduler() else {"pool": _threads()}
+    return list(dask.persist(*arrays, **options))
+
+
+def _with_sizes(arrays: list[Array]) -> list[Array]:
+    """Let arrays know their sizes."""
+    unknown = [array for array in arrays if None in shape_of(array)]
+    lengths = [_lengths(array) for array in unknown]
+    found = iter(gather([each for group in lengths for each in group]))
+    for array, group in zip(unknown, lengths, strict=True):
+        sizes = [tuple(int(size) for size in next(found)) for _ in group]
+        array._chunks = tuple(sizes)
+    return arrays
+
+
+def _lengths(array: Array) -> list[Array]:
+    """Return for each dimension the lengths of the chunks along it, as arrays that are not computed yet."""
+    found = []
+    for dim in range(array.ndim):
+        along = array.blocks[tuple([slice(None) if each == dim else slice(0, 1) for each in range(array.ndim)])]
+        ones = along.map_blocks(
+            _length,
+            dim,
+            dtype=np.int64,
+            chunks=((1,) * along.numblocks[dim],),
+            drop_axis=[each for each in range(array.ndim) if each != dim],
+            meta=np.empty((0,), np.int64),
+        )
+        found.append(ones)
+    return found
+
+
+def _length(block: Any, dim: int) -> Any:
+    return np.array([block.shape[dim]])
+
+
+def _depth(array: Array) -> int:
+    """Return how many computations lie behind what an array is made of."""
+    return max((_depths.get(name, 0) for name in array.dask.layers), default=0)
+
+
+class _Deadline:
+    """Refuses to wait for a scheduler that has been out of reach for too long."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._since = client, None if client.status == "running" else time.monotonic()
+
+    def check(self) -> None:
+        """Raise ``BackendError`` where the time is over, or the client has given up."""
+        status, now = self._client.status, time.monotonic()
+        if status == "running":
+            self._since = None
+            return
+        self._since = now if self._since is None else self._since
+        if status != "connecting" or now - self._since > settings.patience:
+            raise _loss_error(self._client)
+
+
+def _check(client: Any) -> None:
+    """Wait for a scheduler that is out of reach, for as long as the settings say."""
+    deadline = _Deadline(client)
+    while client.status != "running":
+        deadline.check()
+        time.sleep(_POLL_SECONDS / 5)
+
+
+def _wait(client: Any, future: Any) -> Any:
+    deadline = _Deadline(client)
+    while True:
+        try:
+            return _translate_loss(client, lambda: future.result(timeout=_POLL_SECONDS))
+        except TimeoutError:
+            if future.status == "error":
+                raise
+            deadline.check()
+
+
+def _translate_loss(client: Any, call: Callable[[], T]) -> T:
+    """Return what ``call`` returns; where Dask cancels it because the scheduler is gone, say so."""
+    try:
+        return call()
+    except TimeoutError:
+        raise
+    except (asyncio.CancelledError, OSError, RuntimeError) as error:
+        if client.status == "running" and not isinstance(error, asyncio.CancelledError):
+            raise
+        fault = _loss_error(client)
+        fault.__cause__ = error
+    raise fault
+
+
+def _loss_error(client: Any) -> dc.BackendError:
+    address = getattr(client.scheduler, "address", None) or getattr(client, "_start_arg", None) or "an unknown address"
+    return dc.BackendError(
+        f"device 'dask': the scheduler at {address} is gone (the client is {client.status}), so nothing can be computed",
+        hint="start a cluster and a new client, and make the tensors again: what its workers held is lost",
+    )

@@ -1,0 +1,51 @@
+"""The device ``dask``: Dask's arrays, which are computed late and in chunks, on a cluster if the program has a client."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+import dask.array as da
+
+import dispatch_core as dc
+
+from .. import dask_chunks, dask_cluster, dask_indexing
+from ..backend import ArrayAPIBackend, array_api_backend
+from ..library import Array
+
+settings: Final = dask_cluster.settings
+
+
+class DaskBackend(ArrayAPIBackend):
+    """The hooks of a device that computes late."""
+
+    @dc.hookimpl
+    def dispatch_compute(self, arrays: Sequence[Array]) -> list[Array]:
+        """Have the arrays computed, in one graph."""
+        return dask_cluster.compute(arrays)
+
+    @dc.hookimpl
+    def dispatch_synchronize(self) -> None:
+        """Wait for the cluster."""
+        dask_cluster.synchronize()
+
+    @dc.hookimpl
+    def dispatch_runtime(self) -> Any:
+        """Return the device's own interface: ``use_chunks`` and ``settings``."""
+        return sys.modules[__name__]
+
+
+use_chunks: Final = dask_chunks.use_chunks
+backend: Final = array_api_backend(
+    "dask",
+    dask_chunks.Namespace(),
+    array_types=(da.Array,),
+    shape=dask_chunks.shape_of,
+    get=dask_cluster.get,
+    put=dask_chunks.put,
+    assign=dask_indexing.assign,
+    is_known=lambda array: False,
+    kernels=dask_chunks.KERNELS | dask_indexing.KERNELS,
+    plugin=DaskBackend,
+)
