@@ -31,8 +31,10 @@ WALLS = {
 }
 #: Package → modules that its other packages may take from: the package itself and these. All others are its own affair.
 FACES = {
-    "dispatch_core": "caches calls devices errors forks frontends interrupts keys planning schema tracebacks",
-    "dispatch_aten": "decompositions derivatives dtypes errors generator gradients host operators promotion shapes variants",
+    "dispatch_core": "caches calls devices errors forks frontends interrupts keys planning schema tools tracebacks",
+    "dispatch_aten": (
+        "decompositions derivatives dtypes errors generator gradients host operators promotion shapes testing variants"
+    ),
 }
 #: Package → groups of modules that import each other in a circle, late, because each is a half of one thing.
 CIRCLES = {

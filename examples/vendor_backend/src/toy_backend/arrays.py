@@ -37,6 +37,8 @@ class Array:
 
 
 def _strided_view(buffer: Values, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Values:
+    if 0 in shape:
+        return np.empty(shape, buffer.dtype)
     size = buffer.itemsize
     return np.ndarray(shape, buffer.dtype, buffer, offset * size, tuple(stride * size for stride in strides))
 

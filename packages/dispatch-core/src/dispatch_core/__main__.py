@@ -20,6 +20,7 @@ from .plugins import BackendState, ProviderState, backends, kernel_providers
 from .plugins.doctor import Finding, examine
 from .plugins.messages import printable
 from .scaffold import SORTS, STRIDED, new_backend
+from .tools import BRINGS, find_tool
 
 __all__ = ["main"]
 
@@ -82,7 +83,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     for command in (listing, doctor, explaining):
         command.add_argument("--json", action="store_true", help="report in JSON")
-    options = parser.parse_args(arguments)
+    for name, text in BRINGS.items():
+        # Its arguments are the tool's own affair, "--help" included.
+        tool = commands.add_parser(name, help=text, add_help=False)
+        tool.set_defaults(run=_run_tool, tool=name)
+    options, rest = parser.parse_known_args(arguments)
+    if rest and not hasattr(options, "tool"):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+    options.rest = rest
     try:
         status: int = options.run(options)
         sys.stdout.flush()
@@ -93,6 +101,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has seen enough; buffered output must not fail again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
+    return status
+
+
+def _run_tool(options: argparse.Namespace) -> int:
+    status: int = find_tool(options.tool)(options.rest)
     return status
 
 

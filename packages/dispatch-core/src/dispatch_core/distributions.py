@@ -19,6 +19,8 @@ BACKENDS: Final = "dispatch_core.backends"
 ARRAY_TYPES: Final = "dispatch_core.array_types"
 OPERATORS: Final = "dispatch_core.operators"
 KERNELS: Final = "dispatch_core.kernels"
+TOOLS: Final = "dispatch_core.tools"
+FRONTENDS: Final = "dispatch_core.frontends"
 #: This project's distributions.
 DISTRIBUTIONS: Final = frozenset(
     {
@@ -32,7 +34,7 @@ DISTRIBUTIONS: Final = frozenset(
         "dispatch-kernels-numba",
     }
 )
-_GROUPS: Final = frozenset({BACKENDS, ARRAY_TYPES, OPERATORS, KERNELS})
+_GROUPS: Final = frozenset({BACKENDS, ARRAY_TYPES, OPERATORS, KERNELS, TOOLS, FRONTENDS})
 _MENTIONED: Final = "dispatch_core."
 
 

@@ -14,8 +14,10 @@ from ..distributions import (
     ARRAY_TYPES,
     BACKENDS,
     DISTRIBUTIONS,
+    FRONTENDS,
     KERNELS,
     OPERATORS,
+    TOOLS,
     Claim,
     Distribution,
     Scan,
@@ -32,7 +34,13 @@ OWNERS: Final = {
 }
 #: Distributions that give way where another one offers a device of the same name.
 _MODEST: Final = frozenset({"dispatch-backend-array-api"})
-_NOUNS: Final = {BACKENDS: "device", OPERATORS: "operator namespace", KERNELS: "provider of kernels"}
+_NOUNS: Final = {
+    BACKENDS: "device",
+    OPERATORS: "operator namespace",
+    KERNELS: "provider of kernels",
+    TOOLS: "command",
+    FRONTENDS: "frontend",
+}
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _VALUE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*(\s*:\s*[^\W\d]\w*(\.[^\W\d]\w*)*)?\Z")
 _REQUIREMENT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -133,6 +133,11 @@ def cast(self: Array, dtype: ScalarType) -> Array:
     return self if dc.dtype(self) == dtype else aten._to_copy.default(self, dtype=dtype)
 
 
+def truncate_for(dtype: ScalarType, value: Number) -> Number:
+    """Return a factor as torch converts it for a dtype: to an integer where that is one."""
+    return int(value.real) if dtype.is_integral else value
+
+
 def cast_to_floating(self: Array) -> Array:
     """Return ``self`` as a floating-point tensor."""
     return cast(self, computation_type(Promotion.INT_TO_FLOAT, dc.dtype(self)))

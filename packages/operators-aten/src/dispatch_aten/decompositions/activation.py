@@ -12,7 +12,7 @@ from dispatch_aten.errors import DtypeError, OperatorError
 from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 
-from ._shared import Array, aten, cast, check_by_rule, is_array, meta_of, ndim, numel
+from ._shared import Array, aten, cast, check_by_rule, common_dtype, is_array, meta_of, ndim, numel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +80,7 @@ def _leaky_relu(self: Array, negative_slope: Number = 0.01) -> Array:
 
 
 def _leaky_relu_backward(grad_output: Array, self: Array, negative_slope: Number, self_is_result: bool) -> Array:
+    grad_output = cast(grad_output, common_dtype(grad_output, self))
     return aten.where.self(aten.gt.Scalar(self, 0), grad_output, aten.mul.Scalar(grad_output, negative_slope))
 
 
@@ -117,6 +118,7 @@ def _threshold(self: Array, threshold: Number, value: Number) -> Array:
 
 
 def _threshold_backward(grad_output: Array, self: Array, threshold: Number) -> Array:
+    grad_output = cast(grad_output, common_dtype(grad_output, self))
     zero = aten.new_zeros.default(grad_output, ())
     return aten.where.self(aten.le.Scalar(self, threshold), zero, grad_output)
 

@@ -15,7 +15,7 @@ from dispatch_aten.shapes.dims import wrap_dims
 from dispatch_aten.shapes.layout import broadcast_shapes
 
 from ._matrices import conj
-from ._shared import Array, as_scalar_tensor, aten, cast, maybe_multiply, meta_of
+from ._shared import Array, as_scalar_tensor, aten, cast, maybe_multiply, meta_of, truncate_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -99,7 +99,9 @@ def _add_to(product_of: str) -> Callable[..., Array]:
     """Make ``addmm`` or ``baddbmm``, the sum of an array and a product."""
 
     def kernel(self: Array, first: Array, second: Array, *, beta: Number = 1, alpha: Number = 1) -> Array:
-        product = maybe_multiply(getattr(aten, product_of).default(first, second), alpha)
+        product = getattr(aten, product_of).default(first, second)
+        alpha, beta = (truncate_for(dc.dtype(product), factor) for factor in (alpha, beta))
+        product = maybe_multiply(product, alpha)
         return product if beta == 0 else aten.add.Tensor(product, maybe_multiply(self, beta))
 
     return kernel

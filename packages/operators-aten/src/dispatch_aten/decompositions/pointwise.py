@@ -16,7 +16,7 @@ from dispatch_aten.shapes.refusals import GREATEST
 
 from ._closeness import allclose, equal, isclose, isin
 from ._host import compute_on_host
-from ._shared import Array, aten, cast, cast_to_floating, check_by_rule, common_dtype, is_array, meta_of
+from ._shared import Array, aten, cast, cast_to_floating, check_by_rule, common_dtype, is_array, meta_of, truncate_for
 from .scalars import number_last
 
 if TYPE_CHECKING:
@@ -200,8 +200,13 @@ def _signbit(self: Array) -> Array:
 
 
 def _copysign(self: Array, other: Array) -> Array:
-    size = aten.abs.default(cast_to_floating(self))
+    size = aten.abs.default(cast_to_floating(cast(self, common_dtype(self, other))))
     return aten.where.self(aten.signbit.default(other), aten.neg.default(size), size)
+
+
+def _addcmul(self: Array, tensor1: Array, tensor2: Array, *, value: Number = 1) -> Array:
+    product = aten.mul.Tensor(tensor1, tensor2)
+    return aten.add.Tensor(self, product, alpha=truncate_for(common_dtype(self, product), value))
 
 
 def _ignoring_nan(extremum: str) -> Callable[[Array, Array], Array]:
@@ -354,7 +359,7 @@ _CHECKED: Final[dict[str, Callable[..., Array]]] = {
     "clamp.Tensor": _clamp_tensor,
     "lerp.Tensor": _lerp,
     "lerp.Scalar": _lerp,
-    "addcmul": lambda self, a, b, *, value=1: aten.add.Tensor(self, aten.mul.Tensor(a, b), alpha=value),
+    "addcmul": _addcmul,
     "addcdiv": lambda self, a, b, *, value=1: aten.add.Tensor(self, aten.div.Tensor(a, b), alpha=value),
     "div.Tensor_mode": _div_mode,
     "round.decimals": _round_decimals,

@@ -1,0 +1,63 @@
+"""The API for tools and frontends that other distributions bring: commands, and what a conformance kit asks.
+
+A distribution brings a command of ``python -m dispatch_core`` by an entry point of the group ``dispatch_core.tools``, its
+name and a function of the arguments; a frontend announces by ``dispatch_core.frontends`` an object that says how tensors
+are made and read.
+
+>>> sorted(BRINGS)
+['verify']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from .discovery import loader
+from .distributions import BACKENDS, FRONTENDS, TOOLS
+from .errors import BackendError
+from .plugins.doctor import Finding, examine
+from .plugins.import_rollback import import_object
+
+__all__ = ["BRINGS", "Finding", "Tool", "examine", "find_frontends", "find_plugin", "find_tool"]
+
+Tool = Callable[[Sequence[str]], int]
+#: Commands that this project's other distributions bring, and their help.
+BRINGS: Final = {
+    "verify": "compare a device with the cpu, operator by operator (needs dispatch-operators-aten[testing])"
+}
+_HINTS: Final = {"verify": "pip install 'dispatch-operators-aten[testing]'"}
+
+
+def find_tool(name: str) -> Tool:
+    """Return the function that runs a command with its arguments and gives the exit status.
+
+    Raises ``BackendError`` where no installed distribution brings the command, or its requirements are not installed.
+    """
+    claim = loader().catalog.usable(TOOLS, name)
+    hint = _HINTS.get(name)
+    if claim is None:
+        raise BackendError(f"No installed distribution brings the command {name!r}", hint=hint)
+    try:
+        tool: Any = import_object(claim.value)
+    except ModuleNotFoundError as error:
+        raise BackendError(f"The command {name!r} of {claim.distribution} needs {error.name}", hint=hint) from error
+    found: Tool = tool
+    return found
+
+
+def find_frontends() -> dict[str, Any]:
+    """Return the objects by which installed frontends say how tensors are made and read, by the frontends' names."""
+    catalog = loader().catalog
+    claims = {name: catalog.usable(FRONTENDS, name) for name in catalog.names(FRONTENDS)}
+    return {name: import_object(claim.value) for name, claim in claims.items() if claim is not None}
+
+
+def find_plugin(device: str) -> str:
+    """Return the name of the module that an installed device's plugin is; "" for one that the program has registered.
+
+    >>> find_plugin("nowhere")
+    ''
+    """
+    claim = loader().catalog.usable(BACKENDS, device)
+    return "" if claim is None else claim.module

@@ -1,0 +1,261 @@
+"""Whether an operator does the same on a device as on the cpu: results, writes, memory, for every sample."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+import dispatch_core as dc
+from dispatch_core import ops
+
+from ..operators import ATEN_BY_NAME
+from ..variants import functional_of
+from .changes import arrays_in
+from .drawing import Array
+from .outcomes import Outcome
+from .placing import arguments_on, call, dtype_name, dtypes_of, get, leaves
+from .samples import Sample, names_written, op_samples
+
+#: Dtype → relative and absolute tolerance; other dtypes are equal.
+TOLERANCES: Final = {
+    "float16": (1e-2, 1e-2),
+    "bfloat16": (5e-2, 5e-2),
+    "float32": (1e-4, 1e-5),
+    "complex64": (1e-4, 1e-5),
+    "float64": (1e-7, 1e-9),
+    "complex128": (1e-7, 1e-9),
+}
+#: Operators whose results have no values to compare: memory as it is found.
+_UNINITIALIZED: Final = re.compile(r"(new_)?empty(_|\.|$)|resize_|set_$")
+#: Decompositions with several right answers, which differ by signs.
+_UP_TO_SIGN: Final = re.compile(r"(_?linalg_)?(eig|eigh|svd|qr)(\.|$)|geqrf")
+_COMPOSITE: Final = "Composite"
+
+
+@dataclass(frozen=True, slots=True)
+class TestedDevice:
+    """A device under test: its name, its key and the dtypes that it has."""
+
+    name: str
+    key: Any
+    dtypes: frozenset[str]
+    is_mutable: bool
+    has_values: bool = True
+
+    @classmethod
+    def find(cls, name: str) -> TestedDevice:
+        """Load a device's backend and ask it for its dtypes.
+
+        >>> TestedDevice.find("cpu").is_mutable
+        True
+        """
+        key = dc.device_key(name)
+        if name == "meta":  # it has no values, so nothing comes back
+            return cls(name, key, dtypes_of("cpu"), is_mutable=True, has_values=False)
+        dtypes = dtypes_of(name)
+        probe = ops.prims.device_put(np.ones(1, min(dtypes, default="float32")), device=dc.Device(name))
+        return cls(name, key, dtypes, dc.is_mutable(probe))
+
+    def kernel_of(self, name: str) -> str:
+        """Return "own", "composed" or, where nothing serves an operator, ""."""
+        registration = dc.registry.get(f"aten::{name}").slot(self.key).registration
+        if registration is None:
+            return ""
+        return "own" if registration.key is self.key else "composed"
+
+
+class DisagreementError(AssertionError):
+    """The device does something else than the cpu."""
+
+
+def check_operator(device: TestedDevice, name: str, *, limit: int | None = None) -> Outcome:
+    """Compare an operator's samples, or the first ``limit`` of them, with the cpu.
+
+    >>> check_operator(TestedDevice.find("cpu"), "relu").status
+    'passed'
+    """
+    kernel, compared, unfit, missing = device.kernel_of(name), 0, set(), set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for sample in op_samples(name):
+            if limit is not None and compared >= limit:
+                break
+            expected = _run_on_cpu(sample)
+            if expected is None:
+                continue
+            if lacking := _dtypes(sample, expected) - device.dtypes:
+                unfit |= lacking
+                continue
+            if _writes_raw(sample) and not device.is_mutable:
+                return Outcome(f"aten::{name}", "not run", "arrays cannot be written to; tensors are", kernel)
+            try:
+                _compare(device, sample, expected, deeply=compared == 0)
+            except dc.NoKernelError as error:
+                missing.add(_find_needed(error) or f"aten::{name}")
+                break
+            except DisagreementError as error:
+                return Outcome(f"aten::{name}", "failed", f"{sample}: {error}", kernel, compared)
+            except Exception as error:  # noqa: BLE001  # whatever a vendor's kernel raises is the finding
+                text = f"{sample}: {type(error).__name__}: {error}"
+                return Outcome(f"aten::{name}", "failed", text, kernel, compared)
+            compared += 1
+    if missing:
+        return Outcome(f"aten::{name}", "missing", f"no kernel for {', '.join(missing)}", kernel, 0, tuple(missing))
+    if compared:
+        return Outcome(f"aten::{name}", "passed", "", kernel, compared)
+    reason = f"the device has no {', '.join(sorted(unfit))}" if unfit else "there are no samples"
+    return Outcome(f"aten::{name}", "not run", reason, kernel)
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """The results of the cpu, and what the written arguments hold afterwards."""
+
+    results: list[Any]
+    outs: dict[str, Array]
+    arguments: dict[str, Any]
+
+
+def _run_on_cpu(sample: Sample) -> _Expected | None:
+    """Return the cpu's results; None where it refuses the call, which is no sample then."""
+    outs: dict[str, Array] = {}
+    try:
+        arguments = arguments_on("cpu", sample)
+        if names := [name for name in names_written(sample.name) if name not in arguments]:
+            functional = functional_of(sample.name)
+            made = Sample(functional or "", sample.arguments, sample.change, sample.layout)
+            results = [*leaves(call(made, arguments_on("cpu", made)))]
+            outs = {name: np.empty_like(result) for name, result in zip(names, results, strict=True)}
+            arguments |= outs
+        results = [*leaves(call(sample, arguments))]
+    except Exception:  # noqa: BLE001  # the cpu says what is a call
+        return None
+    return _Expected(results, outs, arguments)
+
+
+def _dtypes(sample: Sample, expected: _Expected) -> set[str]:
+    arrays = [*arrays_in(sample.arguments), *arrays_in(expected.results)]
+    return {array.dtype.name for array in arrays}
+
+
+def _writes_raw(sample: Sample) -> bool:
+    return bool(names_written(sample.name))
+
+
+def _find_needed(error: dc.NoKernelError) -> str:
+    found = re.search(r"(aten|prims)::[\w.]+", str(error))
+    return found[0].rstrip(".") if found else ""
+
+
+def _compare(device: TestedDevice, sample: Sample, expected: _Expected, *, deeply: bool) -> None:
+    arguments = arguments_on(device.name, sample)
+    for name, out in expected.outs.items():
+        arguments[name] = ops.aten.empty(list(out.shape), dtype=dc.dtype(out), device=dc.Device(device.name))
+    results = [*leaves(call(sample, arguments))]
+    if len(results) != len(expected.results):
+        raise DisagreementError(f"{len(results)} results, the cpu has {len(expected.results)}")
+    for index, (result, other) in enumerate(zip(results, expected.results, strict=True)):
+        where = f"result {index}" if len(results) > 1 else "the result"
+        compare_value(device, sample.name, where, result, other)
+    changed = set(names_written(sample.name))
+    if not device.has_values or _has_no_values(sample.name):
+        return
+    for name, value in arguments.items():
+        given = [*leaves(value)]
+        theirs = [*leaves(expected.arguments.get(name))]
+        for array, other in zip(given, theirs, strict=False):
+            if isinstance(other, np.ndarray) and (deeply or name in changed):
+                compare_values(sample.name, f"argument {name!r} afterwards", get(array), other)
+    if deeply and device.is_mutable:
+        _compare_memory(results, arguments, expected)
+
+
+def _has_no_values(name: str) -> bool:
+    return "nondeterministic_seeded" in ATEN_BY_NAME[name].tags or _UNINITIALIZED.match(name) is not None
+
+
+def compare_value(device: TestedDevice, name: str, where: str, result: Any, other: Any) -> None:
+    """Compare a result with the cpu's: type, dtype, shape, strides, elements.
+
+    Raises ``DisagreementError``.
+    """
+    if not isinstance(other, np.ndarray | np.generic):
+        same = result == other or str(result) == str(other) == "nan"
+        close = isinstance(other, float) and isinstance(result, float) and bool(np.isclose(result, other, 1e-5))
+        if device.has_values and not (same or close) and not _has_no_values(name):
+            raise DisagreementError(f"{where} is {result!r}, the cpu's {other!r}")
+        return
+    if dc.device(result).type != device.name:
+        raise DisagreementError(f"{where} lies on {dc.device(result)}")
+    for what, found, wanted in (
+        ("dtype", dtype_name(result), dtype_name(other)),
+        ("shape", tuple(dc.shape(result)), other.shape),
+    ):
+        if found != wanted:
+            raise DisagreementError(f"{where} has {what} {found}, the cpu's {wanted}")
+    if not device.has_values or _has_no_values(name):
+        return
+    compare_values(name, where, get(result), np.asarray(other))
+
+
+def compare_values(name: str, where: str, found: Array, other: Array) -> None:
+    """Compare elements within the tolerance of their dtype.
+
+    Raises ``DisagreementError`` that shows the first difference.
+    """
+    if found.dtype != other.dtype or found.shape != other.shape:
+        raise DisagreementError(
+            f"{where} comes to the host as {found.dtype}{list(found.shape)}, the cpu's as {other.dtype}{list(other.shape)}"
+        )
+    if _UP_TO_SIGN.match(name):
+        found, other = np.abs(found), np.abs(other)
+    rtol, atol = TOLERANCES.get(found.dtype.name, (0.0, 0.0))
+    equal = np.isclose(found, other, rtol, atol, equal_nan=True) if rtol else np.asarray(found == other)
+    if not equal.all():
+        place = tuple(int(index) for index in np.argwhere(~equal)[0])
+        count = int(np.count_nonzero(~equal))
+        raise DisagreementError(
+            f"{where} is {found[place]!r} at {list(place)}, the cpu's {other[place]!r};"
+            f" {count} of {found.size} elements differ"
+        )
+
+
+def _compare_memory(results: list[Any], arguments: dict[str, Any], expected: _Expected) -> None:
+    """Write to each result, and see whether the arguments change where they do on the cpu."""
+    for index, (result, other) in enumerate(zip(results, expected.results, strict=True)):
+        if not isinstance(other, np.ndarray) or not other.size or not other.flags.writeable:
+            continue
+        if set(zip(other.strides, other.shape, strict=True)) and 0 in other.strides:
+            continue  # an expanded result lies in one place several times
+        before = [*_contents(arguments, device=True)], [*_contents(expected.arguments, device=False)]
+        value = 0 if np.all(np.asarray(other).reshape(-1)[0] != 0) else 1
+        ops.aten.fill_(result, value)
+        ops.aten.fill_(other, value)
+        after = [*_contents(arguments, device=True)], [*_contents(expected.arguments, device=False)]
+        for (name, old), (_, new), (_, cpu_old), (_, cpu_new) in zip(
+            before[0], after[0], before[1], after[1], strict=True
+        ):
+            ours, theirs = old != new, cpu_old != cpu_new
+            if ours != theirs:
+                how = "shares" if ours else "does not share"
+                raise DisagreementError(f"result {index} {how} memory with argument {name!r}, other than on the cpu")
+
+
+def _contents(arguments: dict[str, Any], *, device: bool) -> Iterator[tuple[str, bytes]]:
+    for name, value in arguments.items():
+        for each in leaves(value):
+            if isinstance(each, np.ndarray) if not device else _is_array(each):
+                yield name, get(each).tobytes()
+
+
+def _is_array(value: Any) -> bool:
+    try:
+        dc.device(value)
+    except dc.ArgumentError:
+        return False
+    return True

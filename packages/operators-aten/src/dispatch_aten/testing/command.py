@@ -1,0 +1,52 @@
+"""The command ``python -m dispatch_core verify DEVICE``."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from dispatch_core.tools import find_plugin
+
+from .html_report import as_html
+from .marks import Mark, marks_beside, read_marks
+from .report import verify
+from .text_report import as_text
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Verify a device, print the report and return the exit status: 0 for fine, 1 for faults."""
+    parser = argparse.ArgumentParser(
+        prog="python -m dispatch_core verify", description="Compare a device with the cpu, operator by operator."
+    )
+    parser.add_argument("device", metavar="DEVICE", help="the device's name")
+    parser.add_argument("--json", action="store_true", help="report in JSON")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the report as a page of HTML, too")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="PATTERN", help="run these checks alone: 'aten::add*'"
+    )
+    parser.add_argument("--samples", type=int, metavar="N", help="compare N samples of each operator at most")
+    parser.add_argument(
+        "--marks", type=Path, metavar="FILE", help="marks of known failures (default: conformance.toml in the package)"
+    )
+    parser.add_argument(
+        "--import", dest="modules", action="append", default=[], metavar="MODULE", help="import a module first"
+    )
+    options = parser.parse_args(arguments)
+    for module in options.modules:
+        importlib.import_module(module)
+    marks = read_marks(options.marks) if options.marks else find_marks(options.device)
+    report = verify(options.device, only=options.only, marks=marks, limit=options.samples)
+    if options.html:
+        options.html.write_text(as_html(report), encoding="utf-8")
+    sys.stdout.write(json.dumps(report.as_data(), indent=2) + "\n" if options.json else as_text(report))
+    return 1 if report.faults else 0
+
+
+def find_marks(device: str) -> tuple[Mark, ...]:
+    """Return the marks that a device's package keeps."""
+    module = find_plugin(device)
+    return marks_beside(module) if module else ()

@@ -1,0 +1,164 @@
+"""Samples: calls of an operator with NumPy's arrays, right ones of the tables and changes of them.
+
+>>> for sample in op_samples("add.Tensor"):
+...     if sample.change == "0-d":
+...         print(sample)
+add.Tensor(float64[], float64[])  0-d
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+
+from dispatch_core import registry
+from dispatch_core.schema import FunctionSchema
+
+from ..decompositions.aliases import TARGETS
+from ..operators import ATEN_BY_NAME, KIND_OF
+from ..variants import functional_of, is_inplace, written_names
+from .changes import CHANGES, LAYOUTS, arrays_in
+from .drawing import CallRow, Draw
+
+#: Part of operators' names → changes that are no calls of them: a degree of inf is computed for ever, and what is not
+#: sorted is not found; torch has some formulas for floats alone.
+UNFIT: Final = {
+    "_polynomial_": ("nan",),
+    "searchsorted": ("nan", "int64", "uint8", "bool"),
+    "sigmoid_backward": ("int64", "uint8", "bool", "int and float"),
+    "tanh_backward": ("int64", "uint8", "bool", "int and float"),
+    "bucketize": ("nan", "int64", "uint8", "bool"),
+}
+#: The seed of every sample.
+SEED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One call: arguments by the schema's names; arrays are NumPy's, and ``layout`` says how they lie in memory.
+
+    An ``out=`` argument is missing: its shape and dtype are those of the cpu's result.
+    """
+
+    name: str
+    arguments: dict[str, Any] = field(compare=False)
+    change: str = ""
+    layout: str = ""
+
+    @property
+    def schema(self) -> FunctionSchema:
+        """Return the operator's schema."""
+        return schema_of(self.name)
+
+    def __str__(self) -> str:
+        shown = ", ".join(map(_show, self.arguments.values()))
+        return "  ".join(filter(None, [f"{self.name}({shown})", self.change, self.layout]))
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{list(value.shape)}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_show, value))}]"
+    return str(value)
+
+
+def schema_of(name: str) -> FunctionSchema:
+    """Return the schema of one of aten's operators."""
+    schema = registry.get(f"aten::{name}").schema
+    assert schema is not None
+    return schema
+
+
+def op_samples(name: str, *, seed: int = SEED) -> Iterator[Sample]:
+    """Yield samples of an operator of aten, named with its overload; nothing for one that has no row in the tables.
+
+    The cpu backend decides which changes are calls at all: what it refuses is no sample, so ask it first.
+    """
+    for number, (source, row) in enumerate(rows_of(name)):
+        arguments = _bind(schema_of(source), row.make(Draw(seed)), row.options)
+        own = {each.name for each in schema_of(name).arguments}
+        arguments = {key: value for key, value in arguments.items() if key in own}
+        if is_inplace(name) and "inplace_view" not in ATEN_BY_NAME[name].tags:
+            arguments["self"] = _broadcast(source, arguments)
+        yield Sample(name, arguments)
+        if not any(True for _ in arrays_in(arguments)):
+            continue
+        for layout in LAYOUTS:
+            yield Sample(name, arguments, layout=layout)
+        for change, make in CHANGES.items():
+            # The changes of an operator's further calls would mostly repeat those of the first.
+            if number or change in _unfit(name):
+                continue
+            if (changed := make(arguments)) is not None:
+                yield Sample(name, changed, change)
+
+
+def _unfit(name: str) -> tuple[str, ...]:
+    """Return the changes that an operator cannot take."""
+    return next((changes for part, changes in UNFIT.items() if part in name), ())
+
+
+def has_samples(name: str) -> bool:
+    """Return whether the tables have a call of an operator.
+
+    >>> has_samples("add_.Tensor"), has_samples("mkldnn_rnn_layer")
+    (True, False)
+    """
+    return bool(rows_of(name))
+
+
+def rows_of(name: str) -> tuple[tuple[str, CallRow], ...]:
+    """Return the rows for an operator, each with the operator that it is for.
+
+    They are its own, or those of the functional operator or of the operator that it is an alias of.
+    """
+    seen: list[str] = []
+    todo = [name]
+    while todo:
+        each = todo.pop(0)
+        if each in seen or each not in ATEN_BY_NAME:
+            continue
+        seen.append(each)
+        if found := _table(KIND_OF[each]).get(each):
+            return tuple((each, row) for row in sorted(found, key=lambda row: len(row.options)))  # the plainest first
+        todo += [other for other in (functional_of(each), TARGETS.get(each)) if other]
+    return ()
+
+
+@cache
+def _table(kind: str) -> dict[str, list[CallRow]]:
+    found: dict[str, list[CallRow]] = {}
+    for row in import_module(f"{__package__}.calls.{kind}").CALLS:
+        for name in row.names:
+            found.setdefault(name, []).append(row)
+    return found
+
+
+def _broadcast(source: str, arguments: dict[str, Any]) -> Any:
+    """Return ``self`` in the shape of the result, which an in-place operator cannot change."""
+    given = arguments["self"]
+    if is_inplace(source):
+        return given
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = registry.get(f"aten::{source}").op(**arguments)
+    is_larger = isinstance(result, np.ndarray) and result.shape != given.shape and result.ndim >= given.ndim
+    return np.broadcast_to(given, result.shape).copy() if is_larger else given
+
+
+def _bind(schema: FunctionSchema, args: tuple[Any, ...], options: dict[str, Any]) -> dict[str, Any]:
+    names = [each.name for each in schema.arguments if not (each.is_write and each.kwarg_only)]
+    known = {each.name for each in schema.arguments}
+    return dict(zip(names, args, strict=False)) | {key: value for key, value in options.items() if key in known}
+
+
+def names_written(name: str) -> tuple[str, ...]:
+    """Return the names of the arguments that an operator writes to."""
+    return written_names(ATEN_BY_NAME[name].schema)

@@ -1,0 +1,187 @@
+"""The conformance kit on the project's own devices: a part of the operators here, all of them in the session ``arrays``."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+from dispatch_aten.operators import ATEN
+from dispatch_aten.testing import agreement, marks, outcomes
+from dispatch_aten.testing.report import check_that_it_was_used, verify
+from dispatch_aten.testing.samples import has_samples, op_samples
+from dispatch_core.__main__ import main
+
+pytestmark = pytest.mark.no_pipeline(reason="raw arrays are compared")
+EXAMPLE = Path(__file__).parents[1] / "examples" / "vendor_backend"
+#: Operators without samples: they want weights laid out as one of torch's libraries does.
+WITHOUT = {"mkldnn_rnn_layer", "mkldnn_rnn_layer_backward"}
+
+
+def part_of(share, remainder):
+    """Return the names of a part of the operators, the same in every run."""
+    return [op.name for op in ATEN if zlib.crc32(op.name.encode()) % share == remainder]
+
+
+def faults(device, names, limit):
+    tested = agreement.TestedDevice.find(device)
+    found = [agreement.check_operator(tested, name, limit=limit) for name in names]
+    assert sum(outcome.status == "passed" for outcome in found) > len(names) // 3
+    return [outcome for outcome in found if outcome.is_fault]
+
+
+@pytest.fixture(scope="module")
+def toy(tmp_path_factory):
+    """The example's device, found as an installed distribution is."""
+    site = tmp_path_factory.mktemp("site")
+    folder = site / "toy_backend-0.1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-backend\nVersion: 0.1.0\n")
+    (folder / "entry_points.txt").write_text("[dispatch_core.backends]\ntoy = toy_backend.plugin\n")
+    paths = [str(site), str(EXAMPLE / "src")]
+    sys.path[:0] = paths
+    dc.refresh()
+    yield "toy"
+    for path in paths:
+        sys.path.remove(path)
+
+
+def test_nearly_every_operator_has_samples():
+    assert {op.name for op in ATEN if not has_samples(op.name)} == WITHOUT
+
+
+def test_samples_are_the_same_in_every_run_and_of_many_kinds():
+    one, two = [[*op_samples("add.Tensor")] for _ in range(2)]
+    assert [str(sample) for sample in one] == [str(sample) for sample in two]
+    assert {"float32", "int64", "uint8", "bool", "int and float", "nan", "0-d", "empty"} <= {
+        each.change for each in one
+    }
+    assert {"transposed", "with gaps"} <= {each.layout for each in one}
+    for first, second in zip(one, two, strict=True):
+        np.testing.assert_array_equal(first.arguments["self"], second.arguments["self"])
+
+
+def test_the_cpu_agrees_with_itself():
+    assert faults("cpu", part_of(24, 0), None) == []
+
+
+def test_the_examples_device_agrees_with_the_cpu(toy):
+    assert faults(toy, part_of(24, 1), None) == []
+
+
+def test_meta_agrees_in_shape_and_dtype():
+    assert faults("meta", part_of(24, 2), None) == []
+
+
+def test_the_npu_agrees_with_the_cpu(npu):
+    assert faults("npu", part_of(60, 3), 4) == []
+
+
+@pytest.fixture
+def faulty(toy):
+    """The example's device with a wrong kernel, one of a near-miss name and one that is gone."""
+    library = dc.Library("aten", "IMPL", dc.device_key(toy))
+    with pytest.warns(dc.OverwriteWarning):
+        library.impl("exp", lambda self: dc.ops.aten.add(self, 1))
+    yield toy
+    library.close()
+
+
+def test_a_wrong_kernel_is_found_with_the_call_that_shows_it(faulty):
+    report = verify(faulty, only=["aten::exp", "aten::log"])
+    [fault] = report.faults
+    assert (fault.check, fault.status, fault.kernel) == ("aten::exp", "failed", "own")
+    assert fault.reason.startswith("exp(float64[2, 3]): the result is ")
+    assert "the cpu's" in fault.reason
+
+
+def test_marks_expect_failures_and_fail_where_there_is_none(faulty):
+    known = [
+        marks.Mark("notyet", ("aten::exp",), "the exponent unit is slow"),
+        marks.Mark("never", ("aten::log",), "no"),
+    ]
+    one, two = verify(faulty, only=["aten::exp", "aten::log"], marks=known).outcomes
+    assert (one.status, one.reason, one.is_fault) == ("expected", "notyet: the exponent unit is slow", False)
+    assert (two.status, two.reason, two.is_fault) == ("unexpected", "it passes, and is marked never: no", True)
+    [unused] = marks.check_use([marks.Mark("never", ("aten::oxp",), "no")], [one, two])
+    assert unused.is_fault
+    assert "aten::oxp" in unused.reason
+
+
+def test_a_mark_may_say_by_which_error(faulty):
+    known = [marks.Mark("notyet", ("aten::exp",), "it is slow", raises="NotImplementedError")]
+    [one] = verify(faulty, only=["aten::exp"], marks=known).outcomes
+    assert one.status == "unexpected"
+    assert "not by NotImplementedError" in one.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["notyet = 3", "[[nearly]]\nchecks=['a']\nreason='b'", "[[never]]\nchecks=['a']", "[[never]]\nreason='a'", "["],
+)
+def test_a_file_of_marks_that_cannot_be_read_is_refused(text, tmp_path):
+    path = tmp_path / "conformance.toml"
+    path.write_text(text)
+    with pytest.raises(dc.BackendError, match=r"conformance\.toml"):
+        marks.read_marks(path)
+
+
+def test_marks_are_read_from_the_file_beside_the_plugin(tmp_path, monkeypatch):
+    (tmp_path / "acme_plugin.py").write_text("")
+    (tmp_path / "conformance.toml").write_text("[[notimpl]]\nchecks = ['aten::sort*']\nreason = 'later'\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert marks.marks_beside("acme_plugin") == (marks.Mark("notimpl", ("aten::sort*",), "later"),)
+
+
+def test_a_missing_kernel_is_reported_with_what_it_costs(toy):
+    report = verify(toy, only=["aten::sort", "aten::sort.stable", "aten::msort"])
+    assert report.faults == []
+    assert report.costs == {"aten::sort.stable": ["aten::sort", "aten::sort.stable", "aten::msort"]}
+
+
+def test_a_device_that_was_not_used_fails(toy):
+    tested = agreement.TestedDevice.find(toy)
+    composed = agreement.check_operator(tested, "neg", limit=1)
+    own = agreement.check_operator(tested, "exp", limit=1)
+    assert [check_that_it_was_used(tested, found).status for found in ([], [composed], [composed, own])] == [
+        "failed",
+        "failed",
+        "passed",
+    ]
+    assert outcomes.count([composed, own]) == {"passed": 2}
+
+
+def test_the_command_reports_as_text_json_and_html(toy, tmp_path, capsys):
+    page = tmp_path / "report.html"
+    assert main(["verify", toy, "--only", "aten::add*", "--samples", "3", "--html", str(page)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("device 'toy' of toy-backend 0.1.0: fine")
+    assert "pointwise" in text
+    assert main(["verify", toy, "--only", "aten::add*", "--samples", "3", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["fine"] is True
+    assert {"check", "status", "reason", "kernel", "samples", "missing"} == set(data["checks"][0])
+    html = page.read_text(encoding="utf-8")
+    assert "aten::add.Tensor" in html
+    assert "http" not in html
+
+
+def test_the_command_fails_for_faults_and_for_unknown_devices(faulty, capsys):
+    assert main(["verify", faulty, "--only", "aten::exp"]) == 1
+    assert "failed  aten::exp (own)" in capsys.readouterr().out
+    assert main(["verify", "nowhere"]) == 2
+    assert "nowhere" in capsys.readouterr().err
+
+
+def test_without_the_kit_one_line_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setattr(dc.discovery.loader().catalog, "usable", lambda group, name: None)
+    assert main(["verify", "cpu"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "No installed distribution brings the command 'verify'",
+        "Hint: pip install 'dispatch-operators-aten[testing]'",
+    ]
