@@ -30,7 +30,7 @@ from ..calls.signature import CallParameter, CallSignature
 from ..calls.source import values
 from ..keys import context
 from ..keys.table import DispatchKey
-from .array_specs import ARRAY_SPECS, UNKNOWN, intern_spec
+from .array_specs import ARRAY_SPECS, UNKNOWN, intern_spec, row_major_spec
 from .blocks import innermost
 from .callers import INSIDE
 from .pending import known_storage_key
@@ -67,7 +67,7 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
     """Return the generated form of ``plain``; it calls ``below`` for a view at once, ``otherwise`` for unusual calls."""
     entry, signature, frontend = plain.entry, plain.signature, boundary.frontend
     cache_key = None if plain.cache_key is None else plain.cache_key()
-    ask = _make_ask(plain.meta)
+    ask = _make_ask(plain.meta, has_strides=plain.has_strides)
     constants = {
         "__ask": ask,
         "__below": below,
@@ -109,16 +109,22 @@ def make_inlined_recorder(plain: Recorder, boundary: Boundary, below: Runner, ot
     return codegen.make_inlined_runner(signature, codegen.Inlined(lines, constants, DispatchKey.Pipeline.value))
 
 
-def _make_ask(rule: Runner) -> Runner:
-    """Return a function that asks a shape rule; it returns None where the rule cannot infer the result."""
+def _make_ask(rule: Runner, *, has_strides: bool) -> Runner:
+    """Return a function that asks a shape rule; it returns None where the rule cannot infer the result.
+
+    Arrays whose type knows no strides are row-major, whatever a rule would make of the elements' order.
+    """
 
     def ask(*values: Any) -> Any:
         if any(value is UNKNOWN or (type(value) is list and UNKNOWN in value) for value in values):
             return None
         try:
-            return intern_spec(rule(*values))
+            found = intern_spec(rule(*values))
         except NotImplementedError:
             return None
+        if has_strides:
+            return found
+        return tuple(map(row_major_spec, found)) if isinstance(found, tuple) else row_major_spec(found)
 
     return ask
 

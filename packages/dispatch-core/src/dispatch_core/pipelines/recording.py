@@ -105,7 +105,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
             device = values[index]
             return pass_on(*values) if device is not None and device.type != plain.home else here(*values)
 
-    is_plain = plain.never_recorded or plain.doubts is not None or not plain.has_strides
+    is_plain = plain.never_recorded or plain.doubts is not None
     if is_plain or not is_specializable(signature) or entry.registry.engine is not codegen:
         return run
     return make_inlined_recorder(plain, boundary, pass_on, run)
