@@ -29,19 +29,25 @@ class KernelFactory(Record):
     make: Callable[[Any, Any], Callable[..., Any]]
     #: Whether that function takes all arguments by position, in schema order, and nothing before them.
     in_order: bool = False
+    #: Whether that function does what the functional overload does, and copies the result into the argument.
+    is_derived: bool = False
 
 
-def kernel_factory(make: Callable[[Any, Any], Callable[..., Any]], *, in_order: bool = False) -> KernelFactory:
+def kernel_factory(
+    make: Callable[[Any, Any], Callable[..., Any]], *, in_order: bool = False, is_derived: bool = False
+) -> KernelFactory:
     """Register the kernel that ``make(op, keyset)`` returns, made on first use for each effective keyset.
 
     The keyset is a constant of the kernel that is made, so that a layer can work out once the kernel below it. With
     ``in_order`` the function takes all arguments by position, as the schema orders them, which saves a call for operators
-    with keyword-only arguments; a fallback is then not given the operator either.
+    with keyword-only arguments; a fallback is then not given the operator either. ``is_derived`` says of a composite kernel
+    of an in-place overload that it calls the functional one and copies the result: where arrays cannot be written to, the
+    dispatcher binds that result instead.
 
-    >>> kernel_factory(lambda op, keyset: print)  # doctest: +ELLIPSIS
-    KernelFactory(make=<function ...>, in_order=False)
+    >>> kernel_factory(lambda op, keyset: print).in_order
+    False
     """
-    return KernelFactory(make, in_order)
+    return KernelFactory(make, in_order, is_derived)
 
 
 _OWN_FOLDER: Final = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  # pathlib is slow to import

@@ -110,7 +110,9 @@ class Resolution(Record):
     def functional(self) -> OperatorEntry | None:
         """Return the overload that runs instead, because the call writes to arrays that cannot be written; or None."""
         boundary = self.boundary()
-        if boundary is None or boundary.mutable or self.is_composite() or not _writes(self.entry):
+        if boundary is None or boundary.mutable or not _writes(self.entry):
+            return None
+        if self.is_composite() and not getattr(self.slot.kernel, "is_derived", False):
             return None
         return runners.find_functional(self.entry)
 
@@ -122,13 +124,13 @@ class Resolution(Record):
     def _trace_line(self) -> str:
         registration = self.slot.registration
         keys = ", ".join(key.name for key in keys_of(self.mask, self.entry.registry.profile))
-        if registration is not None:
+        if (functional := self.functional()) is not None:
+            found = functional.name
+        elif registration is not None:
             through = "" if registration.key is self.key else f" by {registration.key.name}"
             found = f"{'Undefined' if self.key is None else self.key.name}{through}, {registration.origin.short}"
         elif self.selects_device() is not None:
             found = "BackendSelect, which reads the device"
-        elif (functional := self.functional()) is not None:
-            found = functional.name
         else:
             found = "no kernel"
         return f"{self.entry.name} ({keys}) -> {found}"

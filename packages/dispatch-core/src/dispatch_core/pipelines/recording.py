@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeGuard
+from typing import Any
 
 from ..arrays import access, owners
 from ..arrays.frontend import FRONTENDS
@@ -34,7 +34,7 @@ from ..errors import NoKernelError
 from ..keys import context
 from ..keys.table import MARKERS, DispatchKey, keys_of
 from ..operators.resolution import Resolution, resolve
-from ..operators.runners import find_functional, make_functional_runner
+from ..operators.runners import make_functional_runner
 from .array_specs import intern_spec, row_major_spec
 from .blocks import current, finish
 from .callers import caller_location
@@ -75,7 +75,10 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
 
     if signature is None:
         return run_materialized
-    if key is None or key is DispatchKey.Meta or not _is_kernel(winner, key):
+    if key is None or key is DispatchKey.Meta or not isinstance(winner, Resolution):
+        return pass_on
+    functional = winner.functional() if winner.key is key else None
+    if functional is None and not _is_kernel(winner, key):
         return pass_on
     if signature.is_factory and any(parameter.type == "Any" for parameter in signature.parameters):
         return _host_data(pass_on)
@@ -84,8 +87,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     boundary = _PendingBoundary(key, frontend, (owners.ARRAY_TYPES[made], *owners.KEY_TYPES.get(key, ())))
     if signature.writes and not boundary.mutable:
         # See Note [Writes to arrays that cannot be written to].
-        functional = None if frontend is None else find_functional(entry)
-        if functional is not None:
+        if functional is not None and frontend is not None:
             return make_functional_runner(entry, functional, boundary, below & ~MARKERS | PIPELINE)
         return run_materialized
     never_recorded = getattr(winner.slot.kernel, "runs_at_once", "")
@@ -123,9 +125,9 @@ def _host_data(pass_on: Runner) -> Runner:
     return run
 
 
-def _is_kernel(winner: Any, key: DispatchKey) -> TypeGuard[Resolution]:
+def _is_kernel(winner: Resolution, key: DispatchKey) -> bool:
     """Return whether a kernel of the backend, or an alternative, has won, and no composite."""
-    if not isinstance(winner, Resolution) or winner.key is None or winner.is_composite():
+    if winner.key is None or winner.is_composite():
         return False
     return winner.key is key or winner.key.target is key
 

@@ -57,7 +57,7 @@ def derive(
         key, make = "CompositeImplicitAutograd", _inplace_of_copy
     else:
         key, make = "CompositeExplicitAutograd", _inplace
-    return {key: dc.kernel_factory(_Maker(make, operator, functional))}
+    return {key: dc.kernel_factory(_Maker(make, operator, functional), is_derived=make is not _out)}
 
 
 class _Maker:
