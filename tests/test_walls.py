@@ -34,6 +34,7 @@ FACES = {
     "dispatch_core": "caches calls devices errors forks frontends interrupts keys planning schema tools tracebacks",
     "dispatch_aten": (
         "decompositions derivatives dtypes errors generator gradients host operators promotion shapes testing variants"
+        " write_through"
     ),
 }
 #: Package → groups of modules that import each other in a circle, late, because each is a half of one thing.

@@ -4,7 +4,7 @@ Note [One copy of each storage]
     The first tensor of a storage that is met copies it as a whole, and leaves the copy in ``copy.deepcopy``'s memo for the
     others. On the cpu a storage is the array that the others are views of. On other devices it is the tensor whose views
     they are, and each of them is made again from its copy; there an alias from ``detach`` or ``data``, of which no such
-    tensor is known, is copied alone.
+    tensor is known, is copied alone, but for arrays that cannot be written: they need no copy, and know all their views.
 """
 
 from __future__ import annotations
@@ -94,6 +94,12 @@ def _is_whole(tensor: Tensor, data: Any) -> bool:
 
 def _copy_by_views(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     state = tensor._state
+    if state.storage is not None and state.storage.aliases is not None:
+        whole = memo.get(_make_key(state.storage))
+        if whole is None:
+            whole = _remember(memo, state.storage, wrap(state.storage.data))
+        alias: Tensor = replay(whole, state.chain).detach()
+        return alias
     root = state.base if state.is_view else tensor
     if state.storage is None or root is None:
         return tensor.detach().clone()

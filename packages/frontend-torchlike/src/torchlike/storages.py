@@ -18,9 +18,18 @@ from dispatch_aten.dtypes import ScalarType
 from dispatch_aten.shapes import storage_extent
 
 from .interop import data_ptr, read_elements
-from .tensors import Tensor
+from .tensors import Tensor, wrap
 
 __all__ = ["TypedStorage", "UntypedStorage"]
+
+
+def _find_whole(tensor: Tensor) -> Tensor:
+    """Return the tensor itself, and where a view does not tell what it is a view of, the one with all elements."""
+    storage = tensor._state.storage
+    if storage is None or storage.aliases is None or dc.has_strides(tensor):
+        return tensor
+    alias = next((each() for each, views in storage.aliases if views is None), None)
+    return wrap(storage.data) if alias is None else alias
 
 
 class UntypedStorage:
@@ -29,7 +38,7 @@ class UntypedStorage:
     __slots__ = ("_tensor",)
 
     def __init__(self, tensor: Tensor) -> None:
-        self._tensor = tensor.detach()
+        self._tensor = _find_whole(tensor).detach()
 
     @property
     def device(self) -> dc.Device:
@@ -72,10 +81,14 @@ class UntypedStorage:
         """Return the whole memory as a vector of a dtype."""
         return self._tensor if not self.nbytes() else self._flat().view(ScalarType.Byte).view(dtype)
 
+    def _read(self, count: int) -> Tensor:
+        found: Tensor = dc.ops.aten.as_strided.default(self._tensor, (count,), (1,), 0)
+        return found
+
     def _flat(self) -> Tensor:
         """Return the whole memory as a vector."""
         count = self.nbytes() // self._tensor.dtype.itemsize
-        whole: Tensor = dc.ops.aten.as_strided.default(self._tensor, (count,), (1,), 0)
+        whole: Tensor = self._read(count)
         return whole.view(ScalarType.Byte)
 
     def __getitem__(self, index: Any) -> Any:
@@ -108,5 +121,5 @@ class TypedStorage(UntypedStorage):
         return self.dtype.itemsize
 
     def _flat(self) -> Tensor:
-        whole: Tensor = dc.ops.aten.as_strided.default(self._tensor, (len(self),), (1,), 0)
+        whole: Tensor = self._read(len(self))
         return whole

@@ -19,7 +19,7 @@ from dispatch_core.tracebacks import trim_traceback
 
 from .history.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
 from .history.differentiable import Differentiable
-from .history.rebinding import rebind
+from .history.rebinding import check_expanded, rebind
 from .history.views import set_view
 from .lazy_names import LeftOut
 from .size import Size
@@ -93,6 +93,10 @@ class Tensor(Differentiable, metaclass=_Constructor):
         if storage is None:
             storage = state.shared_storage()
         storage.version += 1
+
+    def _dispatch_writing(self, name: str) -> None:
+        if self._state.expanded:
+            check_expanded(name)
 
     def _dispatch_rebind(self, data: Any) -> None:
         rebind(self, data)

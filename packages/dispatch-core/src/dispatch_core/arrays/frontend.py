@@ -12,6 +12,7 @@ Note [The boundary contract]
     ``_dispatch_autograd(op, keyset, formula)``  (static) the kernel under an Autograd key of ``keyset`` for an operator
                                            that was given an `AutogradFormula`
 
+    ``_dispatch_writing(tensor, name)``    the operator ``name`` gives the tensor another array; raises where it must not
     ``_dispatch_prepare(key)``             (static) a call arrives at an Autograd key: register its kernel, if need be
 
     The core has no autograd engine; a frontend that has one answers ``_dispatch_autograd``, once for each operator and
@@ -62,6 +63,7 @@ class Frontend(Record, Generic[T]):
     mixed: Callable[..., Any]
     autograd: Callable[[Any, Any, AutogradFormula], Callable[..., Any]] | None
     prepare: Callable[[Any], None] | None = None
+    writing: Callable[[Any, Any], None] | None = None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``.
@@ -154,6 +156,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_mixed", refuse_mixed),
             getattr(tensor_type, "_dispatch_autograd", None),
             getattr(tensor_type, "_dispatch_prepare", None),
+            getattr(tensor_type, "_dispatch_writing", None),
         )
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))
@@ -182,6 +185,13 @@ def wrap_like(reference: object, array: Any) -> Any:
     if frontend is not None and type(array) not in TYPE_MASKS:
         mask_of(array)  # loads the backend that owns it, or raises
     return array if frontend is None else frontend.wrap(array)
+
+
+def check_writing(tensor: Any, name: str) -> None:
+    """Let the frontend of ``tensor`` refuse that the operator ``name`` gives it another array, as a write does."""
+    frontend = frontend_of(tensor)
+    if frontend is not None and frontend.writing is not None:
+        frontend.writing(tensor, name)
 
 
 def rebind(tensor: Any, value: Any) -> Any:

@@ -37,15 +37,15 @@ class CopySlices(Node):
 
     fn: Node
     #: The views that lead from the base to the tensor that was changed, as `replay` takes them.
-    chain: Any
-    skip: Any
+    views: Any
+    skipped: Any
 
     def apply(self, grads: list[Tensor | None]) -> tuple[Tensor | None, ...]:
         (grad,) = grads
         if grad is None:
             return (None,) * len(self.next)
         result = grad.clone()
-        part = replay(result, self.chain, self.skip)
+        part = replay(result, self.views, self.skipped)
         inner = self.fn.apply([part.clone()])
         if self.next[0] is not None:
             if inner[0] is None:
@@ -68,7 +68,7 @@ def rebase(tensor: Tensor, node: Node) -> None:
         return
     base = state.base
     copy = CopySlices()
-    copy.fn, copy.chain, copy.skip = node, state.chain, state.skip
+    copy.fn, copy.views, copy.skipped = node, state.chain, state.skip
     before = base._state
     copy.next = (before.edge if before.requires_grad else None, *node.next[1:])
     copy.seq = next_sequence()

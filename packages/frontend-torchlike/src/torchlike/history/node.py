@@ -56,6 +56,8 @@ class TensorState:
     storage: Storage | None = None
     output_nr: int = 0
     is_view: ClassVar[bool] = False
+    #: Whether some of its elements are the same place, in a view of an array without strides.
+    expanded: bool = False
     #: The views that lead from the storage's own array here, innermost last: ``(before, op, arguments)`` or None.
     chain: Any = None
     #: Shape and dtype of the tensor, for the checks of gradients.

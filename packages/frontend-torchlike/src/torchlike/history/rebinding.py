@@ -7,15 +7,16 @@ only a storage that grows moves, and the tensors in its memory with it.
 from __future__ import annotations
 
 import gc
-import math
 from typing import TYPE_CHECKING, Any
 
 import dispatch_core as dc
+from dispatch_aten.errors import OperatorError
+from dispatch_aten.shapes import RULES_ON_EXPANDED
 from dispatch_core import frontends
 from dispatch_core.frontends import storage_of
 
 from .node import Leaf, Storage
-from .views import Chain, View, replay
+from .views import View, list_views, replay
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
@@ -41,7 +42,7 @@ def rebind(tensor: Tensor, data: Any) -> None:
         frontends.bind(tensor, data)
         return
     chain = tensor._state.chain
-    storage.data = data if chain is None else _scatter(storage.data, chain, data)
+    storage.data = data if chain is None else _write_through(storage.data, chain, data)
     living = []
     for alias, steps in storage.aliases:
         target = alias()
@@ -49,6 +50,24 @@ def rebind(tensor: Tensor, data: Any) -> None:
             frontends.bind(target, replay(storage.data, steps))
             living.append((alias, steps))
     storage.aliases = living
+
+
+def check_expanded(name: str) -> None:
+    """Refuse to write to a tensor of which several elements are one, but for what gives all of them one value."""
+    if name.removeprefix("aten::") not in RULES_ON_EXPANDED:
+        raise OperatorError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation.",
+            operator=name,
+            argument="self",
+        )
+
+
+def _write_through(root: Any, chain: Any, data: Any) -> Any:
+    """Return the array ``root`` with ``data`` in the elements that ``chain`` is a view of."""
+    from dispatch_aten.write_through import write_through  # devices whose arrays can be written never need it
+
+    return write_through(root, list_views(chain), data)
 
 
 def _record_strides(state: View, data: Any) -> None:
@@ -94,15 +113,3 @@ def _move_aliases(tensor: Tensor, data: Any) -> None:
             array = frontends.materialize(other)
             layout = dc.shape(array), dc.strides(array), dc.storage_offset(array)
             other._dispatch_data = dc.ops.aten.as_strided(data, *layout)
-
-
-def _scatter(root: Any, chain: Chain, data: Any) -> Any:
-    """Return ``root`` with ``data`` in the elements that ``chain`` is a view of; all three are raw arrays.
-
-    The view of an array of positions says where its elements lie, for any chain.
-    """
-    aten = dc.ops.aten
-    positions = aten.arange(math.prod(dc.shape(root)), device=dc.device(root))
-    where = replay(aten.reshape(positions, dc.shape(root)), chain)
-    flat = aten.index_put(aten.reshape(root, (-1,)), [aten.reshape(where, (-1,))], aten.reshape(data, (-1,)))
-    return aten.reshape(flat, dc.shape(root))

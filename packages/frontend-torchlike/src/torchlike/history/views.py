@@ -5,16 +5,23 @@ Note [Views can be replayed]
     base was changed in place (`View.replay_history`), the part of a gradient that belongs to the view (`CopySlices`), and,
     for backends whose arrays cannot be written, the view's new array (`rebinding`). A chain is a linked list,
     ``(chain before, operator, arguments after the first)``, so that views of views share it.
+
+Note [Views of arrays without strides]
+    Where arrays have no strides, every tensor answers row-major ones, and ``view`` and ``reshape`` make views of whatever
+    they are given, but for an expanded tensor: of that they make a copy, as ``reshape`` does elsewhere. ``as_strided``
+    counts elements in memory, which only tensors have whose elements lie there in order.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 from weakref import ref
 
 import dispatch_core as dc
+from dispatch_aten.errors import OperatorError
 from dispatch_core.frontends import array_type
 from dispatch_core.keys import AUTOGRAD
 
@@ -25,6 +32,11 @@ if TYPE_CHECKING:
     from ..tensors import Tensor
 
 Chain = Any
+
+#: Views that show all elements in their order.
+_IN_ORDER: Final = frozenset(
+    f"aten::{name}" for name in "alias detach squeeze squeeze.dim squeeze.dims unsqueeze view".split()
+)
 
 #: Why a change in place of a view, or of its base, cannot be recorded.
 UNRECORDED: Final = (
@@ -140,13 +152,18 @@ def _apply(op: Any, base: Any, args: Sequence[Any]) -> Any:
 
 def replay(base: Any, chain: Chain, stop: Chain = None) -> Any:
     """Make the view that ``chain`` leads to, from ``stop`` on, of another base: a tensor or a raw array."""
+    for op, args in list_views(chain, stop):
+        base = _apply(op, base, args)
+    return base
+
+
+def list_views(chain: Chain, stop: Chain = None) -> list[tuple[Any, tuple[Any, ...]]]:
+    """Return the operators of a chain from ``stop`` on, in the order of the calls, each with its further arguments."""
     steps = []
     while chain is not stop and chain is not None:
         chain, op, args = chain
         steps.append((op, args))
-    for op, args in reversed(steps):
-        base = _apply(op, base, args)
-    return base
+    return steps[::-1]
 
 
 def _describe_part(tensor: Tensor, base: Tensor, place: int, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
@@ -211,10 +228,37 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
             state.refusal = ONE_OF_SEVERAL
     known = array_type(tensor._dispatch_data)
     if known is not None and not known.mutable:
+        if known.strides is None and not _keeps_view(tensor, state, base, op):
+            return
         if storage.aliases is None:
             storage.data = base._dispatch_data
             storage.aliases = [(ref(base), above.chain)]
         storage.aliases.append((ref(tensor), state.chain))
+
+
+def _keeps_view(tensor: Tensor, state: View, base: Tensor, op: Any) -> bool:
+    """Return whether a new view of an array without strides is one; see Note [Views of arrays without strides].
+
+    Raises ``OperatorError`` for ``as_strided`` of elements whose places are not known.
+    """
+    if op.name == "aten::as_strided" and not all(each.name in _IN_ORDER for each, _ in list_views(base._state.chain)):
+        raise OperatorError(
+            f"the tensor is a view, and arrays on {dc.device(base)} have no strides: where its elements would lie in memory"
+            " is not known",
+            operator="aten::as_strided",
+            argument="self",
+            hint="call as_strided on the tensor that it is a view of, or on a clone",
+        )
+    sizes, before = dc.shape(tensor), dc.shape(base)
+    if op.name == "aten::expand":
+        state.expanded = math.prod(sizes) != math.prod(before) or base._state.expanded
+        return True
+    state.expanded = base._state.expanded
+    if op.name != "aten::view" or not state.expanded or [n for n in sizes if n != 1] == [n for n in before if n != 1]:
+        return True
+    del tensor._autograd
+    tensor._dispatch_mask &= ~AUTOGRAD
+    return False
 
 
 def set_history(tensor: Tensor, node: Node) -> None:

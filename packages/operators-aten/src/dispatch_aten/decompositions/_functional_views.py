@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 from dispatch_aten.errors import OperatorError
-from dispatch_aten.shapes import storage_extent
+from dispatch_aten.shapes import RULES, storage_extent
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_core.frontends import to_data
 
-from ._shared import Array, arange_like, aten, ndim, numel, prims
+from ._shared import Array, arange_like, aten, has_views, meta_of, ndim, numel, prims
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -121,7 +121,7 @@ def positions(self: Array, meta: TensorMeta) -> Array:
 
 def _take(self: Array, meta: TensorMeta, *_: Any) -> Array:
     if not meta.numel or not numel(self):
-        return prims.broadcast_to.default(cut(prims.reshape.default(self, (numel(self),)), 0, 0, 0), meta.shape)
+        return prims.reshape.default(cut(prims.reshape.default(self, (numel(self),)), 0, 0, 0), meta.shape)
     return prims.take.default(self, positions(self, meta))
 
 
@@ -134,6 +134,14 @@ def _as_strided(self: Array, meta: TensorMeta, *_: Any) -> Array:
             argument="size",
         )
     return _take(self, meta)
+
+
+def restride(self: Array, size: Sequence[int], stride: Sequence[int]) -> Array:
+    """Return the elements at these steps in memory from the first on: a view where there are views, else an array."""
+    if has_views(self):
+        return aten.as_strided.default(self, size, stride, dc.storage_offset(self))
+    meta = RULES["as_strided"](meta_of(self), size, stride)
+    return functional_view("as_strided", self, meta, ())
 
 
 _KERNELS: Final[dict[str, Callable[..., Array]]] = {

@@ -89,6 +89,8 @@ def zeros_like_shape(like: Array, shape: Sequence[int], dtype: ScalarType | None
 
 def in_layout(self: Array, meta: TensorMeta) -> Array:
     """Return the elements in the strides of a description, copied where they lie otherwise."""
+    if not dc.has_strides(self):
+        return self
     if dc.strides(self) == meta.strides or not meta.numel:
         return self if dc.strides(self) == meta.strides else _fresh(self, meta)
     return copy_into(_fresh(self, meta), self)

@@ -2,8 +2,8 @@
 
 Note [Fresh arrays may be read-only]
     A composite that makes an array and then writes to it works on immutable arrays too, if it continues with the results
-    of ``fill``, ``copy_into`` and ``scatter_into``. Where a backend's arrays are immutable these call functional operators,
-    which such a backend registers in place of ``fill_.Scalar``, ``copy_`` and ``index_put_``.
+    of ``fill``, ``copy_into`` and ``scatter_into`` (`_writes`). Where a backend's arrays are immutable these call functional
+    operators, which such a backend registers in place of ``fill_.Scalar``, ``copy_`` and ``index_put_``.
 """
 
 from __future__ import annotations
@@ -151,21 +151,6 @@ def fill(fresh: Array, value: Number) -> Array:
 def copy_into(fresh: Array, source: Array) -> Array:
     """Return a fresh array with the elements of ``source``; see Note [Fresh arrays may be read-only]."""
     return aten.copy_.default(fresh, source) if dc.is_mutable(fresh) else aten.copy.default(fresh, source)
-
-
-def scatter_into(fresh: Array, view: Callable[[Array], Array], source: Array) -> Array:
-    """Return a fresh array with ``source`` in the elements that ``view`` shows; see Note [Fresh arrays may be read-only]."""
-    if dc.is_mutable(fresh):
-        aten.copy_.default(view(fresh), source)
-        return fresh
-    # The view of an array of positions holds the positions of the view's elements.
-    shape = dc.shape(fresh)
-    where = view(aten.view.default(arange_like(fresh, numel(fresh)), shape))
-    values = cast(aten.expand.default(source, dc.shape(where)), dc.dtype(fresh))
-    flat = aten.index_put.default(
-        aten.reshape.default(fresh, (-1,)), [aten.reshape.default(where, (-1,))], aten.reshape.default(values, (-1,))
-    )
-    return aten.view.default(flat, shape)
 
 
 def arange_like(like: Array, count: int) -> Array:

@@ -16,7 +16,9 @@ from dispatch_aten.shapes.convolution import (
     spread,
 )
 
-from ._shared import Array, arange_like, aten, meta_of, ndim, scatter_into
+from ._functional_views import restride
+from ._shared import Array, arange_like, aten, meta_of, ndim
+from ._writes import scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +38,7 @@ def windows(self: Array, kernel: Sequence[int], stride: Sequence[int], dilation:
     shape, strides = dc.shape(self), dc.strides(self)
     grid = columns_grid(shape[-count:], kernel, dilation, [0] * count, stride)
     steps = strides[-count:]
-    return aten.as_strided.default(
+    return restride(
         self,
         [*shape[:-count], *kernel, *grid],
         [
@@ -44,7 +46,6 @@ def windows(self: Array, kernel: Sequence[int], stride: Sequence[int], dilation:
             *(step * gap for step, gap in zip(steps, dilation, strict=True)),
             *(step * move for step, move in zip(steps, stride, strict=True)),
         ],
-        dc.storage_offset(self),
     )
 
 
@@ -55,13 +56,9 @@ def _insert_zeros(self: Array, stride: Sequence[int]) -> Array:
     shape, count = dc.shape(self), len(stride)
     sizes = [(size - 1) * step + 1 for size, step in zip(shape[-count:], stride, strict=True)]
     fresh = aten.new_zeros.default(self, [*shape[:-count], *sizes])
-
-    def take_inner(array: Array) -> Array:
-        for place, step in enumerate(stride):
-            array = aten.slice.Tensor(array, len(shape) - count + place, None, None, step)
-        return array
-
-    return scatter_into(fresh, take_inner, self)
+    first = len(shape) - count
+    inner = [(aten.slice.Tensor, (first + place, None, None, step)) for place, step in enumerate(stride)]
+    return scatter_into(fresh, inner, self)
 
 
 def _swap_channels(weight: Array, groups: int) -> Array:

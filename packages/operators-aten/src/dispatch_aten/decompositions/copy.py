@@ -12,7 +12,8 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.factory import with_memory_format
 from dispatch_aten.shapes.meta import is_channels_last, is_contiguous
 
-from ._shared import Array, aten, cast, copy_into, meta_of, missing_functional, numel, scatter_into, serve
+from ._shared import Array, aten, cast, copy_into, meta_of, missing_functional, numel, serve
+from ._writes import scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,13 +81,17 @@ def _view_storage(self: Array, *layout: Any) -> Array | None:
 
 def _resize_copy(self: Array, meta: TensorMeta) -> Array:
     """Return an array of another size with the elements of one without a storage."""
-    if meta.numel <= numel(self) and is_contiguous(dc.shape(self), dc.strides(self)):
-        return aten.as_strided.default(self, meta.shape, meta.strides, dc.storage_offset(self))
+    flat = aten.reshape.default(self, (-1,))
+    if meta.numel <= numel(self) and (meta.is_contiguous or not dc.has_strides(self)):
+        return aten.reshape.default(aten.slice.Tensor(flat, 0, 0, meta.numel), meta.shape)
     fresh = aten.new_empty_strided.default(self, meta.shape, meta.strides)
     kept = min(numel(self), meta.numel)
     if kept:
-        flat = aten.slice.Tensor(aten.reshape.default(self, (-1,)), 0, 0, kept)
-        fresh = scatter_into(fresh, lambda array: aten.as_strided.default(array, (kept,), (1,), 0), flat)
+        in_order: tuple[Any, tuple[Any, ...]] = (aten.as_strided.default, ((numel(fresh),), (1,), 0))
+        in_order = in_order if dc.has_strides(self) else (aten.view.default, ((-1,),))
+        fresh = scatter_into(
+            fresh, [in_order, (aten.slice.Tensor, (0, 0, kept, 1))], aten.slice.Tensor(flat, 0, 0, kept)
+        )
     return fresh
 
 

@@ -12,7 +12,8 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.factory import with_memory_format
 
 from ._host import from_host
-from ._shared import Array, aten, copy_into, fill, meta_of, missing_functional, scatter_into, serve
+from ._shared import Array, aten, copy_into, fill, meta_of, missing_functional, serve
+from ._writes import scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,7 +93,7 @@ def _eye_m(n: int, m: int, *, dtype: ScalarType | None = None, device: Any = Non
     RULES["eye.m"](n, m)
     zeros = aten.zeros.default((n, m), dtype=dtype, device=device)
     one = aten.full.default((), 1, dtype=dc.dtype(zeros), device=device)
-    return scatter_into(zeros, aten.diagonal.default, one)
+    return scatter_into(zeros, [(aten.diagonal.default, ())], one)
 
 
 def _scalar_tensor(s: Number, *, dtype: ScalarType | None = None, device: Any = None, **options: Any) -> Array:

@@ -11,7 +11,8 @@ from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 
-from ._shared import Array, arange_like, aten, meta_of, missing_functional, ndim, numel, overload, scatter_into, serve
+from ._shared import Array, arange_like, aten, meta_of, missing_functional, ndim, numel, overload, serve
+from ._writes import scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -151,10 +152,10 @@ def _one_hot(self: Array, num_classes: int = -1) -> Array:
 def _scatter_into_view(rule: str, view: str) -> Callable[..., Array]:
     """Make ``select_scatter`` and its kind: a copy of ``self`` with ``src`` written into a view of it."""
 
-    def kernel(self: Array, src: Array, *args: Any, **kwargs: Any) -> Array:
-        RULES[rule](meta_of(self), meta_of(src), *args, **kwargs)
+    def kernel(self: Array, src: Array, *args: Any) -> Array:
+        RULES[rule](meta_of(self), meta_of(src), *args)
         base = aten.clone.default(self, memory_format=0)
-        return scatter_into(base, lambda array: overload(view)(array, *args, **kwargs), src)
+        return scatter_into(base, [(overload(view), args)], src)
 
     return kernel
 
@@ -164,7 +165,7 @@ def _view_backward(view: str) -> Callable[..., Array]:
 
     def kernel(grad_output: Array, input_sizes: Sequence[int], *args: Any) -> Array:
         base = aten.new_zeros.default(grad_output, input_sizes)
-        return scatter_into(base, lambda array: overload(view)(array, *args), grad_output)
+        return scatter_into(base, [(overload(view), args)], grad_output)
 
     return kernel
 

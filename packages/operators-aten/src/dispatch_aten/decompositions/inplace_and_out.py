@@ -22,6 +22,7 @@ from dispatch_aten.operators import ATEN_BY_NAME, OperatorDef
 from dispatch_aten.output_dtypes import ACCUMULATED_IN_OUTPUT, check_output_dtype
 from dispatch_aten.shapes.layout import check_output_shape, check_written
 from dispatch_aten.variants import base_name, functional_of, is_inplace, written_names
+from dispatch_core.frontends import check_writing
 from dispatch_core.tracebacks import warn_caller
 
 from ._overlap import ENTIRELY_APART, overlap_check
@@ -82,22 +83,23 @@ def _read(schema: Any, *, after: int = 0) -> tuple[tuple[int, str], ...]:
     return tuple((each.index - after, each.argument.name) for each in found)
 
 
-def _write(self: Array, result: Array) -> Array:
-    """Give ``self`` a result of its shape: copied, or, where arrays cannot be written to, bound as it is.
+def _write(name: str, self: Array, result: Array) -> Array:
+    """Let ``self`` have a result of its shape: copied, or, where arrays cannot be written to, bound as it is.
 
     Only below Autograd, which follows copies. Raw arrays cannot be bound; the copy refuses them.
     """
     if dc.is_mutable(self) or not hasattr(self, "_dispatch_data") or dc.dtype(self) is not dc.dtype(result):
         return aten.copy_.default(self, result)
+    check_writing(self, name)
     return dc.rebind(self, result)
 
 
-def _copy(self: Array, result: Array) -> Array:
+def _copy(name: str, self: Array, result: Array) -> Array:
     return aten.copy_.default(self, result)
 
 
 def _inplace(
-    operator: OperatorDef, functional: Any, schema: Any, write: Callable[[Array, Array], Array] = _write
+    operator: OperatorDef, functional: Any, schema: Any, write: Callable[[str, Array, Array], Array] = _write
 ) -> Callable[..., Any]:
     qualified = f"aten::{operator.name}"
     check_overlap = overlap_check(operator.name, _read(schema, after=1))
@@ -113,7 +115,7 @@ def _inplace(
             check_output_shape(dc.shape(result), shape)
         except AtenError as error:
             raise error.at(qualified) from None
-        return write(self, result)
+        return write(qualified, self, result)
 
     kernel.__name__ = kernel.__qualname__ = base_name(operator.name)
     return kernel
@@ -164,7 +166,7 @@ def _out(operator: OperatorDef, functional: Any, schema: Any) -> Callable[..., A
             raise error.at(qualified) from None
         pairs = [(_fit(out, dc.shape(result)), result) for out, result in zip(outputs, results, strict=True)]
         # One tensor may be given for two outputs: it takes the shape of the one that is written next.
-        written = [_write(_fit(out, dc.shape(result)), result) for out, result in pairs]
+        written = [_write(qualified, _fit(out, dc.shape(result)), result) for out, result in pairs]
         return written[0] if len(names) == 1 else tuple(written)
 
     kernel.__name__ = kernel.__qualname__ = base_name(operator.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import dispatch_core as dc
@@ -12,7 +11,8 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.layout import broadcast_shapes
 
-from ._shared import Array, aten, meta_of, ndim, numel, scatter_into
+from ._shared import Array, aten, meta_of, ndim, numel
+from ._writes import scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ def _cat(tensors: Sequence[Array], dim: int = 0) -> Array:
         shape = dc.shape(tensor)
         if len(shape) == meta.ndim and numel(tensor):
             stop = start + shape[where]
-            result = scatter_into(result, partial(aten.slice.Tensor, dim=where, start=start, end=stop), tensor)
+            result = scatter_into(result, [(aten.slice.Tensor, (where, start, stop, 1))], tensor)
             start = stop
     return result
 

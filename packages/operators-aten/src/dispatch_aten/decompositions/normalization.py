@@ -62,7 +62,7 @@ def _finish(metas: Sequence[Any], out: Array, *statistics: Array) -> tuple[Array
         for each, meta in zip(statistics, metas[1:], strict=True)
     ]
     out = cast(out, metas[0].dtype)
-    if dc.strides(out) != metas[0].strides:
+    if dc.has_strides(out) and dc.strides(out) != metas[0].strides:
         fresh = aten.new_empty_strided.default(out, metas[0].shape, metas[0].strides)
         out = aten.copy.default(fresh, out)
     return (out, *like_rule)

@@ -10,7 +10,8 @@ from dispatch_aten.promotion import Number
 from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.padding import padding_pairs
 
-from ._shared import Array, arange_like, aten, copy_into, fill, meta_of, ndim, scatter_into
+from ._shared import Array, arange_like, aten, copy_into, fill, meta_of, ndim
+from ._writes import scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,14 +36,11 @@ def _constant_pad_nd(self: Array, pad: Sequence[int], value: Number = 0) -> Arra
     fresh = fill(fresh, value)
     if 0 in dc.shape(inner):
         return fresh
-
-    def take_inner(array: Array) -> Array:
-        for dim, (before, _) in enumerate(around):
-            start = max(before, 0)
-            array = aten.slice.Tensor(array, dim, start, start + dc.shape(inner)[dim])
-        return array
-
-    return scatter_into(fresh, take_inner, inner)
+    starts = [max(before, 0) for before, _ in around]
+    places = [
+        (dim, start, start + size, 1) for dim, (start, size) in enumerate(zip(starts, dc.shape(inner), strict=True))
+    ]
+    return scatter_into(fresh, [(aten.slice.Tensor, place) for place in places], inner)
 
 
 def _source(self: Array, size: int, before: int, after: int, *, reflects: bool) -> Array:
@@ -70,7 +68,7 @@ def _pad_by(name: str, *, reflects: bool) -> Callable[..., Array]:
 
 def in_format(found: Array, wanted: Any) -> Array:
     """Return a fresh array with the strides that a rule has inferred."""
-    if dc.strides(found) == wanted.strides:
+    if dc.strides(found) == wanted.strides or not dc.has_strides(found):
         return found
     return copy_into(aten.new_empty_strided.default(found, wanted.shape, wanted.strides), found)
 

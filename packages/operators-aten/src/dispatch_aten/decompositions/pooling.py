@@ -240,7 +240,8 @@ def _adaptive_avg(count: int) -> Callable[..., Array]:
         if any(size != 1 for size in output_size) or made.dtype.itemsize < 4:
             return overload(name)(self, output_size)
         found = aten.mean.dim(self, list(range(-count, 0)), True)
-        return found if dc.strides(found) == made.strides else aten.as_strided.default(found, made.shape, made.strides)
+        laid_out = dc.strides(found) == made.strides or not dc.has_strides(found)
+        return found if laid_out else aten.as_strided.default(found, made.shape, made.strides)
 
     return kernel
 

@@ -8,7 +8,8 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 from dispatch_aten.shapes import RULES, contiguous
 
-from ._shared import Array, aten, has_kernel, has_views, overload, scatter_into, serve
+from ._shared import Array, aten, has_kernel, has_views, overload, serve
+from ._writes import scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +43,7 @@ def _take(self: Array, index: Array) -> Array:
 def _slice_scatter(self: Array, src: Array, dim: int, start: int, end: int, step: int) -> Array:
     if has_views(self) and dc.is_mutable(self):
         copy = aten.clone.default(self, memory_format=0)
-        return scatter_into(copy, lambda array: aten.slice.Tensor(array, dim, start, end, step), src)
+        return scatter_into(copy, [(aten.slice.Tensor, (dim, start, end, step))], src)
     line = aten.arange.start_step(start, end, step, dtype=int64, device=dc.device(self))
     indices = [None] * dim + [dc.wrap_like(self, line)]
     return aten.index_put.default(self, indices, src, False)

@@ -14,7 +14,8 @@ from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.layout import broadcast_shapes
 from dispatch_aten.shapes.refusals import refuse_kinds
 
-from ._shared import Array, arange_like, aten, cast, meta_of, ndim, numel, scatter_into
+from ._shared import Array, arange_like, aten, cast, meta_of, ndim, numel
+from ._writes import scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -125,7 +126,7 @@ def _as_strided_scatter(
     base = aten.clone.default(self)
     start = dc.storage_offset(self) if storage_offset is None else storage_offset
     place = start - dc.storage_offset(self)
-    found = scatter_into(base, lambda array: aten.as_strided.default(array, size, stride, place), src)
+    found = scatter_into(base, [(aten.as_strided.default, (size, stride, place))], src)
     assert dc.shape(found) == meta.shape
     return found
 

@@ -14,7 +14,8 @@ from dispatch_aten.shapes import RULES
 from dispatch_aten.shapes.dims import wrap_dim
 from dispatch_aten.shapes.refusals import refuse_kinds
 
-from ._shared import Array, arange_like, aten, meta_of, ndim, numel, overload, scatter_into
+from ._shared import Array, arange_like, aten, has_views, meta_of, ndim, numel, overload
+from ._writes import scatter_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,7 +107,7 @@ def _unfold_backward(grad_in: Array, input_sizes: Sequence[int], dim: int, size:
 def _diag_embed(self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
     meta = RULES["diag_embed"](meta_of(self), offset, dim1, dim2)
     zeros = aten.new_zeros.default(self, meta.shape)
-    return scatter_into(zeros, lambda array: aten.diagonal.default(array, offset, dim1, dim2), self)
+    return scatter_into(zeros, [(aten.diagonal.default, (offset, dim1, dim2))], self)
 
 
 def _diag(self: Array, diagonal: int = 0) -> Array:
@@ -135,13 +136,20 @@ def _fill_diagonal(self: Array, fill_value: Number, wrap: bool = False) -> Array
             "all dimensions of input must be of equal length", operator="aten::fill_diagonal_", argument="self"
         )
     height, width = sizes[0], sizes[-1]
-    length, step, start = min(height, width), sum(strides), dc.storage_offset(self)
-    aten.fill_.Scalar(aten.as_strided.default(self, (length,), (step,), start), fill_value)
+    length, step = min(height, width), sum(strides)
+    aten.fill_.Scalar(_line(self, length, step, 0), fill_value)
     if wrap and len(sizes) == 2 and height > width + 1:
         rest = (height * width + width) // (width + 1) - length
-        below = aten.as_strided.default(self, (rest,), (step,), start + strides[0] * (width + 1))
-        aten.fill_.Scalar(below, fill_value)
+        aten.fill_.Scalar(_line(self, rest, step, strides[0] * (width + 1)), fill_value)
     return self
+
+
+def _line(self: Array, length: int, step: int, start: int) -> Array:
+    """Return a view of elements at equal distances in memory, counted from the first."""
+    if has_views(self):
+        return aten.as_strided.default(self, (length,), (step,), dc.storage_offset(self) + start)
+    end = start + (length - 1) * step + 1 if length else start
+    return aten.slice.Tensor(aten.view.default(self, (-1,)), 0, start, end, max(step, 1))
 
 
 def _adjoint(name: str, text: str, *, only: bool = False) -> Callable[..., Array]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 
+from ._functional_views import restride
 from ._shared import Array, arange_like, aten, ndim
 
 if TYPE_CHECKING:
@@ -91,9 +92,7 @@ def _stft_center(
         raise _fail("stft", f"expected 0 < win_length <= n_fft, but got win_length={width}")
     fitted = _fit_window("stft", window, self, n_fft, width)
     step, stride = dc.strides(signal)
-    frames = aten.as_strided.default(
-        signal, (count, 1 + (length - n_fft) // hop, n_fft), (step, hop * stride, stride), dc.storage_offset(signal)
-    )
+    frames = restride(signal, (count, 1 + (length - n_fft) // hop, n_fft), (step, hop * stride, stride))
     if fitted is not None:
         frames = aten.mul.Tensor(frames, fitted)
     half = not is_complex if onesided is None else onesided

@@ -1,0 +1,203 @@
+"""Chains of views, and writes through them, mean on arrays without strides what they mean on the cpu."""
+
+import copy
+import pickle
+import random
+from contextlib import nullcontext
+
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from torchlike import nn, optim
+
+pytestmark = [pytest.mark.usefixtures("strideless_backend"), pytest.mark.no_pipeline(reason="opens its own")]
+
+
+def choose_view(rng, sizes):
+    """Return a view of a tensor of these sizes, as a function; the cpu may refuse it."""
+    count = len(sizes)
+    if not count:
+        return lambda t: t.unsqueeze(0)
+    dim, order = rng.randrange(count), rng.sample(range(count), count)
+    size = sizes[dim]
+    start, step, end = rng.randrange(size + 1), rng.choice([1, 1, 2, 3]), rng.randrange(size + 2)
+    place, window = rng.randrange(-size, size) if size else 0, rng.randrange(1, size + 1) if size else 1
+    gap, offset = rng.randrange(window, window + 2), rng.randrange(-1, 2)
+    choices = [
+        lambda t: t.permute(order),
+        lambda t: t.transpose(dim, order[0]),
+        lambda t: t.movedim(dim, order[0]),
+        lambda t: dc.ops.aten.slice(t, dim, start, end, step),
+        lambda t: t[(slice(None),) * dim + (slice(None, None, step),)],
+        lambda t: t.squeeze(),
+        lambda t: t.unsqueeze(dim),
+        lambda t: t.view(-1),
+        lambda t: t.view(*sizes[:dim], -1, 1, *sizes[dim + 1 :]),
+        lambda t: t.narrow(dim, 0, max(size - 1, 0)),
+        lambda t: dc.ops.aten.alias(t) if t.requires_grad else t.detach(),
+    ]
+    if size:
+        choices += [
+            lambda t: t.select(dim, place),
+            lambda t: t.unbind(dim)[place],
+            lambda t: t.split(max(size // 2, 1), dim)[-1],
+            lambda t: t.unfold(dim, window, gap),
+        ]
+    if count > 1:
+        other = next(each for each in order if each != dim)
+        choices += [lambda t: t.diagonal(offset, dim, other), lambda t: t.view(-1, sizes[-1])]
+    return rng.choice(choices)
+
+
+def choose_write(rng):
+    number = float(rng.randrange(2, 9))
+    return rng.choice(
+        [
+            lambda t: t.add_(number),
+            lambda t: t.mul_(number),
+            lambda t: t.fill_(number),
+            lambda t: t.copy_(torchlike.arange(float(t.numel())).view(t.shape).to(t.device)),
+            lambda t: t.masked_fill_(t.gt(number), -number),
+            lambda t: t.__setitem__(slice(None) if t.dim() else (), number),
+        ]
+    )
+
+
+def make_chain(seed, length=5):
+    """Return the views of a chain, and a write after each, that the cpu takes."""
+    rng = random.Random(seed)
+    x = torchlike.zeros(rng.choice([(4, 3), (2, 3, 4), (6,), (2, 1, 5), (3, 3, 2), (0, 3)]))
+    sizes, chain = x.shape, []
+    while len(chain) < length:
+        view, write = choose_view(rng, x.shape), choose_write(rng)
+        try:
+            x = view(x)
+        except (RuntimeError, IndexError):
+            continue
+        chain.append((view, write, rng.random() < 0.6))
+    return sizes, chain
+
+
+def run_chain(device, sizes, chain, start=None):
+    base = torchlike.arange(float(torchlike.Size(sizes).numel())).view(sizes).to(device, copy=True)
+    base = base if start is None else base * start
+    held = [base]
+    for view, write, now in chain:
+        held.append(view(held[-1]))
+        if now:
+            write(held[-1])
+    for place, (_, write, _) in reversed(list(enumerate(chain))):
+        write(held[place])
+    return held
+
+
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_chains_of_views_with_writes_hold_the_values_of_the_cpu(in_pipeline):
+    for seed in range(80):
+        sizes, chain = make_chain(seed)
+        expected = run_chain("cpu", sizes, chain)
+        with dc.pipeline() if in_pipeline else nullcontext() as pipe:
+            found = run_chain("strideless", sizes, chain)
+            answers = [(each.stride(), each.storage_offset(), each.is_contiguous()) for each in found]
+        assert [each.tolist() for each in found] == [each.tolist() for each in expected], seed
+        assert [each._version for each in found] == [each._version for each in expected]
+        assert answers == [(torchlike.empty(each.shape).stride(), 0, True) for each in expected], seed
+        if in_pipeline:
+            assert not pipe.stats().eager, (seed, pipe.stats().eager)
+
+
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_gradients_through_chains_are_those_of_the_cpu(in_pipeline):
+    for seed in range(30):
+        sizes, chain = make_chain(seed + 1000)
+        grads = []
+        for device in ("cpu", "strideless"):
+            leaf = torchlike.full((), 1.5).to(device).requires_grad_()
+            with dc.pipeline() if in_pipeline and device != "cpu" else nullcontext():
+                try:
+                    held = run_chain(device, sizes, chain, leaf)
+                    loss = sum(((place + 1) * each * each).sum() for place, each in enumerate(held))
+                    loss.backward()
+                except RuntimeError as error:  # parts of a split and unbind take no writes that are recorded
+                    grads.append(str(error))
+                else:
+                    grads.append((loss.item(), leaf.grad.item()))
+        assert grads[0] == grads[1], seed
+
+
+def test_copies_of_aliases_are_aliases():
+    for seed in range(20):
+        sizes, chain = make_chain(seed + 2000)
+        held, expected = run_chain("strideless", sizes, chain), run_chain("cpu", sizes, chain)
+        before = [each.tolist() for each in held]
+        copies = copy.deepcopy(held)
+        assert [each.tolist() for each in copies] == before
+        copies[2].add_(1)
+        expected[2].add_(1)
+        assert [each.tolist() for each in copies] == [each.tolist() for each in expected], seed
+        assert [each.tolist() for each in held] == before
+        assert pickle.loads(pickle.dumps(held[-1])).tolist() == before[-1]
+
+
+def test_as_strided_is_for_elements_that_lie_in_order():
+    x = torchlike.arange(6.0).view(2, 3).to("strideless")
+    assert x.view(6).detach().as_strided((2, 2), (1, 2), 1).tolist() == [[1, 3], [2, 4]]
+    x.as_strided((3,), (2,)).zero_()
+    assert x.tolist() == [[0, 1, 0], [3, 0, 5]]
+    for view in (x.t(), x[1], x[:, 1:], x.expand(2, 2, 3)):
+        with pytest.raises(RuntimeError, match="arrays on strideless have no strides"):
+            view.as_strided((2,), (1,))
+    with pytest.raises(RuntimeError, match="out of bounds for storage of 6 elements"):
+        x.as_strided((2, 4), (4, 1))
+    assert x.tolist() == [[0, 1, 0], [3, 0, 5]]
+    assert x.t().clone().as_strided((2,), (1,)).tolist() == [0, 3]
+
+
+def test_the_storage_of_a_view_is_that_of_its_base():
+    x = torchlike.arange(6.0).view(2, 3).to("strideless")
+    assert x[1].storage().tolist() == x.t().storage().tolist() == [0, 1, 2, 3, 4, 5]
+    assert x[1].untyped_storage().nbytes() == 24
+
+
+def test_view_takes_what_reshape_takes_and_is_an_alias():
+    x = torchlike.arange(6.0).view(2, 3).to("strideless")
+    flat = x.t().view(-1)
+    assert flat._base is not None and flat.tolist() == [0, 3, 1, 4, 2, 5]
+    flat[1] = 10
+    assert x.tolist() == [[0, 1, 2], [10, 4, 5]]
+    assert x.t().contiguous() is not x and x.t().is_contiguous()
+
+
+def test_expanded_tensors_are_written_as_on_the_cpu():
+    for device in ("cpu", "strideless"):
+        x = torchlike.arange(3.0).to(device).view(3, 1)
+        wide = x.expand(2, 3, 4)
+        wide.reshape(-1).add_(1)
+        assert x.flatten().tolist() == [0, 1, 2]
+        wide.fill_(7)
+        assert x.flatten().tolist() == [7, 7, 7] and wide.sum().item() == 168
+        with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single"):
+            wide.add_(1)
+        assert x.flatten().tolist() == [7, 7, 7]
+
+
+def test_a_network_trains():
+    def train(device):
+        torchlike.manual_seed(0)
+        net = nn.Sequential(nn.Conv2d(1, 3, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(12, 3))
+        net = net.to(device)
+        optimizer = optim.Adam(net.parameters(), lr=0.05)
+        x, target = torchlike.rand(8, 1, 4, 4).to(device), torchlike.randint(0, 3, (8,)).to(device)
+        losses = []
+        for _ in range(6):
+            optimizer.zero_grad()
+            loss = nn.functional.cross_entropy(net(x), target)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses
+
+    expected = train("cpu")
+    assert expected[-1] < expected[0]
+    assert train("strideless") == pytest.approx(expected, rel=1e-4)
