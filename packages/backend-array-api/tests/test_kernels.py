@@ -6,7 +6,7 @@ import pytest
 import dispatch_core as dc
 import torchlike
 
-DEVICES = ("strict", "jax")
+DEVICES = ("strict", "jax", "torch", "cupy")
 
 
 @pytest.fixture(params=DEVICES)

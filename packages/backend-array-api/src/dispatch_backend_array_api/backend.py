@@ -43,10 +43,15 @@ class ArrayAPIBackend:
                 dtype=lambda array: dtype_of(array.dtype),
                 mutable=False,
                 subclasses=type(each) is not type,
+                coerce=self._coerce,
             )
             for each in self.library.types
         )
         return dc.BackendInfo(self.library.name, array_types=array_types)
+
+    def _coerce(self, value: Any) -> Any:
+        """Make an array of a library's scalar, which it gives where the standard has an array without dimensions."""
+        return self.library.xp.asarray(value) if hasattr(value, "dtype") else value
 
     @dc.hookimpl
     def dispatch_register(self, registry: dc.Registry) -> None:

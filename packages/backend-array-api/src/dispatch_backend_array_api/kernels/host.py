@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any, Final
+from typing import Any
 
 import dispatch_core as dc
 from dispatch_aten.decompositions import required_kernels
-from dispatch_aten.variants import is_inplace
 
 from ..library import ArrayLibrary, Kernel
-
-#: Views and writes, which arrays without strides have by other operators.
-_OTHERWISE: Final = frozenset({"as_strided"})
 
 
 def make(library: ArrayLibrary, brought: Collection[str]) -> dict[str, Kernel]:
     """Return a kernel for each operator that ``brought`` lacks."""
-    lacking = [name for name in required_kernels() if name not in brought and name not in _OTHERWISE]
-    return {name: on_host(library, name) for name in lacking if not is_inplace(name)}
+    lacking = [name for name in required_kernels(mutable=False, strided=False) if name not in brought]
+    return {name: on_host(library, name) for name in lacking}
 
 
 def on_host(library: ArrayLibrary, name: str) -> Kernel:

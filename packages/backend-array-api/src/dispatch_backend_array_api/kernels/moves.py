@@ -17,9 +17,7 @@ def make(library: ArrayLibrary) -> dict[str, Kernel]:
     """Return the kernels for a library."""
     xp = library.xp
 
-    def empty_strided(
-        size: Sequence[int], stride: Sequence[int], *, dtype: ScalarType | None = None, **options: Any
-    ) -> Array:
+    def empty(size: Sequence[int], *, dtype: ScalarType | None = None, **options: Any) -> Array:
         return xp.empty(tuple(size), dtype=library.dtype(dtype or get_default_dtype()), **library.options)
 
     def full(size: Sequence[int], fill_value: Any, *, dtype: ScalarType | None = None, **options: Any) -> Array:
@@ -50,9 +48,9 @@ def make(library: ArrayLibrary) -> dict[str, Kernel]:
         return library.put(data)
 
     return {
-        "empty_strided": empty_strided,
         "full": full,
         "clone": clone,
+        "empty.memory_format": empty,
         "fill.Scalar": fill,
         "copy": copy,
         "cat": cat,

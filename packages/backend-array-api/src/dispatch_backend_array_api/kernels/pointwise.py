@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from dispatch_aten.dtypes import ScalarType
@@ -52,6 +52,12 @@ PLAIN: Final = {
 _BOOL: Final = ScalarType.Bool
 
 
+def _computed_in(result: ScalarType, operands: Sequence[Any]) -> ScalarType:
+    """Return the dtype to compute in: that of the result, unless it says less than the operands' common one."""
+    common = result_type(*operands)
+    return common if result is _BOOL or (common.is_complex and not result.is_complex) else result
+
+
 class _Casts(dict[Any, Any]):
     """The dtypes and ranks of an operator's arguments → the dtype to compute in, None for the one they have."""
 
@@ -63,8 +69,7 @@ class _Casts(dict[Any, Any]):
         known = self._library.scalar_types
         for dtype, flat in zip(key[::2], key[1::2], strict=True):
             operands.append(flat if dtype is None else describe(() if flat else (1,), known[dtype]))
-        result = self._rule(*operands).dtype
-        compute = result_type(*operands) if result is _BOOL else result
+        compute = _computed_in(self._rule(*operands).dtype, operands)
         wanted = {dtype for dtype in key[::2] if dtype is not None} == {self._library.dtypes[compute]}
         same = all(known[dtype] is compute for dtype in key[::2] if dtype is not None)
         self[key] = found = None if same or wanted else compute
@@ -102,8 +107,7 @@ def _with_number(library: ArrayLibrary, name: str, function: Callable[..., Any])
         found = seen.get(key)
         if found is None:
             operand = describe(tuple(self.shape), library.dtype_of(self))
-            result = rule(operand, alike, *rest).dtype
-            compute = result_type(operand, alike) if result is _BOOL else result
+            compute = _computed_in(rule(operand, alike, *rest).dtype, (operand, alike))
             found = seen[key] = compute, compute is not operand.dtype
         compute, differs = found
         return function(library.cast(self, compute) if differs else self, library.full((), other, compute), *rest)

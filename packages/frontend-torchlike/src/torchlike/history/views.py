@@ -22,7 +22,7 @@ from weakref import ref
 
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
-from dispatch_core.frontends import array_type
+from dispatch_core.frontends import array_type, bind
 from dispatch_core.keys import AUTOGRAD
 
 from .grad_mode import enable_grad, is_grad_enabled
@@ -228,6 +228,7 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
             state.refusal = ONE_OF_SEVERAL
     known = array_type(tensor._dispatch_data)
     if known is not None and not known.mutable:
+        bind(tensor, tensor._dispatch_data)  # in a pipeline it is pending, whatever the base is
         if known.strides is None and not _keeps_view(tensor, state, base, op):
             return
         if storage.aliases is None:

@@ -129,7 +129,10 @@ def _to_device(
         return dc.wrap_like(self, fresh)
     if source.type == "meta":
         raise MetaDataError("Cannot copy out of meta tensor; no data!", operator="aten::_to_copy", argument="self")
-    moved = prims.device_put.default(host.get(self), device=target)
+    array = host.get(self)
+    if target.type == "cpu" and not array.flags.writeable:
+        array = array.copy()  # it may show memory of the other device, and a tensor of the cpu can be written to
+    moved = prims.device_put.default(array, device=target)
     result = dc.wrap_like(self, moved)
     return result if dtype is None else cast(result, dtype)
 
