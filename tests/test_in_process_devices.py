@@ -82,3 +82,36 @@ def test_closing_runs_what_is_pending_first():
         torchlike.ones(2, device="boxes")
     with dc.register_backend(INFO, KERNELS):
         assert (x + y).tolist() == [3, 6]
+
+
+WRITES = {
+    "add_.Tensor": ("add.Tensor", lambda x: (x, x)),
+    "add_.Scalar": ("add.Scalar", lambda x: (x, 1)),
+    "mul_.Scalar": ("mul.Scalar", lambda x: (x, 2.0)),
+    "exp_": ("exp", lambda x: (x,)),
+    "relu_": ("relu", lambda x: (x,)),
+    "clamp_": ("clamp", lambda x: (x, 0.0, 1.0)),
+    "fill_.Scalar": ("fill.Scalar", lambda x: (x, 1.0)),
+    "copy_": ("copy", lambda x: (x, x)),
+    "index_put_": ("index_put", lambda x: (x, [x], x)),
+    "t_": ("t", lambda x: (x,)),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_write_to_a_raw_array_that_cannot_be_written_to_says_what_to_call_instead(name):
+    functional, arguments = WRITES[name]
+    with dc.register_backend(INFO, KERNELS):
+        x = Box([1.0, 2.0])
+        for call in (lambda: dc.dispatch(name, *arguments(x)), lambda: dc.ops.aten.add(x, x, out=x)):
+            with pytest.raises(dc.RegistrationError) as caught:
+                call()
+            text = str(caught.value)
+            assert (
+                "arrays of Boxes cannot be written to, and a raw array, unlike a frontend's tensor, cannot be bound"
+                in text
+            )
+            found = ("add.out", "add.Tensor") if text.startswith("aten::add.out") else (name, functional)
+            assert text.startswith(f"aten::{found[0]}: ")
+            assert text.endswith(f"\nHint: call aten::{found[1]} and use its result")
+        assert x.values.tolist() == [1, 2]

@@ -189,6 +189,27 @@ def test_an_installed_distributions_device_is_refused_before_it_is_loaded(instal
     assert "the device 'acme' is that of acme-dist 1.0, and is registered again at <string>:2" in done.stderr
 
 
+def test_an_array_type_that_is_declared_and_not_registered_is_named_with_those_that_are(install, run_python):
+    plugin = """
+        import dispatch_core as dc
+        class Declared: ...
+        class Registered: ...
+        @dc.hookimpl
+        def dispatch_backend_info():
+            array = dc.ArrayType(Registered, shape=lambda array: (), dtype=lambda array: "int64")
+            return dc.BackendInfo("acme", array_types=(array,))
+        @dc.hookimpl
+        def dispatch_register(registry): ...
+    """
+    types = {"acme_plugin.Declared": "acme"}
+    site = install("acme-dist", backends={"acme": "acme_plugin"}, array_types=types, modules={"acme_plugin": plugin})
+    done = run_python("-c", "import acme_plugin, dispatch_core as dc\ndc.shape(acme_plugin.Declared())", site=[site])
+    text = (
+        "backend 'acme' is declared as the owner of acme_plugin.Declared, and registers acme_plugin.Registered\nHint: "
+    )
+    assert text in done.stderr
+
+
 @pytest.mark.parametrize(
     ("variable", "names", "reason"),
     [

@@ -205,10 +205,17 @@ def test_a_hook_with_an_argument_that_is_not_passed_is_reported(bench):
         bench.loader.ensure_backend("acme")
 
 
-@pytest.mark.parametrize("returned", ['dc.BackendInfo("other")', "None", "'acme'"])
+DESCRIBED = {
+    'dc.BackendInfo("other")': r"names the device 'acme', and dispatch_backend_info\(\) of its plugin names 'other'",
+    "None": r"dispatch_backend_info\(\) of the plugin for device 'acme' returned None",
+    "'acme'": r"dispatch_backend_info\(\) of the plugin for device 'acme' returned 'acme'",
+}
+
+
+@pytest.mark.parametrize("returned", DESCRIBED)
 def test_a_plugin_must_describe_the_device_that_its_entry_point_names(bench, returned):
     bench.add("acme", GOOD.replace('dc.BackendInfo({name!r}, "PrivateUse1")', returned))
-    with pytest.raises(dc.BackendError, match=r"dispatch_backend_info\(\) of the plugin for device 'acme' returned"):
+    with pytest.raises(dc.BackendError, match=DESCRIBED[returned]):
         bench.loader.ensure_backend("acme")
 
 

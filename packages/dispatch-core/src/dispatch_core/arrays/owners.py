@@ -174,10 +174,12 @@ def find_type(cls: type, instance: object = None) -> int:
         owner = next(filter(None, map(plugins.declared_device, nearer)), None)
     if owner is None:
         return TYPE_MASKS[cls] if _inherit(cls, instance) else 0
-    plugins.ensure_backend(owner)
+    info = plugins.ensure_backend(owner)
     if not _inherit(cls, instance):
+        names = [f"{each.type.__module__}.{each.type.__qualname__}" for each in info.array_types]
         raise BackendError(
-            f"backend {owner!r} is declared as the owner of {cls.__module__}.{cls.__qualname__}, but does not register it",
+            f"backend {owner!r} is declared as the owner of {cls.__module__}.{cls.__qualname__}, and registers"
+            f" {' and '.join(names) or 'no array type'}",
             hint="its BackendInfo.array_types must list the types that its entry points declare",
         )
     return TYPE_MASKS[cls]

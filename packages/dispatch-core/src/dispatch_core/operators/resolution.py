@@ -108,11 +108,15 @@ class Resolution(Record):
         return self.slot.registration is not None and self.slot.registration.key in COMPOSITES
 
     def functional(self) -> OperatorEntry | None:
-        """Return the overload that runs instead, because the call writes to arrays that cannot be written; or None."""
+        """Return the overload that runs instead, because the call writes to arrays that cannot be written; or None.
+
+        A composite does its own writing, but raw arrays are refused under the name of the operator that was called.
+        """
         boundary = self.boundary()
         if boundary is None or boundary.mutable or not _writes(self.entry):
             return None
-        if self.is_composite() and not getattr(self.slot.kernel, "is_derived", False):
+        is_derived = getattr(self.slot.kernel, "is_derived", False)
+        if self.is_composite() and not is_derived and boundary.frontend is not None:
             return None
         return runners.find_functional(self.entry)
 

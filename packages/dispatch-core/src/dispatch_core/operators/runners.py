@@ -236,7 +236,7 @@ def make_functional_runner(entry: OperatorEntry, functional: OperatorEntry, boun
 def unwritable_error(entry: OperatorEntry, functional: OperatorEntry, boundary: Boundary) -> RegistrationError:
     """Return the error for a call that would write to raw arrays that cannot be written."""
     return RegistrationError(
-        f"{entry.name}: arrays of {boundary.key.label} cannot be written to, and without a frontend nothing can be"
-        " bound to the new value",
-        hint=f"call {functional.name} instead",
+        f"{entry.name}: arrays of {boundary.key.label} cannot be written to, and a raw array, unlike a frontend's tensor,"
+        " cannot be bound to a new value",
+        hint=f"call {functional.name} and use its result",
     )

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from dispatch_core import transactions
 from dispatch_core.changes import notify_refresh
 from dispatch_core.discovery import loader
-from dispatch_core.errors import ArgumentError, BackendError, RegistrationError
+from dispatch_core.errors import ArgumentError, BackendError, RegistrationError, short_repr
 from dispatch_core.keys.table import DispatchKey
 from dispatch_core.levels import Level
 
@@ -380,10 +380,15 @@ class BackendLoader(DeviceHooks):
 
         host.add(name, plugin)
         info = host.call(name, "dispatch_backend_info")
-        if not isinstance(info, BackendInfo) or info.name != name:
+        if not isinstance(info, BackendInfo):
             raise RegistrationError(
-                f"dispatch_backend_info() of the plugin for device {name!r} returned {info!r}",
-                hint=f"return dispatch_core.BackendInfo(name={name!r}, ...), named as the entry point is",
+                f"dispatch_backend_info() of the plugin for device {name!r} returned {short_repr(info)}",
+                hint=f"return dispatch_core.BackendInfo({name!r}, ...)",
+            )
+        if info.name != name:
+            raise RegistrationError(
+                f"the entry point names the device {name!r}, and dispatch_backend_info() of its plugin names {info.name!r}",
+                hint=f"return dispatch_core.BackendInfo({name!r}, ...), or name the entry point {info.name!r}",
             )
         if host.implements(name, "dispatch_compute"):
             info = self._compute_late(info)
