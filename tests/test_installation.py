@@ -37,7 +37,7 @@ def project(name: str) -> dict:
     return tomllib.loads((DISTRIBUTIONS[name] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
-def test_there_are_seven_distributions():
+def test_there_are_eight_distributions():
     assert sorted(DISTRIBUTIONS) == [
         "dispatch-backend-array-api",
         "dispatch-backend-cpu",
@@ -45,6 +45,7 @@ def test_there_are_seven_distributions():
         "dispatch-backend-npu",
         "dispatch-core",
         "dispatch-frontend-torchlike",
+        "dispatch-kernels-numba",
         "dispatch-operators-aten",
     ]
 
@@ -159,6 +160,12 @@ def test_each_device_is_announced_by_its_backend():
 def test_an_entry_point_leads_to_a_module(group):
     for value, name in own_entry_points(group).values():
         assert importlib.import_module(value).__name__.startswith(import_name(name))
+
+
+def test_the_kernels_of_this_project_are_announced():
+    assert own_entry_points("dispatch_core.kernels") == {
+        "numba": ("dispatch_kernels_numba.provider", "dispatch-kernels-numba")
+    }
 
 
 def test_an_array_type_is_announced_for_a_device_and_exists():

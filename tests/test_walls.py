@@ -27,6 +27,7 @@ WALLS = {
     "dispatch_backend_cpu": {"dispatch_core", "dispatch_aten"},
     "dispatch_backend_meta": {"dispatch_core", "dispatch_aten"},
     "dispatch_backend_npu": {"dispatch_core", "dispatch_aten"},
+    "dispatch_kernels_numba": {"dispatch_core"},
     "torchlike": {"dispatch_core", "dispatch_aten"},
 }
 #: Package → modules that its other packages may take from: the package itself and these. All others are its own affair.
