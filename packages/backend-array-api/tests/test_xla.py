@@ -142,6 +142,25 @@ def test_what_cannot_be_traced_falls_out(operators, planned, traces):
     assert sorted(traces) == sorted([cut] * 3 + [len(nodes) - cut - 1])
 
 
+def test_composites_without_numbers_are_one_node(planned):
+    x, target = put(4, 5), torchlike.tensor([0, 1, 2, 1]).to("jax")
+
+    def program():
+        return [nn.functional.cross_entropy(x, target).exp(), x.softmax(1).relu().T.reshape(2, 10), x.lerp(x * 2, 0.25)]
+
+    expected = program()
+    with dc.pipeline() as pipe:
+        found = program()
+        # Drawing a program plans it, and records nothing.
+        drawn = [str(pipe.graph()) for _ in range(2)]
+    for mine, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine.tolist(), other.tolist(), rtol=1e-5)
+    names = [node.name for node in planned[-1][0].nodes]
+    assert {"aten::_log_softmax", "aten::nll_loss_forward", "aten::_softmax", "aten::relu"} <= set(names)
+    assert "aten::lerp.Scalar" not in names
+    assert [text.count("group 0") for text in drawn] == [len(names)] * 2
+
+
 def test_without_fusing_each_kernel_runs_on_its_own(planned):
     x = put(5)
     with dc.pipeline(fuse=False) as pipe:

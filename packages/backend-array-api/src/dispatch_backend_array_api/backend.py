@@ -44,6 +44,7 @@ class ArrayAPIBackend:
                 mutable=False,
                 subclasses=type(each) is not type,
                 coerce=self._coerce,
+                traceable=self._plan is not None,
             )
             for each in self.library.types
         )

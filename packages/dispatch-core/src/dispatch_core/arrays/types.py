@@ -24,6 +24,8 @@ class ArrayType(Record):
     Without ``strides`` every array is row-major, and where arrays are not ``mutable`` either, none is a view of another:
     the dispatcher makes torch's views by the functions of ``prims``. With ``subclasses`` a class is of this type where
     ``issubclass`` or ``isinstance`` say so, registered (virtual) subclasses included, such as an abstract base class has.
+    ``traceable`` says that kernels and composites can run on stand-ins of arrays, as a compiler of whole programs has them:
+    a pipeline records composites as one step then.
     """
 
     type: type
@@ -39,6 +41,7 @@ class ArrayType(Record):
     layout: Callable[[Any], Hashable] | None = None
     current_device: Callable[[], int] | None = None
     subclasses: bool = False
+    traceable: bool = False
 
 
 class BackendInfo(Record):

@@ -12,6 +12,12 @@ Note [Writes to arrays that cannot be written to]
     it. In a pipeline that overload is recorded like any call, and the tensor is bound to the pending value: steps recorded
     before keep the one that they were recorded with, and no step writes.
 
+Note [Composites of traceable arrays]
+    A composite without a kernel of the backend runs at once as a rule, and its calls are recorded. Where arrays are
+    traceable it is recorded as one step, which costs a fraction: the program will be compiled, and its calls are made then,
+    once. Not so a composite with numbers, which would be compiled again for each of their values, one that draws random
+    numbers, and one without a shape rule.
+
 Note [Recorders]
     `Recorder` serves every operator and defines the meaning. Most operators have a generated recorder (`recorder_source`),
     which is compiled into their calls (Note [The specialized mask is compiled in] in `codegen`) and leaves unusual calls to
@@ -22,7 +28,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ..arrays import access, owners
 from ..arrays.frontend import FRONTENDS
@@ -78,7 +84,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
     if key is None or key is DispatchKey.Meta or not isinstance(winner, Resolution):
         return pass_on
     functional = winner.functional() if winner.key is key else None
-    if functional is None and not _is_kernel(winner, key):
+    if functional is None and not _is_kernel(winner, key) and not _is_recorded_whole(winner, key):
         return pass_on
     if signature.is_factory and any(parameter.type == "Any" for parameter in signature.parameters):
         return _host_data(pass_on)
@@ -130,6 +136,23 @@ def _is_kernel(winner: Resolution, key: DispatchKey) -> bool:
     if winner.key is None or winner.is_composite():
         return False
     return winner.key is key or winner.key.target is key
+
+
+def _is_recorded_whole(winner: Resolution, key: DispatchKey) -> bool:
+    """Return whether calls of a composite are recorded as one step; see Note [Composites of traceable arrays]."""
+    entry, signature = winner.entry, winner.entry.signature
+    if winner.key is not key or signature is None or signature.writes or signature.is_factory:
+        return False
+    if not any(each.traceable for each in owners.KEY_TYPES.get(key, ())) or "nondeterministic_seeded" in entry.tags:
+        return False
+    if DispatchKey.Meta not in owners.KEY_TYPES or any(each.type in _NUMBERS for each in signature.parameters):
+        return False
+    rule = resolve(entry, DispatchKey.Meta.value, 0)
+    return isinstance(rule, Resolution) and rule.slot.registration is not None and not rule.is_composite()
+
+
+#: The types of arguments whose values a compiled program is given.
+_NUMBERS: Final = frozenset({"Scalar", "Scalar?", "float", "float?", "Scalar[]", "float[]", "float[]?"})
 
 
 class _PendingBoundary(Boundary):

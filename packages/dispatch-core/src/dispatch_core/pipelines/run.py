@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..errors import DispatchError, KernelResultError
 from ..operators import conformance
 from . import plan as plans
+from .blocks import paused
 from .errors import error_of, has_poisoned_arrays, poison, step_error
 from .pending import Pending, storage_key
 from .program import ProgramFingerprint, device_of, fingerprint, slot_of
@@ -101,7 +102,10 @@ def planned_groups(steps: Sequence[Step]) -> list[list[Step]]:
     """Return which of the steps would run together if they ran now."""
     found = []
     for device, group in _by_device(steps):
-        plan = _find_plan(device, group, Stats(), fuse=True) if len(group) > 1 else None
+        if len(group) < 2:
+            continue
+        with paused(group[0].state):  # A planner may run kernels on stand-ins.
+            plan = _find_plan(device, group, Stats(), fuse=True)
         if plan is not None:
             found += [[group[index] for index in part.nodes] for part in plan[0].parts if len(part.nodes) > 1]
     return found
