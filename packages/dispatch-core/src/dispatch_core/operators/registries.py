@@ -144,7 +144,7 @@ class Registry(KernelStore):
 
         found = as_key(key)
         entry = self._overload(name, args, kwargs)._entry
-        registration = entry.newest(found)
+        registration = entry.newest(found.registered_as)
         if registration is None or registration.is_fallthrough:
             raise NoKernelError(
                 f"{entry.name} has no kernel registered under {found.label}",
@@ -152,7 +152,9 @@ class Registry(KernelStore):
             )
         # Not explicit: priority is bypassed, and nothing is masked off for the calls that a composite makes.
         slot = Slot("kernel", registration, entry.specialized_kernels(found, registration))
-        chosen = Resolution(entry, found.value, found, slot, found.value, explicit=False)
+        # The call that an alternative declines is one for its device.
+        mask = found.value | (found.target or 0)
+        chosen = Resolution(entry, mask, found, slot, mask, explicit=False)
         return chosen.run_with_arguments(args, kwargs)
 
     def _overload(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
