@@ -44,7 +44,7 @@ def cut(self, dim, start, end, step):
     return Bare(self.read()[(slice(None),) * dim + (slice(start, end, step),)])
 
 
-VIEWS = {
+PRIMS = {
     "reshape": lambda self, shape: Bare(self.read().reshape(shape)),
     "permute": lambda self, dims: Bare(self.read().transpose(dims)),
     "slice": cut,
@@ -65,11 +65,9 @@ def dispatch_backend_info():
 @dc.hookimpl
 def dispatch_register(registry):
     dc.load_backend("cpu")
-    aten, prims = dc.Library("aten", "IMPL", "Strideless"), dc.Library("prims", "IMPL", "Strideless")
-    for name in required_kernels(mutable=False, strided=False):
-        aten.impl(name, compute(name))
-    for name, kernel in VIEWS.items():
-        prims.impl(name, kernel)
+    libraries = {namespace: dc.Library(namespace, "IMPL", "Strideless") for namespace in ("aten", "prims")}
+    for kernel in required_kernels(mutable=False, strided=False):
+        libraries[kernel.namespace].impl(kernel, PRIMS[kernel.name] if kernel.namespace == "prims" else compute(kernel))
 
 
 @dc.hookimpl

@@ -1,5 +1,6 @@
 """Chains of views, and writes through them, mean on arrays without strides what they mean on the cpu."""
 
+import abc
 import copy
 import pickle
 import random
@@ -201,3 +202,44 @@ def test_a_network_trains():
     expected = train("cpu")
     assert expected[-1] < expected[0]
     assert train("strideless") == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_kernel_for_several_views_is_refused_for_it_tells_no_places():
+    x = torchlike.arange(6.0).to("strideless")
+    with dc.Library("aten", "IMPL", "Strideless") as library:
+        library.impl("split.Tensor", lambda self, size, dim: [dc.ops.prims.slice(self, 0, 0, size, 1)] * 2)
+        with pytest.raises(dc.KernelResultError, match=r"aten::split.Tensor: .* which do not tell where"):
+            x.split(3)
+    assert [each.tolist() for each in x.split(3)] == [[0, 1, 2], [3, 4, 5]]
+
+
+class Abstract(metaclass=abc.ABCMeta):  # noqa: B024  # classes are registered with it
+    """Stands for arrays of several classes."""
+
+
+class Registered:
+    value = 3.0
+
+
+class Instance:
+    """Is no subclass; its instances say that they are instances."""
+
+    value = 4.0
+    __class__ = property(lambda self: Abstract)
+
+
+def test_array_types_match_registered_classes_and_instances():
+    Abstract.register(Registered)
+    array = dc.ArrayType(
+        Abstract, shape=lambda x: (), dtype=lambda x: torchlike.float64, mutable=False, subclasses=True
+    )
+    with dc.register_backend(dc.BackendInfo("abstract", array_types=(array,)), {}):
+        with dc.Library("aten", "IMPL", "Abstract") as library:
+            library.impl("exp", lambda self: Registered())
+            for each in (Registered(), Instance()):
+                assert dc.device(each) == dc.Device("abstract") and dc.shape(each) == ()
+                assert isinstance(dc.ops.aten.exp(each), Registered)
+        with pytest.raises(dc.DispatchError):
+            dc.device(object())
+    with pytest.raises(dc.DispatchError):
+        dc.device(Registered())

@@ -5,7 +5,7 @@ import pytest
 
 import dispatch_core as dc
 from dispatch_aten.decompositions import EXPLICIT, IMPLICIT, required_kernels
-from dispatch_aten.dtypes import float64, int64
+from dispatch_aten.dtypes import bool_, float32, float64, int64, uint8
 from dispatch_aten.operators import ATEN
 
 pytest.importorskip("dispatch_backend_cpu", reason="composites need some backend's kernels")
@@ -91,3 +91,27 @@ def test_a_backend_needs_few_kernels():
     assert len(ATEN) > 700
     # These two are composed where arrays have no strides.
     assert set(required) & (EXPLICIT.keys() | IMPLICIT.keys()) == {"as_strided", "empty_strided"}
+
+
+@pytest.mark.parametrize("mutable", [True, False])
+@pytest.mark.parametrize("strided", [True, False])
+def test_the_list_is_complete_for_each_type_of_arrays(mutable, strided):
+    needed = required_kernels(mutable=mutable, strided=strided)
+    assert {"prims::device_get", "prims::device_put"} <= set(needed)
+    assert ("empty_strided" in needed, "empty.memory_format" in needed) == (strided, not strided)
+    assert ("as_strided" in needed) == (mutable or strided) == ("prims::reshape" not in needed)
+    for name in ("copy", "fill.Scalar", "index_put"):
+        written = f"{name.partition('.')[0]}_{name[len(name.partition('.')[0]) :]}"
+        assert (written in needed, name in needed) == (mutable, not mutable)
+
+
+def test_the_list_tells_what_a_kernel_is_asked_for():
+    kernels = {kernel: kernel for kernel in required_kernels(mutable=False, strided=False)}
+    assert kernels["le.Tensor"].takes[float32, int64] == (bool_,)
+    assert kernels["where.self"].takes[bool_, uint8, float32] == (float32,)
+    assert (float32, uint8, float32) not in kernels["where.self"].takes
+    assert kernels["sum.dim_IntList"].takes[(bool_,)] == (int64,)
+    assert kernels["sort.stable"].takes[(float32,)] == (float32, int64)
+    assert all(str(kernel.name) in kernel.schema and kernel.dtypes for kernel in kernels)
+    untold = {kernel for kernel in kernels if not kernel.takes}
+    assert untold == {"prims::device_get", "prims::device_put", "empty.memory_format", "nonzero"}

@@ -13,7 +13,8 @@ from ..library import ArrayLibrary, Kernel
 
 def make(library: ArrayLibrary, brought: Collection[str]) -> dict[str, Kernel]:
     """Return a kernel for each operator that ``brought`` lacks."""
-    lacking = [name for name in required_kernels(mutable=False, strided=False) if name not in brought]
+    needed = (kernel for kernel in required_kernels(mutable=False, strided=False) if kernel.namespace == "aten")
+    lacking = [name for name in needed if name not in brought]
     return {name: on_host(library, name) for name in lacking}
 
 

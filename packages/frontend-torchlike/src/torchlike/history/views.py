@@ -166,11 +166,19 @@ def list_views(chain: Chain, stop: Chain = None) -> list[tuple[Any, tuple[Any, .
     return steps[::-1]
 
 
-def _describe_part(tensor: Tensor, base: Tensor, place: int, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+def _describe_part(
+    name: str, tensor: Tensor, base: Tensor, place: int, args: tuple[Any, ...]
+) -> tuple[Any, tuple[Any, ...]]:
     """Describe one part of a tensor as a slice of it; where it begins is read off the arrays.
 
     ``place`` is that of ``dim`` among the arguments, 1 for ``unbind``, which also takes the dimension away.
     """
+    if not dc.has_strides(base):
+        raise dc.KernelResultError(
+            f"{name}: the kernel of device {dc.device(base)} returned arrays without strides, which do not tell where in the"
+            " tensor they begin",
+            hint="leave the kernel out: slices are composed in its place",
+        )
     dim = args[place] % len(dc.shape(base))
     stride = dc.strides(base)[dim]
     start = (dc.storage_offset(tensor) - dc.storage_offset(base)) // stride if stride else 0
@@ -206,7 +214,7 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
     state = tensor._autograd = View()  # Attributes that are not set below have the class's defaults.
     kind = _view_kinds[op]
     if kind > 0:
-        op, args = _describe_part(tensor, base, kind, args)
+        op, args = _describe_part(op.name, tensor, base, kind, args)
     state.storage = storage
     state.chain = (above.chain, op, args[1:])
     state.version_seen = storage.version

@@ -17,20 +17,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from dispatch_aten.kinds import find, names_in
-from dispatch_aten.operators import ATEN
+from dispatch_aten.operators import ATEN, PRIMS
 from dispatch_aten.variants import functional_of
 from dispatch_core import KernelFactory
 from dispatch_core.caches import LazyTable
 
 from . import inplace_and_out, scalars
+from ._required import RequiredKernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import Any
 
     from dispatch_aten.operators import OperatorDef
 
-__all__ = ["EXPLICIT", "GIVING_WAY", "IMPLICIT", "composite_kernels", "required_kernels", "way_of"]
+__all__ = ["EXPLICIT", "GIVING_WAY", "IMPLICIT", "RequiredKernel", "composite_kernels", "required_kernels", "way_of"]
 
 
 def _table(name: str) -> LazyTable[Callable[..., Any]]:
@@ -60,26 +61,45 @@ A backend's own kernel for them is a shortcut, which gives way to a program's ke
 
 def _is_required(operator: OperatorDef, mutable: bool, strided: bool) -> bool:
     """Return whether nothing composes an operator for arrays of a kind."""
-    name = operator.name
-    kernels = composite_kernels(operator)
-    if kernels:
-        return not all(getattr(kernel, "serves", _serve_all)(mutable, strided) for kernel in kernels.values())
-    return mutable or functional_of(name) is None
+    if not _lacks_composite(composite_kernels(operator), mutable, strided):
+        return False
+    return mutable or functional_of(operator.name) is None
 
 
-def _serve_all(mutable: bool, strided: bool) -> bool:
-    return True
+def _lacks_composite(kernels: Mapping[str, Any], mutable: bool, strided: bool) -> bool:
+    """Return whether there is no composite, or none that serves such arrays."""
+    return not any(not hasattr(kernel, "serves") or kernel.serves(mutable, strided) for kernel in kernels.values())
 
 
-def required_kernels(*, mutable: bool = True, strided: bool = True) -> tuple[str, ...]:
+def required_kernels(*, mutable: bool | None = None, strided: bool | None = None) -> tuple[RequiredKernel, ...]:
     """Return the operators that a backend has to register kernels for; the others are composed of them.
 
-    A backend may leave operators out; calling one of them is an error.
+    Say whether its arrays can be written to and whether they have strides, and the list is complete: every kernel that such
+    arrays need, those of ``prims`` among them. What is not said is True, and a call without arguments leaves ``prims`` out.
+    A backend may leave operators out; calling one of them is an error. Each name tells the kernel's schema, its dtypes and
+    its purpose: see `RequiredKernel`.
 
     >>> "add.Tensor" in required_kernels(), "add_.Tensor" in required_kernels()
     (True, False)
+    >>> for kernel in required_kernels(mutable=False, strided=False)[:4]:
+    ...     print(f"{kernel:24}{kernel.purpose}")
+    prims::device_get       printing, tolist, item, copies to other devices, pickling
+    prims::device_put       tensor, to, and whatever the host makes
+    prims::reshape          view, reshape, squeeze, unsqueeze, flatten
+    prims::permute          transpose, permute, t, movedim
     """
-    return tuple(operator.name for operator in ATEN if _is_required(operator, mutable, strided))
+    alone = mutable is None and strided is None
+    kind = mutable is not False, strided is not False
+    prims = () if alone else (operator for operator in PRIMS if _lacks_composite(_prims(operator), *kind))
+    found = [f"prims::{operator.name}" for operator in prims]
+    found += [operator.name for operator in ATEN if _is_required(operator, *kind)]
+    return tuple(map(RequiredKernel, found))
+
+
+def _prims(operator: OperatorDef) -> dict[str, Callable[..., Any]]:
+    from .prims import PRIMITIVES
+
+    return {"CompositeExplicitAutograd": PRIMITIVES[operator.name]} if operator.name in PRIMITIVES else {}
 
 
 def composite_kernels(operator: OperatorDef) -> dict[str, Callable[..., Any] | KernelFactory]:

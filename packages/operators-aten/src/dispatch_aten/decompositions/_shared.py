@@ -35,12 +35,17 @@ def has_views(self: Array) -> bool:
 
 
 def serve(
-    function: Callable[..., Any], *, mutable: bool | None = None, strided: bool | None = None
+    function: Callable[..., Any],
+    *,
+    mutable: bool | None = None,
+    strided: bool | None = None,
+    viewed: bool | None = None,
 ) -> Callable[..., Any]:
-    """Return a composite that says which arrays it serves: those that can be written or not, with strides or without."""
+    """Return a composite that says which arrays it serves: by whether they can be written, have strides, or have views."""
 
     def serves(are_mutable: bool, have_strides: bool) -> bool:
-        return mutable in (None, are_mutable) and strided in (None, have_strides)
+        wanted = (mutable, are_mutable), (strided, have_strides), (viewed, are_mutable or have_strides)
+        return all(want in (None, have) for want, have in wanted)
 
     function.serves = serves  # type: ignore[attr-defined]  # doctor reads it
     return function

@@ -31,7 +31,7 @@ def _by_view(name: str, view: str) -> Callable[..., Array]:
         meta = RULES[view](contiguous(dc.shape(self), dc.dtype(self)), *args)
         return aten.as_strided.default(self, meta.shape, meta.strides, meta.storage_offset)
 
-    return serve(kernel, strided=True)
+    return serve(kernel, viewed=True)
 
 
 def _take(self: Array, index: Array) -> Array:

@@ -177,7 +177,7 @@ _BY_STRIDES: Final = (
 )
 
 EXPLICIT: Final[dict[str, Callable[..., Any]]] = {name: _apply_rule(name) for name in _BY_STRIDES.split()} | {
-    "as_strided": serve(_as_strided, mutable=False, strided=False),
+    "as_strided": serve(_as_strided, viewed=False),
     "split.Tensor": _split("split.Tensor"),
     "split_with_sizes": _split("split_with_sizes"),
     "unbind.int": _unbind,
