@@ -95,6 +95,18 @@ def test_the_tests_of_a_written_package_pass(device, run, site):
     assert re.fullmatch(r"\d+ passed in .*", printed.splitlines()[-1]), printed
 
 
+@pytest.mark.parametrize("device", ["toy", "ice"])
+def test_the_kit_finds_no_fault_in_kernels_of_its_own(device, run, site):
+    """Two samples of each; the session ``arrays`` verifies written packages as a whole."""
+    kernels = (site / f"{device}_backend" / "kernels.py").read_text(encoding="utf-8")
+    names = re.findall(r'^    "(\w+\.?\w*)": ', kernels.partition("ATEN: Final")[2].partition("}")[0], re.MULTILINE)
+    only = [f"--only=aten::{name}" for name in names]
+    report = json.loads(run("-m", "dispatch_core", "verify", device, "--json", "--samples=2", *only, site=site))
+    found = {row["check"]: row["status"] for row in report["checks"]}
+    assert found == {f"aten::{name}": "passed" for name in names}
+    assert {row["check"] for row in report["checks"] if row["kernel"] == "own"} > {"aten::exp", "aten::sum.dim_IntList"}
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_a_fresh_process_uses_the_device_and_nobody_imports_it(device, run, site):
     program = (

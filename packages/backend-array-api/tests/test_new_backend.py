@@ -1,5 +1,6 @@
-"""The package that ``new-backend --array-api`` writes for a library, installed and tested: a copy of array-api-strict."""
+"""Packages that ``new-backend`` writes, installed and verified; the library of one is a copy of array-api-strict."""
 
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,9 @@ import pytest
 import dispatch_core as dc
 from dispatch_core.scaffold import new_backend
 
+#: Device → the sort of its package.
+DEVICES = {"gale": "array-api", "loam": "strided"}
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
@@ -24,9 +28,9 @@ def site(tmp_path_factory):
     )
     for path in library.rglob("*.py"):
         path.write_text(path.read_text(encoding="utf-8").replace("array_api_strict", "gale"), encoding="utf-8")
-    project = new_backend("gale", folder, sort="array-api").folder
+    projects = [str(new_backend(name, folder, sort=sort).folder) for name, sort in DEVICES.items()]
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "--no-input", "install", "--no-index"]
-    target = ["--no-deps", "--no-build-isolation", "--target", str(folder / "site"), str(project)]
+    target = ["--no-deps", "--no-build-isolation", "--target", str(folder / "site"), *projects]
     subprocess.run([*pip, *target], check=True, stdin=subprocess.DEVNULL)
     return folder / "site"
 
@@ -53,6 +57,22 @@ def test_its_own_tests_pass(site):
     options = ["--quiet", "-p", "no:cacheprovider", f"--config-file={folder}/pyproject.toml", f"--rootdir={folder}"]
     printed = run(site, "-m", "pytest", *options, str(folder))
     assert re.fullmatch(r"\d+ passed in .*", printed.splitlines()[-1]), printed
+
+
+#: Device → the checks of the kit that are run, and how many there are at least.
+VERIFIED = {
+    "gale": (("add*", "div*", "exp*", "sum*", "mean*", "view", "*mm", "index*", "sort*"), 30),
+    "loam": ((), 1000),
+}
+
+
+@pytest.mark.parametrize("device", VERIFIED)
+def test_the_kit_finds_no_fault(device, site):
+    names, least = VERIFIED[device]
+    only = [f"--only=aten::{name}" for name in names]
+    report = json.loads(run(site, "-m", "dispatch_core", "verify", device, "--json", *only))
+    assert (report["fine"], report["distribution"]) == (True, f"{device}-backend")
+    assert report["counts"]["passed"] > least
 
 
 def test_the_doctor_finds_no_fault(site):

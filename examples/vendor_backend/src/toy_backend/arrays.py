@@ -40,6 +40,8 @@ def _strided_view(buffer: Values, shape: tuple[int, ...], strides: tuple[int, ..
     if 0 in shape:
         return np.empty(shape, buffer.dtype)
     size = buffer.itemsize
+    if 0 in shape:  # an empty view may begin where the buffer ends
+        return np.empty(shape, buffer.dtype)
     return np.ndarray(shape, buffer.dtype, buffer, offset * size, tuple(stride * size for stride in strides))
 
 
