@@ -17,6 +17,7 @@ def dispatch_backend_info() -> dc.BackendInfo:
         strides=lambda array: array.strides,
         storage_offset=lambda array: array.offset,
         dtype=lambda array: array.dtype,
+        storage=lambda array: id(array.buffer),
         mutable=True,
     )
     return dc.BackendInfo("toy", dispatch_key="PrivateUse1", array_types=(array,))

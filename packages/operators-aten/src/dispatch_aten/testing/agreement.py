@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -41,6 +41,8 @@ _COMPOSITE: Final = "Composite"
 class TestedDevice:
     """A device under test: its name, its key and the dtypes that it has."""
 
+    __test__: ClassVar = False  # pytest would take it for tests by its name
+
     name: str
     key: Any
     dtypes: frozenset[str]
@@ -68,6 +70,13 @@ class TestedDevice:
             return ""
         return "own" if registration.key is self.key else "composed"
 
+    def is_own_call(self, event: Any) -> bool:
+        """Return whether a call that a profile has seen ran one of the device's own kernels, copies from it left out."""
+        if event.name.startswith("prims::") or self.key not in event.keys:
+            return False
+        registration = dc.registry.get(event.name).slot(self.key).registration
+        return registration is not None and registration.key is self.key
+
 
 class DisagreementError(AssertionError):
     """The device does something else than the cpu."""
@@ -79,13 +88,13 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None)
     >>> check_operator(TestedDevice.find("cpu"), "relu").status
     'passed'
     """
-    kernel, compared, unfit, missing = device.kernel_of(name), 0, set(), set()
+    kernel, compared, calls, unfit, missing = device.kernel_of(name), 0, 0, set(), set()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for sample in op_samples(name):
             if limit is not None and compared >= limit:
                 break
-            expected = _run_on_cpu(sample)
+            expected = run_on_cpu(sample)
             if expected is None:
                 continue
             if lacking := _dtypes(sample, expected) - device.dtypes:
@@ -94,9 +103,14 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None)
             if _writes_raw(sample) and not device.is_mutable:
                 return Outcome(f"aten::{name}", "not run", "arrays cannot be written to; tensors are", kernel)
             try:
-                _compare(device, sample, expected, deeply=compared == 0)
+                if compared:
+                    _compare(device, sample, expected)
+                else:
+                    with dc.profile(record_shapes=False) as profile:
+                        _compare(device, sample, expected, deeply=True)
+                    calls = sum(device.is_own_call(event) for event in profile.events)
             except dc.NoKernelError as error:
-                missing.add(_find_needed(error) or f"aten::{name}")
+                missing.add(find_needed(error) or f"aten::{name}")
                 break
             except DisagreementError as error:
                 return Outcome(f"aten::{name}", "failed", f"{sample}: {error}", kernel, compared)
@@ -107,13 +121,13 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None)
     if missing:
         return Outcome(f"aten::{name}", "missing", f"no kernel for {', '.join(missing)}", kernel, 0, tuple(missing))
     if compared:
-        return Outcome(f"aten::{name}", "passed", "", kernel, compared)
+        return Outcome(f"aten::{name}", "passed", "", kernel, compared, calls=calls)
     reason = f"the device has no {', '.join(sorted(unfit))}" if unfit else "there are no samples"
     return Outcome(f"aten::{name}", "not run", reason, kernel)
 
 
 @dataclass(frozen=True, slots=True)
-class _Expected:
+class Expected:
     """The results of the cpu, and what the written arguments hold afterwards."""
 
     results: list[Any]
@@ -121,7 +135,7 @@ class _Expected:
     arguments: dict[str, Any]
 
 
-def _run_on_cpu(sample: Sample) -> _Expected | None:
+def run_on_cpu(sample: Sample) -> Expected | None:
     """Return the cpu's results; None where it refuses the call, which is no sample then."""
     outs: dict[str, Array] = {}
     try:
@@ -135,10 +149,10 @@ def _run_on_cpu(sample: Sample) -> _Expected | None:
         results = [*leaves(call(sample, arguments))]
     except Exception:  # noqa: BLE001  # the cpu says what is a call
         return None
-    return _Expected(results, outs, arguments)
+    return Expected(results, outs, arguments)
 
 
-def _dtypes(sample: Sample, expected: _Expected) -> set[str]:
+def _dtypes(sample: Sample, expected: Expected) -> set[str]:
     arrays = [*arrays_in(sample.arguments), *arrays_in(expected.results)]
     return {array.dtype.name for array in arrays}
 
@@ -147,12 +161,13 @@ def _writes_raw(sample: Sample) -> bool:
     return bool(names_written(sample.name))
 
 
-def _find_needed(error: dc.NoKernelError) -> str:
+def find_needed(error: dc.NoKernelError) -> str:
+    """Return the name of the operator for which there is no kernel."""
     found = re.search(r"(aten|prims)::[\w.]+", str(error))
     return found[0].rstrip(".") if found else ""
 
 
-def _compare(device: TestedDevice, sample: Sample, expected: _Expected, *, deeply: bool) -> None:
+def _compare(device: TestedDevice, sample: Sample, expected: Expected, *, deeply: bool = False) -> None:
     arguments = arguments_on(device.name, sample)
     for name, out in expected.outs.items():
         arguments[name] = ops.aten.empty(list(out.shape), dtype=dc.dtype(out), device=dc.Device(device.name))
@@ -163,7 +178,7 @@ def _compare(device: TestedDevice, sample: Sample, expected: _Expected, *, deepl
         where = f"result {index}" if len(results) > 1 else "the result"
         compare_value(device, sample.name, where, result, other)
     changed = set(names_written(sample.name))
-    if not device.has_values or _has_no_values(sample.name):
+    if not device.has_values or has_no_values(sample.name):
         return
     for name, value in arguments.items():
         given = [*leaves(value)]
@@ -175,8 +190,10 @@ def _compare(device: TestedDevice, sample: Sample, expected: _Expected, *, deepl
         _compare_memory(results, arguments, expected)
 
 
-def _has_no_values(name: str) -> bool:
-    return "nondeterministic_seeded" in ATEN_BY_NAME[name].tags or _UNINITIALIZED.match(name) is not None
+def has_no_values(name: str) -> bool:
+    """Return whether an operator's results are random, or memory as it is found."""
+    tags = ATEN_BY_NAME[name].tags if name in ATEN_BY_NAME else ()
+    return "nondeterministic_seeded" in tags or _UNINITIALIZED.match(name) is not None
 
 
 def compare_value(device: TestedDevice, name: str, where: str, result: Any, other: Any) -> None:
@@ -187,7 +204,7 @@ def compare_value(device: TestedDevice, name: str, where: str, result: Any, othe
     if not isinstance(other, np.ndarray | np.generic):
         same = result == other or str(result) == str(other) == "nan"
         close = isinstance(other, float) and isinstance(result, float) and bool(np.isclose(result, other, 1e-5))
-        if device.has_values and not (same or close) and not _has_no_values(name):
+        if device.has_values and not (same or close) and not has_no_values(name):
             raise DisagreementError(f"{where} is {result!r}, the cpu's {other!r}")
         return
     if dc.device(result).type != device.name:
@@ -198,7 +215,7 @@ def compare_value(device: TestedDevice, name: str, where: str, result: Any, othe
     ):
         if found != wanted:
             raise DisagreementError(f"{where} has {what} {found}, the cpu's {wanted}")
-    if not device.has_values or _has_no_values(name):
+    if not device.has_values or has_no_values(name):
         return
     compare_values(name, where, get(result), np.asarray(other))
 
@@ -225,7 +242,7 @@ def compare_values(name: str, where: str, found: Array, other: Array) -> None:
         )
 
 
-def _compare_memory(results: list[Any], arguments: dict[str, Any], expected: _Expected) -> None:
+def _compare_memory(results: list[Any], arguments: dict[str, Any], expected: Expected) -> None:
     """Write to each result, and see whether the arguments change where they do on the cpu."""
     for index, (result, other) in enumerate(zip(results, expected.results, strict=True)):
         if not isinstance(other, np.ndarray) or not other.size or not other.flags.writeable:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import asdict, dataclass
+from typing import Any, Final
 
 #: Statuses in the order of reports: what each means.
 STATUSES: Final = {
@@ -25,7 +25,8 @@ class Outcome:
     """The outcome of one check: an operator's, or that of a part of the kit.
 
     ``kernel`` is "own" where the device has a kernel, "composed" where an operator is made of others. ``missing`` names
-    the operators without a kernel that were needed, ``samples`` counts the calls that were compared.
+    the operators without a kernel that were needed, ``samples`` counts the calls that were compared, ``calls`` the calls of
+    the device's own kernels within the first of them.
     """
 
     check: str
@@ -34,11 +35,19 @@ class Outcome:
     kernel: str = ""
     samples: int = 0
     missing: tuple[str, ...] = ()
+    calls: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "missing", tuple(self.missing))
 
     @property
     def is_fault(self) -> bool:
         """Return whether the outcome fails the run."""
         return self.status in FAULTS
+
+    def as_data(self) -> dict[str, Any]:
+        """Return the outcome for JSON, and for `Outcome` again."""
+        return {**asdict(self), "missing": list(self.missing)}
 
 
 def count(outcomes: Iterable[Outcome]) -> dict[str, int]:

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Final
 
 import dispatch_core as dc
 from dispatch_core.errors import BackendError
+from dispatch_core.frontends import array_types
 from dispatch_core.tools import examine
 
-from ..operators import ATEN, KIND_OF
+from ..operators import ATEN, ATEN_BY_NAME, KIND_OF
 from .agreement import TestedDevice, check_operator
+from .behaviour import BEHAVIOUR, check_behaviour
+from .frontends import find_adapter
 from .marks import Mark, apply, check_use
 from .outcomes import Outcome, count
+from .tensor_calls import check_tensor_calls
+
+#: Why the parts that need tensors are not run.
+NO_FRONTEND: Final = "no frontend is installed (pip install dispatch-frontend-torchlike)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +55,9 @@ class Report:
         """Return the outcomes of operators by the operators' kind, and all others under ""."""
         found: dict[str, list[Outcome]] = {}
         for outcome in self.outcomes:
-            found.setdefault(KIND_OF.get(outcome.check.removeprefix("aten::"), ""), []).append(outcome)
+            found.setdefault(
+                KIND_OF.get(outcome.check.removeprefix("aten::").removeprefix("tensors: "), ""), []
+            ).append(outcome)
         return dict(sorted(found.items()))
 
     def as_data(self) -> dict[str, Any]:
@@ -62,7 +71,7 @@ class Report:
             "counts": count(self.outcomes),
             "costs": self.costs,
             "notes": list(self.notes),
-            "checks": [asdict(outcome) for outcome in self.outcomes],
+            "checks": [outcome.as_data() for outcome in self.outcomes],
         }
 
 
@@ -90,7 +99,7 @@ def verify(
         outcomes.append(apply(marks, outcome))
         tell(outcomes[-1])
     if not only:
-        outcomes += [check_that_it_was_used(device, outcomes), *check_use(marks, outcomes)]
+        outcomes += [check_that_it_was_used(device.name, outcomes), *check_use(marks, outcomes)]
     return Report(
         name,
         state.distribution,
@@ -108,9 +117,50 @@ def _checks(device: TestedDevice, only: Sequence[str], limit: int | None, notes:
 
     if is_wanted("static"):
         yield from check_statically(device.name, notes)
-    for operator in ATEN:
-        if is_wanted(f"aten::{operator.name}"):
-            yield check_operator(device, operator.name, limit=limit)
+    if is_wanted("array types"):
+        yield check_array_types(device)
+    for check in filter(is_wanted, list_checks()):
+        yield run_check(device, check, limit=limit)
+
+
+def list_checks() -> list[str]:
+    """Return the names of the checks of operators, of operators with tensors, and of programs.
+
+    >>> [name for name in list_checks() if name.endswith(" relu") or name == "aten::relu"]
+    ['aten::relu', 'tensors: relu']
+    """
+    names = [operator.name for operator in ATEN]
+    return [*(f"aten::{name}" for name in names), *(f"tensors: {name}" for name in names), *BEHAVIOUR]
+
+
+def run_check(device: TestedDevice, check: str, *, limit: int | None = None) -> Outcome:
+    """Run one of the checks by its name; ``limit`` is a number of samples.
+
+    >>> run_check(TestedDevice.find("cpu"), "tensors: relu").status
+    'passed'
+    """
+    if check.startswith("aten::"):
+        return check_operator(device, check.removeprefix("aten::"), limit=limit)
+    if not device.has_values:
+        return Outcome(check, "not run", "the device has no values")
+    adapter = find_adapter()
+    if adapter is None:
+        return Outcome(check, "not run", NO_FRONTEND)
+    if check in BEHAVIOUR:
+        return check_behaviour(device, adapter, check)
+    name = check.removeprefix("tensors: ")
+    if device.is_mutable and "out" in ATEN_BY_NAME[name].tags:
+        return Outcome(check, "not run", "arrays that can be written to have been written to")
+    return check_tensor_calls(device, adapter, name)
+
+
+def check_array_types(device: TestedDevice) -> Outcome:
+    """Check what can be told from the descriptions of a device's arrays alone."""
+    for found in array_types(device.key.value):
+        if found.mutable and found.strides is not None and found.storage is None:
+            text = f"ArrayType({found.type.__qualname__}) has strides, can be written to and has no `storage`"
+            return Outcome("array types", "failed", f"{text}: a pipeline cannot see that views share memory")
+    return Outcome("array types", "passed")
 
 
 def check_statically(name: str, notes: list[str]) -> Iterator[Outcome]:
@@ -126,10 +176,9 @@ def check_statically(name: str, notes: list[str]) -> Iterator[Outcome]:
         yield Outcome("static", "passed" if finding.fine else "failed", reason)
 
 
-def check_that_it_was_used(device: TestedDevice, outcomes: Iterable[Outcome]) -> Outcome:
+def check_that_it_was_used(name: str, outcomes: Iterable[Outcome]) -> Outcome:
     """Check that kernels of the device's own were compared, so that nothing passes because the cpu did the work."""
-    own = [outcome for outcome in outcomes if outcome.kernel == "own" and outcome.samples]
-    calls = sum(outcome.samples for outcome in own)
-    if own:
-        return Outcome("device was used", "passed", f"{len(own)} kernels of its own, in {calls:,} samples")
-    return Outcome("device was used", "failed", f"no kernel of device {device.name!r} was called with success")
+    calls = sum(outcome.calls for outcome in outcomes)
+    if calls:
+        return Outcome("device was used", "passed", f"{calls:,} calls of its own kernels, in the first samples alone")
+    return Outcome("device was used", "failed", f"no kernel of device {name!r} was called in a check that passed")

@@ -1,0 +1,53 @@
+"""How a conformance kit makes and reads tensors (entry-point group ``dispatch_core.frontends``).
+
+A frontend that brings these functions has devices checked with tensors, too: writes, views, gradients, pipelines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .autograd.gradients import grad
+from .interop import from_numpy
+from .tensors import Tensor
+
+
+def make(values: np.ndarray[Any, Any], device: str, *, requires_grad: bool = False) -> Tensor:
+    """Return a tensor on a device with the values of a NumPy array, row by row.
+
+    >>> make(np.ones(2), "cpu")
+    tensor([1., 1.], dtype=torchlike.float64)
+    """
+    return from_numpy(np.array(values, order="C")).to(device).requires_grad_(requires_grad)
+
+
+def read(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """Return a tensor's values as NumPy's, from any device.
+
+    >>> read(make(np.ones(2), "cpu"))
+    array([1., 1.])
+    """
+    return tensor.detach().cpu().numpy()
+
+
+def detach(tensor: Tensor) -> Tensor:
+    """Return a tensor with the same memory and no history."""
+    return tensor.detach()
+
+
+def move(tensor: Tensor, device: str) -> Tensor:
+    """Return the tensor on another device."""
+    return tensor.to(device)
+
+
+def gradients(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> list[Tensor | None]:
+    """Return the gradients of the outputs' sums by the inputs, None where nothing depends on one.
+
+    >>> x = make(np.ones(2), "cpu", requires_grad=True)
+    >>> gradients([x * 3], [x])
+    [tensor([3., 3.], dtype=torchlike.float64)]
+    """
+    return list(grad(outputs, inputs, [output.new_ones(output.shape) for output in outputs], allow_unused=True))
