@@ -1,5 +1,6 @@
 """What the devices are beside their operators: found late, several at once, moved between, and absent."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -15,13 +16,14 @@ DEVICES = ("strict", "jax", "torch", "cupy")
 LIBRARIES = ("array_api_strict", "array_api_compat", "jax", "jaxlib", "torch", "cupy")
 
 
-def run_python(code, *arguments):
+def run_python(code, **environment):
     done = subprocess.run(
-        [sys.executable, *arguments, "-c", textwrap.dedent(code)],
+        [sys.executable, "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
+        env=os.environ | environment,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -165,3 +167,34 @@ def test_an_array_type_cannot_be_claimed_twice():
         dc.DispatchError, match=r"dispatch-backend-array-api .* declares for device 'jax'|belongs to Jax"
     ):
         dc.registry.add_backend(dc.BackendInfo("mine", array_types=(array,)))
+
+
+OTHER = """
+import array_api_strict
+from dispatch_backend_array_api import array_api_backend
+backend = array_api_backend("strict", array_api_strict, array_types=(type(array_api_strict.zeros(1)),))
+"""
+
+
+@pytest.mark.parametrize("chosen", ["", "dispatch-backend-array-api"])
+def test_another_distributions_device_of_the_name_goes_first_unless_the_user_chooses(chosen, tmp_path):
+    (tmp_path / "other_strict.py").write_text(OTHER)
+    folder = tmp_path / "other_strict-2.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: other-strict\nVersion: 2.0\n")
+    (folder / "entry_points.txt").write_text("[dispatch_core.backends]\nstrict = other_strict:backend\n")
+    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+    environment = {"PYTHONPATH": path} | ({"DISPATCH_BACKENDS": f"cpu,strict={chosen}"} if chosen else {})
+    printed = run_python(
+        """
+        import torchlike, dispatch_core as dc
+        print(torchlike.ones(2, device="strict").sum().item())
+        first = dc.backends()["strict"]
+        print(first, "|", *first.rivals)
+        """,
+        **environment,
+    )
+    ours, theirs = "dispatch-backend-array-api 0.1.0", "other-strict 2.0"
+    first, second = (ours, theirs) if chosen else (theirs, ours)
+    line = f"loaded, {first} | outranked, {second}: {first} offers the device too, and goes first"
+    assert printed.splitlines() == ["2.0", line]

@@ -1,0 +1,27 @@
+"""The main example trains on each library's device, to the same loss."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "train_digits.py"
+PLANS = [("torch",), ("strict",), ("jax",), ("jax", "--pipeline"), ("torch", "--pipeline")]
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=" ".join)
+def test_the_digits_are_learnt(plan):
+    pytest.importorskip("sklearn")
+    done = subprocess.run(
+        [sys.executable, EXAMPLE, "--epochs", "2", "--device", *plan],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(re.search(r"held-out images: ([\d.]+)%", done.stdout)[1]) > 85
+    assert float(re.search(r"to a loss of ([\d.]+)", done.stdout)[1]) == pytest.approx(0.533844, abs=2e-3)
+    assert f"backend: {plan[0]}, key {plan[0].capitalize()}, from dispatch-backend-array-api" in done.stdout
