@@ -213,7 +213,7 @@ def test_list_shows_each_and_imports_none(site, run):
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     for device in BY_MODULE:
-        assert [line.split()[2:4] for line in lines if line.split()[0] == device] == [["6.6", "installed"]]
+        assert [line.split()[2:4] for line in lines if line.split()[:1] == [device]] == [["6.6", "installed"]]
     for distribution, (_, _, reason) in BY_METADATA.items():
         assert [line for line in lines if f" {distribution} " in line and "refused" in line and reason in line]
 

@@ -10,6 +10,7 @@ import pytest
 import dispatch_core as dc
 import torchlike
 import torchlike.nn.functional as F
+from dispatch_core.plugins.examination import faults_of
 from dispatch_kernels_numba.provider import KERNELS
 
 #: Operator → a call; those of the first group serve float32 alone.
@@ -91,6 +92,13 @@ def served(monkeypatch):
 
 def test_the_table_of_these_tests_is_the_providers():
     assert CALLS.keys() == KERNELS.keys()
+
+
+def test_the_doctor_finds_no_fault():
+    dc.use_kernels("numba")
+    assert [*faults_of(dc.registry, "dispatch-kernels-numba")] == []
+    explanation = dc.explain("aten::sigmoid", keyset=["CPU_numba", "CPU"])
+    assert explanation.winner.kernel == "dispatch_kernels_numba.loops.sigmoid"
 
 
 @pytest.mark.parametrize("name", CALLS)

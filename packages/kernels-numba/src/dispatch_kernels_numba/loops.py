@@ -4,6 +4,8 @@ Note [One module]
     Numba keeps machine code on disk for as long as the file of a loop does not change. It does not see changes in another
     file that a loop calls into, so all of them stand here.
 
+    Where Numba finds no folder that it can write to, loops are compiled in each process.
+
 Note [Loops become vector code]
     LLVM makes vector instructions of straight-line arithmetic and choices. The C library's ``exp`` and ``erf`` stay calls
     for each element, so `exp` and `erf` are polynomials here, for float32. Sums are vector code only where terms may be
@@ -19,7 +21,16 @@ import numpy as np
 from numba import njit
 from numpy import float32 as f
 
-_OPTIONS: Final[dict[str, Any]] = {"cache": True, "error_model": "numpy", "nogil": True}
+
+def _can_keep() -> bool:
+    try:
+        njit(cache=True)(_can_keep)
+    except RuntimeError:
+        return False
+    return True
+
+
+_OPTIONS: Final[dict[str, Any]] = {"cache": _can_keep(), "error_model": "numpy", "nogil": True}
 _loop: Final = njit(**_OPTIONS)
 _sum: Final = njit(fastmath={"reassoc", "nsz"}, **_OPTIONS)
 _inline: Final = njit(inline="always", error_model="numpy")

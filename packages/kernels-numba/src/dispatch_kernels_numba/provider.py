@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -36,6 +37,12 @@ def _flat(*arrays: Array) -> list[Array]:
     return [array.reshape(-1) for array in arrays]
 
 
+def _named_by(kernel: Callable[..., Any], loop: Callable[..., None]) -> Callable[..., Any]:
+    """Let a kernel be named to people by its loop."""
+    kernel.stands_for = partial(getattr, loop, "py_func", loop)  # type: ignore[attr-defined]  # dispatch_core asks for it
+    return kernel
+
+
 def _element_wise(count: int, loop: Callable[..., None], dtypes: frozenset[np.dtype[Any]]) -> Callable[..., Any]:
     """Return the kernel of a loop over ``count`` arrays; the numbers behind them are of the arrays' dtype."""
 
@@ -48,8 +55,7 @@ def _element_wise(count: int, loop: Callable[..., None], dtypes: frozenset[np.dt
         loop(*_flat(*arrays), *map(number, arguments[count:]), out.reshape(-1))
         return out
 
-    kernel.__wrapped__ = getattr(loop, "py_func", loop)  # type: ignore[attr-defined]  # it names the kernel to people
-    return kernel
+    return _named_by(kernel, loop)
 
 
 _sigmoid = _element_wise(1, loops.sigmoid, _SINGLE)
@@ -146,8 +152,7 @@ def _normalize_exponents(loop: Callable[..., None]) -> Callable[..., Any]:
         loop(rows, np.maximum.reduce(rows, 1), out.reshape(rows.shape))
         return out
 
-    kernel.__wrapped__ = getattr(loop, "py_func", loop)  # type: ignore[attr-defined]  # as above
-    return kernel
+    return _named_by(kernel, loop)
 
 
 def _differentiate_exponents(loop: Callable[..., None]) -> Callable[..., Any]:
@@ -159,8 +164,7 @@ def _differentiate_exponents(loop: Callable[..., None]) -> Callable[..., Any]:
         loop(grad_output.reshape(rows.shape), rows, out.reshape(rows.shape))
         return out
 
-    kernel.__wrapped__ = getattr(loop, "py_func", loop)  # type: ignore[attr-defined]  # as above
-    return kernel
+    return _named_by(kernel, loop)
 
 
 def _native_layer_norm(
