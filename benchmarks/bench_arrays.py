@@ -1,7 +1,7 @@
 """Pipelines on jax beside bare JAX and torch on one thread: ``python benchmarks/bench_arrays.py``.
 
-The chain of ten operators of ``bench_pipeline.py``, in a pipeline of its own each time, beside ``jax.jit`` of the same chain;
-and steps of the digits example, Adam included, beside a step that is written in JAX and compiled as one function. Below the
+The chain of ten operators of ``bench_pipeline.py``, in a pipeline of its own each time, beside ``jax.jit`` of the same; and
+steps of the digits example, Adam included, beside a step that is written in JAX and compiled as one function. Below the
 table: two epochs of the digits from a fresh start, compiling included.
 """
 

@@ -161,6 +161,21 @@ def test_composites_without_numbers_are_one_node(planned):
     assert [text.count("group 0") for text in drawn] == [len(names)] * 2
 
 
+def test_the_batches_of_an_epoch_are_one_program(traces):
+    images = put(12, 4)
+    with dc.pipeline() as pipe:
+        order = torchlike.arange(12).flip(0).to("jax") * 1
+        found = []
+        for start in range(0, 12, 3):
+            found.append((images[order[start : start + 3]] * 2).sum(1))
+            pipe.flush()
+    expected = np.split((images.flip(0) * 2).sum(1).cpu().numpy(), 4)
+    for mine, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine.tolist(), other, rtol=1e-5)
+    # The first one makes the order, too.
+    assert len(traces) == 2
+
+
 def test_without_fusing_each_kernel_runs_on_its_own(planned):
     x = put(5)
     with dc.pipeline(fuse=False) as pipe:

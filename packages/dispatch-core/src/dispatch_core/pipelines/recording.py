@@ -113,6 +113,18 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
             device = values[index]
             return pass_on(*values) if device is not None and device.type != plain.home else here(*values)
 
+    if "window" in entry.tags:
+        # Where it begins changes from call to call, as that of a batch does, and would be another program each time.
+        otherwise = run
+
+        def run(*values: Any) -> Any:
+            session, data = finish(), access.to_data(values[0])
+            if session is None or (isinstance(data, Pending) and data.value is None):
+                return otherwise(*values)
+            session.stats.views += 1
+            return run_materialized(*values)
+
+        return run
     is_plain = plain.never_recorded or plain.doubts is not None
     if is_plain or not is_specializable(signature) or entry.registry.engine is not codegen:
         return run

@@ -2,7 +2,8 @@
 
 One module per kind; each holds ``SCHEMAS``, a table for ``read``. The tags are torch's (``pointwise``, ``reduction``,
 ``inplace``, ``out``, ``inplace_view``, ``nondeterministic_seeded``, ``data_dependent_output``, ``dynamic_output_shape``) and
-two of ours: ``view`` for results that share their input's memory, ``factory`` for operators that need no tensor.
+ours: ``view`` for results that share their input's memory, ``factory`` for operators that need no tensor, ``window`` for a
+part whose beginning changes from call to call, which pipelines make at once of an array that is there.
 
 >>> [operator.schema for operator in ATEN if operator.name == "relu"]
 ['relu(Tensor self) -> Tensor']

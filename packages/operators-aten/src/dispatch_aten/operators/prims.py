@@ -17,8 +17,9 @@ device_put(Any data, *, Device device) -> Tensor
 []
 reshape(Tensor self, SymInt[] shape) -> Tensor
 permute(Tensor self, int[] dims) -> Tensor
-slice(Tensor self, int dim, SymInt start, SymInt end, SymInt step) -> Tensor
 broadcast_to(Tensor self, SymInt[] shape) -> Tensor
 take(Tensor self, Tensor index) -> Tensor
 slice_scatter(Tensor self, Tensor src, int dim, SymInt start, SymInt end, SymInt step) -> Tensor
+[window]
+slice(Tensor self, int dim, SymInt start, SymInt end, SymInt step) -> Tensor
 """
