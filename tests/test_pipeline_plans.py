@@ -265,3 +265,14 @@ def test_a_plan_writes_memory_with_gaps(step):
     expected = np.arange(8 * step, dtype=np.float32)
     expected[::step] = -np.sqrt(expected[::step].copy())
     assert found.tolist() == program().tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("kind", ["Program", "Node", "Value", "PlannedStep"])
+def test_the_vendors_page_lists_every_field(kind, root):
+    import dataclasses
+
+    from dispatch_core import planning
+
+    table = (root / "docs" / "vendors.md").read_text().partition(f"| `{kind}` | |\n")[2].partition("\n\n")[0]
+    for field in dataclasses.fields(getattr(planning, kind)):
+        assert f"`{field.name}" in table
