@@ -3,6 +3,7 @@
 import json
 import threading
 import warnings
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -141,11 +142,12 @@ REFUSED = [
         dc.RegistrationError,
         r"'npu', registered at .*, belongs to dispatch-backend-npu",
     ),
-    (
+    pytest.param(
         (dc.BackendInfo("mine", "CPU"), {}),
         {},
         dc.RegistrationError,
         "asks for key CPU, which belongs to dispatch-backend-cpu",
+        marks=pytest.mark.skipif(find_spec("dispatch_backend_cpu") is None, reason="no cpu backend owns the key here"),
     ),
     (
         (dc.BackendInfo("mine", "Autograd"), {}),
@@ -157,7 +159,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "hooks", "error", "text"), REFUSED, ids=[row[-1][:30] for row in REFUSED])
+@pytest.mark.parametrize(("arguments", "hooks", "error", "text"), REFUSED, ids=[str(n) for n in range(len(REFUSED))])
 def test_a_refused_backend_leaves_nothing(arguments, hooks, error, text):
     with pytest.raises(error, match=text):
         dc.register_backend(*arguments, **hooks)
