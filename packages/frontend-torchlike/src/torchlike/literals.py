@@ -15,7 +15,9 @@ from typing import Any, Final
 
 import numpy as np
 
+import dispatch_core
 from dispatch_aten.dtypes import BY_NAME, ScalarType, get_default_dtype
+from dispatch_core.frontends import array_type
 from dispatch_core.tracebacks import trim_traceback
 
 from .dtypes import promote_types, to_numpy_dtype
@@ -52,6 +54,8 @@ def read(data: Any, dtype: ScalarType | None) -> tuple[np.ndarray[Any, Any], Sca
             except RecursionError:  # lists without end, behind the first element
                 raise ValueError(f"too many dimensions '{type(data).__name__}'") from None
             except (TypeError, ValueError, RuntimeError):
+                if array_type(data) is not None:  # the device says why its array has no elements to read
+                    dispatch_core.ops.prims.device_get(data)
                 raise
             except Exception as error:  # the conversion is the caller's, and may raise anything
                 raise TypeError(

@@ -15,10 +15,10 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import jax.scipy.special
-import numpy as np
 
 from ..backend import array_api_backend
 from ..library import Array, ArrayLibrary
+from ..tracers import keep_planned_values, keep_values, read
 from ..xla import make_planner
 
 
@@ -46,11 +46,11 @@ with jax.enable_x64(True):
         "jax",
         jnp,
         array_types=(type(jnp.zeros(())), jax.Array),
-        get=np.asarray,
+        get=read,
         put=lambda values: jnp.array(values, copy=True),
         assign=_assign,
         is_known=lambda array: not isinstance(array, jax.core.Tracer),
         kernels={"erf": _special("erf")},
-        around=_in_64_bits,
-        make_planner=partial(make_planner, around=_in_64_bits),
+        around=lambda kernel: _in_64_bits(keep_values(kernel)),
+        make_planner=partial(make_planner, around=lambda function: _in_64_bits(keep_planned_values(function))),
     )
