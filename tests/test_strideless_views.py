@@ -243,3 +243,46 @@ def test_array_types_match_registered_classes_and_instances():
             dc.device(object())
     with pytest.raises(dc.DispatchError):
         dc.device(Registered())
+
+
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_tensors_that_become_views_share_what_they_show(in_pipeline):
+    def run(device):
+        def make(start=0.0):
+            return (torchlike.arange(6.0) + start).view(2, 3).to(device, copy=True)
+
+        a, b, c, d, e, f = (make(10.0 * number) for number in range(6))
+        row, flat = a[0], a.view(6)
+        a.t_().mul_(2)
+        a.unsqueeze_(1)[2].add_(1)
+        part = b[1]
+        part.unsqueeze_(0).zero_()
+        b.transpose_(0, 1)[0].fill_(9)
+        other = torchlike.empty(0, device=device)
+        other.set_(c[1]).add_(1)
+        d.data.add_(1)
+        d.detach()[1].mul_(2)
+        parameter = nn.Parameter(e)
+        before = parameter.data[0]
+        parameter.data = f
+        parameter.data[1].zero_()
+        f[0].add_(1)
+        e.mul_(3)
+        found = [a, row, flat, b, part, other, c, d, parameter, before, e, f]
+        return [each.detach() for each in found], [each._version for each in (a, b, c, d, parameter)]
+
+    expected, versions = run("cpu")
+    with dc.pipeline() if in_pipeline else nullcontext():
+        found, counted = run("strideless")
+    assert [each.tolist() for each in found] == [each.tolist() for each in expected]
+    assert counted == versions
+
+
+def test_aliases_that_are_gone_are_forgotten():
+    x = torchlike.zeros(2, 3).to("strideless")
+    kept = [x.t() for _ in range(20)]
+    for _ in range(500):
+        x.t()
+    assert len(x._state.storage.aliases.members) <= 64
+    x.add_(1)
+    assert all(each.sum().item() == 6 for each in kept)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .arrays.access import storage_of, to_data
-from .arrays.frontend import Frontend, bind, check_writing, refuse_mixed, register_frontend
+from .arrays.frontend import Frontend, become, bind, check_writing, refuse_mixed, register_frontend
 from .arrays.lent_memory import Holder, Window, is_pinned, lend, memory_of, pin
 from .arrays.owners import ARRAY_TYPES, KEY_TYPES
 from .discovery import loader
@@ -35,6 +35,7 @@ __all__ = [
     "array_type",
     "array_types",
     "availability",
+    "become",
     "bind",
     "check_writing",
     "included_mask",

@@ -95,9 +95,9 @@ def _is_whole(tensor: Tensor, data: Any) -> bool:
 def _copy_by_views(tensor: Tensor, memo: dict[Any, Any]) -> Tensor:
     state = tensor._state
     if state.storage is not None and state.storage.aliases is not None:
-        whole = memo.get(_make_key(state.storage))
+        whole = memo.get(_make_key(state.storage.aliases))
         if whole is None:
-            whole = _remember(memo, state.storage, wrap(state.storage.data))
+            whole = _remember(memo, state.storage.aliases, wrap(state.storage.aliases.data))
         alias: Tensor = replay(whole, state.chain).detach()
         return alias
     root = state.base if state.is_view else tensor

@@ -18,6 +18,7 @@ from dispatch_core.tracebacks import trim_traceback
 
 from .devices import as_device
 from .history.grad_mode import is_grad_enabled
+from .history.views import share_memory
 from .tensors import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -256,4 +257,5 @@ def as_subclass(cls: type[Tensor], tensor: Tensor) -> Tensor:
         return tensor
     bare = object.__new__(cls)
     bare._dispatch_data, bare._dispatch_mask = tensor._dispatch_data, tensor._dispatch_mask
+    share_memory(bare, tensor)
     return bare

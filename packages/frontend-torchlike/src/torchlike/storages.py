@@ -28,8 +28,8 @@ def _find_whole(tensor: Tensor) -> Tensor:
     storage = tensor._state.storage
     if storage is None or storage.aliases is None or dc.has_strides(tensor):
         return tensor
-    alias = next((each() for each, views in storage.aliases if views is None), None)
-    return wrap(storage.data) if alias is None else alias
+    alias = next((each() for each, views in storage.aliases.members if views is None), None)
+    return wrap(storage.aliases.data) if alias is None else alias
 
 
 class UntypedStorage:

@@ -19,8 +19,9 @@ from dispatch_core.tracebacks import trim_traceback
 
 from .history.device_keys import AUTOGRAD_BITS, autograd_bit, prepare
 from .history.differentiable import Differentiable
-from .history.rebinding import check_expanded, rebind
-from .history.views import set_view
+from .history.node import Storage
+from .history.rebinding import become, check_expanded, rebind
+from .history.views import join, set_view, share_memory
 from .lazy_names import LeftOut
 from .size import Size
 
@@ -98,6 +99,9 @@ class Tensor(Differentiable, metaclass=_Constructor):
         if self._state.expanded:
             check_expanded(name)
 
+    def _dispatch_become(self, view: Tensor) -> None:
+        become(self, view)
+
     def _dispatch_rebind(self, data: Any) -> None:
         rebind(self, data)
 
@@ -133,7 +137,9 @@ class Tensor(Differentiable, metaclass=_Constructor):
     @property
     def data(self) -> Tensor:
         """The same memory as a tensor without history and with versions of its own."""
-        return wrap(self._dispatch_data)
+        made = wrap(self._dispatch_data)
+        share_memory(made, self)
+        return made
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -144,6 +150,14 @@ class Tensor(Differentiable, metaclass=_Constructor):
         mask = value._dispatch_mask & ~AUTOGRAD
         if self._dispatch_mask & AUTOGRAD:
             mask |= autograd_bit(mask)
+        storage = self._state.storage
+        if storage is not None and storage.aliases is not None and dc.is_mutable(value):
+            storage.aliases.remove(self)
+            storage.aliases = None
+        if not dc.is_mutable(value):
+            own = Storage()
+            own.version = self._version
+            join(self, value, own)
         self._dispatch_mask = mask
         self._dispatch_data = value._dispatch_data
 

@@ -12,6 +12,8 @@ Note [The boundary contract]
     ``_dispatch_autograd(op, keyset, formula)``  (static) the kernel under an Autograd key of ``keyset`` for an operator
                                            that was given an `AutogradFormula`
 
+    ``_dispatch_become(tensor, view)``     the tensor is now another view, of itself or of another tensor; asked where
+                                           arrays cannot be written
     ``_dispatch_writing(tensor, name)``    the operator ``name`` gives the tensor another array; raises where it must not
     ``_dispatch_prepare(key)``             (static) a call arrives at an Autograd key: register its kernel, if need be
 
@@ -32,7 +34,7 @@ from ..errors import ArgumentError, DeviceMismatchError, RegistrationError
 from ..forks import Order, forkable
 from ..keys.table import MARKER_BITS, MARKERS, DispatchKey
 from ..transactions import on_rollback
-from .access import to_data
+from .access import is_mutable, to_data
 from .owners import TYPE_MASKS, find_type, is_tensor, mask_of
 
 T = TypeVar("T")
@@ -63,7 +65,8 @@ class Frontend(Record, Generic[T]):
     mixed: Callable[..., Any]
     autograd: Callable[[Any, Any, AutogradFormula], Callable[..., Any]] | None
     prepare: Callable[[Any], None] | None = None
-    writing: Callable[[Any, Any], None] | None = None
+    writing: Callable[[Any, str], None] | None = None
+    become: Callable[[Any, Any], None] | None = None
 
     def wrap(self, array: Any) -> T:
         """Return a fresh tensor for a backend's ``array``.
@@ -157,6 +160,7 @@ def register_frontend(name: str, tensor_type: type[T]) -> Frontend[T]:
             getattr(tensor_type, "_dispatch_autograd", None),
             getattr(tensor_type, "_dispatch_prepare", None),
             getattr(tensor_type, "_dispatch_writing", None),
+            getattr(tensor_type, "_dispatch_become", None),
         )
         FRONTENDS[bit] = frontend
     on_rollback(lambda: _remove(frontend))
@@ -192,6 +196,17 @@ def check_writing(tensor: Any, name: str) -> None:
     frontend = frontend_of(tensor)
     if frontend is not None and frontend.writing is not None:
         frontend.writing(tensor, name)
+
+
+def become(tensor: Any, view: Any) -> Any:
+    """Let a frontend's ``tensor`` be ``view``, and return it; ``view`` is one of the tensor itself or of another."""
+    frontend = frontend_of(tensor)
+    if frontend is None or frontend.become is None or is_mutable(view):
+        return rebind(tensor, view)
+    frontend.become(tensor, view)
+    if frontend.mutated is not None:
+        frontend.mutated(tensor)
+    return tensor
 
 
 def rebind(tensor: Any, value: Any) -> Any:

@@ -31,17 +31,41 @@ sequence: Final = itertools.count(1)
 next_sequence: Final = sequence.__next__
 
 
+class Aliases:
+    """The tensors that are views of one array that cannot be written, each with the views that lead to it."""
+
+    __slots__ = ("data", "members")
+
+    def __init__(self, data: Any) -> None:
+        #: The array that all of them are views of.
+        self.data = data
+        self.members: list[tuple[ref[Tensor], Any]] = []
+
+    def add(self, tensor: Tensor, chain: Any) -> None:
+        """Take in a view of the array; at times those are dropped that live no more."""
+        count = len(self.members)
+        if count >= _MANY and not count & (count - 1):
+            self.members = [each for each in self.members if each[0]() is not None]
+        self.members.append((ref(tensor), chain))
+
+    def remove(self, tensor: Tensor) -> None:
+        """Let a tensor be a view of the array no more."""
+        self.members = [each for each in self.members if each[0]() is not tensor]
+
+
+#: How many aliases are looked through for living ones, and every power of two above.
+_MANY: Final = 16
+
+
 class Storage:
     """The state that all aliases of one piece of memory share: the version counter, and more for immutable arrays.
 
-    ``data`` and ``aliases`` are used for immutable arrays only (see `history.rebinding`).
+    ``aliases`` are for immutable arrays only (see `history.rebinding`); what ``data`` gives has versions of its own, and the
+    same aliases.
     """
 
-    __slots__ = ("aliases", "data", "version")
-    #: The array that all aliases are views of.
-    data: Any
-    #: The living aliases, each with the views that lead from ``data`` to it.
-    aliases: list[tuple[ref[Tensor], Any]] | None
+    __slots__ = ("aliases", "version")
+    aliases: Aliases | None
 
     def __init__(self) -> None:
         self.version = 0

@@ -16,7 +16,7 @@ from dispatch_core import frontends
 from dispatch_core.frontends import storage_of
 
 from .node import Leaf, Storage
-from .views import View, list_views, replay
+from .views import View, join, list_views, replay
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
@@ -41,15 +41,30 @@ def rebind(tensor: Tensor, data: Any) -> None:
             _separate(tensor, storage)
         frontends.bind(tensor, data)
         return
-    chain = tensor._state.chain
-    storage.data = data if chain is None else _write_through(storage.data, chain, data)
+    chain, aliases = tensor._state.chain, storage.aliases
+    aliases.data = data if chain is None else _write_through(aliases.data, chain, data)
     living = []
-    for alias, steps in storage.aliases:
+    for alias, steps in aliases.members:
         target = alias()
         if target is not None:
-            frontends.bind(target, replay(storage.data, steps))
+            frontends.bind(target, replay(aliases.data, steps))
             living.append((alias, steps))
-    storage.aliases = living
+    aliases.members = living
+    if len(living) == 1 and chain is None:
+        storage.aliases = None
+
+
+def become(tensor: Tensor, view: Tensor) -> None:
+    """Let ``tensor`` be the view ``view``: of itself, where a view changes it in place, or of another tensor."""
+    storage = tensor._state.shared_storage()
+    if storage is not view._state.storage:
+        own = Storage()
+        own.version = storage.version
+        storage = own
+        if tensor._state.is_view:
+            tensor._autograd = Leaf.of(tensor)
+    join(tensor, view, storage)
+    frontends.bind(tensor, view._dispatch_data)
 
 
 def check_expanded(name: str) -> None:
@@ -80,7 +95,8 @@ def _record_strides(state: View, data: Any) -> None:
 
 def _separate(tensor: Tensor, storage: Storage) -> None:
     """Move a resized tensor to a storage of its own: its array, which cannot be written, is no view of the others'."""
-    storage.aliases = [each for each in storage.aliases or () if each[0]() is not tensor]
+    if storage.aliases is not None:
+        storage.aliases.remove(tensor)
     if tensor._state.is_view:
         tensor._autograd = Leaf.of(tensor)
     own = tensor._state.storage = Storage()  # A tensor that is no view keeps its history, or that it requires grad.

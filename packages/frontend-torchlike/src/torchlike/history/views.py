@@ -18,7 +18,6 @@ import math
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
-from weakref import ref
 
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
@@ -26,7 +25,7 @@ from dispatch_core.frontends import array_type, bind
 from dispatch_core.keys import AUTOGRAD
 
 from .grad_mode import enable_grad, is_grad_enabled
-from .node import Edge, Leaf, Node, Storage, TensorState
+from .node import Aliases, Edge, Leaf, Node, Storage, TensorState
 
 if TYPE_CHECKING:
     from ..tensors import Tensor
@@ -239,10 +238,35 @@ def set_view(tensor: Tensor, base: Tensor, op: Any, args: tuple[Any, ...]) -> No
         bind(tensor, tensor._dispatch_data)  # in a pipeline it is pending, whatever the base is
         if known.strides is None and not _keeps_view(tensor, state, base, op):
             return
-        if storage.aliases is None:
-            storage.data = base._dispatch_data
-            storage.aliases = [(ref(base), above.chain)]
-        storage.aliases.append((ref(tensor), state.chain))
+        find_aliases(base).add(tensor, state.chain)
+
+
+def find_aliases(tensor: Tensor) -> Aliases:
+    """Return the aliases that a tensor with an array that cannot be written is one of, made on first need."""
+    state = tensor._state
+    storage = state.shared_storage()
+    if storage.aliases is None:
+        storage.aliases = Aliases(tensor._dispatch_data)
+        storage.aliases.add(tensor, state.chain)
+    aliases: Aliases = storage.aliases
+    return aliases
+
+
+def join(tensor: Tensor, other: Tensor, storage: Storage) -> None:
+    """Let a tensor be what another one is a view of, by the same views; ``storage`` is its own or the other's."""
+    state, theirs = tensor._state, other._state
+    aliases = find_aliases(other)
+    if state.storage is not None and state.storage.aliases is not None:
+        state.storage.aliases.remove(tensor)
+    storage.aliases = aliases
+    state.storage, state.chain, state.expanded = storage, theirs.chain, theirs.expanded
+    aliases.add(tensor, state.chain)
+
+
+def share_memory(tensor: Tensor, other: Tensor) -> None:
+    """Let a new tensor with another's array take part in writes to it, with versions of its own."""
+    if not dc.is_mutable(other):
+        join(tensor, other, Storage())
 
 
 def _keeps_view(tensor: Tensor, state: View, base: Tensor, op: Any) -> bool:
@@ -278,6 +302,8 @@ def set_history(tensor: Tensor, node: Node) -> None:
         state.history = node
     else:
         node.storage = state.storage
+        if state.chain is not None:
+            node.chain, node.expanded = state.chain, state.expanded
         node.grad = state.grad
         tensor._autograd = node
     if before.node.retained is not None:

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from ..arguments import check_tensor
 from ..creation import FACTORIES
+from ..history.views import share_memory
 from ..tensors import Tensor
 
 
@@ -30,6 +31,7 @@ class Parameter(Tensor):
         alias = data.detach()
         self._dispatch_data = alias._dispatch_data
         self._dispatch_mask = alias._dispatch_mask
+        share_memory(self, alias)
         if requires_grad:
             self.requires_grad_()
         return self
@@ -64,6 +66,7 @@ class Buffer(Tensor):
         alias = FACTORIES["empty"](0) if data is None else data.detach()
         self._dispatch_data, self._dispatch_mask = alias._dispatch_data, alias._dispatch_mask
         self.persistent = persistent
+        share_memory(self, alias)
         if data is not None and data.requires_grad:
             self.requires_grad_()
         return self

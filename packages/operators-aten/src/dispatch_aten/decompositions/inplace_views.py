@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.errors import OperatorError
 from dispatch_aten.shapes.meta import contiguous_strides, suggests_channels_last
+from dispatch_core.frontends import become
 
 from ._shared import Array, aten, meta_of, overload
 
@@ -22,7 +23,7 @@ def _become(view: str) -> Callable[..., Array]:
     """Make the kernel that lets ``self`` hold a view of itself."""
 
     def kernel(self: Array, *args: Any) -> Array:
-        return dc.rebind(self, overload(view)(self, *args))
+        return become(self, overload(view)(self, *args))
 
     return kernel
 
@@ -48,7 +49,7 @@ def _set(self: Array, source: Array) -> Array:
             operator="aten::set_",
             argument="source",
         )
-    return dc.rebind(self, aten.alias.default(source))
+    return become(self, aten.alias.default(source))
 
 
 def _is_set_to(self: Array, tensor: Array) -> bool:
