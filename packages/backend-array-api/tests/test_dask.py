@@ -12,10 +12,7 @@ pytest.importorskip("dask.array")
 
 def on_dask(values, chunks):
     """Return a tensor on dask in these chunks."""
-    from dispatch_backend_array_api.devices.dask import use_chunks
-
-    with use_chunks(chunks):
-        return torchlike.tensor(values, device="dask")
+    return torchlike.tensor(values, device="dask", chunks=chunks)
 
 
 GRID = np.arange(24, dtype=np.float32).reshape(6, 4) / 7 - 1.5
@@ -84,19 +81,16 @@ def test_a_mask_gives_an_array_whose_size_is_not_known():
 
 def test_random_chunks_are_the_same_however_often_they_are_computed():
     torchlike.manual_seed(3)
-    from dispatch_backend_array_api.devices.dask import use_chunks
-
-    with use_chunks(1000):
-        x = torchlike.randn(4, 2500, device="dask")
-        assert x._dispatch_data.numblocks == (1, 3)
+    x = torchlike.randn(4, 2500, device="dask", chunks=1000)
+    assert x._dispatch_data.numblocks == (1, 3)
     values = x._dispatch_data.compute(), x._dispatch_data.compute()
     assert (values[0] == values[1]).all()
     assert abs(values[0].mean()) < 0.05 and abs(values[0].std() - 1) < 0.05
     assert len(np.unique(values[0])) > 9990
     torchlike.manual_seed(3)
-    with use_chunks(1000):
-        assert (torchlike.randn(4, 2500, device="dask").cpu().numpy() == values[0]).all()
-        assert not (torchlike.randn(4, 2500, device="dask").cpu().numpy() == values[0]).any()
+    again, others = (torchlike.randn(4, 2500, device="dask", chunks=1000).cpu().numpy() for _ in range(2))
+    assert (again == values[0]).all()
+    assert not (others == values[0]).any()
     drawn = torchlike.randint(3, 9, (1000,), device="dask").cpu()
     assert set(drawn.tolist()) == {3, 4, 5, 6, 7, 8}
     assert torchlike.rand(50, device="dask").min().item() >= 0
@@ -124,9 +118,42 @@ def test_a_pipeline_computes_what_it_keeps_in_one_graph(monkeypatch):
     assert len(w._dispatch_data.value.dask.layers) == 1
 
 
-def test_chunks_that_do_not_fit_are_refused():
-    from dispatch_backend_array_api.devices.dask import use_chunks
+def numblocks(tensor):
+    return tensor._dispatch_data.numblocks
 
+
+def test_factories_and_conversions_take_chunks():
+    assert numblocks(torchlike.zeros(6, 4, device="dask", chunks=(2, None))) == (3, 1)
+    assert numblocks(torchlike.full((6,), 2.0, device="dask", chunks=((1, 5),))) == (2,)
+    assert numblocks(torchlike.arange(6, device="dask", chunks=2)) == (3,)
+    assert numblocks(torchlike.empty(6, device="dask", chunks=4, requires_grad=True)) == (2,)
+    x = torchlike.tensor(GRID).to("dask", chunks=(3, 2))
+    assert numblocks(x) == (2, 2)
+    y = x.requires_grad_().to("dask", chunks=(6, 1))
+    assert numblocks(y) == (1, 4)
+    y.sum().backward()
+    assert x.grad.shape == (6, 4)
+    with torchlike.pipeline():
+        z = torchlike.ones(6, device="dask", chunks=2) * 2
+    assert numblocks_of_pending(z) == (3,)
+
+
+def numblocks_of_pending(tensor):
+    return tensor._dispatch_data.value.numblocks
+
+
+def test_other_devices_refuse_chunks():
+    for make in (
+        lambda: torchlike.ones(3, chunks=2),
+        lambda: torchlike.tensor([1.0], chunks=1),
+        lambda: torchlike.ones(3).to("cpu", chunks=2),
+        lambda: torchlike.ones(3).to("meta", chunks=2),
+    ):
+        with pytest.raises(dc.ArgumentError, match="keeps every array in one piece"):
+            make()
+
+
+def test_chunks_that_do_not_fit_are_refused():
     for chunks in ((2, 2, 2), "many", (3, "x")):
-        with pytest.raises(dc.ArgumentError, match="do not fit the shape"), use_chunks(chunks):
-            torchlike.ones(4, 4, device="dask")
+        with pytest.raises(dc.ArgumentError, match="do not fit the shape"):
+            torchlike.ones(4, 4, device="dask", chunks=chunks)

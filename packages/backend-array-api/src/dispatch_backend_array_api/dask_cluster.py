@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -62,6 +63,8 @@ def compute(arrays: Sequence[Array]) -> list[Array]:
     client = _client()
     if client is None:
         return _with_sizes(_persist_here(arrays))
+    from distributed import futures_of
+
     depths = [_depth(array) + 1 for array in arrays]
     _check(client)
     kept = _translate_loss(client, lambda: list(client.persist(list(arrays))))
@@ -73,7 +76,10 @@ def compute(arrays: Sequence[Array]) -> list[Array]:
     ]
     if long:
         for place, values in zip(long, gather([kept[place] for place in long]), strict=True):
-            kept[place] = da.from_array(values, chunks=kept[place].chunks)
+            past, kept[place] = kept[place], da.from_array(values, chunks=kept[place].chunks)
+            # Nobody else has it; what is to be collected later may refer to it meanwhile.
+            for future in futures_of(past):
+                future.release()
     return kept
 
 
@@ -85,7 +91,7 @@ def gather(arrays: Sequence[Array]) -> list[Any]:
         return [np.asarray(each) for each in dask.compute(*arrays, **options)]
     _check(client)
     futures = _translate_loss(client, lambda: client.compute(list(arrays)))
-    return [np.asarray(_wait(client, each)) for each in futures]
+    return [np.asarray(_read(client, each)) for each in futures]
 
 
 def get(array: Array) -> Any:
@@ -100,16 +106,11 @@ def synchronize() -> None:
     client = _client()
     if client is None:
         return
-    from distributed import Future, wait
-
-    held = [Future(key, client) for key in list(client.futures)]
+    _check(client)
     deadline = _Deadline(client)
-    while held:
-        try:
-            wait(held, timeout=_POLL_SECONDS)
-            return
-        except TimeoutError:
-            deadline.check()
+    while any(state.status == "pending" for state in list(client.futures.values())):
+        time.sleep(_POLL_SECONDS / 25)
+        deadline.check()
 
 
 def _client() -> Any:
@@ -204,15 +205,30 @@ def _check(client: Any) -> None:
         time.sleep(_POLL_SECONDS / 5)
 
 
-def _wait(client: Any, future: Any) -> Any:
-    deadline = _Deadline(client)
-    while True:
-        try:
-            return _translate_loss(client, lambda: future.result(timeout=_POLL_SECONDS))
-        except TimeoutError:
-            if future.status == "error":
-                raise
-            deadline.check()
+def _wait(client: Any, future: Any) -> None:
+    """Wait until a future is done or has failed, by no exceptions: their tracebacks would keep results alive."""
+    if future.done():
+        return
+    is_done, deadline = threading.Event(), _Deadline(client)
+    future.add_done_callback(lambda _: is_done.set())
+    while not (is_done.wait(_POLL_SECONDS) or future.done()):
+        deadline.check()
+
+
+def _read(client: Any, future: Any) -> Any:
+    """Return a future's value, and let go of it."""
+    _wait(client, future)
+    try:
+        return _translate_loss(client, lambda: future.result(timeout=settings.patience))
+    except dc.DispatchError:
+        raise
+    except Exception as error:
+        raise dc.BackendError(
+            f"device 'dask': an array could not be computed: {type(error).__name__}: {error}",
+            hint="a worker raised the error above",
+        ) from error
+    finally:
+        future.release()
 
 
 def _translate_loss(client: Any, call: Callable[[], T]) -> T:

@@ -10,6 +10,7 @@ import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 from dispatch_core import frontends
 
+from .chunks import convert_in_chunks
 from .devices import as_device, resolve_index
 from .dtypes import DTYPES, format_type
 from .interop import is_recording
@@ -21,8 +22,11 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Return the tensor with another dtype or on another device, itself where nothing changes (source: ``Tensor.to``).
 
     Takes a dtype, a device, a device and a dtype, or a tensor whose both are wanted. Where a device is named, a tensor that
-    awaits a pipeline has its elements afterwards, also where it lies there already.
+    awaits a pipeline has its elements afterwards, also where it lies there already. ``chunks`` says how a device that
+    divides its arrays divides this one.
     """
+    if kwargs and kwargs.get("chunks") is not None:
+        return convert_in_chunks(to, kwargs.pop("chunks"), self, args, kwargs)
     given: dict[str, Any] = {}
     rest = list(args)
     other = None

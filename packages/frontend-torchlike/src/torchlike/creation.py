@@ -15,6 +15,7 @@ import numpy as np
 import dispatch_core as dc
 from dispatch_aten.dtypes import ScalarType, as_dtype, get_default_dtype
 
+from .chunks import make_in_chunks
 from .devices import as_device, factory_device
 from .dtypes import to_numpy_dtype
 from .interop import as_subclass, check_dtype, from_numpy, put
@@ -42,6 +43,7 @@ def tensor(
     device: Any = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
+    chunks: Any = None,
 ) -> Tensor:
     """Make a tensor from a number, nested sequences or an array, by copying (source: ``torch.tensor``).
 
@@ -53,6 +55,9 @@ def tensor(
     >>> tensor(2.5, requires_grad=True)
     tensor(2.5000, requires_grad=True)
     """
+    if chunks is not None:
+        given = {"dtype": dtype, "device": device, "requires_grad": requires_grad}
+        return make_in_chunks(tensor, chunks, (data,), given)
     dtype = None if dtype is None else as_dtype(dtype)
     device = factory_device(device)
     if isinstance(data, Tensor):
@@ -154,9 +159,19 @@ def _make_factory(name: str, kind: str) -> Callable[..., Tensor]:
         generator: Any = None,
         layout: Any = None,
         pin_memory: bool = False,
+        chunks: Any = None,
         **kwargs: Any,
     ) -> Tensor:
         nonlocal packet
+        if chunks is not None:
+            given = {
+                "dtype": dtype,
+                "device": device,
+                "requires_grad": requires_grad,
+                "out": out,
+                "generator": generator,
+            }
+            return make_in_chunks(make, chunks, args, given | {"layout": layout, "pin_memory": pin_memory} | kwargs)
         if packet is None:
             packet = getattr(dc.ops.aten, name)
         if kind == "sizes" and not args and "size" not in kwargs:

@@ -1,0 +1,180 @@
+"""The device ``dask`` on a cluster of two worker processes: training, lost workers, lineage, a scheduler that is gone."""
+
+import contextlib
+import importlib.util
+import logging
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dispatch_core as dc
+import torchlike
+from dispatch_core import frontends
+from torchlike import nn, optim
+
+distributed = pytest.importorskip("distributed")
+EXAMPLE = Path(__file__).parents[3] / "examples" / "train_on_a_cluster.py"
+
+
+def start(workers, **options):
+    """Start workers on this machine; no other program's port is taken."""
+    return distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+        **options,
+    )
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with start(2, memory_limit="512MiB") as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    cluster.wait_for_workers(2)
+    with distributed.Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def example():
+    spec = importlib.util.spec_from_file_location("train_on_a_cluster", EXAMPLE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def lose_a_worker(client):
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+
+def count_tasks(client):
+    return client.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks))
+
+
+def test_a_linear_model_on_more_than_a_worker_holds_is_torchs_and_a_lost_worker_changes_nothing(example, capsys):
+    torch = pytest.importorskip("torch")
+    rows, features, steps = 400_000, 200, 4  # 305 MiB
+    sizes = ["--rows", str(rows), "--features", str(features), "--steps", str(steps), "--chunk", "20000"]
+    got = example.main([*sizes, "--memory-limit", "300MiB", "--lose-worker-at", "1"])
+    told = capsys.readouterr().out
+    assert "305 MiB of data; workers of 300MiB" in told and "a worker was killed" in told
+    assert "Completed" in told  # Dask's own bar
+    data, target = (torch.from_numpy(each.cpu().numpy().copy()) for each in example.make_data(rows, features, 20_000))
+    torchlike.manual_seed(1)
+    ours = nn.Linear(features, 1)
+    model = torch.nn.Linear(features, 1)
+    model.load_state_dict({name: torch.from_numpy(each.detach().numpy()) for name, each in ours.state_dict().items()})
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(model(data), target).backward()
+        optimizer.step()
+    np.testing.assert_allclose(got.weight.detach(), model.weight.detach(), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(got.bias.detach(), model.bias.detach(), rtol=1e-4)
+
+
+def array_of(tensor):
+    """Return Dask's array, which a tensor holds after a pipeline."""
+    return frontends.materialize(tensor)
+
+
+def train(steps, after_step=lambda step: None):
+    """Return the weights after steps of training on data that workers draw."""
+    torchlike.manual_seed(2)
+    x = torchlike.randn(400, 6, device="dask", chunks=(200, None))
+    w = torchlike.zeros(6, device="dask", requires_grad=True)
+    optimizer = optim.SGD([w], lr=0.01)
+    for step in range(steps):
+        with torchlike.pipeline():
+            loss = ((x @ w - 1.0) ** 2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            del loss
+        after_step(step)
+    return w
+
+
+@pytest.fixture
+def client_in_process():
+    """A client of a worker that is a thread, which is quicker."""
+    with start(1, processes=False, protocol="tcp://") as cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def test_the_graph_and_the_schedulers_tasks_stay_within_bounds_over_300_steps(client_in_process):
+    client, tasks = client_in_process, []
+
+    def look(step):
+        if step % 10 == 9:
+            torchlike.synchronize("dask")
+            tasks.append(count_tasks(client))
+
+    w = train(300, look)
+    assert len(array_of(w).dask.layers) == 1
+    # Without the cut there would be fifteen times as many at the end; some are forgotten a little later than others.
+    assert max(tasks[-10:]) <= 2 * max(tasks[:4])
+
+
+def test_a_worker_that_is_lost_in_the_middle_does_not_change_the_result(client):
+    wanted = train(12).tolist()
+    assert train(12, lambda step: lose_a_worker(client) if step == 5 else None).tolist() == wanted
+
+
+def test_values_that_a_lost_worker_held_are_computed_again(client):
+    x = torchlike.rand(1000, device="dask", chunks=100)
+    y = x * 2
+    torchlike.synchronize("dask")
+    wanted = (x.cpu() * 2).tolist()
+    lose_a_worker(client)
+    assert y.tolist() == wanted
+
+
+def test_a_pipelines_values_stay_on_the_cluster(client):
+    with torchlike.pipeline():
+        kept = torchlike.ones(1000, device="dask", chunks=100) * 2
+    assert distributed.futures_of(array_of(kept))
+    assert kept.sum().item() == 2000
+
+
+def test_an_error_of_a_chunk_is_one_of_the_device_and_names_it(client):
+    x = torchlike.ones(4, 3, device="dask", chunks=(2, None))
+    wrong = torchlike.full((4, 1), 7, device="dask", chunks=(2, None))
+    with pytest.raises(dc.BackendError, match=r"device 'dask': .*IndexError: index out of bounds for dimension 1"):
+        x.gather(1, wrong).tolist()
+    assert x.sum().item() == 12
+
+
+def test_a_scheduler_that_is_gone_is_one_error_that_names_its_address(monkeypatch):
+    from dispatch_backend_array_api.devices.dask import settings
+
+    monkeypatch.setattr(settings, "patience", 1.0)
+    cluster = start(1, processes=False, protocol="tcp://")
+    client = distributed.Client(cluster)
+    try:
+        address = client.scheduler.address
+        x = torchlike.ones(10, device="dask", chunks=5) * 2
+        assert x.sum().item() == 20
+        held = x._dispatch_data
+        cluster.sync(cluster.scheduler.close)
+        for use in (x.tolist, lambda: (x + 1).sum().item(), lambda: torchlike.synchronize("dask")):
+            before = time.monotonic()
+            with pytest.raises(dc.BackendError, match=f"the scheduler at {address} is gone"):
+                use()
+            assert time.monotonic() - before < 15
+        assert x._dispatch_data is held
+    finally:
+        with contextlib.suppress(TimeoutError, OSError):
+            client.close(timeout=1)
+        with contextlib.suppress(TimeoutError, OSError):
+            cluster.close(timeout=2)
