@@ -77,7 +77,7 @@ def compute(arrays: Sequence[Array]) -> list[Array]:
     if long:
         for place, values in zip(long, gather([kept[place] for place in long]), strict=True):
             past, kept[place] = kept[place], da.from_array(values, chunks=kept[place].chunks)
-            # Nobody else has it; what is to be collected later may refer to it meanwhile.
+            # No other array refers to these, but garbage may for a while.
             for future in futures_of(past):
                 future.release()
     return kept
@@ -232,13 +232,23 @@ def _read(client: Any, future: Any) -> Any:
 
 
 def _translate_loss(client: Any, call: Callable[[], T]) -> T:
-    """Return what ``call`` returns; where Dask cancels it because the scheduler is gone, say so."""
+    """Return what ``call`` returns; where Dask gives up, say whether the scheduler is gone."""
     try:
         return call()
     except TimeoutError:
         raise
-    except (asyncio.CancelledError, OSError, RuntimeError) as error:
-        if client.status == "running" and not isinstance(error, asyncio.CancelledError):
+    except asyncio.CancelledError as error:
+        fault = (
+            _loss_error(client)
+            if client.status != "running"
+            else dc.BackendError(
+                f"device 'dask': Dask has cancelled a computation: {error}",
+                hint="it does so where a worker is lost too often, or the client was restarted",
+            )
+        )
+        fault.__cause__ = error
+    except (OSError, RuntimeError) as error:
+        if client.status == "running":
             raise
         fault = _loss_error(client)
         fault.__cause__ = error
