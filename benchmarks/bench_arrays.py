@@ -108,7 +108,7 @@ def _make_bare() -> tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]:
     return step, jnp.asarray
 
 
-def _repeated(step: Callable[[Any, Any], Any], put: Callable[[Any], Any], pipe: Any) -> Callable[[], None]:
+def _repeat(step: Callable[[Any, Any], Any], put: Callable[[Any], Any], pipe: Any) -> Callable[[], None]:
     images, labels = _images()
     x, target = put(images[:BATCH]), put(labels[:BATCH])
 
@@ -123,10 +123,10 @@ def _repeated(step: Callable[[Any, Any], Any], put: Callable[[Any], Any], pipe: 
 
 
 def _steps() -> list[Measure]:
-    bare = _repeated(*_make_bare(), nullcontext)
+    bare = _repeat(*_make_bare(), nullcontext)
     return [
-        Measure("digits, a step in a pipeline / bare JAX", _repeated(*_make_ours(), dc.pipeline), bare, 1.0),
-        Measure("digits, a step without / bare JAX", _repeated(*_make_ours(), nullcontext), bare),
+        Measure("digits, a step in a pipeline / bare JAX", _repeat(*_make_ours(), dc.pipeline), bare, 1.0),
+        Measure("digits, a step without / bare JAX", _repeat(*_make_ours(), nullcontext), bare),
     ]
 
 
