@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Final, Self
 
@@ -97,12 +98,19 @@ def _stack(keys: Iterable[DispatchKey]) -> int:
     return mask
 
 
-def _switched_on(state: context.State | None) -> list[DispatchKey]:
-    """Return the keys of the providers that are on under a context's masks, the highest first."""
-    mask = included_mask()
-    if state is not None:
-        mask = (mask | state[0]) & ~state[1]
-    return list(dict.fromkeys(key.registered_as for key in keys_of(mask & alternatives[0])))
+@lru_cache(maxsize=512)
+def _find_state(
+    state: context.State | None, keys: tuple[DispatchKey, ...], everywhere: int, *, only: bool
+) -> context.State | None:
+    """Return the masks of a context in which ``keys`` are switched on, in front of those that are on under ``state``."""
+    included, excluded = state or (0, 0)
+    on = (everywhere | included) & ~excluded & alternatives[0]
+    others = () if only else [key.registered_as for key in keys_of(on)]
+    mask = _stack(dict.fromkeys([*keys, *others]))
+    rest = ~alternatives[0]
+    included, excluded = included & rest | mask, excluded & rest | everywhere & ~mask
+    # Calls without masks are the quickest.
+    return context.intern_state(included, excluded) if included or excluded else None
 
 
 class use_kernels(Guard):  # noqa: N801  # a context manager is spelled like a function
@@ -132,14 +140,7 @@ class use_kernels(Guard):  # noqa: N801  # a context manager is spelled like a f
         self._tokens = None
 
     def __enter__(self) -> Self:
-        state = context.current()
-        on = () if self._only else _switched_on(state)
-        mask = _stack(dict.fromkeys([*self._keys, *on]))
-        all_of_them = alternatives[0]
-        included, excluded = (0, 0) if state is None else (state[0] & ~all_of_them, state[1] & ~all_of_them)
-        included, excluded = included | mask, excluded | context.process_mask[0] & ~mask
-        # Calls without masks are the quickest.
-        own = context.intern_state(included, excluded) if included or excluded else None
+        own = _find_state(context.current(), self._keys, included_mask(), only=self._only)
         outer = self._tokens
         try:
             self._tokens = (context.set_state[own], outer)
