@@ -17,7 +17,8 @@ import jax.numpy as jnp
 import jax.scipy.special
 
 from ..backend import array_api_backend
-from ..library import Array, ArrayLibrary
+from ..kernels.pointwise import unary
+from ..library import Array
 from ..tracers import keep_planned_values, keep_values, read
 from ..xla import make_planner
 
@@ -31,14 +32,30 @@ def _in_64_bits(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+@partial(jax.jit, static_argnames="add")
+def _assign_rows(array: Array, rows: Array, values: Array, *, add: bool) -> Array:
+    return array.at[rows].add(values) if add else array.at[rows].set(values)
+
+
 def _assign(array: Array, key: Any, values: Array, add: bool) -> Array:
-    return array.at[key].add(values) if add else array.at[key].set(values)
+    return _assign_rows(array, key, values, add=add) if isinstance(key, jax.Array) else array.at[key].set(values)
 
 
-def _special(name: str) -> Callable[[ArrayLibrary], Callable[..., Any]]:
-    from ..kernels.pointwise import unary
+# The start is an argument, so that each one does not have code of its own.
+_cut_out = jax.jit(jax.lax.dynamic_slice_in_dim, static_argnums=(2, 3))
+_paste = jax.jit(jax.lax.dynamic_update_slice_in_dim, static_argnums=3)
 
-    return lambda library: unary(library, name, getattr(jax.scipy.special, name))
+
+def _slice(array: Array, dim: int, start: int, end: int, step: int) -> Array:
+    if step == 1:
+        return _cut_out(array, start, end - start, dim)
+    return jax.lax.slice_in_dim(array, start, end, step, dim)
+
+
+def _slice_scatter(array: Array, src: Array, dim: int, start: int, end: int, step: int) -> Array:
+    if step == 1:
+        return _paste(array, src, start, dim)
+    return array.at[(slice(None),) * dim + (slice(start, end, step),)].set(src)
 
 
 with jax.enable_x64(True):
@@ -50,7 +67,11 @@ with jax.enable_x64(True):
         put=lambda values: jnp.array(values, copy=True),
         assign=_assign,
         is_known=lambda array: not isinstance(array, jax.core.Tracer),
-        kernels={"erf": _special("erf")},
+        kernels={
+            "erf": lambda library: unary(library, "erf", jax.scipy.special.erf),
+            "prims::slice": lambda library: _slice,
+            "prims::slice_scatter": lambda library: _slice_scatter,
+        },
         around=lambda kernel: _in_64_bits(keep_values(kernel)),
         make_planner=partial(make_planner, around=lambda function: _in_64_bits(keep_planned_values(function))),
     )

@@ -50,6 +50,8 @@ PLAIN: Final = {
     "nextafter": "nextafter",
 }
 _BOOL: Final = ScalarType.Bool
+#: What may follow a number that goes to the library as it is: nothing, or the factor 1.
+_ALONE: Final = ((), (1,))
 
 
 def _computed_in(result: ScalarType, operands: Sequence[Any]) -> ScalarType:
@@ -110,7 +112,11 @@ def _with_number(library: ArrayLibrary, name: str, function: Callable[..., Any])
             compute = _computed_in(rule(operand, alike, *rest).dtype, (operand, alike))
             found = seen[key] = compute, compute is not operand.dtype
         compute, differs = found
-        return function(library.cast(self, compute) if differs else self, library.full((), other, compute), *rest)
+        if differs:
+            self = library.cast(self, compute)
+        if is_number(other) and rest in _ALONE:
+            return function(self, number(other, compute))
+        return function(self, library.full((), other, compute), *rest)
 
     return kernel
 
@@ -171,6 +177,18 @@ def _where(library: ArrayLibrary) -> Kernel:
     return kernel
 
 
+def _relu(library: ArrayLibrary) -> Kernel:
+    maximum, rule = library.xp.maximum, RULES["relu"]
+
+    def relu(self: Array) -> Array:
+        dtype = library.dtype_of(self)
+        if dtype is _BOOL:
+            rule(library.meta(self))  # it refuses them
+        return maximum(self, number(0, dtype))
+
+    return relu
+
+
 def _fmod(library: ArrayLibrary) -> Callable[..., Any]:
     xp = library.xp
 
@@ -210,6 +228,7 @@ def _make_all(library: ArrayLibrary) -> Iterator[tuple[str, Kernel]]:
         yield f"{name}.Scalar", _with_number(library, f"{name}.Scalar", function)
     yield "fmod.Tensor", _binary(library, "fmod.Tensor", _fmod(library))
     yield "where.self", _where(library)
+    yield "relu", _relu(library)
 
 
 def make(library: ArrayLibrary) -> dict[str, Kernel]:
