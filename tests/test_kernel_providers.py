@@ -227,13 +227,31 @@ def test_each_device_has_its_own(ran, npu, frozen_backend):
                 assert [each for each in take_notes(ran) if "relu" in each] == [expected], (device, mode)
 
 
-def test_a_write_to_arrays_that_cannot_be_written_to_computes_the_new_value_by_them(ran, frozen_backend):
+@pytest.mark.parametrize("mode", [torchlike.no_grad, torchlike.pipeline])
+def test_a_write_to_arrays_that_cannot_be_written_to_computes_the_new_value_by_them(ran, frozen_backend, mode):
     t = torchlike.tensor(X).to("frozen")
-    with dc.use_kernels("ice"):
+    with dc.use_kernels("ice"), mode():
         t[1:].relu_()
         t.relu_()
     assert t.tolist() == [0, 0, 2]
     assert take_notes(ran) == ["ice relu", "ice relu"]
+
+
+def test_a_call_that_the_backend_never_records_runs_at_once(ran, monkeypatch):
+    noted = []
+
+    def multiply(self, other):
+        noted.append("backend")
+        return self * other
+
+    multiply.runs_at_once = "for this test"
+    x = torchlike.tensor(X, dtype=torchlike.float64)
+    with dc.registry.transaction(level="backend"):
+        library = dc.Library("aten", "IMPL", "CPU")
+        library.impl("mul.Tensor", multiply, allow_override=True)
+    with library, dc.use_kernels("swift"), torchlike.pipeline():
+        x * x
+        assert noted == ["backend"]
 
 
 def test_a_key_can_be_named_alone(ran):

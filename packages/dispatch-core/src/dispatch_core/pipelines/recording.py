@@ -83,7 +83,7 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
         return run_materialized
     if key is None or key is DispatchKey.Meta or not isinstance(winner, Resolution):
         return pass_on
-    functional = winner.functional() if winner.key is key else None
+    functional = winner.functional() if _is_for(winner, key) else None
     if functional is None and not _is_kernel(winner, key) and not _is_recorded_whole(winner, key):
         return pass_on
     if signature.is_factory and any(parameter.type == "Any" for parameter in signature.parameters):
@@ -96,7 +96,9 @@ def make_recorder(op: Any, keyset: Any) -> Runner:
         if functional is not None and frontend is not None:
             return make_functional_runner(entry, functional, boundary, below & ~MARKERS | PIPELINE)
         return run_materialized
-    never_recorded = getattr(winner.slot.kernel, "runs_at_once", "")
+    # An alternative may leave the call to the backend's kernel.
+    kernels = winner.slot.kernel, entry.slot(key).kernel
+    never_recorded = next(filter(None, (getattr(each, "runs_at_once", "") for each in kernels)), "")
     plain = Recorder(
         entry, signature, key, below & ~MARKERS, made, has_frontend=frontend is not None, never_recorded=never_recorded
     )
@@ -143,11 +145,14 @@ def _host_data(pass_on: Runner) -> Runner:
     return run
 
 
+def _is_for(winner: Resolution, key: DispatchKey) -> bool:
+    """Return whether the winner stands under a device's key, or an alternative's."""
+    return winner.key is not None and (winner.key.target or winner.key) is key
+
+
 def _is_kernel(winner: Resolution, key: DispatchKey) -> bool:
     """Return whether a kernel of the backend, or an alternative, has won, and no composite."""
-    if winner.key is None or winner.is_composite():
-        return False
-    return winner.key is key or winner.key.target is key
+    return _is_for(winner, key) and not winner.is_composite()
 
 
 def _is_recorded_whole(winner: Resolution, key: DispatchKey) -> bool:
