@@ -146,7 +146,13 @@ def test_composites_without_numbers_are_one_node(planned):
     x, target = put(4, 5), torchlike.tensor([0, 1, 2, 1]).to("jax")
 
     def program():
-        return [nn.functional.cross_entropy(x, target).exp(), x.softmax(1).relu().T.reshape(2, 10), x.lerp(x * 2, 0.25)]
+        return [
+            nn.functional.cross_entropy(x, target).exp(),
+            x.softmax(1).relu().T.reshape(2, 10),
+            x.lerp(x * 2, 0.25),
+            *(x * 2).unbind(1)[1:3],
+            (x + 1).chunk(2)[1].exp_(),
+        ]
 
     expected = program()
     with dc.pipeline() as pipe:

@@ -164,6 +164,8 @@ def _is_recorded_whole(winner: Resolution, key: DispatchKey) -> bool:
         return False
     if DispatchKey.Meta not in owners.KEY_TYPES or any(each.type in _NUMBERS for each in signature.parameters):
         return False
+    if any(each.kind == "view" and each.is_list for each in signature.results):
+        return False  # Where each part begins, only its own view tells.
     rule = resolve(entry, DispatchKey.Meta.value, 0)
     return isinstance(rule, Resolution) and rule.slot.registration is not None and not rule.is_composite()
 
