@@ -164,7 +164,7 @@ def test_an_array_type_cannot_be_claimed_twice():
 
     array = dc.ArrayType(type(jnp.zeros(())), shape=lambda x: x.shape, dtype=lambda x: x.dtype)
     with pytest.raises(
-        dc.DispatchError, match=r"dispatch-backend-array-api .* declares for device 'jax'|belongs to Jax"
+        dc.DispatchError, match=r"dispatch-backend-array-api .* declares for device 'jax'|belongs to device 'jax'"
     ):
         dc.registry.add_backend(dc.BackendInfo("mine", array_types=(array,)))
 
