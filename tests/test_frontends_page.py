@@ -1,4 +1,4 @@
-"""The page for authors of frontends runs where nothing but the core is installed."""
+"""The page for authors of frontends runs where nothing but the core is installed, and any device may own NumPy's arrays."""
 
 from __future__ import annotations
 
@@ -28,11 +28,28 @@ def required_by(distribution: str) -> set[str]:
     return found | {distribution.replace("-", "_")}
 
 
-def test_its_examples_run_with_the_core_alone(root, tmp_path):
-    for name in required_by("dispatch-core"):
+def run_alone(folder: Path, program: str, *extra: str) -> str:
+    """Run a program where only the core, its requirements and these modules can be imported; return its output."""
+    for name in {*required_by("dispatch-core"), *extra}:
         spec = importlib.util.find_spec(name)
         found = Path(spec.submodule_search_locations[0] if spec.submodule_search_locations else spec.origin)
-        (tmp_path / found.name).symlink_to(found)
+        for path in (found, found.with_name(f"{found.name}.libs")):
+            if path.exists():
+                (folder / path.name).symlink_to(path)
+    done = subprocess.run(
+        [sys.executable, "-S", "-W", "error", "-c", program],  # -S: without the installed distributions
+        capture_output=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_its_examples_run_with_the_core_alone(root, tmp_path):
     page = root / "docs" / "frontends.md"
     program = f"""
 import doctest, importlib.util, sys
@@ -42,15 +59,26 @@ import dispatch_core
 print(tests, dict(dispatch_core.backends()))
 sys.exit(failures)
 """
-    done = subprocess.run(
-        [sys.executable, "-S", "-W", "error", "-c", program],  # -S: without the installed distributions
-        capture_output=True,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        stdin=subprocess.DEVNULL,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    tests, backends = done.stdout.split(maxsplit=1)
+    tests, backends = run_alone(tmp_path, program).split(maxsplit=1)
     assert (int(tests) > 30, backends) == (True, "{}\n")
+
+
+def test_any_device_may_own_numpys_arrays_where_the_cpu_backend_is_not_installed(tmp_path):
+    program = """
+import dispatch_core as dc, numpy as np
+library = dc.Library("mine", "DEF")
+library.define("double(Tensor self) -> Tensor")
+arrays = dc.ArrayType(np.ndarray, shape=np.shape, dtype=lambda array: array.dtype.name)
+for name in ("host", "rival"):
+    try:
+        dc.register_backend(dc.BackendInfo(name, array_types=(arrays,)), {"mine::double": lambda self: 2 * self})
+    except dc.RegistrationError as error:
+        print(error)
+print(dc.ops.mine.double(np.ones(2)), dc.device(np.ones(2)))
+"""
+    printed = run_alone(tmp_path, program, "numpy").splitlines()
+    assert printed == [
+        "device 'rival' claims the array type ndarray, which belongs to device 'host'",
+        "Hint: one type has one owner",
+        "[2. 2.] host",
+    ]
