@@ -1,5 +1,7 @@
 """A device that the program registers itself, as the users of a frontend see it."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -115,3 +117,82 @@ def test_a_write_to_a_raw_array_that_cannot_be_written_to_says_what_to_call_inst
             assert text.startswith(f"aten::{found[0]}: ")
             assert text.endswith(f"\nHint: call aten::{found[1]} and use its result")
         assert x.values.tolist() == [1, 2]
+
+
+MINE = dc.BackendInfo("mine")
+NUMPY = dc.ArrayType(np.ndarray, shape=np.shape, dtype=lambda array: array.dtype.name)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left():
+    yield
+    assert not {"mine", "boxes"} & {*dc.backends()}
+
+
+def test_numpys_arrays_are_reserved_where_the_cpu_backend_is_installed():
+    with pytest.raises(
+        dc.RegistrationError, match=r"'mine' claims .* numpy\.ndarray, which dispatch-backend-cpu \S+ declares"
+    ):
+        dc.register_backend(dc.BackendInfo("mine", array_types=(NUMPY,)), {})
+
+
+@pytest.mark.parametrize(
+    ("variable", "names", "reason"),
+    [
+        ("DISPATCH_BACKENDS_BLOCK", "mine", "it is blocked by DISPATCH_BACKENDS_BLOCK"),
+        ("DISPATCH_BACKENDS", "cpu", "DISPATCH_BACKENDS does not name it"),
+        ("DISPATCH_BACKENDS", "cpu,mine", ""),
+        ("DISPATCH_AUTOLOAD", "0", ""),
+    ],
+)
+def test_the_environment_decides_on_the_programs_devices_too(monkeypatch, variable, names, reason):
+    monkeypatch.setenv(variable, names)
+    dc.refresh()
+    try:
+        if reason:
+            with pytest.raises(dc.BackendError, match=reason):
+                dc.register_backend(dc.BackendInfo("mine"), {})
+        else:
+            with dc.register_backend(dc.BackendInfo("mine"), {}):
+                # An allow-list may name a device that only the program has.
+                assert dc.load_backend("cpu").name == "cpu"
+    finally:
+        monkeypatch.undo()
+        dc.refresh()
+
+
+@pytest.mark.parametrize("key", ["CPU", "AutogradCPU", "CompositeExplicitAutograd", "Autograd"])
+def test_kernels_under_keys_that_are_not_its_own_are_refused(key):
+    def register(registry):
+        registry.register_kernel("aten::relu", key, lambda self: self, allow_override=True)
+
+    with pytest.raises(dc.RegistrationError) as caught:
+        dc.register_backend(MINE, register)
+    assert str(caught.value).startswith(
+        f"the program's backend for device 'mine' registers a kernel of aten::relu under {key}"
+    )
+    assert str(caught.value).endswith("set DISPATCH_FOREIGN_KEYS=mine")
+
+
+def test_a_misspelt_operator_is_a_warning_at_the_programs_line_and_as_an_error_leaves_nothing():
+    with pytest.warns(dc.UnknownOperatorWarning, match=r"did you mean aten::add\.Tensor\?") as caught:
+        dc.register_backend(MINE, {"add.Tensr": print}).close()
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(dc.UnknownOperatorWarning):
+            dc.register_backend(MINE, {"aten::add.Tensr": print})
+
+
+def test_a_private_registry_may_own_any_array_type():
+    registry = dc.Registry()
+    registry.register_schema("mine::double", "double(Tensor self) -> Tensor")
+    kernels = {"mine::double": lambda self: 2 * self}
+    with dc.register_backend(dc.BackendInfo("mine", array_types=(NUMPY,)), kernels, registry=registry):
+        assert registry.ops.mine.double(np.ones(2)).tolist() == [2, 2]
+        assert dc.device(np.ones(2)) == dc.Device("cpu")
+        assert dc.backends()["mine"].state == "loaded"
+    with pytest.raises(dc.NoKernelError):
+        registry.ops.mine.double(np.ones(2))
+    with pytest.raises(dc.ArgumentError, match="expected a Registry or None, not int"):
+        dc.register_backend(MINE, {}, registry=3)

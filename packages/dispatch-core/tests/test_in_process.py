@@ -2,7 +2,6 @@
 
 import json
 import threading
-import warnings
 from importlib.util import find_spec
 
 import numpy as np
@@ -177,11 +176,6 @@ def test_a_name_a_key_and_an_array_type_that_are_taken_name_both():
             dc.register_backend(MINE, {})
         with pytest.raises(dc.RegistrationError, match="'mine' asks for key Boxes, which device 'boxes' has"):
             dc.register_backend(dc.BackendInfo("mine", "Boxes"), {})
-    arrays = dc.ArrayType(np.ndarray, shape=np.shape, dtype=lambda array: array.dtype.name)
-    with pytest.raises(
-        dc.RegistrationError, match=r"numpy\.ndarray, which dispatch-backend-cpu \S+ declares for device 'cpu'"
-    ):
-        dc.register_backend(dc.BackendInfo("mine", array_types=(arrays,)), {})
 
 
 def test_an_installed_distributions_device_is_refused_before_it_is_loaded(install, run_python):
@@ -212,54 +206,6 @@ def test_an_array_type_that_is_declared_and_not_registered_is_named_with_those_t
     assert text in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("variable", "names", "reason"),
-    [
-        ("DISPATCH_BACKENDS_BLOCK", "mine", "it is blocked by DISPATCH_BACKENDS_BLOCK"),
-        ("DISPATCH_BACKENDS", "cpu", "DISPATCH_BACKENDS does not name it"),
-        ("DISPATCH_BACKENDS", "cpu,mine", ""),
-        ("DISPATCH_AUTOLOAD", "0", ""),
-    ],
-)
-def test_the_environment_decides_on_the_programs_devices_too(monkeypatch, variable, names, reason):
-    monkeypatch.setenv(variable, names)
-    dc.refresh()
-    try:
-        if reason:
-            with pytest.raises(dc.BackendError, match=reason):
-                dc.register_backend(dc.BackendInfo("mine"), {})
-        else:
-            with dc.register_backend(dc.BackendInfo("mine"), {}):
-                # An allow-list may name a device that only the program has.
-                assert dc.load_backend("cpu").name == "cpu"
-    finally:
-        monkeypatch.undo()
-        dc.refresh()
-
-
-@pytest.mark.parametrize("key", ["CPU", "AutogradCPU", "CompositeExplicitAutograd", "Autograd"])
-def test_kernels_under_keys_that_are_not_its_own_are_refused(key):
-    def register(registry):
-        registry.register_kernel("aten::relu", key, lambda self: self, allow_override=True)
-
-    with pytest.raises(dc.RegistrationError) as caught:
-        dc.register_backend(MINE, register)
-    assert str(caught.value).startswith(
-        f"the program's backend for device 'mine' registers a kernel of aten::relu under {key}"
-    )
-    assert str(caught.value).endswith("set DISPATCH_FOREIGN_KEYS=mine")
-
-
-def test_a_misspelt_operator_is_a_warning_at_the_programs_line_and_as_an_error_leaves_nothing():
-    with pytest.warns(dc.UnknownOperatorWarning, match=r"did you mean aten::add\.Tensor\?") as caught:
-        dc.register_backend(MINE, {"add.Tensr": print}).close()
-    assert caught[0].filename == __file__
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with pytest.raises(dc.UnknownOperatorWarning):
-            dc.register_backend(MINE, {"aten::add.Tensr": print, "crate::double": print})
-
-
 def test_a_failure_half_way_takes_back_what_went_before():
     def register(registry):
         library = dc.Library("halfway", "DEF", registry=registry)
@@ -273,21 +219,6 @@ def test_a_failure_half_way_takes_back_what_went_before():
     with pytest.raises(OSError, match="later"), dc.registry.transaction():
         dc.register_backend(MINE, KERNELS)
         raise OSError("later")
-
-
-def test_a_private_registry_may_own_any_array_type():
-    registry = dc.Registry()
-    registry.register_schema("mine::double", "double(Tensor self) -> Tensor")
-    arrays = dc.ArrayType(np.ndarray, shape=np.shape, dtype=lambda array: array.dtype.name)
-    kernels = {"mine::double": lambda self: 2 * self}
-    with dc.register_backend(dc.BackendInfo("mine", array_types=(arrays,)), kernels, registry=registry):
-        assert registry.ops.mine.double(np.ones(2)).tolist() == [2, 2]
-        assert dc.device(np.ones(2)) == dc.Device("cpu")
-        assert dc.backends()["mine"].state == "loaded"
-    with pytest.raises(dc.NoKernelError):
-        registry.ops.mine.double(np.ones(2))
-    with pytest.raises(dc.ArgumentError, match="expected a Registry or None, not int"):
-        dc.register_backend(MINE, {}, registry=3)
 
 
 def test_of_threads_that_register_one_device_one_succeeds():
