@@ -35,3 +35,20 @@ def test_sixty_four_bits_are_kept_and_the_program_of_jax_goes_on_as_it_was():
 def test_operators_take_raw_arrays(device):
     x = torchlike.tensor([1.0, 4.0], device=device)._dispatch_data
     assert dc.ops.prims.device_get(dc.ops.aten.sqrt(x)).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_combined_operators_compute_as_their_parts(device, dtype):
+    kind = getattr(torchlike, dtype)
+    a, b, c = (torchlike.tensor([[1.5, -2.0, 3.0], [4.0, 0.5, 6.0]]).to(kind) * each + 1 for each in (1, 2, 3))
+
+    def compute(a, b, c):
+        for value in (1, 2) if dtype == "int64" else (1, 0.3):
+            yield torchlike.addcmul(a, b[0], c, value=value)
+            yield torchlike.addcdiv(a.double(), b.double(), c.double(), value=value)
+            yield torchlike.addcmul(a, b, c[0, 0], value=value)
+        yield torchlike.lerp(a.double(), b.double(), 0.75)
+
+    for mine, other in zip(compute(*(each.to(device) for each in (a, b, c))), compute(a, b, c), strict=True):
+        assert mine.dtype == other.dtype
+        np.testing.assert_allclose(mine.cpu().numpy(), other.numpy(), rtol=1e-6)

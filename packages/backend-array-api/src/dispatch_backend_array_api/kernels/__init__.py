@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from ..library import ArrayLibrary, Kernel
-from . import host, indexing, moves, ordering, pointwise, reductions, views
+from . import combined, host, indexing, moves, ordering, pointwise, reductions, views
 
-_KINDS: Final = (pointwise, reductions, ordering, indexing, views, moves)
+_KINDS: Final = (pointwise, combined, reductions, ordering, indexing, views, moves)
 
 
 def make_kernels(library: ArrayLibrary, special: Mapping[str, Callable[[ArrayLibrary], Kernel]]) -> dict[str, Kernel]:

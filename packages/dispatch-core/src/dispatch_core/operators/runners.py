@@ -213,16 +213,18 @@ def make_functional_runner(entry: OperatorEntry, functional: OperatorEntry, boun
     watch = make_watch(entry, boundary)
     names = {argument.name for argument in functional.schema.arguments}
     kept = [index for index, parameter in enumerate(signature.parameters) if parameter.name in names]
-    check = boundary.frontend.writing
+    check, writes = boundary.frontend.writing, signature.writes
 
     def compute(*data: Any) -> Any:
         return explicit_table[mask](*[data[index] for index in kept])
 
     def run(*values: Any) -> Any:
         if check is not None:
-            for index, tensor in signature.tensors(values):
-                if index in signature.writes:
-                    check(tensor, entry.name)
+            for index in writes:
+                value = values[index]
+                for tensor in value if isinstance(value, list | tuple) else (value,):
+                    if tensor is not None:
+                        check(tensor, entry.name)
         data = signature.unwrap(values)
         if watch is None:
             return wrap(compute(*data), values)
