@@ -21,15 +21,15 @@ def make(library: ArrayLibrary) -> dict[str, Kernel]:
     """Return the kernels for a library."""
     xp = library.xp
 
-    def scaled(array: Array, by: Any) -> Array:
+    def scale(array: Array, by: Any) -> Array:
         if is_number(by) and by == 1:
             return array
         return array * library.full((), by, library.dtype_of(array))
 
     formulas: dict[str, Callable[..., Array]] = {
-        "addcmul": lambda self, one, other, value: self + scaled(one * other, value),
-        "addcdiv": lambda self, one, other, value: self + scaled(xp.divide(one, other), value),
-        "lerp.Scalar": lambda self, end, weight: self + scaled(end - self, weight),
+        "addcmul": lambda self, one, other, value: self + scale(one * other, value),
+        "addcdiv": lambda self, one, other, value: self + scale(xp.divide(one, other), value),
+        "lerp.Scalar": lambda self, end, weight: self + scale(end - self, weight),
     }
     return {name: _of_floats(library, name, formula) for name, formula in formulas.items()}
 
