@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+import dispatch_core as dc
+from dispatch_core import ops
+
 from .autograd.gradients import grad
 from .interop import from_numpy
 from .tensors import Tensor
@@ -21,7 +24,9 @@ def make(values: np.ndarray[Any, Any], device: str, *, requires_grad: bool = Fal
     >>> make(np.ones(2), "cpu")
     tensor([1., 1.], dtype=torchlike.float64)
     """
-    return from_numpy(np.array(values, order="C")).to(device).requires_grad_(requires_grad)
+    array = ops.prims.device_put(np.array(values, order="C"), device=dc.Device(device))
+    made: Tensor = dc.wrap_like(from_numpy(np.ones(0)), array)
+    return made.requires_grad_(requires_grad)
 
 
 def read(tensor: Tensor) -> np.ndarray[Any, Any]:
@@ -30,7 +35,7 @@ def read(tensor: Tensor) -> np.ndarray[Any, Any]:
     >>> read(make(np.ones(2), "cpu"))
     array([1., 1.])
     """
-    return tensor.detach().cpu().numpy()
+    return np.array(ops.prims.device_get(tensor.detach()))
 
 
 def detach(tensor: Tensor) -> Tensor:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
+import numpy as np
+
 import dispatch_core as dc
 from dispatch_aten.decompositions import required_kernels
 
-from ..library import ArrayLibrary, Kernel
+from ..library import Array, ArrayLibrary, Kernel
 
 
 def make(library: ArrayLibrary, brought: Collection[str]) -> dict[str, Kernel]:
@@ -34,7 +36,14 @@ def on_host(library: ArrayLibrary, name: str) -> Kernel:
 
 
 def _get(library: ArrayLibrary) -> Callable[[Any], Any]:
-    return library.get
+    def get(array: Array) -> Any:
+        """Return the values row by row, as the arrays of a library without strides are described."""
+        values = library.get(array)
+        return (
+            np.ascontiguousarray(values).reshape(values.shape) if values.size else np.empty(values.shape, values.dtype)
+        )
+
+    return get
 
 
 def _map(types: tuple[type, ...], function: Callable[[Any], Any], value: Any) -> Any:

@@ -18,8 +18,8 @@ UNARY: Final = {
     "bitwise_not": "bitwise_invert",
     **{
         name: name
-        for name in "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor log log10 log1p log2 round sign sin"
-        " sinh sqrt square tan tanh trunc isfinite isinf isnan signbit".split()
+        for name in "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor log log10 log1p log2 round sin"
+        " sinh sqrt tan tanh trunc".split()
     },
 }
 #: Operator without overload → function of two arrays; with the overloads Tensor and Scalar.
@@ -161,6 +161,41 @@ def _for_bool(library: ArrayLibrary, function: Callable[..., Any], logical: str)
     return choose
 
 
+def _in_bytes(library: ArrayLibrary, function: Callable[..., Any], *, gives_bool: bool) -> Callable[..., Any]:
+    """Return a function that takes bools as bytes, because the standard knows no order of bools."""
+    cast, byte = library.cast, ScalarType.Byte
+
+    def compute(*arrays: Array) -> Array:
+        if library.dtype_of(arrays[0]) is not _BOOL:
+            return function(*arrays)
+        found = function(*(cast(array, byte) for array in arrays))
+        return found if gives_bool else cast(found, _BOOL)
+
+    return compute
+
+
+def _sign(library: ArrayLibrary) -> Callable[..., Any]:
+    """Return the sign, which is 0 for nan as in torch."""
+    sign, where, isnan = library.xp.sign, library.xp.where, library.xp.isnan
+
+    def function(self: Array) -> Array:
+        found = sign(self)
+        if not library.dtype_of(self).is_floating_point:
+            return found
+        return where(isnan(self), library.full((), 0, library.dtype_of(self)), found)
+
+    return _in_bytes(library, function, gives_bool=False)
+
+
+def _signbit(library: ArrayLibrary) -> Callable[..., Any]:
+    function = library.xp.signbit
+
+    def compute(self: Array) -> Array:
+        return function(self) if library.dtype_of(self).is_floating_point else self < 0
+
+    return _in_bytes(library, compute, gives_bool=True)
+
+
 def _where(library: ArrayLibrary) -> Kernel:
     casts: dict[Any, ScalarType] = {}
     cast, where, rule = library.cast, library.xp.where, RULES["where.self"]
@@ -211,16 +246,25 @@ def _make_all(library: ArrayLibrary) -> Iterator[tuple[str, Kernel]]:
     for name, standard in UNARY.items():
         if (function := getattr(xp, standard, None)) is not None:
             yield name, unary(library, name, function)
+    for name in ("isfinite", "isinf", "isnan"):
+        yield name, unary(library, name, _in_bytes(library, getattr(xp, name), gives_bool=True))
+    yield "sign", unary(library, "sign", _sign(library))
+    if hasattr(xp, "signbit"):
+        yield "signbit", unary(library, "signbit", _signbit(library))
     for name in ("ceil", "floor", "round", "trunc"):
         yield name, unary(library, name, _round_to_itself(library, name))
     for name, standard in BINARY.items():
         function = getattr(xp, standard)
         if name == "mul":
             function = _for_bool(library, function, "logical_and")
+        elif name in ("lt", "le", "gt", "ge"):
+            function = _in_bytes(library, function, gives_bool=True)
         yield f"{name}.Tensor", _binary(library, f"{name}.Tensor", function)
         yield f"{name}.Scalar", _with_number(library, f"{name}.Scalar", function)
     for name, standard in PLAIN.items():
         if (function := getattr(xp, standard, None)) is not None:
+            if name in ("maximum", "minimum"):
+                function = _in_bytes(library, function, gives_bool=False)
             yield name, (_with_number if name.endswith("_Scalar") else _binary)(library, name, function)
     for name, sign in (("add", "add"), ("sub", "subtract")):
         function = _for_bool(library, _sum_of(sign)(library), "logical_or")

@@ -24,7 +24,8 @@ def _sum(library: ArrayLibrary, name: str, function: Callable[..., Any]) -> Kern
         wanted = seen.get(key)
         if wanted is None:
             wanted = seen[key] = rule(library.meta(self), dim, keepdim, dtype=dtype).dtype
-        return function(library.cast(self, wanted), axis=axes(dim), dtype=library.dtype(wanted), keepdims=keepdim)
+        where = axes(dim) if self.ndim else None  # torch takes 0 and -1 for an array without dimensions
+        return function(library.cast(self, wanted), axis=where, dtype=library.dtype(wanted), keepdims=keepdim)
 
     return kernel
 

@@ -330,7 +330,7 @@ def _col2im(
     places = aten.reshape.default(windows(positions, kernel_size, stride, dilation), [-1])
     outer = wanted[:-2]
     fresh = aten.new_zeros.default(self, [*outer, prod(sizes)])
-    values = aten.reshape.default(self, [*outer, -1])
+    values = aten.reshape.default(self, [*outer, prod(kernel_size) * dc.shape(self)[-1]])
     added = aten.view.default(aten.index_add.default(fresh, len(outer), places, values), [*outer, *sizes])
     for dim, (pad, size) in enumerate(zip(padding, output_size, strict=True), len(outer)):
         added = aten.slice.Tensor(added, dim, pad, pad + size)

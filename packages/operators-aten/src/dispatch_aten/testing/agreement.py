@@ -196,6 +196,11 @@ def has_no_values(name: str) -> bool:
     return "nondeterministic_seeded" in tags or _UNINITIALIZED.match(name) is not None
 
 
+def is_up_to_sign(name: str) -> bool:
+    """Return whether an operator has several right answers, which differ by signs."""
+    return _UP_TO_SIGN.match(name) is not None
+
+
 def compare_value(device: TestedDevice, name: str, where: str, result: Any, other: Any) -> None:
     """Compare a result with the cpu's: type, dtype, shape, strides, elements.
 
@@ -229,7 +234,7 @@ def compare_values(name: str, where: str, found: Array, other: Array) -> None:
         raise DisagreementError(
             f"{where} comes to the host as {found.dtype}{list(found.shape)}, the cpu's as {other.dtype}{list(other.shape)}"
         )
-    if _UP_TO_SIGN.match(name):
+    if is_up_to_sign(name):
         found, other = np.abs(found), np.abs(other)
     rtol, atol = TOLERANCES.get(found.dtype.name, (0.0, 0.0))
     equal = np.isclose(found, other, rtol, atol, equal_nan=True) if rtol else np.asarray(found == other)

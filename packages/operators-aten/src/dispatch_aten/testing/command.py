@@ -49,4 +49,5 @@ def main(arguments: Sequence[str]) -> int:
 def find_marks(device: str) -> tuple[Mark, ...]:
     """Return the marks that a device's package keeps."""
     module = find_plugin(device)
-    return marks_beside(module) if module else ()
+    found = marks_beside(module) if module else ()
+    return tuple(mark for mark in found if not mark.devices or device in mark.devices)

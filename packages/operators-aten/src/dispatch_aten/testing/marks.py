@@ -9,7 +9,8 @@
     [[notyet]]             # the library or the hardware beneath cannot do it yet
     [[never]]              # it cannot be done
 
-``raises`` may name the error besides. A mark is strict: a marked check that passes fails the run.
+``raises`` may name the error besides, and ``devices`` those that are meant, of several in one package. A mark is strict: a
+marked check that passes fails the run.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Mark:
     checks: tuple[str, ...]
     reason: str
     raises: str = ""
+    devices: tuple[str, ...] = ()
 
     def fits(self, check: str) -> bool:
         """Return whether the mark is about a check.
@@ -68,13 +70,13 @@ def read_marks(path: Path) -> tuple[Mark, ...]:
             raise BackendError(f"{path} has a table {kind!r}", hint=f"write [[{']], [['.join(KINDS)}]]")
         for row in rows:
             checks, reason = row.get("checks"), row.get("reason")
-            strange = set(row) - {"checks", "reason", "raises"}
+            strange = set(row) - {"checks", "reason", "raises", "devices"}
             if not isinstance(checks, list) or not checks or not isinstance(reason, str) or not reason or strange:
                 raise BackendError(
                     f"{path} has a mark {kind} that cannot be read: {row}",
                     hint='it needs checks = ["aten::name", …] and reason = "…", and may have raises = "ErrorName"',
                 )
-            found.append(Mark(kind, tuple(checks), reason, row.get("raises", "")))
+            found.append(Mark(kind, tuple(checks), reason, row.get("raises", ""), tuple(row.get("devices", ()))))
     return tuple(found)
 
 

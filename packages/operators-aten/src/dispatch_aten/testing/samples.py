@@ -26,15 +26,19 @@ from ..variants import functional_of, is_inplace, written_names
 from .changes import CHANGES, LAYOUTS, arrays_in
 from .drawing import CallRow, Draw
 
-#: Part of operators' names → changes that are no calls of them: a degree of inf is computed for ever, and what is not
-#: sorted is not found; torch has some formulas for floats alone.
+#: Part of an operator's name → changes that are no calls of it: a degree of inf is computed for ever, what is not sorted is
+#: not found, gradients are floats, and the place of an element in memory is no matter of values.
 UNFIT: Final = {
     "_polynomial_": ("nan",),
     "searchsorted": ("nan", "int64", "uint8", "bool"),
-    "sigmoid_backward": ("int64", "uint8", "bool", "int and float"),
-    "tanh_backward": ("int64", "uint8", "bool", "int and float"),
     "bucketize": ("nan", "int64", "uint8", "bool"),
+    "backward": ("int64", "uint8", "bool", "int and float"),
+    "quantile": ("nan",),
+    "as_strided": (*LAYOUTS, "0-d"),
+    "set_": (*LAYOUTS, "0-d"),
 }
+#: Kind of operators → the same: no library decomposes what has a nan alike, and torch convolves no bytes.
+UNFIT_KINDS: Final = {"linalg": ("nan",), "convolution": ("uint8", "bool")}
 #: The seed of every sample.
 SEED: Final = 4
 
@@ -90,19 +94,22 @@ def op_samples(name: str, *, seed: int = SEED) -> Iterator[Sample]:
         yield Sample(name, arguments)
         if not any(True for _ in arrays_in(arguments)):
             continue
+        unfit = _unfit(name)
         for layout in LAYOUTS:
-            yield Sample(name, arguments, layout=layout)
+            if layout not in unfit:
+                yield Sample(name, arguments, layout=layout)
         for change, make in CHANGES.items():
             # The changes of an operator's further calls would mostly repeat those of the first.
-            if number or change in _unfit(name):
+            if number or change in unfit:
                 continue
             if (changed := make(arguments)) is not None:
                 yield Sample(name, changed, change)
 
 
 def _unfit(name: str) -> tuple[str, ...]:
-    """Return the changes that an operator cannot take."""
-    return next((changes for part, changes in UNFIT.items() if part in name), ())
+    """Return the changes and layouts that an operator cannot take."""
+    found = next((changes for part, changes in UNFIT.items() if part in name), ())
+    return (*found, *UNFIT_KINDS.get(KIND_OF[name], ()))
 
 
 def has_samples(name: str) -> bool:
