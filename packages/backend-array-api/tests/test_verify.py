@@ -13,7 +13,7 @@ from dispatch_aten.testing.report import list_checks, run_check
 
 #: Device → into how many parts its checks of operators are cut, of which one is run, and how many samples each has. JAX
 #: compiles each operator for each shape, and Dask makes a graph of each call.
-PARTS = {"cpu": (2, None), "strict": (6, None), "torch": (6, None), "jax": (60, 3), "dask": (60, 3)}
+PARTS = {"cpu": (6, None), "strict": (6, None), "torch": (6, None), "jax": (90, 3), "dask": (60, 3)}
 #: Programs that a device does not run here: both libraries keep threads, which a fork stops.
 WITHOUT_FORK = {"jax", "dask"}
 
