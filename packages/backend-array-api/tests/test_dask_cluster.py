@@ -128,7 +128,8 @@ def test_the_graph_and_the_schedulers_tasks_stay_within_bounds_over_300_steps(cl
 
 def test_a_worker_that_is_lost_in_the_middle_does_not_change_the_result(client):
     wanted = train(12).tolist()
-    assert train(12, lambda step: lose_a_worker(client) if step == 5 else None).tolist() == wanted
+    found = train(12, lambda step: lose_a_worker(client) if step == 5 else None).tolist()
+    assert found == pytest.approx(wanted, rel=1e-5, abs=1e-7)  # the order in which parts are added is the scheduler's
 
 
 def test_values_that_a_lost_worker_held_are_computed_again(client):
