@@ -17,7 +17,7 @@ from dispatch_aten.shapes.convolution import (
 )
 
 from ._functional_views import restride
-from ._shared import Array, arange_like, aten, meta_of, ndim
+from ._shared import Array, arange_like, aten, cast, meta_of, ndim
 from ._writes import scatter_into
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _convolution_backward(
     return (
         make(output_mask[0], input, lambda: input_gradient(grad_output, dc.shape(input), weight, g)),
         make(output_mask[1], weight, lambda: _weight_gradient(grad_output, input, weight, g)),
-        aten.sum.dim_IntList(grad_output, [0, *range(2, ndim(grad_output))])
+        cast(aten.sum.dim_IntList(grad_output, [0, *range(2, ndim(grad_output))]), dc.dtype(grad_output))
         if output_mask[2]
         else aten.new_zeros.default(input, (0,)),
     )

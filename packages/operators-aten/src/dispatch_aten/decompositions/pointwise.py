@@ -173,7 +173,11 @@ def _round_decimals(self: Array, *, decimals: int) -> Array:
 
 
 def _remainder(self: Array, other: Array) -> Array:
-    return aten.sub.Tensor(self, aten.mul.Tensor(aten.floor_divide.default(self, other), other))
+    """Return the remainder with the divisor's sign, of that with the dividend's."""
+    rest = aten.fmod.Tensor(self, other)
+    turns = aten.ne.Tensor(aten.lt.Scalar(rest, 0), aten.lt.Scalar(other, 0))
+    turns = aten.logical_and.default(turns, aten.ne.Scalar(rest, 0))
+    return aten.where.self(turns, aten.add.Tensor(rest, other), rest)
 
 
 def _isreal(self: Array) -> Array:

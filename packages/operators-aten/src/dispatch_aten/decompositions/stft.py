@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.errors import DtypeError, OperatorError, ShapeError
 
-from ._functional_views import restride
 from ._shared import Array, arange_like, aten, ndim
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def _stft_center(
     signal = aten.unsqueeze.default(self, 0) if ndim(self) == 1 else self
     if center:
         signal = aten.squeeze.dim(aten.pad.default(aten.unsqueeze.default(signal, 0), [n_fft // 2] * 2, pad_mode), 0)
-    count, length = dc.shape(signal)
+    length = dc.shape(signal)[1]
     hop = n_fft // 4 if hop_length is None else hop_length
     width = n_fft if win_length is None else win_length
     if not 0 < n_fft <= length:
@@ -91,8 +90,7 @@ def _stft_center(
     if not 0 < width <= n_fft:
         raise _fail("stft", f"expected 0 < win_length <= n_fft, but got win_length={width}")
     fitted = _fit_window("stft", window, self, n_fft, width)
-    step, stride = dc.strides(signal)
-    frames = restride(signal, (count, 1 + (length - n_fft) // hop, n_fft), (step, hop * stride, stride))
+    frames = aten.unfold.default(signal, 1, n_fft, hop)
     if fitted is not None:
         frames = aten.mul.Tensor(frames, fitted)
     half = not is_complex if onesided is None else onesided

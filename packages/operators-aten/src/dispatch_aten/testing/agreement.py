@@ -14,7 +14,7 @@ import dispatch_core as dc
 from dispatch_core import ops
 
 from ..operators import ATEN_BY_NAME
-from ..variants import functional_of
+from ..variants import base_name, functional_of
 from .changes import arrays_in
 from .drawing import Array
 from .outcomes import Outcome
@@ -34,6 +34,8 @@ TOLERANCES: Final = {
 _UNINITIALIZED: Final = re.compile(r"(new_)?empty(_|\.|$)|resize_|set_$")
 #: Decompositions with several right answers, which differ by signs.
 _UP_TO_SIGN: Final = re.compile(r"(_?linalg_)?(eig|eigh|svd|qr)(\.|$)|geqrf")
+#: Operators that show how their argument lies in memory: arrays without strides lie row by row.
+_IN_MEMORY: Final = frozenset({"as_strided", "as_strided_copy"})
 _COMPOSITE: Final = "Composite"
 
 
@@ -100,6 +102,8 @@ def check_operator(device: TestedDevice, name: str, *, limit: int | None = None)
             if lacking := _dtypes(sample, expected) - device.dtypes:
                 unfit |= lacking
                 continue
+            if sample.layout and base_name(name) in _IN_MEMORY and not dc.has_strides(device.name):
+                continue  # no array of the device lies otherwise
             if _writes_raw(sample) and not device.is_mutable:
                 return Outcome(f"aten::{name}", "not run", "arrays cannot be written to; tensors are", kernel)
             try:
