@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any, Final
 
 import array_api_compat.dask.array as compat
@@ -55,6 +56,12 @@ def chunks_for(shape: Sequence[int], dtype: Any) -> tuple[tuple[int, ...], ...]:
     return found
 
 
+@lru_cache(maxsize=1024)
+def _number(_text: str, value: Any, dtype: str) -> Array:
+    """Make an array of one number; the text tells -0.0 from 0.0, and True from 1."""
+    return da.full((), value, dtype=dtype)
+
+
 class Namespace:
     """Dask's namespace of the standard, with arrays made in the chunks that are asked for."""
 
@@ -66,7 +73,9 @@ class Namespace:
         return da.empty(shape, dtype=dtype, chunks=chunks_for(shape, dtype))
 
     def full(self, shape: Sequence[int], value: Any, *, dtype: Any) -> Array:
-        """Make an array of one number."""
+        """Make an array of one number; the numbers that calculations repeat are kept, because their names take long."""
+        if not shape:
+            return _number(repr(value), value, str(np.dtype(dtype)))
         return da.full(shape, value, dtype=dtype, chunks=chunks_for(shape, dtype))
 
     def reshape(self, array: Array, shape: Sequence[int]) -> Array:
