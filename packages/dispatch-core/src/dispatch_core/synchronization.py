@@ -17,7 +17,7 @@ def synchronize(device: str | Device | None = None) -> None:
     ``device`` is the one to wait for; None means all that are loaded. A device that computes at once has nothing to wait
     for. Raises the error of a step that failed, and a device's own.
 
-    >>> synchronize("cpu")
+    >>> synchronize()
     """
     wanted = None if device is None else Device.parse(device).type
     if wanted is not None:
