@@ -208,3 +208,12 @@ def test_aliases_that_are_gone_are_forgotten():
     assert len(x._state.storage.aliases.members) <= 64
     x.add_(1)
     assert all(each.sum().item() == 6 for each in kept)
+
+
+def test_frames_have_gradients():
+    grads = []
+    for device in ("cpu", "strideless"):
+        signal = torchlike.linspace(0, 1, 16).to(device).requires_grad_()
+        torchlike.stft(signal, 8, 4, return_complex=True, window=torchlike.ones(8).to(device)).abs().sum().backward()
+        grads.append(signal.grad.cpu())
+    torchlike.testing.assert_close(*grads)
