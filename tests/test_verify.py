@@ -81,6 +81,18 @@ def test_meta_agrees_in_shape_and_dtype():
     assert faults("meta", part_of(24, 2), None) == []
 
 
+@pytest.mark.parametrize("name", ["polygamma_", "view_as_complex", "col2im", "addcmul", "copysign.Tensor"])
+@pytest.mark.parametrize("device", ["meta", "toy"])
+def test_what_the_kit_has_found_stays_right(device, name, toy):
+    outcome = agreement.check_operator(agreement.TestedDevice.find(device), name)
+    assert outcome.status in {"passed", "missing"}, outcome.reason
+
+
+def test_what_depends_on_values_is_not_run_without_them():
+    [item] = verify("meta", only=["aten::item"]).outcomes
+    assert (item.status, item.reason) == ("not run", "the result depends on values, which the device does not have")
+
+
 def test_the_npu_agrees_with_the_cpu(npu):
     assert faults("npu", part_of(60, 3), 4) == []
 

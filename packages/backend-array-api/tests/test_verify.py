@@ -14,8 +14,6 @@ from dispatch_aten.testing.report import list_checks, run_check
 #: Device → into how many parts its checks of operators are cut, of which one is run, and how many samples each has. JAX
 #: compiles each operator for each shape, and Dask makes a graph of each call.
 PARTS = {"cpu": (6, None), "strict": (6, None), "torch": (6, None), "jax": (90, 3), "dask": (60, 3)}
-#: Programs that a device does not run here: both libraries keep threads, which a fork stops.
-WITHOUT_FORK = {"jax", "dask"}
 
 
 @pytest.mark.parametrize("device", PARTS)
@@ -31,8 +29,8 @@ def test_a_device_agrees_with_the_cpu(device):
 @pytest.mark.parametrize("program", BEHAVIOUR)
 @pytest.mark.parametrize("device", PARTS)
 def test_programs_agree_with_the_cpu(device, program):
-    if program == "fork" and device in WITHOUT_FORK:
-        pytest.skip("the library keeps threads, which a fork stops")
+    if (device, program) == ("dask", "fork"):
+        pytest.skip("it is known to hang, and the kit waits a minute before it says so")
     known = find_marks(device)
     outcome = marks.apply(known, run_check(agreement.TestedDevice.find(device), program))
     assert not outcome.is_fault, outcome.reason

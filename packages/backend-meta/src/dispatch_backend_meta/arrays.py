@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from dispatch_aten.dtypes import BY_NAME, ScalarType
 from dispatch_aten.errors import ArgumentTypeError, DtypeError, MetaDataError
-from dispatch_aten.shapes import HasSpec, TensorMeta, contiguous, preserved_strides
+from dispatch_aten.shapes import HasSpec, TensorMeta, contiguous, contiguous_strides, preserved_strides
 
 _new = object.__new__
 
@@ -103,4 +103,8 @@ def describe_array(data: Any) -> MetaArray:
     if dtype is None:
         raise DtypeError(f"an array of dtype {name} has no equivalent among torch's dtypes", argument="data")
     strides = tuple(abs(step) // itemsize for step in steps)
+    if (
+        0 in shape and 0 in strides
+    ):  # NumPy gives some arrays without elements strides of 0; torch counts a size of 0 as 1
+        strides = contiguous_strides(tuple(shape))
     return MetaArray(tuple(shape), preserved_strides(tuple(shape), strides), dtype)

@@ -40,6 +40,10 @@ def _name_operator(name: str, rule: Callable[..., Any]) -> Callable[..., Any]:
     return rule_of_operator
 
 
+def _swap_two(rule: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda first, second: rule(second, first)
+
+
 def _inplace(functional: Callable[..., Any], operator: str) -> Callable[..., Any]:
     def rule(self: TensorMeta, *args: Any, **kwargs: Any) -> TensorMeta:
         result: TensorMeta = functional(self, *args, **kwargs)
@@ -126,6 +130,8 @@ def _make_rule(name: str) -> Callable[..., Any]:
             raise
         rule = _own_rule(functional)
         made = _inplace if is_inplace(name) else partial(_out, written_names(ATEN_BY_NAME[name].schema))
+        if name == "polygamma_":  # the one whose tensor comes second in the functional operator
+            rule = _swap_two(rule)
         rule = made(rule, name)
     if "inplace" in ATEN_BY_NAME[name].tags and name not in _MAY_OVERLAP:
         rule = _check_writes(rule)

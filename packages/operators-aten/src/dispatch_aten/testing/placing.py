@@ -18,7 +18,9 @@ from .samples import Sample
 
 def put(array: Array, device: str) -> Any:
     """Return an array of the device with NumPy's values, row by row."""
-    return ops.prims.device_put(np.array(array, order="C"), device=dc.Device(device))
+    # NumPy's copy of an array without elements has no steps from row to row.
+    values = np.array(array, order="C") if array.size else np.empty(array.shape, array.dtype)
+    return ops.prims.device_put(values, device=dc.Device(device))
 
 
 def get(array: Any) -> Array:

@@ -34,6 +34,8 @@ UNFIT: Final = {
     "bucketize": ("nan", "int64", "uint8", "bool"),
     "backward": ("int64", "uint8", "bool", "int and float"),
     "quantile": ("nan",),
+    "polygamma_": ("int64", "uint8", "bool"),
+    "_euclidean_dist": ("int64", "uint8", "bool", "int and float"),
     "as_strided": (*LAYOUTS, "0-d"),
     "set_": (*LAYOUTS, "0-d"),
 }
