@@ -6,6 +6,10 @@ Note [What falls out]
     program is compiled for each of their values then. One that fails still, and one that draws random numbers, runs its own
     kernel where it stands, and cuts the program in two there.
 
+Note [Overlapping slices]
+    Compiled for the CPU by JAX 0.10, ``x.at[1:].set(x[:-1])`` of an ``x`` that the program has computed reads elements that
+    it has written already. So a slice is written by a choice between the old elements and the new ones.
+
 Note [Numbers]
     Numbers are arguments of the compiled function: a new learning rate compiles nothing.
 """
@@ -16,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import jax
+import jax.numpy as jnp
 
 from dispatch_core.planning import Node, PlannedStep, Program, Value
 
@@ -129,6 +134,18 @@ class Compiled:
         """Run the function on the list of values."""
         for index, result in zip(self._kept, self._function(*[values[index] for index in self._taken]), strict=True):
             values[index] = result
+
+
+def write_slice(array: Any, src: Any, dim: int, start: int, end: int, step: int) -> Any:
+    """Return ``array`` with the elements of ``src`` in a slice; see Note [Overlapping slices]."""
+    count = src.shape[dim]
+    if not count:
+        return array
+    around = [(0, 0, 0)] * array.ndim
+    around[dim] = start, array.shape[dim] - start - (count - 1) * step - 1, step - 1
+    place = jax.lax.broadcasted_iota(jnp.int32, array.shape, dim) - start
+    is_inside = (place >= 0) & (place < end - start) & (place % step == 0)
+    return jnp.where(is_inside, jax.lax.pad(src, jnp.zeros((), src.dtype), around), array)
 
 
 def _bytes(value: Value) -> int:

@@ -20,7 +20,7 @@ from ..backend import array_api_backend
 from ..kernels.pointwise import unary
 from ..library import Array
 from ..tracers import keep_planned_values, keep_values, read
-from ..xla import make_planner
+from ..xla import make_planner, write_slice
 
 
 def _in_64_bits(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,6 +53,8 @@ def _slice(array: Array, dim: int, start: int, end: int, step: int) -> Array:
 
 
 def _slice_scatter(array: Array, src: Array, dim: int, start: int, end: int, step: int) -> Array:
+    if isinstance(src, jax.core.Tracer) or isinstance(array, jax.core.Tracer):
+        return write_slice(array, src, dim, start, end, step)
     if step == 1:
         return _paste(array, src, start, dim)
     return array.at[(slice(None),) * dim + (slice(start, end, step),)].set(src)
