@@ -108,16 +108,19 @@ def describe(value: Any) -> Any:
 
     Raises ``NotImplementedError`` for an array that no meta array can describe.
     """
-    if isinstance(value, Pending):
-        return value.meta
     if isinstance(value, (list, tuple)):
         return [describe(item) for item in value]
-    if value is None:
-        return None
-    found = read_spec(value)
+    found = known_spec(value)
     if found is UNKNOWN:
         raise NotImplementedError("no shape rule")
     return found
+
+
+def known_spec(value: Any) -> Any:
+    """Return the array spec of an array, a pending value or None; UNKNOWN for an array that no meta array can describe."""
+    if isinstance(value, Pending):
+        return value.meta
+    return None if value is None else read_spec(value)
 
 
 def storage_key(value: Any) -> Hashable:

@@ -116,7 +116,7 @@ def _make_ask(rule: Runner, *, has_strides: bool) -> Runner:
     """
 
     def ask(*values: Any) -> Any:
-        if any(value is UNKNOWN or (type(value) is list and UNKNOWN in value) for value in values):
+        if any(value is UNKNOWN or (type(value) in (list, tuple) and UNKNOWN in value) for value in values):
             return None
         try:
             found = intern_spec(rule(*values))

@@ -18,7 +18,7 @@ from .blocks import Block, current, paused, tidy
 from .liveness import RANDOM, storage_keys_in
 from .lock import forget_others
 from .materialization import materialize_value, to_step_argument
-from .pending import Pending, describe, storage_key
+from .pending import Pending, describe, known_spec, storage_key
 from .run import with_arrays
 from .scheduler import Scheduler
 from .steps import Step
@@ -107,7 +107,7 @@ class Session(Scheduler):
     def take_list(self, tensors: Sequence[Any]) -> tuple[list[Any], tuple[Any, ...]]:
         """Return the arguments in a list of tensors as a step keeps them, and their array specs."""
         values = [to_step_argument(access.to_data(tensor), self) for tensor in tensors]
-        return values, tuple([describe(value) for value in values])
+        return values, tuple([known_spec(value) for value in values])
 
     @staticmethod
     def has_lent(values: Sequence[Any]) -> bool:

@@ -92,6 +92,8 @@ def group_norm(
     size = dc.shape(input)
     if len(size) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(size)}")
+    if num_groups < 1:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     _check_batch_size([size[0] * size[1] // num_groups, num_groups, *size[2:]])
     return FUNCTIONS["group_norm"](input, num_groups, weight, bias, eps)
 
