@@ -400,3 +400,72 @@ def test_subclasses_of_arrays_are_forgotten_with_their_last_array(toy):
     gc.collect()
     assert [each() for each in found] == [None] * 5
     assert (len(owners.TYPE_MASKS), len(owners.ARRAY_TYPES)) == before
+
+
+class _Plain:
+    pass
+
+
+_PLAIN = {"shape": lambda array: (), "dtype": lambda array: "x"}
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (
+            lambda: dc.ArrayType("G", **_PLAIN),
+            r"ArrayType\(type=...\) takes the class of the backend's arrays, not 'G', of",
+        ),
+        (
+            lambda: dc.ArrayType(_Plain, **_PLAIN | {"shape": (2,)}),
+            r"ArrayType\(shape=...\) of _Plain takes a function, not \(2,\), of type tuple\nHint: write shape=lambda array",
+        ),
+        (
+            lambda: dc.ArrayType(_Plain, **_PLAIN | {"dtype": None}),
+            r"ArrayType\(dtype=...\) .* not None, of type NoneType",
+        ),
+        (
+            lambda: dc.ArrayType(_Plain, **_PLAIN, strides=3),
+            r"ArrayType\(strides=...\) of _Plain takes a function, not 3",
+        ),
+        (
+            lambda: dc.BackendInfo(3),
+            r"BackendInfo\(name=...\) takes the device's name, not 3, of type int\nHint: write",
+        ),
+        (lambda: dc.BackendInfo(""), r"BackendInfo\(name=...\) takes the device's name, not ''"),
+        (lambda: dc.BackendInfo("g", 7), r"BackendInfo\('g', dispatch_key=...\) takes the name of a key, not 7"),
+        (
+            lambda: dc.BackendInfo("g", array_types=(_Plain,)),
+            r"BackendInfo\('g', array_types=...\) takes a tuple of ArrayTypes, not .*, the class _Plain\nHint: write array",
+        ),
+        (
+            lambda: dc.BackendInfo("g", array_types=dc.ArrayType(_Plain, **_PLAIN)),
+            r"takes a tuple of ArrayTypes, not ArrayType\(.*, of type ArrayType\nHint: write array_types=\(array_type,\)",
+        ),
+    ],
+)
+def test_a_description_names_the_field_that_does_not_fit(make, text):
+    with pytest.raises(dc.ArgumentError, match=text):
+        make()
+
+
+def test_a_frontends_tensors_are_no_backends_arrays(tensors):
+    info = dc.BackendInfo("plain", array_types=(dc.ArrayType(tensors.tensor_type, **_PLAIN),))
+    with pytest.raises(dc.RegistrationError, match=f"which is a class of tensors of frontend '{tensors.name}'"):
+        dc.registry.add_backend(info)
+    assert "plain" not in owners.DEVICE_KEYS
+
+
+def test_a_plugins_description_that_does_not_fit_is_the_cause(install, run_python):
+    plugin = """
+        import dispatch_core as dc
+        @dc.hookimpl
+        def dispatch_backend_info():
+            return dc.BackendInfo("acme", array_types=(bytearray,))
+        @dc.hookimpl
+        def dispatch_register(registry): ...
+    """
+    site = install("acme-dist", backends={"acme": "acme_plugin"}, modules={"acme_plugin": plugin})
+    done = run_python("-c", "import dispatch_core as dc\ndc.load_backend('acme')", site=[site])
+    assert "takes a tuple of ArrayTypes, not <class 'bytearray'>, the class bytearray" in done.stderr
+    assert "BackendError: The device 'acme' failed to load: " in done.stderr

@@ -36,6 +36,7 @@ from ..keys.table import MARKER_BITS, MARKERS, DispatchKey
 from ..transactions import on_rollback
 from .access import is_mutable, to_data
 from .owners import TYPE_MASKS, find_type, is_tensor, mask_of
+from .types import BackendInfo
 
 T = TypeVar("T")
 
@@ -172,6 +173,18 @@ def _remove(frontend: Frontend[Any]) -> None:
         FRONTENDS.pop(frontend.marker, None)
     # The next frontend gets the same marker; nothing may go on making this one's tensors for it.
     notify_change()
+
+
+def refuse_tensors(info: BackendInfo) -> None:
+    """Raise ``RegistrationError`` for an array type of a backend that is a frontend's class of tensors."""
+    for cls in (each.type for each in info.array_types):
+        for frontend in FRONTENDS.values():
+            if issubclass(cls, frontend.tensor_type):
+                raise RegistrationError(
+                    f"device {info.name!r} claims the array type {cls.__module__}.{cls.__qualname__}, which is a class of"
+                    f" tensors of frontend {frontend.name!r}",
+                    hint="claim the class of your arrays, which such tensors hold",
+                )
 
 
 def frontend_of(value: object) -> Frontend[Any] | None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Final
 
 from .._record import Record
+from ..errors import ArgumentError, short_repr
 
 
 class ArrayType(Record):
@@ -26,6 +27,8 @@ class ArrayType(Record):
     ``issubclass`` or ``isinstance`` say so, registered (virtual) subclasses included, such as an abstract base class has.
     ``traceable`` says that kernels and composites can run on stand-ins of arrays, as a compiler of whole programs has them:
     a pipeline records composites as one step then.
+
+    Raises ``ArgumentError`` where ``type`` is no class, or a reader no function.
     """
 
     type: type
@@ -43,17 +46,67 @@ class ArrayType(Record):
     subclasses: bool = False
     traceable: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse what is no class or no function."""
+        if not isinstance(self.type, type):
+            raise _misfit("ArrayType(type=...)", "the class of the backend's arrays", self.type)
+        for name in _READERS:
+            reader = getattr(self, name)
+            if not callable(reader) and (reader is not None or name in _REQUIRED):
+                shown = short_repr(reader)
+                what = f"ArrayType({name}=...) of {self.type.__qualname__}"
+                raise _misfit(what, "a function", reader, f"write {name}=lambda array: {shown}")
+
+
+_REQUIRED: Final = ("shape", "dtype")
+_READERS: Final = (
+    *_REQUIRED,
+    "strides",
+    "storage_offset",
+    "coerce",
+    "device_index",
+    "storage",
+    "empty",
+    "layout",
+    "current_device",
+)
+
 
 class BackendInfo(Record):
     """A backend: the device's name, its dispatch key, and the array types that are its own.
 
     ``dispatch_key`` may be a key that exists ("CPU", "PrivateUse1") or a new name, which becomes a backend key with its
     derived keys; left empty it is made from the device's name ("acme" gives "Acme").
+
+    Raises ``ArgumentError`` for fields of another type, and for an empty name.
     """
 
     name: str
     dispatch_key: str = ""
     array_types: tuple[ArrayType, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse fields of another type."""
+        name: object
+        key: object
+        types: object
+        name, key, types = self.name, self.dispatch_key, self.array_types
+        if not isinstance(name, str) or not name:
+            raise _misfit("BackendInfo(name=...)", "the device's name", name, 'write BackendInfo("acme", ...)')
+        what = f"BackendInfo({name!r}, array_types=...)"
+        if not isinstance(key, str):
+            raise _misfit(
+                f"BackendInfo({name!r}, dispatch_key=...)",
+                "the name of a key",
+                key,
+                "leave it empty to get a key of its own",
+            )
+        if not isinstance(types, tuple):
+            raise _misfit(what, "a tuple of ArrayTypes", types, "write array_types=(array_type,)")
+        for each in types:
+            if not isinstance(each, ArrayType):
+                hint = "write array_types=(ArrayType(Array, shape=..., dtype=...),), with your arrays' class"
+                raise _misfit(what, "a tuple of ArrayTypes", each, hint)
 
 
 class Availability(Record):
@@ -68,3 +121,9 @@ class Availability(Record):
 
     def __bool__(self) -> bool:
         return self.ok
+
+
+def _misfit(what: str, wanted: str, given: object, hint: str | None = None) -> ArgumentError:
+    """Return the error for a field that was given something else."""
+    sort = f"the class {given.__qualname__}" if isinstance(given, type) else f"of type {type(given).__qualname__}"
+    return ArgumentError(f"{what} takes {wanted}, not {short_repr(given)}, {sort}", hint=hint)

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from .. import transactions
 from ..arrays import owners
+from ..arrays.frontend import refuse_tensors
 from ..arrays.types import BackendInfo
 from ..calls import codegen, reference
 from ..changes import on_change
@@ -70,6 +71,7 @@ class Registry(KernelStore):
         Array types that belong to another backend become its own in this registry alone, unless this is the process's.
         Raises ``RegistrationError`` when one of them is another backend's.
         """
+        refuse_tensors(info)
         # Recorded first, so that a rollback, which runs backwards, empties the tables last.
         transactions.on_rollback(invalidate_everywhere)
         key = owners.add_backend(info, None if self.is_process else self._claims)
