@@ -469,3 +469,23 @@ def test_a_plugins_description_that_does_not_fit_is_the_cause(install, run_pytho
     done = run_python("-c", "import dispatch_core as dc\ndc.load_backend('acme')", site=[site])
     assert "takes a tuple of ArrayTypes, not <class 'bytearray'>, the class bytearray" in done.stderr
     assert "BackendError: The device 'acme' failed to load: " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [
+        (
+            (None,),
+            r"ArrayType.shape gave \(None,\), and the device has no hook dispatch_compute, for .*Odd\nHint: a size may",
+        ),
+        ((np.int64(2),), r"ArrayType.shape gave \(.*2.*,\), which is no tuple of Python's ints, for .*Odd\nHint: "),
+        ([2], r"ArrayType.shape gave \[2\], which is no tuple of Python's ints"),
+    ],
+)
+def test_a_shape_of_no_use_is_named(unreadable, sizes, text):
+    array = unreadable(shape=lambda array: sizes, strides=None)
+    with pytest.raises(dc.BackendError, match=f"device 'odd': {text}"):
+        access.check_answers(array, "float64")
+    if sizes == (None,):
+        with pytest.raises(dc.BackendError, match=text):
+            dc.strides(array)

@@ -102,7 +102,7 @@ def shape_of(array: Array) -> tuple[int | None, ...]:
     >>> shape_of(x), shape_of(x[x > 1])
     ((4,), (None,))
     """
-    return tuple([None if math.isnan(size) else size for size in array.shape])
+    return tuple([None if math.isnan(size) else int(size) for size in array.shape])
 
 
 def rechunk(array: Array) -> Array:

@@ -16,7 +16,7 @@ from ..devices import Device
 from ..discovery import loader
 from ..errors import ArgumentError, BackendError, DispatchError
 from ..keys.table import ARRAYS, keys_of
-from .late_arrays import known_sizes
+from .late_arrays import Sizes, known_sizes
 from .owners import ARRAY_TYPES, KEY_DEVICES, KEY_TYPES, TYPE_MASKS, device_key, mask_of
 from .types import ArrayType
 
@@ -53,8 +53,8 @@ def check_answers(array: Any, kind: Any) -> None:
     Raises ``BackendError``; see Note [Readers belong to vendors].
     """
     reader, sizes, found = ARRAY_TYPES[type(array)], sizes_of(array), dtype(array)
-    if not isinstance(sizes, tuple) or not all(size is None or hasattr(size, "__index__") for size in sizes):
-        raise _reader_fault(reader, "shape", f"gave {sizes!r}, which is no tuple of ints")
+    if (fault := _sizes_fault(reader, sizes)) is not None:
+        raise fault
     if reader.strides is not None and None not in sizes:
         steps = strides(array)
         if not isinstance(steps, tuple) or len(steps) != len(sizes):
@@ -67,11 +67,26 @@ def check_answers(array: Any, kind: Any) -> None:
         )
 
 
+def _sizes_fault(reader: ArrayType, sizes: Any) -> BackendError | None:
+    """Return the error for a shape of no use, or None."""
+    if not isinstance(sizes, tuple) or not all(size is None or isinstance(size, int) for size in sizes):
+        return _reader_fault(reader, "shape", f"gave {sizes!r}, which is no tuple of Python's ints")
+    if None in sizes and type(reader.shape) is not Sizes:
+        return _reader_fault(
+            reader,
+            "shape",
+            f"gave {sizes!r}, and the device has no hook dispatch_compute",
+            "a size may be None where the hook dispatch_compute(arrays) computes arrays whose sizes are needed;"
+            " otherwise answer with ints",
+        )
+    return None
+
+
 def _qualified_name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _reader_fault(reader: ArrayType, what: str, how: str) -> BackendError:
+def _reader_fault(reader: ArrayType, what: str, how: str, hint: str | None = None) -> BackendError:
     key = next(iter(keys_of(TYPE_MASKS.get(reader.type, 0) & ARRAYS)), None)
     name = None if key is None else KEY_DEVICES.get(key.backend)
     state = None if name is None else loader().backends().get(name)
@@ -79,7 +94,7 @@ def _reader_fault(reader: ArrayType, what: str, how: str) -> BackendError:
     whose += "" if state is None else f" ({state.source})"
     return BackendError(
         f"{whose}: ArrayType.{what} {how}, for an array of type {_qualified_name(reader.type)}",
-        hint=f"ArrayType({what}=...) must answer for every array that the backend's kernels return",
+        hint=hint or f"ArrayType({what}=...) must answer for every array that the backend's kernels return",
     )
 
 
@@ -115,7 +130,14 @@ def strides(value: Any) -> tuple[int, ...]:
         except Exception as error:  # noqa: BLE001  # see Note [Readers belong to vendors]
             fault = unread(reader, "strides", error)
         raise fault
-    return row_major_strides(shape(data))
+    sizes = shape(data)
+    try:
+        return row_major_strides(sizes)
+    except TypeError:
+        wrong = _sizes_fault(reader, sizes)
+        if wrong is None:
+            raise
+    raise wrong
 
 
 def row_major_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
