@@ -108,7 +108,7 @@ def _with_number(library: ArrayLibrary, name: str, function: Callable[..., Any])
         key = self.dtype, not self.ndim, type(alike)
         found = seen.get(key)
         if found is None:
-            operand = describe(tuple(self.shape), library.dtype_of(self))
+            operand = describe((1,) * self.ndim, library.dtype_of(self))  # sizes do not matter, nor need they be known
             compute = _computed_in(rule(operand, alike, *rest).dtype, (operand, alike))
             found = seen[key] = compute, compute is not operand.dtype
         compute, differs = found
