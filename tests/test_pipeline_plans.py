@@ -189,7 +189,24 @@ def test_a_planned_step_that_fails_for_itself_loses_nothing(planner):
 
     planner(lambda program: [dc.PlannedStep((0, 1), fails)])
     a = np.ones((2, 3), np.float32)
-    assert record(a, a, program=squares)[0] == 54
+    with pytest.warns(RuntimeWarning, match="A planned step raised MemoryError: no room for tiles") as caught:
+        assert record(a, a, program=squares)[0] == 54
+    text = str(caught[0].message)
+    assert "Step planned by the plugin of dispatch-backend-cpu " in text
+    assert f".<locals>.fails ({__file__}:" in text
+    assert record(a, a, program=squares)[0] == 54  # said once for a plan
+
+
+@pytest.mark.parametrize("nodes", [(0, 1), (1, 2)], ids=["read by another node", "kept"])
+def test_a_planned_step_that_stores_nothing_is_named(planner, nodes):
+    planner(lambda program: [dc.PlannedStep(nodes, lambda values: None)])
+    a = np.ones((2, 3), np.float32)
+    with pytest.raises(dc.KernelResultError) as caught:
+        record(a, a, program=squares)
+    text = str(caught.value)
+    assert "its planned step has run and stored nothing for the result" in text
+    assert f".<locals>.<lambda> ({__file__}:" in text
+    assert "Hint: set values[output.index]" in text
 
 
 def test_a_planned_step_that_makes_something_else_is_named(planner):

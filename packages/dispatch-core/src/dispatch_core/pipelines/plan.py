@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: How many plans are kept.
 KEPT: Final = 512
+#: The property in which a result differs that its planned step has not stored.
+MISSING: Final = "missing"
 _plans: Final[dict[tuple[Any, ...], Plan]] = {}
 _lock: Final = forkable(Order.TABLE)
 _clock: Final = itertools.count()
@@ -36,7 +38,7 @@ _clock: Final = itertools.count()
 class Part:
     """One step of a plan: the nodes that it covers, the function that runs, and the values that it uses last."""
 
-    __slots__ = ("frees", "is_planned", "made", "nodes", "run")
+    __slots__ = ("frees", "is_planned", "made", "needed", "nodes", "run")
 
     def __init__(
         self,
@@ -44,6 +46,7 @@ class Part:
         run: Callable[[list[Any]], None],
         frees: tuple[int, ...],
         made: tuple[tuple[int, Value], ...],
+        needed: frozenset[int],
         *,
         is_planned: bool,
     ) -> None:
@@ -52,12 +55,16 @@ class Part:
         self.is_planned = is_planned
         #: The results of its nodes, each with its node's index.
         self.made = made
+        #: The indices of those results that are kept, or that another part reads.
+        self.needed = needed
 
     def find_mismatch(self, values: list[Any]) -> tuple[int, tuple[str, Any, Any]] | None:
-        """Return the node whose result differs from its shape rule, and the difference; None if no result does."""
+        """Return the node whose result differs from its shape rule, or is `MISSING`, and the difference; or None."""
         for node, value in self.made:
             array = values[value.index]
             # A result that no other node needs may be left out.
+            if array is None and self.is_planned and value.index in self.needed:
+                return node, (MISSING, None, None)
             if array is not None:
                 found = conformance.compare(array, value.shape, value.strides, value.dtype)
                 if found is not None:
@@ -68,7 +75,7 @@ class Part:
 class Plan:
     """The parts in the order in which they run."""
 
-    __slots__ = ("constants", "fused", "is_compared", "is_whole", "parts", "saved", "used")
+    __slots__ = ("constants", "fused", "has_warned", "is_compared", "is_whole", "parts", "saved", "used")
 
     def __init__(self, parts: Sequence[Part], constants: Sequence[Any], planned: Sequence[PlannedStep]) -> None:
         self.parts = tuple(parts)
@@ -83,6 +90,8 @@ class Plan:
         self.is_whole = False
         #: Whether it has run, with results that agree with the shape rules.
         self.is_compared = False
+        #: Whether it was said that a planned step raises which its nodes' own kernels do not.
+        self.has_warned = False
 
 
 def find(key: tuple[Any, ...]) -> Plan | None:
@@ -180,7 +189,9 @@ def _add_frees(
     for place, (nodes, run, is_planned) in enumerate(order):
         made = tuple([(index, each) for index in nodes for each in program.nodes[index].outputs if each is not None])
         frees = tuple(index for index, at in last.items() if at == place)
-        yield Part(nodes, run, frees, made, is_planned=is_planned)
+        inside = {value.index for _, value in made if last.get(value.index) == place}
+        needed = frozenset(value.index for _, value in made if value.index not in inside)
+        yield Part(nodes, run, frees, made, needed, is_planned=is_planned)
 
 
 def _one_kernel(node: Node, step: Step, start: int, constants: list[Any]) -> Callable[[list[Any]], None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from time import perf_counter_ns
@@ -173,11 +174,32 @@ class PlanRun:
         steps = self._found.steps
         step = steps[found[0]]
         if part.is_planned:
-            names = ", ".join(steps[index].name for index in part.nodes)
-            return conformance.misfit_error(
-                step.entry, found[1], conformance.describe_planned_step(device_of(step), part.run, names)
-            )
+            who = self._describe_planned(part)
+            if found[1][0] == plans.MISSING:
+                return KernelResultError(
+                    f"{step.name}: its planned step has run and stored nothing for the result\n{who}",
+                    hint="set values[output.index] for every result that is kept or that another node reads",
+                )
+            return conformance.misfit_error(step.entry, found[1], who)
         return _make_mismatch_error(step, found[1])
+
+    def _describe_planned(self, part: Part) -> str:
+        """Return the text that names a planned step."""
+        steps = [self._found.steps[index] for index in part.nodes]
+        names = ", ".join(step.name for step in steps)
+        return conformance.describe_planned_step(device_of(steps[0]), part.run, names)
+
+    def _warn_of(self, part: Part, raised: Exception) -> None:
+        """Warn once that a planned step raises, where the kernels of its nodes do not."""
+        if self._plan.has_warned or any(self._found.steps[index].error is not None for index in part.nodes):
+            return
+        self._plan.has_warned = True
+        warnings.warn(
+            f"A planned step raised {type(raised).__name__}: {raised}; its nodes' kernels, run one by one, did not\n"
+            f"{self._describe_planned(part)}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
     def publish_results(self) -> None:
         """Let callers inside the run see its results, and the steps that have begun and not ended."""
@@ -194,8 +216,10 @@ class PlanRun:
         """
         steps = self._found.steps
         self._publish_ended()
+        retried: Part | None = None
         if raised is not None:
-            begun = [steps[index] for index in self._plan.parts[self._ended].nodes]
+            part = self._plan.parts[self._ended]
+            begun = [steps[index] for index in part.nodes]
             if len(begun) == 1 or is_wrong:
                 error = step_error(begun[-1], raised)
                 for step in begun:
@@ -205,7 +229,11 @@ class PlanRun:
             else:
                 for step in begun:
                     step.done = False
-        return _one_by_one([step for step in steps if not step.done], self._stats, report) or raised is not None
+                retried = part
+        failed = _one_by_one([step for step in steps if not step.done], self._stats, report) or raised is not None
+        if raised is not None and retried is not None:
+            self._warn_of(retried, raised)
+        return failed
 
     def _publish_ended(self) -> None:
         """Set the pending values of the parts that have ended."""
