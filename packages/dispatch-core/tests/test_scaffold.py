@@ -73,6 +73,20 @@ def test_names_of_installed_distributions_are_refused(install, run_python, tmp_p
         assert (done.returncode, text in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.parametrize("declared", ["gale", "gale.core.Array"])
+def test_a_library_whose_arrays_have_a_device_is_refused(declared, install, run_python, tmp_path):
+    site = install("other", backends={"breeze": "other_plugin"}, array_types={declared: "breeze"})
+    for name, sort, refused in (
+        ("gale", "--array-api", True),
+        ("gal", "--array-api", False),
+        ("gale", "--immutable", False),
+    ):
+        done = run_python("-m", "dispatch_core", "new-backend", name, sort, "--directory", str(tmp_path), site=[site])
+        assert done.returncode == (2 if refused else 0), done.stderr
+        text = f"the arrays of gale belong to the device 'breeze': other 1.0 declares '{declared}' for it"
+        assert (text in done.stderr) == refused
+
+
 def test_a_folder_that_is_there_is_left_alone(tmp_path, capsys):
     (tmp_path / "gale-backend").mkdir()
     assert main(["new-backend", "gale", "--directory", str(tmp_path)]) == 2

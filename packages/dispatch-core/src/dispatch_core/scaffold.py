@@ -21,18 +21,20 @@ from typing import Final
 
 from ._record import Record
 from .discovery import loader
-from .distributions import BACKENDS, installed_version
+from .distributions import ARRAY_TYPES, BACKENDS, installed_version
 from .errors import ArgumentError, RegistrationError, short_repr
+from .plugins.array_types import device_of
 from .plugins.catalog import OWNERS, is_device_name
 
 __all__ = ["SORTS", "STRIDED", "Project", "new_backend", "templates"]
 
 STRIDED: Final = "strided"
+_ARRAY_API: Final = "array-api"
 #: Sort of backend → its arrays.
 SORTS: Final = {
     STRIDED: "writable arrays with strides, in NumPy's memory",
     "immutable": "arrays without strides that cannot be written to",
-    "array-api": "the arrays of a library of that name, which follows the Python array API standard",
+    _ARRAY_API: "the arrays of a library of that name, which follows the Python array API standard",
 }
 _EXAMPLE: Final = "acme"
 _SUFFIX: Final = ".template"
@@ -64,7 +66,8 @@ class Project(Record):
 def new_backend(name: str, directory: str | os.PathLike[str] = ".", *, sort: str = STRIDED) -> Project:
     """Write the package of a backend for the device ``name`` into ``directory``, in a folder of its own.
 
-    Raises ``RegistrationError`` for a name that no device may have, or that something installed has, ``ArgumentError``
+    Raises ``RegistrationError`` for a name that no device may have, or that something installed has,
+    with array-api also where its library's arrays belong to an installed device; ``ArgumentError``
     for another sort than `SORTS` has, ``FileExistsError`` where the folder is there, ``NotADirectoryError`` where the
     directory is not. Nothing is written then.
 
@@ -77,6 +80,8 @@ def new_backend(name: str, directory: str | os.PathLike[str] = ".", *, sort: str
     if sort not in SORTS:
         raise ArgumentError(f"no sort of backend is named {short_repr(sort)}", hint=f"choose one of {', '.join(SORTS)}")
     _check_name(name)
+    if sort == _ARRAY_API:
+        _check_library(name)
     parent = Path(directory)
     folder = parent / f"{name}-backend"
     if not parent.is_dir():
@@ -137,3 +142,16 @@ def _check_name(name: str) -> None:
             f"the distribution {distribution} {version} is installed already",
             hint="choose another name, or uninstall it",
         )
+
+
+def _check_library(name: str) -> None:
+    """Refuse a library whose arrays an installed distribution declares for a device."""
+    catalog = loader().catalog
+    for declared in catalog.names(ARRAY_TYPES):
+        for claim in catalog.claims(ARRAY_TYPES, declared) if declared.partition(".")[0] == name else ():
+            if (device := device_of(catalog, claim)) is not None:
+                raise RegistrationError(
+                    f"the arrays of {name} belong to the device {device!r}:"
+                    f" {claim.distribution} declares {declared!r} for it",
+                    hint="an array type has one owner: name a library whose arrays have none",
+                )
