@@ -105,8 +105,8 @@ OTHERS = {
         {},
     ),
 }
-#: Composites without a case: to another device, and those that ``wide_cases`` leaves out.
-LEFT_OUT = {"to.device"} | wide_cases.COMPARED_ELSEWHERE
+#: Composites without a case: to another device, a factory, and those that ``wide_cases`` leaves out.
+LEFT_OUT = {"to.device", "empty_strided"} | wide_cases.COMPARED_ELSEWHERE
 
 
 def _wide():

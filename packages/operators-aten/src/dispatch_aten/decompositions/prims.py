@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import dispatch_core as dc
 from dispatch_aten.dtypes import int64
 from dispatch_aten.shapes import RULES, contiguous
+from dispatch_core.frontends import to_data
 
 from ._shared import Array, aten, has_kernel, has_views, overload, serve
 from ._writes import scatter_into
@@ -29,7 +30,9 @@ def _by_view(name: str, view: str) -> Callable[..., Array]:
                 hint="required_kernels(mutable=False, strided=False) of dispatch_aten.decompositions lists what it needs",
             )
         meta = RULES[view](contiguous(dc.shape(self), dc.dtype(self)), *args)
-        return aten.as_strided.default(self, meta.shape, meta.strides, meta.storage_offset)
+        # The result is an array of its own, which a frontend shall not take for a view.
+        found = aten.as_strided.default(to_data(self), meta.shape, meta.strides, meta.storage_offset)
+        return dc.wrap_like(self, found)
 
     return serve(kernel, viewed=True)
 
