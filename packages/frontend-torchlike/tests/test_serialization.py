@@ -207,3 +207,12 @@ def test_wrong_structures_are_refused_and_read_nothing_beyond_the_file():
         new += b" " * (-len(new) % 8)
         with contextlib.suppress(ValueError):  # the documented error
             torchlike.load(io.BytesIO(len(new).to_bytes(8, "little") + new + data[8 + size :]))
+
+
+def test_files_with_headers_of_any_length_are_read():
+    for size in range(0, 300, 4):
+        written = {"x" * size: torchlike.ones(2)}
+        file = io.BytesIO()
+        torchlike.save(written, file)
+        file.seek(0)
+        assert list(torchlike.load(file)) == list(written)

@@ -139,7 +139,8 @@ def read_file(data: bytes, name: str, locate: Locator) -> Any:
     """Return the structure of a file, or a dict of tensors for one without; ``ValueError`` for one of another format."""
     from safetensors.numpy import load
 
-    if data[:1] == b"\x80":
+    # A safetensors file may begin with any byte: the length of its header, which begins with a brace.
+    if data[:1] == b"\x80" and data[8:9] != b"{":
         raise ValueError(f"{name} is a pickle, which may hold code; the zip files of torch.save can be read")
     try:
         arrays = load(data)
