@@ -59,11 +59,12 @@ def overlap_check(name: str, tensors: tuple[tuple[int, str], ...]) -> Callable[.
         tensors = tuple(each for each in tensors if each[1] == _COPIED_FIRST[base])
 
     def check(out: Array, shape: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        memory = dc.storage_of(out)
+        # Arrays that cannot be written lie in no memory that another is written to: only the output itself counts.
+        memory = dc.storage_of(out) if dc.is_mutable(out) else None
         for place, argument in tensors:
             value = args[place] if place < len(args) else kwargs.get(argument)
             for each in value if isinstance(value, (list, tuple)) else (value,):
-                if each is not None and dc.storage_of(each) == memory:
+                if each is not None and (each is out if memory is None else dc.storage_of(each) == memory):
                     apart = entirely and argument != may_be
                     if apart and each is out:
                         raise overlap_error(argument)
